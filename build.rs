@@ -1,0 +1,31 @@
+//! Tells the library which commit it is built from, whether files have changed since, and how far it is optimised: every
+//! run records it. Outside a checkout of its own the commit is unknown.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-env=GPUBENCH_OPT_LEVEL={}", env::var("OPT_LEVEL").unwrap_or_default());
+    println!("cargo:rustc-env=GPUBENCH_TARGET={}", env::var("TARGET").unwrap_or_default());
+    if !Path::new(".git/logs/HEAD").exists() {
+        return;
+    }
+    let sources = ["gpubench-driver", "gpubench-kernels", "gpubench-macros", "gpubench-runtime"];
+    for watched in sources.iter().chain(&["Cargo.toml", "src", "examples", ".git/logs/HEAD"]) {
+        println!("cargo:rerun-if-changed={watched}");
+    }
+    if let Some(commit) = git(&["rev-parse", "HEAD"]) {
+        println!("cargo:rustc-env=GPUBENCH_COMMIT={commit}");
+    }
+    if let Some(changes) = git(&["status", "--porcelain", "--untracked-files=no"]) {
+        println!("cargo:rustc-env=GPUBENCH_DIRTY={}", !changes.is_empty());
+    }
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output =
+        Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}

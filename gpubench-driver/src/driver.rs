@@ -1,0 +1,134 @@
+//! What is known of a driver. In: what opening the library found. Out: its name and version, or an error that
+//! says what happened, where and what to do, in a sentence or in a few words.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The environment variable that names the library to open instead of the system's.
+pub const VARIABLE: &str = "GPUBENCH_LIBCUDA";
+
+/// The oldest driver that loads the suite's own kernels, whose PTX is ISA 7.7: CUDA 11.7, driver 515.
+pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
+
+/// An open driver.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Driver {
+    /// The library as it was asked for: `libcuda.so.1`, or what `GPUBENCH_LIBCUDA` holds.
+    pub library: PathBuf,
+    /// The newest CUDA that it supports.
+    pub version: Version,
+}
+
+/// A version of CUDA; its `Display` is `11.7`.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Version {
+    /// 11 in 11.7.
+    pub major: u32,
+    /// 7 in 11.7.
+    pub minor: u32,
+}
+
+impl Version {
+    /// From CUDA's own number, 11070 for 11.7.
+    pub(crate) fn from_number(number: i32) -> Self {
+        let number = u32::try_from(number).unwrap_or(0);
+        Self { major: number / 1000, minor: number % 1000 / 10 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Why there is no driver to use.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The library could not be opened.
+    #[error("{}", not_found(library, reason, *from_variable))]
+    NotFound {
+        /// The library as it was asked for.
+        library: PathBuf,
+        /// What the system's loader said.
+        reason: String,
+        /// Whether `GPUBENCH_LIBCUDA` named it.
+        from_variable: bool,
+    },
+    /// The driver is older than [`MINIMUM_VERSION`].
+    #[error(
+        "{} supports CUDA {found} and {needed} is needed: update the NVIDIA driver to 515 or newer",
+        library.display()
+    )]
+    TooOld {
+        /// The library as it was asked for.
+        library: PathBuf,
+        /// What it supports.
+        found: Version,
+        /// What is needed.
+        needed: Version,
+    },
+    /// The library is not a CUDA driver's: it lacks what every one has.
+    #[error("{} has no {symbol}, so it is not the library of a CUDA driver: {}", library.display(), remedy())]
+    MissingSymbol {
+        /// The library as it was asked for.
+        library: PathBuf,
+        /// The function that it lacks.
+        symbol: &'static str,
+    },
+    /// The library does not tell its version. A CUDA toolkit's stub is like that: it returns 34.
+    #[error("{} does not tell its version ({}): {}", library.display(), refusal(*code), remedy())]
+    NoVersion {
+        /// The library as it was asked for.
+        library: PathBuf,
+        /// What `cuDriverGetVersion` returned.
+        code: u32,
+    },
+}
+
+impl LoadError {
+    /// The same in a few words, for a line that goes on: `libcuda.so.1 not found`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        match self {
+            Self::NotFound { library, reason, .. } if is_absent(library, reason) => {
+                format!("{} not found", library.display())
+            }
+            Self::NotFound { library, .. } => format!("{} cannot be opened", library.display()),
+            Self::TooOld { found, needed, .. } => {
+                format!("the driver supports CUDA {found}, {needed} is needed")
+            }
+            Self::MissingSymbol { library, .. } => format!("{} is not a CUDA driver", library.display()),
+            Self::NoVersion { library, code } => format!("{}: {}", library.display(), refusal(*code)),
+        }
+    }
+}
+
+/// Whether this very file is absent, rather than something that it needs.
+fn is_absent(library: &Path, reason: &str) -> bool {
+    reason.contains("No such file") && reason.contains(&*library.to_string_lossy())
+}
+
+fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
+    let library = library.display();
+    if from_variable {
+        format!("{VARIABLE} names {library}, which cannot be opened ({reason}): correct the path or unset it")
+    } else {
+        format!(
+            "{library} cannot be opened ({reason}): install an NVIDIA driver, 515 or newer, or {}",
+            remedy()
+        )
+    }
+}
+
+fn refusal(code: u32) -> String {
+    match code {
+        34 => "a CUDA toolkit's stub, not a driver".to_owned(),
+        _ => format!("cuDriverGetVersion returned {code}"),
+    }
+}
+
+fn remedy() -> String {
+    format!("set {VARIABLE} to the path of the driver's libcuda.so.1")
+}

@@ -1,0 +1,121 @@
+//! Finds and opens the driver's library, once in a process. In: `GPUBENCH_LIBCUDA`, else the system's
+//! `libcuda.so.1`. Out: the driver and its version, or the reason why there is none; and its functions by
+//! name.
+
+#![expect(unsafe_code, reason = "opens a shared library and calls into it")]
+
+use std::env;
+use std::error::Error;
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use libloading::Library;
+
+use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+use crate::forward::Function;
+
+/// What the system's loader is asked for.
+const SYSTEM_LIBRARY: &str = "libcuda.so.1";
+
+/// An open library, and what it is. It is never closed: the driver runs threads, and cust's objects may be
+/// dropped at any time.
+struct Opened {
+    library: Library,
+    name: PathBuf,
+    driver: Result<Driver, LoadError>,
+}
+
+static OPENED: LazyLock<Result<Opened, LoadError>> = LazyLock::new(open);
+
+/// Opens the driver's library if nobody has yet, and asks for its version. It does not initialise CUDA.
+///
+/// The library is `libcuda.so.1` as the system's loader finds it, or the one that `GPUBENCH_LIBCUDA` names. It
+/// is looked for once: every later call returns the same.
+///
+/// # Errors
+///
+/// There is no such library, it is not a CUDA driver's, or the driver is older than [`MINIMUM_VERSION`]. Calls
+/// go to an old driver all the same: it is up to the caller whether that will do.
+pub fn load() -> Result<&'static Driver, &'static LoadError> {
+    OPENED.as_ref()?.driver.as_ref()
+}
+
+/// A function of the driver.
+pub(crate) fn symbol(name: &str) -> Option<Function> {
+    find(&OPENED.as_ref().ok()?.library, name)
+}
+
+/// Whether there is a library to call, old or new.
+pub(crate) fn is_open() -> bool {
+    OPENED.is_ok()
+}
+
+/// Why there is no library to call.
+pub(crate) fn not_open() -> Option<&'static LoadError> {
+    OPENED.as_ref().err()
+}
+
+/// What to say of a function that the open library lacks.
+pub(crate) fn missing(symbol: &str) -> String {
+    match OPENED.as_ref() {
+        Err(error) => error.to_string(),
+        Ok(Opened { name, driver, .. }) => {
+            let name = name.display();
+            let version = match driver {
+                Ok(Driver { version, .. }) | Err(LoadError::TooOld { found: version, .. }) => {
+                    format!("CUDA {version}")
+                }
+                Err(_) => "unknown version".to_owned(),
+            };
+            format!("{name} ({version}) has no {symbol}: a driver of another version may have it")
+        }
+    }
+}
+
+fn open() -> Result<Opened, LoadError> {
+    // Set but empty is unset: dlopen("") would open this program itself.
+    let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let from_variable = variable.is_some();
+    let name = PathBuf::from(variable.unwrap_or_else(|| SYSTEM_LIBRARY.into()));
+    // SAFETY: the library is the CUDA driver, or what the user named as one: its initialisers may run anywhere.
+    let library = unsafe { Library::new(&*name) }.map_err(|error| LoadError::NotFound {
+        library: name.clone(),
+        reason: reason(&error),
+        from_variable,
+    })?;
+    let driver = identify(&library, &name);
+    Ok(Opened { library, name, driver })
+}
+
+/// The loader's own words, which are the error's source.
+fn reason(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
+    let need = |symbol| {
+        find(library, symbol).ok_or_else(|| LoadError::MissingSymbol { library: name.to_owned(), symbol })
+    };
+    need("cuInit")?;
+    let version = need("cuDriverGetVersion")?;
+    // SAFETY: this is the C type of the function of that name.
+    let version =
+        unsafe { std::mem::transmute::<Function, unsafe extern "C" fn(*mut c_int) -> u32>(version) };
+    let mut number: c_int = 0;
+    // SAFETY: `number` is a place for an int, and this function needs no cuInit.
+    let code = unsafe { version(&raw mut number) };
+    if code != 0 {
+        return Err(LoadError::NoVersion { library: name.to_owned(), code });
+    }
+    let found = Version::from_number(number);
+    if found < MINIMUM_VERSION {
+        return Err(LoadError::TooOld { library: name.to_owned(), found, needed: MINIMUM_VERSION });
+    }
+    Ok(Driver { library: name.to_owned(), version: found })
+}
+
+fn find(library: &Library, symbol: &str) -> Option<Function> {
+    // SAFETY: a function pointer that nobody calls before giving it the type that belongs to its name.
+    unsafe { library.get::<Function>(symbol) }.ok().map(|function| *function)
+}

@@ -1,0 +1,115 @@
+//! What the last calls of a thread returned. In: the raw code of every forwarded call. Out: the same code as
+//! cust_raw's enum, and, for whoever asks, the call with its raw code and the reason if it never got to a
+//! driver.
+
+use std::cell::Cell;
+use std::fmt;
+
+use cust_raw::CUresult;
+
+use crate::codes;
+use crate::forward::Entry;
+use crate::library;
+use crate::text::{error_name, error_text};
+
+/// A forwarded call and the code it returned.
+#[derive(Clone, Copy)]
+struct Returned {
+    entry: &'static Entry,
+    code: u32,
+}
+
+// Constant and without a destructor: a plain store, which works even while a thread ends and drops objects of
+// cust.
+thread_local! {
+    static LAST: Cell<Option<Returned>> = const { Cell::new(None) };
+    static FAILED: Cell<Option<Returned>> = const { Cell::new(None) };
+}
+
+/// Keeps what a call returned.
+#[inline]
+pub(crate) fn keep(entry: &'static Entry, code: u32) {
+    LAST.set(Some(Returned { entry, code }));
+}
+
+/// Keeps a failed call, and gives its code as cust_raw's enum: `CUDA_ERROR_UNKNOWN` for one that it lacks.
+#[cold]
+pub(crate) fn failed(entry: &'static Entry, code: u32) -> CUresult {
+    let result = codes::known(code).map_or(CUresult::CUDA_ERROR_UNKNOWN, |known| known.result);
+    if result != CUresult::CUDA_ERROR_NOT_READY {
+        FAILED.set(Some(Returned { entry, code }));
+    }
+    result
+}
+
+/// A call of a driver function on this thread.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Call {
+    /// The C name of the function, such as `cuMemAlloc_v2`.
+    pub symbol: &'static str,
+    /// Its result as the driver returned it (0: success). Codes newer than cust's enum are here unchanged.
+    pub code: u32,
+    /// Who returned it.
+    pub origin: Origin,
+}
+
+/// Who gave the result of a [`Call`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Origin {
+    /// The driver.
+    Driver,
+    /// This crate: no driver could be opened, and [`load`](crate::load) says why.
+    NoDriver,
+    /// This crate: the driver that was opened lacks this function.
+    MissingSymbol,
+}
+
+impl Call {
+    fn new(Returned { entry, code }: Returned) -> Self {
+        let origin = match (entry.function(), library::is_open()) {
+            (Some(_), _) => Origin::Driver,
+            (None, true) => Origin::MissingSymbol,
+            (None, false) => Origin::NoDriver,
+        };
+        Self { symbol: entry.symbol(), code, origin }
+    }
+
+    /// Why the call never got to a driver; `None` if it did.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        match self.origin {
+            Origin::Driver => None,
+            Origin::NoDriver => library::load().err().map(ToString::to_string),
+            Origin::MissingSymbol => Some(library::missing(self.symbol)),
+        }
+    }
+}
+
+/// `cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory`, or the note.
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { symbol, code, .. } = self;
+        match self.note() {
+            Some(note) => write!(f, "{symbol} was not called: {note}"),
+            None => {
+                write!(f, "{symbol} returned {code} ({}): {}", error_name(*code), error_text(*code))
+            }
+        }
+    }
+}
+
+/// The last driver call of this thread and its raw code; `None` before the first.
+///
+/// `cuGetErrorName` and `cuGetErrorString` do not count: whoever prints an error calls them.
+#[must_use]
+pub fn last_call() -> Option<Call> {
+    LAST.get().map(Call::new)
+}
+
+/// The last driver call of this thread that failed since this was last asked, whatever succeeded after it
+/// (the drop of a buffer, say). `CUDA_ERROR_NOT_READY` is an answer, not a failure.
+///
+/// Ask once before the work to forget older failures, and once after it failed.
+pub fn take_failure() -> Option<Call> {
+    FAILED.take().map(Call::new)
+}

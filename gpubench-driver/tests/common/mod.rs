@@ -1,0 +1,30 @@
+//! Runs a test in a process of its own, since a process opens the driver once. In: the test's name and the
+//! library. Out: the outcome of that process.
+
+use std::env;
+use std::ffi::OsStr;
+use std::process::Command;
+
+const CHILD: &str = "GPUBENCH_DRIVER_TEST_CHILD";
+
+/// Whether this is the process that a test was given.
+pub(crate) fn is_child() -> bool {
+    env::var_os(CHILD).is_some()
+}
+
+/// Runs the calling test, whose name is `test`, alone in a copy of this executable, with `GPUBENCH_LIBCUDA`
+/// set to `library` or unset.
+pub(crate) fn run_alone(test: &str, library: Option<&OsStr>) {
+    let mut child = Command::new(env::current_exe().expect("a test knows its executable"));
+    child.args([test, "--exact", "--nocapture"]).env(CHILD, "1").env_remove(gpubench_driver::VARIABLE);
+    if let Some(library) = library {
+        child.env(gpubench_driver::VARIABLE, library);
+    }
+    let output = child.output().expect("this executable starts");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    // A misspelt name would run nothing and succeed.
+    if !output.status.success() || !stdout.contains("1 passed") {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        panic!("{test} in its own process: {}\n{stdout}\n{stderr}", output.status);
+    }
+}

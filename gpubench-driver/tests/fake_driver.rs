@@ -1,0 +1,156 @@
+//! A driver is there: calls reach it, its codes are kept, and what is wrong with it is said.
+
+#![expect(unsafe_code, reason = "calls the C functions that cust does not")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, ptr};
+
+use common::{is_child, run_alone};
+use cust::context::{CurrentContext, ResourceLimit};
+use cust::error::CudaError;
+use cust::{CudaFlags, sys};
+use gpubench_driver::{
+    LoadError, MINIMUM_VERSION, Origin, Version, error_name, error_text, last_call, load, take_failure,
+};
+
+/// Builds the fake driver of this kind and runs `body` in a process that finds it.
+fn with_fake(test: &str, kind: &str, body: impl FnOnce(&Path)) {
+    if is_child() {
+        let library = env::var_os(gpubench_driver::VARIABLE).expect("the parent names the library");
+        return body(Path::new(&library));
+    }
+    let folder = tempfile::tempdir().expect("a folder for the library");
+    run_alone(test, Some(build(folder.path(), kind).as_os_str()));
+}
+
+fn build(folder: &Path, kind: &str) -> PathBuf {
+    let library = folder.join("libcuda.so.1");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/libcuda.rs");
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=cuda", "--cfg", kind])
+        .arg("-o")
+        .args([&library, &source])
+        .output()
+        .expect("rustc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    library
+}
+
+#[test]
+fn calls_reach_the_driver() {
+    with_fake("calls_reach_the_driver", "new", |library| {
+        let driver = load().expect("a good driver");
+        assert_eq!((&*driver.library, driver.version), (library, Version { major: 13, minor: 2 }));
+        assert_eq!(driver.version.to_string(), "13.2");
+        cust::init(CudaFlags::empty()).expect("the fake initialises");
+        assert_eq!(cust::device::Device::num_devices(), Ok(3));
+        let call = last_call().expect("one was made");
+        assert_eq!((call.symbol, call.code, call.origin), ("cuDeviceGetCount", 0, Origin::Driver));
+        assert_eq!(call.note(), None);
+        assert_eq!(take_failure(), None);
+    });
+}
+
+#[test]
+fn a_code_that_cust_lacks_is_kept() {
+    with_fake("a_code_that_cust_lacks_is_kept", "new", |_| {
+        let error = CurrentContext::synchronize().expect_err("the fake fails");
+        assert_eq!(error, CudaError::UnknownError);
+        assert_eq!(error.to_string(), "\"unknown error\"");
+        let call = last_call().expect("one was made");
+        assert_eq!((call.symbol, call.code, call.origin), ("cuCtxSynchronize", 912, Origin::Driver));
+
+        // A success after it hides it from the last call only.
+        cust::init(CudaFlags::empty()).expect("the fake initialises");
+        assert_eq!(last_call().map(|call| call.code), Some(0));
+        assert_eq!(take_failure(), Some(call));
+        assert_eq!(
+            call.to_string(),
+            "cuCtxSynchronize returned 912 (CUDA_ERROR_OF_TOMORROW): error 912 (unknown to this driver)"
+        );
+    });
+}
+
+#[test]
+fn not_ready_is_no_failure() {
+    with_fake("not_ready_is_no_failure", "new", |_| {
+        // SAFETY: the fake does not look at the stream.
+        let result = unsafe { sys::cuStreamQuery(ptr::null_mut()) };
+        assert_eq!(result, sys::CUresult::CUDA_ERROR_NOT_READY);
+        assert_eq!(last_call().map(|call| call.code), Some(600));
+        assert_eq!(take_failure(), None);
+    });
+}
+
+#[test]
+fn names_are_the_drivers_where_it_has_them() {
+    with_fake("names_are_the_drivers_where_it_has_them", "new", |_| {
+        assert_eq!(error_name(912), "CUDA_ERROR_OF_TOMORROW");
+        assert_eq!(error_name(2), "CUDA_ERROR_OUT_OF_MEMORY");
+        assert_eq!(error_text(100), "no CUDA-capable device is detected");
+        assert_eq!(error_name(4711), "error 4711 (unknown to this driver)");
+    });
+}
+
+#[test]
+fn a_missing_function_is_named() {
+    with_fake("a_missing_function_is_named", "new", |library| {
+        // NotFound, from a forwarder that cust uses.
+        let error = CurrentContext::get_resource_limit(ResourceLimit::StackSize);
+        assert_eq!(error, Err(CudaError::NotFound));
+        let call = last_call().expect("one was made");
+        assert_eq!((call.symbol, call.code, call.origin), ("cuCtxGetLimit", 500, Origin::MissingSymbol));
+        let note = call.note().expect("it never got to the driver");
+        assert!(
+            note.starts_with(&format!("{} (CUDA 13.2) has no cuCtxGetLimit", library.display())),
+            "{note}"
+        );
+    });
+}
+
+#[test]
+fn an_old_driver_is_refused_but_called() {
+    with_fake("an_old_driver_is_refused_but_called", "old", |library| {
+        let error = load().expect_err("11.4 is too old");
+        let found = Version { major: 11, minor: 4 };
+        assert_eq!(*error, LoadError::TooOld { library: library.to_owned(), found, needed: MINIMUM_VERSION });
+        assert_eq!(error.short(), "the driver supports CUDA 11.4, 11.7 is needed");
+        assert!(error.to_string().ends_with("update the NVIDIA driver to 515 or newer"), "{error}");
+        assert_eq!(cust::device::Device::num_devices(), Ok(3));
+        // Its missing functions are those of a driver, not of a machine without one.
+        // SAFETY: no such function is called.
+        let result = unsafe { sys::cuProfilerStart() };
+        assert_eq!(result, sys::CUresult::CUDA_ERROR_NOT_FOUND);
+        let note = last_call().and_then(|call| call.note()).expect("it never got to the driver");
+        assert!(note.contains("(CUDA 11.4) has no cuProfilerStart"), "{note}");
+    });
+}
+
+#[test]
+fn the_oldest_driver_needed_will_do() {
+    with_fake("the_oldest_driver_needed_will_do", "needed", |_| {
+        assert_eq!(load().expect("11.7 will do").version, MINIMUM_VERSION);
+    });
+}
+
+#[test]
+fn a_stub_is_recognised() {
+    with_fake("a_stub_is_recognised", "stub", |library| {
+        let error = load().expect_err("a stub");
+        assert_eq!(*error, LoadError::NoVersion { library: library.to_owned(), code: 34 });
+        assert!(error.short().ends_with("a CUDA toolkit's stub, not a driver"), "{error}");
+    });
+}
+
+#[test]
+fn another_library_is_recognised() {
+    with_fake("another_library_is_recognised", "hollow", |library| {
+        let error = load().expect_err("it has no cuInit");
+        assert_eq!(*error, LoadError::MissingSymbol { library: library.to_owned(), symbol: "cuInit" });
+        assert_eq!(error.short(), format!("{} is not a CUDA driver", library.display()));
+    });
+}

@@ -1,0 +1,164 @@
+//! Kernels for this machine's CPU, spread over all its threads. `n` is the number of elements of each array; the listed
+//! values lead from the first-level cache to several times most last-level caches.
+//!
+//! On a shared CPU few rows reach half a percent. Each has half a second for it, so that all of them together end within
+//! a minute.
+
+use gpubench::gpu_bench;
+use gpubench::host::Stream;
+use pulp::Arch;
+use rayon::prelude::*;
+
+use crate::inputs::{element, random, unwritten};
+
+/// Values of `n` for one array of `f32`: 8 KiB to 128 MiB.
+const ONE: [usize; 4] = [1 << 11, 1 << 15, 1 << 20, 1 << 25];
+/// Values of `n` for two arrays of `f32`, 16 KiB to 128 MiB together.
+const TWO: [usize; 4] = [1 << 11, 1 << 15, 1 << 20, 1 << 24];
+/// Values of `n` for three arrays of `f64`, 24 KiB to 192 MiB together.
+const THREE: [usize; 4] = [1 << 10, 1 << 14, 1 << 19, 1 << 23];
+
+// The seeds of the inputs.
+const X: u64 = 1;
+const Y: u64 = 2;
+
+/// y ← x, for `f32`. One launch reads 4 n bytes and writes 4 n bytes.
+#[gpu_bench(
+    args(n = TWO),
+    setup = |n| Ok((random(X, n)?, unwritten(n)?)),
+    reads = 4 * x.len(),
+    writes = 4 * y.len(),
+    cold,
+    check = |x, y, _n| same(x, y),
+    max_time = 0.5,
+)]
+pub fn copy(x: &[f32], y: &mut [f32], stream: &Stream) {
+    let block = stream.block_of::<f32>(y.len());
+    stream.run(|| y.par_chunks_mut(block).zip(x.par_chunks(block)).for_each(|(y, x)| y.copy_from_slice(x)));
+}
+
+/// y ← a in every element, for `f32`. One launch writes 4 n bytes.
+#[gpu_bench(
+    args(n = ONE),
+    setup = |n| Ok((0.75, unwritten(n)?)),
+    writes = 4 * y.len(),
+    cold,
+    check = |a, y, _n| expect(y, |_| a.into(), 0.0),
+    max_time = 0.5,
+)]
+pub fn fill(a: f32, y: &mut [f32], stream: &Stream) {
+    let block = stream.block_of::<f32>(y.len());
+    stream.run(|| y.par_chunks_mut(block).for_each(|y| y.fill(a)));
+}
+
+/// y ← a·x + y, for `f32`. One launch reads 8 n bytes, writes 4 n bytes and does 2 n operations.
+#[gpu_bench(
+    args(n = TWO),
+    setup = |n| Ok((2.0, random(X, n)?, random(Y, n)?)),
+    reads = 4 * (x.len() + y.len()),
+    writes = 4 * y.len(),
+    flops = 2 * n,
+    cold,
+    check = |a, _x, y, _n| expect(y, |i| f64::from(a) * element(X, i) + element(Y, i), 1e-6),
+    max_time = 0.5,
+)]
+pub fn saxpy(a: f32, x: &[f32], y: &mut [f32], stream: &Stream) {
+    let block = stream.block_of::<f32>(y.len());
+    stream.run(|| {
+        y.par_chunks_mut(block).zip(x.par_chunks(block)).for_each(|(y, x)| {
+            vectorised(|| y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x));
+        });
+    });
+}
+
+/// c ← a + b, for `f64`. One launch reads 16 n bytes, writes 8 n bytes and does n operations.
+#[gpu_bench(
+    args(n = THREE),
+    setup = |n| Ok((random(X, n)?, random(Y, n)?, unwritten(n)?)),
+    reads = 8 * (a.len() + b.len()),
+    writes = 8 * c.len(),
+    flops = n,
+    precision = "f64",
+    cold,
+    check = |_a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i), 0.0),
+    max_time = 0.5,
+)]
+pub fn vector_add(a: &[f64], b: &[f64], c: &mut [f64], stream: &Stream) {
+    let block = stream.block_of::<f64>(c.len());
+    stream.run(|| {
+        let inputs = a.par_chunks(block).zip(b.par_chunks(block));
+        c.par_chunks_mut(block).zip(inputs).for_each(|(c, (a, b))| {
+            vectorised(|| c.iter_mut().zip(a.iter().zip(b)).for_each(|(c, (a, b))| *c = a + b));
+        });
+    });
+}
+
+/// total ← Σ x, for `f32`. One launch reads 4 n bytes and does n operations; its partial sums are kept in registers, its
+/// total is in `f64`.
+#[gpu_bench(
+    args(n = ONE),
+    setup = |n| Ok((random(X, n)?, f64::NAN)),
+    reads = 4 * x.len(),
+    flops = n,
+    cold,
+    check = |x, total, _n| near(*total, x.iter().copied().map(f64::from).sum(), 1e-4),
+    max_time = 0.5,
+)]
+pub fn sum(x: &[f32], total: &mut f64, stream: &Stream) {
+    let block = stream.block_of::<f32>(x.len());
+    *total = stream.run(|| x.par_chunks(block).map(|x| vectorised(|| sum_block(x))).sum());
+}
+
+/// Enough independent sums to fill the registers, so that no addition waits for the one before.
+const LANES: usize = 32;
+/// So short that `f32` partial sums lose little.
+const STRETCH: usize = 64 * LANES;
+
+#[inline(always)]
+fn sum_block(x: &[f32]) -> f64 {
+    let wide = |values: &[f32]| values.iter().copied().map(f64::from).sum::<f64>();
+    let mut total = 0.0;
+    for stretch in x.chunks(STRETCH) {
+        let mut lanes = [0.0_f32; LANES];
+        let (rows, rest) = stretch.as_chunks::<LANES>();
+        for row in rows {
+            for lane in 0..LANES {
+                lanes[lane] += row[lane];
+            }
+        }
+        total += wide(&lanes) + wide(rest);
+    }
+    total
+}
+
+/// Runs `work` with the widest vector instructions of this CPU.
+#[inline(always)]
+fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    Arch::new().dispatch(work)
+}
+
+fn same(x: &[f32], y: &[f32]) -> Result<(), String> {
+    expect(y, |i| x[i].into(), 0.0)
+}
+
+/// Whether each element of `output` is what `reference` says, within a relative `tolerance`.
+fn expect<T: Copy + Into<f64>>(
+    output: &[T],
+    reference: impl Fn(usize) -> f64,
+    tolerance: f64,
+) -> Result<(), String> {
+    for (index, found) in output.iter().enumerate() {
+        near((*found).into(), reference(index), tolerance)
+            .map_err(|what| format!("element {index} {what}"))?;
+    }
+    Ok(())
+}
+
+fn near(found: f64, expected: f64, tolerance: f64) -> Result<(), String> {
+    // Written so that a NaN is never near.
+    if (found - expected).abs() <= tolerance * expected.abs() {
+        Ok(())
+    } else {
+        Err(format!("is {found}, not {expected}"))
+    }
+}

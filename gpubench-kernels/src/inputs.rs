@@ -1,0 +1,58 @@
+//! Inputs that look random and can be made again. In: a seed and an index; out: a number. Every element stands for itself,
+//! so that a check makes the inputs anew without keeping them.
+
+use std::collections::TryReserveError;
+
+use rayon::prelude::*;
+
+/// Element `index` of the input `seed`: uniform in [0, 1), with 24 random bits, so that it is exact as `f32` too.
+#[must_use]
+pub fn element(seed: u64, index: usize) -> f64 {
+    // The output function of SplitMix64 (Steele, Lea & Flood 2014) on its own Weyl sequence.
+    let mut bits = seed.wrapping_add(index as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^= bits >> 31;
+    (bits >> 40) as f64 / (1_u64 << 24) as f64
+}
+
+/// The first `n` elements of the input `seed`.
+///
+/// # Errors
+/// Where there is not enough memory for them.
+pub fn random<T: From<f32> + Send>(seed: u64, n: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut input = Vec::new();
+    input.try_reserve_exact(n)?;
+    (0..n).into_par_iter().map(|index| T::from(element(seed, index) as f32)).collect_into_vec(&mut input);
+    Ok(input)
+}
+
+/// `n` elements to be overwritten. They are not zero, so that a check sees those that were not.
+///
+/// # Errors
+/// Where there is not enough memory for them.
+pub fn unwritten<T: From<f32> + Clone>(n: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut output = Vec::new();
+    output.try_reserve_exact(n)?;
+    output.resize(n, T::from(f32::NAN));
+    Ok(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_uniform_and_reproducible() {
+        let n = 1 << 16;
+        let input: Vec<f64> = random(7, n).expect("it fits");
+        assert!(input.iter().all(|x| (0.0..1.0).contains(x)));
+        assert!(input.iter().enumerate().all(|(index, x)| *x == element(7, index)));
+        // The mean of n uniform numbers has a standard deviation of 1/√(12 n).
+        let (mean, sigma) = (input.iter().sum::<f64>() / n as f64, (12.0 * n as f64).sqrt().recip());
+        assert!((mean - 0.5).abs() < 5.0 * sigma, "mean {mean}");
+        let other: Vec<f64> = random(8, n).expect("it fits");
+        let equal = input.iter().zip(&other).filter(|(a, b)| a == b).count();
+        assert!(equal < 5, "{equal} elements of two seeds are equal");
+    }
+}

@@ -1,0 +1,191 @@
+//! Whether options and function go together. In: both as they were written; out: a [`Benchmark`], in which every
+//! parameter has its role and every mistake has been told.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt as _;
+use syn::{ExprClosure, Ident, Path};
+
+use crate::code::Code;
+use crate::errors::{Errors, did_you_mean};
+use crate::parse::{Named, Options};
+use crate::signature::{Launch, Param, Passed};
+
+/// All that an expansion is made of.
+pub(crate) struct Benchmark {
+    pub(crate) attributes: TokenStream,
+    pub(crate) name: Ident,
+    pub(crate) output: Option<TokenStream>,
+    pub(crate) params: Vec<(Role, Param)>,
+    /// Which of the parameters is the stream.
+    stream: usize,
+    pub(crate) axes: Vec<Named>,
+    pub(crate) setup: Option<Code>,
+    pub(crate) counts: Vec<Named>,
+    pub(crate) check: Option<Code>,
+    pub(crate) cold: bool,
+    pub(crate) precision: Option<String>,
+    pub(crate) max_time: Option<f64>,
+    pub(crate) krate: Option<Path>,
+}
+
+/// Where a parameter's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The device.
+    Stream,
+    /// The axis of this index.
+    Axis(usize),
+    /// What `setup` returned.
+    Input,
+}
+
+impl Benchmark {
+    /// Joins the two; `None` where there is no stream.
+    pub(crate) fn check(options: Options, launch: Launch, errors: &mut Errors) -> Option<Self> {
+        check_counts(&options.counts, errors);
+        let stream = stream_of(&options, &launch, errors)?;
+        let params = launch.params.into_iter().enumerate().map(|(index, param)| {
+            let axis = options.args.iter().position(|axis| is_named(&param, &axis.name));
+            let role = match axis {
+                _ if index == stream => Role::Stream,
+                Some(axis) => Role::Axis(axis),
+                None => Role::Input,
+            };
+            (role, param)
+        });
+        let benchmark = Self {
+            attributes: launch.attributes,
+            name: launch.name,
+            output: launch.output,
+            params: params.collect(),
+            stream,
+            axes: options.args,
+            setup: options.setup.map(Code::of),
+            counts: options.counts,
+            check: options.check.map(Code::of),
+            cold: options.cold,
+            precision: options.precision.map(|precision| precision.value()),
+            max_time: options.max_time,
+            krate: options.krate,
+        };
+        benchmark.check_passing(errors);
+        benchmark.check_setup(errors);
+        benchmark.check_check(errors);
+        Some(benchmark)
+    }
+
+    /// The parameters that `setup` makes, each with its index among all.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
+        let params = self.params.iter().enumerate();
+        params.filter(|(_, (role, _))| *role == Role::Input).map(|(index, (_, param))| (index, param))
+    }
+
+    /// The stream.
+    pub(crate) fn stream(&self) -> &Param {
+        &self.params[self.stream].1
+    }
+
+    fn check_passing(&self, errors: &mut Errors) {
+        for (role, param) in &self.params {
+            let thing = match role {
+                Role::Input => continue,
+                Role::Stream => "the stream",
+                Role::Axis(_) => "an argument",
+            };
+            if param.passed == Passed::Mutable {
+                errors.at(&param.tokens, format_args!("{thing} is taken by `&` or by value"));
+            }
+        }
+    }
+
+    fn check_setup(&self, errors: &mut Errors) {
+        match &self.setup {
+            None => {
+                let Some((_, first)) = self.inputs().next() else { return };
+                let made: Vec<String> = self.inputs().map(|(_, param)| param.shown()).collect();
+                let message = match &first.name {
+                    Some(name) if made.len() == 1 => {
+                        format!(": add `setup = …`, which returns it, or `args({name} = […])`")
+                    }
+                    _ => ": add `setup = …`, which returns them".to_owned(),
+                };
+                let plural = if made.len() == 1 { "" } else { "s" };
+                let made = made.join(", ");
+                errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {made}{message}"));
+            }
+            Some(Code::Closure(closure)) => {
+                check_arity(closure, self.axes.len(), "a `setup` is given `args` in order", errors);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn check_check(&self, errors: &mut Errors) {
+        if let Some(Code::Closure(closure)) = &self.check {
+            let given = self.inputs().count() + self.axes.len();
+            let rule = "a `check` is given what `setup` made, then `args` in order";
+            check_arity(closure, given, rule, errors);
+        }
+    }
+}
+
+fn check_counts(counts: &[Named], errors: &mut Errors) {
+    let given = |name: &str| counts.iter().find(|count| count.name == name);
+    if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
+        errors.at(&bytes.name, "`bytes` is the sum of `reads` and `writes`: give either it or them");
+    }
+}
+
+/// The index of the parameter that is the stream.
+fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<usize> {
+    let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
+    let Some(last) = launch.params.len().checked_sub(1) else {
+        let message = "a launch function takes a stream: the parameter named `stream`, else the last one";
+        errors.at(&launch.name, message);
+        return None;
+    };
+    let named =
+        launch.params.iter().position(|param| param.name.as_ref().is_some_and(|name| name == "stream"));
+    let stream = match &options.stream {
+        Some(name) => {
+            let Some(index) = called(name) else {
+                let known: Vec<String> =
+                    launch.params.iter().filter_map(|param| Some(param.name.as_ref()?.to_string())).collect();
+                let hint = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
+                errors.at(name, format_args!("`{}` has no parameter `{name}`{hint}", launch.name.unraw()));
+                return None;
+            };
+            index
+        }
+        None => named.unwrap_or(last),
+    };
+    let axis = options.args.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
+    if let Some(axis) = axis {
+        let why = if options.stream.is_some() || named.is_some() {
+            "it is the stream"
+        } else {
+            "the last parameter is the stream, unless one is named `stream` or `stream = …` says which"
+        };
+        errors.at(&axis.name, format_args!("`{}` cannot be an argument: {why}", axis.name.unraw()));
+        return None;
+    }
+    Some(stream)
+}
+
+fn is_named(param: &Param, name: &Ident) -> bool {
+    param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
+}
+
+fn check_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
+    let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
+    if inputs.len() != given {
+        let takes = match inputs.len() {
+            0 => "no parameter".to_owned(),
+            1 => "one parameter".to_owned(),
+            number => format!("{number} parameters"),
+        };
+        let message = format!("this closure takes {takes} instead of {given}: {rule}");
+        errors.at(quote!(#inputs_begin #inputs #inputs_end), message);
+    }
+}

@@ -1,0 +1,203 @@
+//! The user's code in an option. In: the expression of `setup` or `check`; out: tokens that run it where it stands,
+//! with its own `?`, `return` and error type. The types of its names are the expansion's business.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
+
+/// What the value of `setup` or `check` is.
+pub(crate) enum Code {
+    /// A function to call.
+    Path(Expr),
+    /// A closure to inline, so that the types of its parameters are known.
+    Closure(ExprClosure),
+    /// An expression over the names in scope.
+    Expr(Expr),
+}
+
+impl Code {
+    pub(crate) fn of(expr: Expr) -> Self {
+        match expr {
+            Expr::Group(group) => Self::of(*group.expr),
+            Expr::Path(_) => Self::Path(expr),
+            Expr::Closure(closure) => Self::Closure(closure),
+            _ => Self::Expr(expr),
+        }
+    }
+
+    /// The expression that the value comes from.
+    pub(crate) fn value(&self) -> &Expr {
+        match self {
+            Self::Path(expr) | Self::Expr(expr) => expr,
+            Self::Closure(closure) => &closure.body,
+        }
+    }
+}
+
+/// Whether `name` occurs in `code`, or might in a format string there. A field of that name counts too: what is
+/// bound for it is not used, which is no harm.
+pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
+    fn within(tokens: TokenStream, name: &Ident, text: &str) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => within(group.stream(), name, text),
+            TokenTree::Ident(ident) => ident == *name,
+            TokenTree::Literal(literal) => literal.to_string().contains(text),
+            TokenTree::Punct(_) => false,
+        })
+    }
+    within(code.to_token_stream(), name, &format!("{{{name}"))
+}
+
+/// `body` after the statements `lets`, in a function of its own where it returns early or leaves its error's type
+/// open: that is then a boxed one, which every error and string converts to.
+pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
+    let exits = Exits::of(body);
+    let mixed = Span::mixed_site();
+    if matches!(output, ReturnType::Type(..)) {
+        quote_spanned!(mixed=> (|| #output { #lets #body })())
+    } else if exits.question || exits.only_ok() {
+        quote_spanned! {mixed=>
+            (|| -> ::core::result::Result<_, ::std::boxed::Box<
+                dyn ::std::error::Error + ::core::marker::Send + ::core::marker::Sync,
+            >> { #lets #body })()
+        }
+    } else if exits.early {
+        quote_spanned!(mixed=> (|| { #lets #body })())
+    } else if lets.is_empty() {
+        quote!(#body)
+    } else {
+        quote_spanned!(mixed=> { #lets #body })
+    }
+}
+
+/// How control leaves a piece of code.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Exits {
+    question: bool,
+    early: bool,
+    /// Values that are a plain `Ok(…)`, which says nothing of the error's type.
+    ok: usize,
+    /// Other values, which do.
+    other: usize,
+}
+
+impl Exits {
+    fn of(code: &Expr) -> Self {
+        let mut exits = Self::default();
+        exits.visit_expr(code);
+        exits.value(code);
+        exits
+    }
+
+    fn only_ok(&self) -> bool {
+        self.ok > 0 && self.other == 0
+    }
+
+    /// Counts what the expression may evaluate to.
+    fn value(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Group(group) => self.value(&group.expr),
+            Expr::Paren(paren) => self.value(&paren.expr),
+            Expr::Block(block) => self.last(&block.block.stmts),
+            Expr::Unsafe(block) => self.last(&block.block.stmts),
+            Expr::If(branches) => {
+                self.last(&branches.then_branch.stmts);
+                if let Some((_, otherwise)) = &branches.else_branch {
+                    self.value(otherwise);
+                }
+            }
+            Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.value(&arm.body)),
+            // Counted where it is visited, or a panic.
+            Expr::Return(_) | Expr::Macro(_) => {}
+            Expr::Call(call) if is_ok(&call.func) => self.ok += 1,
+            _ => self.other += 1,
+        }
+    }
+
+    fn last(&mut self, statements: &[Stmt]) {
+        match statements.last() {
+            Some(Stmt::Expr(value, None)) => self.value(value),
+            Some(Stmt::Expr(Expr::Return(_), Some(_)) | Stmt::Macro(_)) => {}
+            _ => self.other += 1,
+        }
+    }
+}
+
+impl Visit<'_> for Exits {
+    fn visit_expr_try(&mut self, expr: &syn::ExprTry) {
+        self.question = true;
+        visit::visit_expr_try(self, expr);
+    }
+
+    fn visit_expr_return(&mut self, expr: &syn::ExprReturn) {
+        self.early = true;
+        if let Some(value) = &expr.expr {
+            self.value(value);
+        }
+        visit::visit_expr_return(self, expr);
+    }
+
+    fn visit_macro(&mut self, call: &syn::Macro) {
+        self.question |= has_question_mark(call.tokens.clone());
+    }
+
+    // These have exits of their own.
+    fn visit_expr_closure(&mut self, _: &ExprClosure) {}
+    fn visit_expr_async(&mut self, _: &syn::ExprAsync) {}
+    fn visit_item(&mut self, _: &syn::Item) {}
+}
+
+fn is_ok(function: &Expr) -> bool {
+    let Expr::Path(function) = function else { return false };
+    function.path.segments.last().is_some_and(|last| last.ident == "Ok" && last.arguments.is_none())
+}
+
+fn has_question_mark(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => has_question_mark(group.stream()),
+        TokenTree::Punct(punct) => punct.as_char() == '?',
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exits(code: &str) -> Exits {
+        Exits::of(&syn::parse_str(code).unwrap())
+    }
+
+    #[test]
+    fn question_marks() {
+        for code in ["f()?", "{ let x = f()?; x }", "vec![f()?; 3]", "if a? { b } else { c }"] {
+            assert!(exits(code).question, "{code}");
+        }
+        for code in ["f()", "x.map(|x| Ok(x?))", "{ fn g() -> R { f()? } g() }", "\"?\""] {
+            assert!(!exits(code).question, "{code}");
+        }
+    }
+
+    #[test]
+    fn error_types_left_open() {
+        for code in
+            ["Ok(1)", "{ f(); Ok(1) }", "if a { Ok(1) } else { todo!() }", "{ if a { return Ok(1) } Ok(2) }"]
+        {
+            assert!(exits(code).only_ok(), "{code}");
+        }
+        for code in
+            ["f()", "if a { Err(1) } else { Ok(1) }", "Ok::<_, E>(1)", "{ f(); }", "match a { _ => g() }"]
+        {
+            assert!(!exits(code).only_ok(), "{code}");
+        }
+    }
+
+    #[test]
+    fn mentioned_names() {
+        let name: Ident = syn::parse_str("n").unwrap();
+        let mentions = |code: &str| mentions(&syn::parse_str::<Expr>(code).unwrap(), &name);
+        assert!(mentions("f(&[n])") && mentions("format!(\"{n:?}\")"));
+        assert!(!mentions("f(m)") && !mentions("\"n\"") && !mentions("nn"));
+    }
+}

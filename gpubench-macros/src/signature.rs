@@ -1,0 +1,248 @@
+//! The annotated function, as far as a caller sees it. In: the item's tokens; out: a [`Launch`] with its name,
+//! parameters and return type. The body is not looked at, so that a half-typed one costs nothing.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens, TokenStreamExt as _, quote};
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Attribute, FnArg, Generics, Ident, Lifetime, Meta, Pat, PatType, ReturnType, Safety, Signature};
+use syn::{Token, Type, TypeImplTrait, Visibility, token};
+
+use crate::errors::Errors;
+
+/// The function that is measured.
+pub(crate) struct Launch {
+    /// Its attributes that its registration needs too: when it exists, and which lints it silences.
+    pub(crate) attributes: TokenStream,
+    pub(crate) name: Ident,
+    pub(crate) params: Vec<Param>,
+    /// The tokens of its return type.
+    pub(crate) output: Option<TokenStream>,
+}
+
+/// One of its parameters.
+pub(crate) struct Param {
+    /// The name that expressions call it by; a pattern has none.
+    pub(crate) name: Option<Ident>,
+    pub(crate) passed: Passed,
+    /// Its type without the outermost reference, as a local variable can be annotated with it.
+    pub(crate) ty: TokenStream,
+    /// All that was written.
+    pub(crate) tokens: TokenStream,
+}
+
+/// How a parameter is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    Shared,
+    Mutable,
+    Value,
+}
+
+impl Launch {
+    /// Reads the item; `None` where it is not a function that can be called from outside.
+    pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
+        let parser = |input: ParseStream| {
+            let attributes = input.call(Attribute::parse_outer)?;
+            input.parse::<Visibility>()?;
+            let start = input.cursor().token_stream();
+            let function = input.parse::<Signature>().map_err(|_| start);
+            let has_body = input.peek(token::Brace);
+            input.parse::<TokenStream>()?;
+            Ok((attributes, function, has_body))
+        };
+        match parser.parse2(item) {
+            Ok((attributes, Ok(signature), true)) => Self::of(&attributes, signature, errors),
+            Ok((_, Ok(signature), false)) => {
+                errors.at(signature, "`#[gpu_bench]` needs a function with a body");
+                None
+            }
+            Ok((_, Err(item), _)) => {
+                errors.at(item.into_iter().next(), "`#[gpu_bench]` goes on a free function");
+                None
+            }
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+        }
+    }
+
+    fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
+        let takes_self = signature.receiver().is_some();
+        if takes_self || names_self(signature.inputs.to_token_stream()) {
+            errors.at(signature.inputs.first(), method_message(&signature));
+            return None;
+        }
+        if let Some(asyncness) = signature.asyncness {
+            errors.at(
+                asyncness,
+                "an `async` function only makes a future: annotate one that launches the work",
+            );
+        }
+        if let Safety::Unsafe(token) = signature.safety {
+            let message = "an `unsafe` function cannot be annotated: annotate a safe one that calls it";
+            errors.at(token, message);
+        }
+        refuse_generics(&signature, errors);
+        let lifetimes: Vec<Lifetime> =
+            signature.generics.lifetimes().map(|param| param.lifetime.clone()).collect();
+        let mut params = Vec::new();
+        for input in signature.inputs {
+            if let FnArg::Typed(param) = input {
+                params.push(Param::of(param, &lifetimes, errors));
+            }
+        }
+        let output = match signature.output {
+            ReturnType::Default => None,
+            ReturnType::Type(_, ty) => Some(ty.into_token_stream()),
+        };
+        Some(Self { attributes: copied(attributes), name: signature.ident, params, output })
+    }
+}
+
+impl Param {
+    fn of(param: PatType, lifetimes: &[Lifetime], errors: &mut Errors) -> Self {
+        let conditional = |attribute: &&Attribute| {
+            attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
+        };
+        if let Some(attribute) = param.attrs.iter().find(conditional) {
+            errors.at(attribute, "a parameter of a benchmark cannot be conditional");
+        }
+        let tokens = param.to_token_stream();
+        let name = match *param.pat {
+            Pat::Ident(pattern) if pattern.subpat.is_none() => Some(pattern.ident),
+            _ => None,
+        };
+        let (passed, ty) = match ungrouped(*param.ty) {
+            Type::Reference(reference) if reference.mutability.is_some() => {
+                (Passed::Mutable, reference.elem.into_token_stream())
+            }
+            Type::Reference(reference) => (Passed::Shared, reference.elem.into_token_stream()),
+            ty => (Passed::Value, ty.into_token_stream()),
+        };
+        Self { name, passed, ty: inferable(ty, lifetimes), tokens }
+    }
+
+    /// What messages call it.
+    pub(crate) fn shown(&self) -> String {
+        match &self.name {
+            Some(name) => format!("`{}`", name.unraw()),
+            None => format!("of type `{}`", self.ty),
+        }
+    }
+}
+
+/// A type out of the invisible groups and parentheses around it: a macro that passes `$ty` on adds some.
+fn ungrouped(ty: Type) -> Type {
+    match ty {
+        Type::Group(group) => ungrouped(*group.elem),
+        Type::Paren(paren) => ungrouped(*paren.elem),
+        ty => ty,
+    }
+}
+
+/// The type as a local variable's: the function's own lifetimes become `'_`, and `impl Trait` becomes `_`.
+fn inferable(ty: TokenStream, lifetimes: &[Lifetime]) -> TokenStream {
+    let parser = |input: ParseStream| {
+        let mut output = TokenStream::new();
+        while !input.is_empty() {
+            if input.peek(Token![impl]) {
+                input.parse::<TypeImplTrait>()?;
+                output.extend(quote!(_));
+            } else if input.peek(Lifetime) {
+                let mut lifetime: Lifetime = input.parse()?;
+                if lifetimes.contains(&lifetime) {
+                    lifetime.ident = Ident::new("_", lifetime.ident.span());
+                }
+                lifetime.to_tokens(&mut output);
+            } else {
+                match input.parse()? {
+                    TokenTree::Group(group) => {
+                        let mut inner = Group::new(group.delimiter(), inferable(group.stream(), lifetimes));
+                        inner.set_span(group.span());
+                        output.append(inner);
+                    }
+                    token => output.append(token),
+                }
+            }
+        }
+        Ok(output)
+    };
+    // Only `impl` can fail, and syn has parsed this type before.
+    parser.parse2(ty.clone()).unwrap_or(ty)
+}
+
+fn refuse_generics(signature: &Signature, errors: &mut Errors) {
+    let Generics { params, .. } = &signature.generics;
+    let Some(generic) = params.iter().find(|param| !matches!(param, syn::GenericParam::Lifetime(_))) else {
+        return;
+    };
+    let message = format!(
+        "a generic function needs a choice of its types and constants, which is not supported yet: annotate a \
+         function that calls `{}::<…>`",
+        signature.ident
+    );
+    errors.at(generic, message);
+}
+
+fn names_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => names_self(group.stream()),
+        TokenTree::Ident(ident) => ident == "Self",
+        _ => false,
+    })
+}
+
+/// What to write instead of a method.
+fn method_message(signature: &Signature) -> String {
+    let name = &signature.ident;
+    let (mut params, mut args) = (Vec::new(), Vec::new());
+    for input in &signature.inputs {
+        match input {
+            FnArg::Receiver(receiver) => {
+                let receiver = receiver.to_token_stream().to_string();
+                let reference = if !receiver.starts_with('&') {
+                    ""
+                } else if receiver.contains("mut") {
+                    "&mut "
+                } else {
+                    "&"
+                };
+                params.push(format!("this: {reference}Type"));
+            }
+            FnArg::Typed(param) => {
+                let pattern = param.pat.to_token_stream();
+                params.push(format!("{pattern}: …"));
+                args.push(pattern.to_string());
+            }
+        }
+    }
+    let output = if matches!(signature.output, ReturnType::Default) { "" } else { " -> …" };
+    let path = if signature.receiver().is_some() { "this." } else { "Type::" };
+    let (params, args) = (params.join(", "), args.join(", "));
+    format!(
+        "a method cannot be annotated: annotate a free function that calls it, such as \
+         `fn {name}({params}){output} {{ {path}{name}({args}) }}`"
+    )
+}
+
+/// The attributes that hold for the registration too. What the function may use without a warning, so may that.
+fn copied(attributes: &[Attribute]) -> TokenStream {
+    let mut copied = TokenStream::new();
+    for attribute in attributes {
+        match &attribute.meta {
+            Meta::List(list) if list.path.is_ident("cfg") || list.path.is_ident("allow") => {
+                attribute.to_tokens(&mut copied);
+            }
+            // An expectation that is met once may not be met twice.
+            Meta::List(list) if list.path.is_ident("expect") => {
+                let lints = &list.tokens;
+                copied.extend(quote!(#[allow(#lints)]));
+            }
+            meta if meta.path().is_ident("deprecated") => copied.extend(quote!(#[allow(deprecated)])),
+            _ => {}
+        }
+    }
+    copied
+}

@@ -1,0 +1,149 @@
+//! The command line as it is typed: one field for each flag, each with its environment twin `GPUBENCH_…`. What the
+//! values mean together is settled in [`options`](super::options).
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, ValueEnum};
+
+/// Measures the benchmarks of this program.
+#[derive(Debug, Parser)]
+#[command(
+    name = "suite",
+    about = "Measures the benchmarks of this program and prints how close to the hardware they run.",
+    after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
+                  4 nothing matched, 5 the device asked for is not there, 130/143 interrupted.\n\
+                  Results go to standard output; progress and warnings to standard error.",
+    disable_version_flag = true
+)]
+pub(super) struct Args {
+    /// Measure only cases whose name contains one of these
+    #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", value_delimiter = ',')]
+    pub(super) filters: Vec<String>,
+
+    /// Take filters and skips as whole names
+    #[arg(long, env = "GPUBENCH_EXACT", help_heading = "What to measure")]
+    pub(super) exact: bool,
+
+    /// Leave out cases whose name contains this
+    #[arg(
+        long,
+        value_name = "FILTER",
+        env = "GPUBENCH_SKIP",
+        value_delimiter = ',',
+        help_heading = "What to measure"
+    )]
+    pub(super) skip: Vec<String>,
+
+    /// Values for an argument in place of those the benchmark lists, such as n=1024,4096
+    #[arg(
+        long = "arg",
+        value_name = "NAME=VALUE,…",
+        env = "GPUBENCH_ARG",
+        value_delimiter = ';',
+        help_heading = "What to measure"
+    )]
+    pub(super) args: Vec<String>,
+
+    /// Measure hot, cold or both, whatever the benchmark asks for
+    #[arg(long, env = "GPUBENCH_CACHE", help_heading = "What to measure")]
+    pub(super) cache: Option<CacheChoice>,
+
+    /// Where to measure: `host` for this machine's CPU, `all` for every device
+    #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = "What to measure")]
+    pub(super) device: Option<String>,
+
+    /// List the cases and measure nothing
+    #[arg(long, env = "GPUBENCH_LIST", help_heading = "What to measure")]
+    pub(super) list: bool,
+
+    /// How to list
+    #[arg(long, env = "GPUBENCH_FORMAT", default_value = "pretty", help_heading = "What to measure")]
+    pub(super) format: ListFormat,
+
+    /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case
+    #[arg(long, env = "GPUBENCH_QUICK", help_heading = "How to measure")]
+    pub(super) quick: bool,
+
+    /// The half-width of the median's 95 % confidence interval to reach, such as 0.5%
+    #[arg(long, value_name = "PERCENT", env = "GPUBENCH_PRECISION", help_heading = "How to measure")]
+    pub(super) precision: Option<String>,
+
+    /// Take exactly this many samples a case
+    #[arg(long, value_name = "N", env = "GPUBENCH_SAMPLES", help_heading = "How to measure")]
+    pub(super) samples: Option<usize>,
+
+    /// Warm a case up at least this long
+    #[arg(long, value_name = "SECONDS", env = "GPUBENCH_WARMUP", help_heading = "How to measure")]
+    pub(super) warmup: Option<f64>,
+
+    /// Sample a case at least this long
+    #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MIN_TIME", help_heading = "How to measure")]
+    pub(super) min_time: Option<f64>,
+
+    /// Sample a case at most this long
+    #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MAX_TIME", help_heading = "How to measure")]
+    pub(super) max_time: Option<f64>,
+
+    /// Give a case up, and its process with it, after this long
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "GPUBENCH_TIMEOUT",
+        default_value_t = 60.0,
+        help_heading = "How to measure"
+    )]
+    pub(super) timeout: f64,
+
+    /// Measure in this process, for debuggers: a crash then ends the run
+    #[arg(long, env = "GPUBENCH_IN_PROCESS", help_heading = "How to measure")]
+    pub(super) in_process: bool,
+
+    /// Write everything, raw samples too, as JSON
+    #[arg(long, value_name = "FILE", env = "GPUBENCH_JSON", help_heading = "Results")]
+    pub(super) json: Option<PathBuf>,
+
+    /// Colour the results
+    #[arg(
+        long,
+        env = "GPUBENCH_COLOR",
+        default_value = "auto",
+        value_name = "WHEN",
+        help_heading = "Results"
+    )]
+    pub(super) color: clap::ColorChoice,
+
+    /// What `cargo bench` adds to the command line: measuring is what happens anyway
+    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    pub(super) bench: bool,
+
+    /// List only ignored benchmarks, of which there are none; test runners ask for them
+    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    pub(super) ignored: bool,
+
+    /// Nothing is captured; test runners pass it
+    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    pub(super) nocapture: bool,
+}
+
+/// Which cache states to measure.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum CacheChoice {
+    /// With the data in the caches
+    Hot,
+    /// With the last-level cache flushed before every sample
+    Cold,
+    /// Hot, then cold
+    Both,
+}
+
+/// How `--list` writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people
+    #[default]
+    Pretty,
+    /// For test runners: `name: benchmark`
+    Terse,
+    /// For programs: a JSON object a line
+    Json,
+}

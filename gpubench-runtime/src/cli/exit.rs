@@ -1,0 +1,33 @@
+//! What a program's exit code means. The only table of them.
+
+use std::process::ExitCode;
+
+/// How a run ended, from the most to the least important: where several apply, the first one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// 130 or 143: a signal ended the run early; 128 + its number.
+    Interrupted(u8),
+    /// 2: the command line asks for what cannot be done.
+    Usage,
+    /// 5: the device asked for is not there.
+    NoDevice,
+    /// 4: no benchmark matches.
+    Nothing,
+    /// 1: a benchmark failed or is invalid, or results could not be written.
+    Failed,
+    /// 0: all that was asked for was done; suspect rows included.
+    Done,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Interrupted(signal) => 128 + signal,
+            Exit::Usage => 2,
+            Exit::NoDevice => 5,
+            Exit::Nothing => 4,
+            Exit::Failed => 1,
+            Exit::Done => 0,
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! What the command line means. In: [`Args`] as typed; out: [`Options`] that make sense together, or the sentence that
+//! says what does not.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::args::{Args, CacheChoice, ListFormat};
+use crate::device::Cache;
+use crate::plan::{Sampling, Selection};
+
+/// What the user wants, settled.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which cases.
+    pub selection: Selection,
+    /// On which device, if one is named.
+    pub device: Option<String>,
+    /// List the cases in this way and measure nothing.
+    pub list: Option<ListFormat>,
+    /// List no benchmark but ignored ones.
+    pub only_ignored: bool,
+    /// How to sample.
+    pub sampling: Sampling,
+    /// The wall time a job may take.
+    pub timeout: Duration,
+    /// Measure in this process.
+    pub in_process: bool,
+    /// Where the JSON goes.
+    pub json: Option<PathBuf>,
+    /// Whether to colour.
+    pub color: clap::ColorChoice,
+}
+
+impl Options {
+    pub(super) fn of(args: Args) -> Result<Self, String> {
+        let mut sampling = if args.quick { QUICK } else { USUAL };
+        if let Some(precision) = &args.precision {
+            sampling.precision = parse_percent(precision)
+                .ok_or_else(|| format!("--precision {precision}: give a percentage above 0, such as 0.5%"))?;
+        }
+        if args.samples == Some(0) {
+            return Err("--samples 0: give at least 1".to_owned());
+        }
+        sampling.samples = args.samples;
+        sampling.warm_up = seconds("--warmup", args.warmup, sampling.warm_up)?;
+        sampling.min_time = seconds("--min-time", args.min_time, sampling.min_time)?;
+        sampling.max_time = seconds("--max-time", args.max_time, sampling.max_time.max(sampling.min_time))?;
+        if sampling.min_time > sampling.max_time {
+            return Err(format!(
+                "--min-time {} is more than --max-time {}: lower one or raise the other",
+                sampling.min_time, sampling.max_time
+            ));
+        }
+        let timeout = Duration::try_from_secs_f64(args.timeout).ok().filter(|timeout| !timeout.is_zero());
+        let timeout = timeout.ok_or_else(|| format!("--timeout {}: give seconds above 0", args.timeout))?;
+        Ok(Self {
+            selection: Selection {
+                filters: args.filters,
+                exact: args.exact,
+                skip: args.skip,
+                args: parse_args(&args.args)?,
+                caches: args.cache.map(|choice| match choice {
+                    CacheChoice::Hot => vec![Cache::Hot],
+                    CacheChoice::Cold => vec![Cache::Cold],
+                    CacheChoice::Both => vec![Cache::Hot, Cache::Cold],
+                }),
+            },
+            device: args.device,
+            list: args.list.then_some(args.format),
+            only_ignored: args.ignored,
+            sampling,
+            timeout,
+            in_process: args.in_process,
+            json: args.json,
+            color: args.color,
+        })
+    }
+}
+
+const USUAL: Sampling =
+    Sampling { precision: 0.005, samples: None, warm_up: 0.2, min_time: 0.0, max_time: 3.0 };
+const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, ..USUAL };
+
+/// `0.5%` or `0.5` as 0.005.
+fn parse_percent(text: &str) -> Option<f64> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    number
+        .parse::<f64>()
+        .ok()
+        .filter(|percent| percent.is_finite() && *percent > 0.0)
+        .map(|percent| percent / 100.0)
+}
+
+fn seconds(flag: &str, given: Option<f64>, usual: f64) -> Result<f64, String> {
+    match given {
+        None => Ok(usual),
+        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        Some(seconds) => Err(format!("{flag} {seconds}: give seconds, 0 or more")),
+    }
+}
+
+fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let mut args: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for arg in given {
+        let (name, values) = arg.split_once('=').unwrap_or((arg, ""));
+        let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+        if name.trim().is_empty() || values.iter().any(String::is_empty) {
+            return Err(format!("--arg {arg}: give a name and its values, such as n=1024,4096"));
+        }
+        args.entry(name.trim().to_owned()).or_default().extend(values);
+    }
+    Ok(args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_and_args_are_read_as_written() {
+        assert_eq!(parse_percent("0.5%"), Some(0.005));
+        assert_eq!(parse_percent("2"), Some(0.02));
+        assert_eq!([parse_percent("0%"), parse_percent("x"), parse_percent("-1")], [None; 3]);
+        let args = parse_args(&["n=1, 2".to_owned(), "m=a".to_owned(), "n=3".to_owned()]);
+        let args = args.expect("all are well formed");
+        assert_eq!(args["n"], ["1", "2", "3"]);
+        assert_eq!(args["m"], ["a"]);
+        assert!(["n", "=1", "n=", "n=1,,2"].iter().all(|arg| parse_args(&[(*arg).to_owned()]).is_err()));
+    }
+}

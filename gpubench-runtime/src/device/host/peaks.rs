@@ -1,0 +1,130 @@
+//! The limits of this machine's CPU, measured: how fast all threads together copy memory, and how many fused
+//! multiply-adds they do on registers. The best of several runs counts, since a limit is what the hardware can do.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::Stream;
+use crate::device::{Peak, PeakSource, Quantity};
+use crate::units::Bytes;
+
+/// Each peak is looked for this long.
+const BUDGET: Duration = Duration::from_millis(200);
+/// Enough independent sums to hide the latency of a multiply-add on two ports, and few enough to stay in registers.
+const CHAINS: usize = 12;
+const STEPS: usize = 20_000;
+
+/// Measures every peak of the host.
+pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<Peak> {
+    let arch = Arch::new();
+    let peak = |quantity, value, method: &str| Peak {
+        quantity,
+        value,
+        source: PeakSource::Measured,
+        method: method.to_owned(),
+    };
+    let f32_lanes = arch.dispatch(F32Lanes) as f64;
+    let f64_lanes = arch.dispatch(F64Lanes) as f64;
+    let flops = |lanes: f64| 2.0 * lanes * (CHAINS * STEPS * stream.threads()) as f64;
+    let multiply_add = "fused multiply-add, all threads";
+    vec![
+        peak(Quantity::MemoryBandwidth, copy_rate(stream, last_level_cache), "copy, bytes read + written"),
+        peak(
+            Quantity::Compute("f32".to_owned()),
+            flops(f32_lanes) / best(|| on_each_thread(stream, || _ = black_box(arch.dispatch(F32Sums)))),
+            multiply_add,
+        ),
+        peak(
+            Quantity::Compute("f64".to_owned()),
+            flops(f64_lanes) / best(|| on_each_thread(stream, || _ = black_box(arch.dispatch(F64Sums)))),
+            multiply_add,
+        ),
+    ]
+}
+
+/// Bytes per second read and written by a copy whose arrays are together several times the last-level cache.
+fn copy_rate(stream: &Stream, last_level_cache: Option<Bytes>) -> f64 {
+    let bytes = (2 * last_level_cache.unwrap_or_default().0 as usize).max(64 << 20);
+    let source = vec![1_u64; bytes / 8];
+    let mut target = vec![2_u64; bytes / 8];
+    let block = stream.block_of::<u64>(source.len());
+    let seconds = best(|| {
+        stream.run(|| {
+            let parts = target.par_chunks_mut(block).zip(source.par_chunks(block));
+            parts.for_each(|(target, source)| target.copy_from_slice(source));
+        });
+    });
+    black_box(&target);
+    2.0 * bytes as f64 / seconds
+}
+
+/// The shortest run in seconds.
+fn best(mut run: impl FnMut()) -> f64 {
+    run();
+    let begin = Instant::now();
+    let mut best = f64::INFINITY;
+    while begin.elapsed() < BUDGET {
+        let start = Instant::now();
+        run();
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    best
+}
+
+fn on_each_thread(stream: &Stream, work: impl Fn() + Sync) {
+    let threads = stream.threads();
+    stream.run(|| (0..threads).into_par_iter().with_max_len(1).for_each(|_| work()));
+}
+
+struct F32Lanes;
+impl WithSimd for F32Lanes {
+    type Output = usize;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        S::F32_LANES
+    }
+}
+
+struct F64Lanes;
+impl WithSimd for F64Lanes {
+    type Output = usize;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        S::F64_LANES
+    }
+}
+
+struct F32Sums;
+impl WithSimd for F32Sums {
+    type Output = f32;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let (factor, term) = (simd.splat_f32s(black_box(0.999)), simd.splat_f32s(black_box(0.001)));
+        let mut sums = [simd.splat_f32s(black_box(1.0)); CHAINS];
+        for _ in 0..STEPS {
+            for sum in &mut sums {
+                *sum = simd.mul_add_e_f32s(*sum, factor, term);
+            }
+        }
+        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+    }
+}
+
+struct F64Sums;
+impl WithSimd for F64Sums {
+    type Output = f64;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let (factor, term) = (simd.splat_f64s(black_box(0.999)), simd.splat_f64s(black_box(0.001)));
+        let mut sums = [simd.splat_f64s(black_box(1.0)); CHAINS];
+        for _ in 0..STEPS {
+            for sum in &mut sums {
+                *sum = simd.mul_add_e_f64s(*sum, factor, term);
+            }
+        }
+        sums.into_iter().map(|sum| simd.reduce_sum_f64s(sum)).sum()
+    }
+}

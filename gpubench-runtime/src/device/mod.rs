@@ -1,0 +1,166 @@
+//! The seam between a measurement and what it runs on. A [`Device`] opens, tells its [`Facts`] and samples launches;
+//! the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker` and
+//! `measure`; knows nothing of benchmarks.
+
+pub mod facts;
+pub mod found;
+pub mod host;
+
+use std::any::Any;
+use std::fmt::{self, Display};
+
+pub use facts::{Facts, Peak, PeakSource, Quantity};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::units::Nanoseconds;
+
+/// Why a device cannot be used: what happened, and where.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct DeviceError(pub String);
+
+/// A stream type that launch functions take, and the device it belongs to.
+///
+/// Implemented for [`host::Stream`]; implement it for a stream of your own and any function that takes one
+/// can be annotated.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stream that gpubench can measure",
+    label = "expected a stream such as `gpubench::host::Stream`",
+    note = "the stream is the parameter named `stream`, else the last one",
+    note = "implement `gpubench::LaunchStream` for a stream type of your own"
+)]
+pub trait LaunchStream: Sized + 'static {
+    /// The device that such a stream launches work on.
+    type Device: DeviceType;
+
+    /// A stream of `device`, on which everything of one case is launched.
+    ///
+    /// # Errors
+    /// Where the device refuses one.
+    fn over(device: &mut Self::Device) -> Result<Self, DeviceError>;
+}
+
+/// A [`Device`] that can be found and opened by its type.
+pub trait DeviceType: Device + Sized {
+    /// The word for it on the command line and in records.
+    const KIND: &'static str;
+
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// Where it is not there or cannot be used.
+    fn open() -> Result<Self, DeviceError>;
+}
+
+/// Something that runs launches and can time them.
+pub trait Device: Any {
+    /// What is known of the device, its peaks measured where nothing states them. May take a second.
+    ///
+    /// # Errors
+    /// Where a peak's measurement fails.
+    fn facts(&mut self) -> Result<Facts, DeviceError>;
+
+    /// What the timer reads around nothing, and how fine it is.
+    ///
+    /// # Errors
+    /// Where the timer does not work.
+    fn timer(&mut self) -> Result<Timer, DeviceError>;
+
+    /// Prepares to time `work` with its data `cache` cached. All samples of a case come from one sampler.
+    ///
+    /// # Errors
+    /// Where the work cannot be sampled at all.
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        cache: Cache,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure>;
+}
+
+/// What a device samples: the launches of one case.
+pub trait Work {
+    /// Enqueues one launch on the case's stream.
+    ///
+    /// # Errors
+    /// What the launch function returned.
+    fn launch(&mut self) -> Result<(), Failure>;
+}
+
+/// Times the launches of one case.
+pub trait Sampler {
+    /// Takes `samples` samples, submitted together and read after one synchronisation.
+    ///
+    /// # Errors
+    /// Where a launch or the device fails.
+    fn group(&mut self, samples: usize) -> Result<Group, Failure>;
+
+    /// How the samples are taken.
+    fn method(&self) -> Method;
+}
+
+/// What one synchronisation brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// The event time of each sample, in the order they ran.
+    pub events: Vec<Nanoseconds>,
+    /// What the whole group took on the device, flushes included.
+    pub elapsed: Nanoseconds,
+}
+
+/// Whether a case's data lies in the caches when a sample starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// The launch before has just run.
+    Hot,
+    /// The last-level cache was flushed.
+    Cold,
+}
+
+impl Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hot => "hot",
+            Self::Cold => "cold",
+        })
+    }
+}
+
+/// How samples are taken. Cases whose methods differ are not compared silently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Method {
+    /// What times them.
+    pub path: Path,
+    /// What precedes each.
+    pub flush: Flush,
+}
+
+/// What empties the last-level cache before a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flush {
+    /// Nothing.
+    None,
+    /// A read sweep over a buffer of twice the cache's size.
+    Read,
+}
+
+/// What times the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// By this machine's monotonic clock around each call.
+    Host,
+}
+
+/// The timer of a device, measured on the path that its samples take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timer {
+    /// The smallest difference between two readings.
+    pub step: Nanoseconds,
+    /// What an empty pair of events reads.
+    pub floor: Nanoseconds,
+    /// What is taken off each event time.
+    pub overhead: Nanoseconds,
+}

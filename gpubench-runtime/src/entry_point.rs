@@ -1,0 +1,201 @@
+//! The edge: the only file that prints, and where a process begins and ends. In: the command line; out: results on
+//! standard output, everything else on standard error, and an exit code.
+
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anstream::AutoStream;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::cli::{self, Exit, Options};
+use crate::device::found::{self, Found, Selected};
+use crate::plan::{Plan, PlanError};
+use crate::record::{Program, Run};
+use crate::registry::{self, Entry};
+use crate::report::{self, Progress};
+use crate::run::{self, Conduct, RunError};
+use crate::verdict::State;
+use crate::worker;
+
+/// The `main` of a suite, which `gpubench::main!` generates.
+#[must_use]
+pub fn main(program: Program) -> ExitCode {
+    if env::args().nth(1).as_deref() == Some(worker::FLAG) {
+        return match worker::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error, Exit::Failed).into(),
+        };
+    }
+    let options = match cli::parse(env::args_os()) {
+        Ok(options) => options,
+        Err(message) => {
+            let exit = if message.use_stderr() { Exit::Usage } else { Exit::Done };
+            // Where even this cannot be printed, the exit code still tells.
+            drop(message.print());
+            return exit.into();
+        }
+    };
+    suite(&options, program).unwrap_or_else(|exit| exit).into()
+}
+
+fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
+    let entries = registry::entries();
+    if options.list.is_some() {
+        return list(&entries, options);
+    }
+    let Selected { devices, mut notes } = found::select(options.device.as_deref(), &kinds(&entries))
+        .map_err(|error| complain(&error, Exit::NoDevice))?;
+    let plan = plan(&entries, options, &devices)?;
+    let json = options.json.as_deref().map(Output::create).transpose()?;
+    if program.opt_level == "0" {
+        notes.push(
+            "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be"
+                .into(),
+        );
+    }
+
+    let stop = Stop::on_signals();
+    let conduct =
+        Conduct { sampling: options.sampling, timeout: options.timeout, in_process: options.in_process };
+    let mut progress = Progress::over(plan.cases());
+    let (run, ended) =
+        run::measure(&plan, &devices, notes, program, &conduct, &mut progress, &|| stop.signal().is_some());
+    drop(progress);
+
+    let mut exit = match ended {
+        Ok(()) => worst(&run),
+        Err(RunError::Interrupted) => Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8)),
+        Err(error @ RunError::Device { .. }) => complain(&error, Exit::NoDevice),
+        Err(error @ RunError::NoWorker(_)) => complain(&error, Exit::Failed),
+    };
+    if let Err(error) = print(&report::render(&run), options) {
+        exit = exit.min(complain(&format!("the results cannot be printed: {error}"), Exit::Failed));
+    }
+    if let Some(json) = json {
+        exit = exit.min(json.write(&run).err().unwrap_or(Exit::Done));
+    }
+    Ok(exit)
+}
+
+fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
+    let format = options.list.unwrap_or_default();
+    let devices: Vec<Found> = kinds(entries).into_iter().map(Found::of_kind).collect();
+    let plan = match Plan::of(entries, &options.selection, &names(&devices)) {
+        _ if options.only_ignored => Plan::default(),
+        Ok(plan) => plan,
+        Err(PlanError::Nothing { .. }) => Plan::default(),
+        Err(error) => return Err(refuse(&error)),
+    };
+    print(&report::list(&plan, format), options)
+        .map(|()| Exit::Done)
+        .map_err(|error| complain(&error, Exit::Failed))
+}
+
+fn plan(entries: &[&Entry], options: &Options, devices: &[Found]) -> Result<Plan, Exit> {
+    Plan::of(entries, &options.selection, &names(devices)).map_err(|error| refuse(&error))
+}
+
+fn refuse(error: &PlanError) -> Exit {
+    let exit = match error {
+        PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
+        PlanError::Duplicate { .. } | PlanError::NoSuchAxis(_) | PlanError::BadArg { .. } => Exit::Usage,
+    };
+    complain(error, exit)
+}
+
+fn names(devices: &[Found]) -> Vec<(String, &'static str)> {
+    devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
+}
+
+/// The kinds of device that the entries run on, in the order they are first met.
+fn kinds(entries: &[&Entry]) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for variant in entries.iter().flat_map(|entry| entry.variants) {
+        if !kinds.contains(&variant.device) {
+            kinds.push(variant.device);
+        }
+    }
+    kinds
+}
+
+fn worst(run: &Run) -> Exit {
+    let invalid = run.records.iter().any(|record| record.verdict.state == State::Invalid);
+    if invalid { Exit::Failed } else { Exit::Done }
+}
+
+/// Prints to standard output, coloured as the user and the terminal want it. A reader who has seen enough and closed the
+/// pipe is no error.
+fn print(text: &str, options: &Options) -> io::Result<()> {
+    let choice = match options.color {
+        clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    let mut stdout = AutoStream::new(io::stdout(), choice).lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Says on standard error what is wrong; the exit code is passed through.
+fn complain(what: &dyn std::fmt::Display, exit: Exit) -> Exit {
+    // Where standard error is closed, the exit code still tells.
+    _ = writeln!(io::stderr(), "error: {what}");
+    exit
+}
+
+/// A file for results, opened before anything is measured and written when all is done.
+struct Output {
+    path: PathBuf,
+    file: File,
+}
+
+impl Output {
+    /// Opens `path` without touching what an earlier run left there.
+    fn create(path: &Path) -> Result<Self, Exit> {
+        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        let told = |error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage);
+        Ok(Self { path: path.to_owned(), file: opened.map_err(told)? })
+    }
+
+    fn write(mut self, run: &Run) -> Result<(), Exit> {
+        let mut write = || {
+            // A pipe or a terminal has no earlier contents to remove.
+            if self.file.metadata()?.is_file() {
+                self.file.set_len(0)?;
+                self.file.rewind()?;
+            }
+            let mut out = BufWriter::new(&self.file);
+            serde_json::to_writer(&mut out, run)?;
+            out.write_all(b"\n")?;
+            out.flush()
+        };
+        write().map_err(|error: io::Error| {
+            complain(&format!("--json {}: {error}", self.path.display()), Exit::Failed)
+        })
+    }
+}
+
+/// Remembers the signal that asked the run to end. A second one ends the process at once.
+struct Stop(Arc<AtomicUsize>);
+
+impl Stop {
+    fn on_signals() -> Self {
+        let seen = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGINT, SIGTERM] {
+            // Fails only for signals that cannot be caught, which these are not.
+            _ = signal_hook::flag::register_usize(signal, Arc::clone(&seen), signal as usize);
+        }
+        Self(seen)
+    }
+
+    fn signal(&self) -> Option<u8> {
+        u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
+    }
+}

@@ -1,0 +1,27 @@
+//! The runtime of gpubench. A measurement goes one way through it, each step knowing only those before:
+//!
+//! [`registry`] → [`plan`] → [`worker`] (with [`device`] and [`mod@measure`]) → samples → [`stats`] → [`metrics`] →
+//! [`verdict`] → [`record`] → [`report`]
+//!
+//! [`cli`] reads what the user wants, [`run`] leads a run from plan to report, and [`bind`] is what the expansion of
+//! `#[gpu_bench]` is written with. Users of gpubench meet all of it through the `gpubench` crate.
+
+pub mod bind;
+pub mod cli;
+pub mod device;
+pub mod failure;
+pub mod measure;
+pub mod metrics;
+pub mod plan;
+pub mod record;
+pub mod registry;
+pub mod report;
+pub mod run;
+pub mod stats;
+pub mod units;
+pub mod verdict;
+pub mod worker;
+
+mod entry_point;
+
+pub use entry_point::main;

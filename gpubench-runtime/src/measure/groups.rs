@@ -1,0 +1,56 @@
+//! How many samples to submit at once. In: what earlier groups cost; out: the next group's size, such that one
+//! synchronisation is paid rarely and a budget is noticed soon.
+
+use crate::device::Group;
+use crate::units::Nanoseconds;
+
+/// What a group should take.
+const TARGET: Nanoseconds = Nanoseconds(10e6);
+const LARGEST: usize = 256;
+
+/// The size of the next group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupSize {
+    samples: usize,
+}
+
+impl Default for GroupSize {
+    fn default() -> Self {
+        Self { samples: 1 }
+    }
+}
+
+impl GroupSize {
+    pub(super) fn next(self) -> usize {
+        self.samples
+    }
+
+    /// Moves towards the target, at most doubling: the first launches of a case say little about the rest.
+    pub(super) fn learn(&mut self, group: &Group) {
+        let cost = group.elapsed.0 / group.events.len().max(1) as f64;
+        let fitting = if cost > 0.0 { (TARGET.0 / cost) as usize } else { LARGEST };
+        self.samples = fitting.clamp(1, (2 * self.samples).min(LARGEST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(groups: usize, cost: f64) -> usize {
+        let mut size = GroupSize::default();
+        for _ in 0..groups {
+            let events = vec![Nanoseconds(1.0); size.next()];
+            size.learn(&Group { elapsed: Nanoseconds(cost * events.len() as f64), events });
+        }
+        size.next()
+    }
+
+    #[test]
+    fn a_group_grows_to_its_target_and_no_further() {
+        assert_eq!(after(3, 100e3), 8);
+        assert_eq!(after(20, 100e3), 100);
+        assert_eq!(after(20, 100.0), LARGEST);
+        assert_eq!(after(20, 50e6), 1);
+    }
+}

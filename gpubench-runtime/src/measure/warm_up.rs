@@ -1,0 +1,56 @@
+//! Runs a case until it is steady, with the launch itself and by time: clocks, caches and thread pools need time, not a
+//! number of launches. In: a sampler; out: how long it took, and whether it became steady.
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Sampler, Timer};
+use crate::failure::Failure;
+use crate::stats::Summary;
+use crate::units::Nanoseconds;
+
+use super::groups::GroupSize;
+
+/// Successive groups agree when their medians are this close, as a fraction.
+const AGREEMENT: f64 = 0.01;
+/// A case that is not steady after so many times the wanted warm-up is measured as it is.
+const PATIENCE: f64 = 5.0;
+
+/// What preceded the samples of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// How many launches were thrown away.
+    pub launches: usize,
+    /// What they took.
+    pub elapsed: Nanoseconds,
+    /// Whether the medians of the last two groups agreed.
+    pub steady: bool,
+}
+
+/// Warms up for `seconds`, longer until it is steady.
+pub(super) fn warm_up(
+    sampler: &mut dyn Sampler,
+    timer: Timer,
+    seconds: f64,
+    size: &mut GroupSize,
+) -> Result<WarmUp, Failure> {
+    let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
+    let mut last: Option<Nanoseconds> = None;
+    while warm_up.elapsed.as_seconds() < PATIENCE * seconds {
+        let group = sampler.group(size.next())?;
+        size.learn(&group);
+        warm_up.launches += group.events.len();
+        warm_up.elapsed.0 += group.elapsed.0;
+        let median = Summary::of(&group.events, timer.step).map(|summary| summary.median);
+        warm_up.steady = match (last, median) {
+            (Some(last), Some(median)) => {
+                (median.0 - last.0).abs() <= (AGREEMENT * median.0).max(timer.step.0)
+            }
+            _ => false,
+        };
+        last = median;
+        if warm_up.steady && warm_up.elapsed.as_seconds() >= seconds {
+            break;
+        }
+    }
+    Ok(warm_up)
+}

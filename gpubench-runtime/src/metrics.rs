@@ -1,0 +1,138 @@
+//! Rates and shares. In: what a launch does, the time it takes and the device's peaks; out: how fast that is and what
+//! part of each peak. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both
+//! come from the median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Facts, Quantity};
+use crate::registry::Counts;
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds};
+
+/// What follows from a case's time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Bytes read per second.
+    pub read: Option<BytesPerSecond>,
+    /// Bytes written per second.
+    pub written: Option<BytesPerSecond>,
+    /// Bytes moved per second, read and written.
+    pub bandwidth: Option<BytesPerSecond>,
+    /// Floating-point operations per second.
+    pub throughput: Option<FlopsPerSecond>,
+    /// The parts of the device's peaks that these are.
+    pub shares: Vec<Share>,
+    /// A cold case's time over that of the same launch hot.
+    pub cold_over_hot: Option<f64>,
+}
+
+/// A part of a peak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which peak.
+    pub quantity: Quantity,
+    /// The part, 1 being all of it.
+    pub of_peak: f64,
+}
+
+/// Whether a time can be told from nothing: it is above zero and at least one step of the timer.
+#[must_use]
+pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
+    time.0 > 0.0 && time.0 >= step.0
+}
+
+impl Metrics {
+    /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`]; `hot` is the same launch's time
+    /// with its data cached, where that was measured.
+    #[must_use]
+    pub fn of(
+        counts: &Counts,
+        time: Nanoseconds,
+        facts: &Facts,
+        precision: &str,
+        hot: Option<Nanoseconds>,
+    ) -> Self {
+        let rate = |count: Option<u64>| count.map(|count| Bytes(count).per(time));
+        let bandwidth = rate(counts.bytes);
+        let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
+        let share = |quantity: Quantity, value: Option<f64>| {
+            let of_peak = value? / facts.peak(&quantity)?.value;
+            Some(Share { quantity, of_peak })
+        };
+        let shares = [
+            share(Quantity::MemoryBandwidth, bandwidth.map(|rate| rate.0)),
+            share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),
+        ];
+        Self {
+            read: rate(counts.reads),
+            written: rate(counts.writes),
+            bandwidth,
+            throughput,
+            shares: shares.into_iter().flatten().collect(),
+            cold_over_hot: hot.map(|hot| time.0 / hot.0),
+        }
+    }
+
+    /// The part of a peak, if it is known.
+    #[must_use]
+    pub fn share(&self, quantity: &Quantity) -> Option<f64> {
+        self.shares.iter().find(|share| share.quantity == *quantity).map(|share| share.of_peak)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Peak, PeakSource};
+
+    fn facts() -> Facts {
+        let peak =
+            |quantity, value| Peak { quantity, value, source: PeakSource::Measured, method: String::new() };
+        Facts {
+            device: "host".to_owned(),
+            name: "a CPU".to_owned(),
+            properties: Vec::new(),
+            last_level_cache: None,
+            peaks: vec![
+                peak(Quantity::MemoryBandwidth, 148e9),
+                peak(Quantity::Compute("f32".to_owned()), 1030e9),
+            ],
+        }
+    }
+
+    /// A SAXPY of 20 × 2²⁰ floats at 110.374872 GB/s on a device of 148 GB/s: 12 bytes and 2 operations an element.
+    #[test]
+    fn the_formulas_give_a_published_row() {
+        let elements = 20 << 20;
+        let counts = Counts {
+            reads: Some(8 * elements),
+            writes: Some(4 * elements),
+            bytes: Some(12 * elements),
+            flops: Some(2 * elements),
+        };
+        let time = Nanoseconds(12.0 * elements as f64 / 110.374872);
+        let metrics = Metrics::of(&counts, time, &facts(), "f32", None);
+        let bandwidth = metrics.bandwidth.expect("bytes are given").0;
+        assert!((bandwidth / 110.374872e9 - 1.0).abs() < 1e-12);
+        assert!((metrics.read.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
+        assert!((metrics.throughput.expect("flops are given").0 / (bandwidth / 6.0) - 1.0).abs() < 1e-12);
+        let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
+        assert!((share - 0.7458).abs() < 1e-4);
+        assert_eq!(metrics.share(&Quantity::Compute("f64".to_owned())), None);
+    }
+
+    #[test]
+    fn cold_is_held_against_hot() {
+        let metrics =
+            Metrics::of(&Counts::default(), Nanoseconds(141.0), &facts(), "f32", Some(Nanoseconds(95.0)));
+        assert_eq!(metrics.cold_over_hot, Some(141.0 / 95.0));
+        assert_eq!((metrics.bandwidth, metrics.throughput, metrics.shares.len()), (None, None, 0));
+    }
+
+    #[test]
+    fn a_time_under_the_timers_step_is_not_resolved() {
+        assert!(resolved(Nanoseconds(32.0), Nanoseconds(32.0)));
+        assert!(!resolved(Nanoseconds(31.9), Nanoseconds(32.0)));
+        assert!(!resolved(Nanoseconds(0.0), Nanoseconds(0.0)));
+        assert!(!resolved(Nanoseconds(-3.0), Nanoseconds(1.0)));
+    }
+}

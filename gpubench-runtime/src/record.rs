@@ -1,0 +1,120 @@
+//! What is stored. In: everything that was found out about a case, and about the run it belongs to; out: a [`Record`] and
+//! a [`Run`] that serde writes and reads. Reports see these and nothing else, so that a stored run prints as a live one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Cache, Facts, Method, Timer};
+use crate::failure::Failure;
+use crate::measure::WarmUp;
+use crate::metrics::Metrics;
+use crate::plan::{Arg, Job, Sampling, shown_name};
+use crate::registry::Counts;
+use crate::stats::Summary;
+use crate::units::Nanoseconds;
+use crate::verdict::{Reason, Verdict};
+
+/// The name of this format. A change that an older reader would misread gets a new one.
+pub const SCHEMA: &str = "gpubench/1";
+
+/// The records of one invocation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What measured.
+    pub program: Program,
+    /// When it began, in seconds since 1970-01-01 UTC.
+    pub started: u64,
+    /// How long it took, in seconds.
+    pub wall: f64,
+    /// What a reader must know first, such as why no GPU was measured.
+    pub notes: Vec<String>,
+    /// How cases were sampled unless their attribute says otherwise.
+    pub sampling: Sampling,
+    /// What they ran on.
+    pub devices: Vec<Facts>,
+    /// What came out, in the order it was measured.
+    pub records: Vec<Record>,
+}
+
+/// The build that measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Of gpubench.
+    pub version: String,
+    /// The commit that gpubench was built from, where that is known.
+    pub commit: Option<String>,
+    /// Whether files had changed since that commit.
+    pub dirty: Option<bool>,
+    /// Its `opt-level`: host cases of a program that is not optimised say little.
+    pub opt_level: String,
+    /// The target triple it was built for.
+    pub target: String,
+}
+
+/// What is stored for a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// The device in the words of the command line.
+    pub device: String,
+    /// Hot or cold.
+    pub cache: Cache,
+    /// What was measured; nothing where the case failed.
+    pub measurement: Option<Measurement>,
+    /// Whether to believe it.
+    pub verdict: Verdict,
+}
+
+/// What was measured of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The work of one launch.
+    pub counts: Counts,
+    /// The compute peak it is held against.
+    pub precision: String,
+    /// Whether its outputs were checked, and right.
+    pub checked: bool,
+    /// How it was timed.
+    pub method: Method,
+    /// The timer's step, floor and overhead in nanoseconds.
+    pub timer: Timer,
+    /// What preceded the samples.
+    pub warm_up: WarmUp,
+    /// In how many groups the samples were taken.
+    pub groups: usize,
+    /// What all groups took on the device, flushes included, in nanoseconds.
+    pub elapsed: Nanoseconds,
+    /// Whether the stop rule was met.
+    pub converged: bool,
+    /// The time of a launch: event time less overhead, in nanoseconds.
+    pub time: Summary,
+    /// What follows from it.
+    pub metrics: Metrics,
+    /// The event times in the order they ran, in nanoseconds.
+    pub samples: Vec<Nanoseconds>,
+}
+
+impl Record {
+    /// The record of a case of `job`.
+    #[must_use]
+    pub fn new(job: &Job, cache: Cache, measurement: Option<Measurement>, verdict: Verdict) -> Self {
+        let Job { benchmark, args, device, .. } = job.clone();
+        Self { benchmark, args, device, cache, measurement, verdict }
+    }
+
+    /// The record of a case of `job` that did not get as far as a result.
+    #[must_use]
+    pub fn failed(job: &Job, cache: Cache, failure: Failure) -> Self {
+        Self::new(job, cache, None, Verdict::of(vec![Reason::Failed(failure)]))
+    }
+
+    /// The name by which the case is known, less its device and cache state.
+    #[must_use]
+    pub fn name(&self) -> String {
+        shown_name(&self.benchmark, &self.args)
+    }
+}

@@ -1,0 +1,106 @@
+//! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
+//! a quantity becomes text.
+
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds};
+
+/// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
+#[must_use]
+pub fn time(time: Nanoseconds) -> String {
+    let (value, unit) = match time.0.abs() {
+        t if t < 1e3 => (time.0, "ns"),
+        t if t < 1e6 => (time.0 / 1e3, "µs"),
+        t if t < 1e9 => (time.0 / 1e6, "ms"),
+        _ => (time.0 / 1e9, "s"),
+    };
+    format!("{} {unit}", significant(value, 4))
+}
+
+/// Amounts of memory in binary units, such as `33 MiB`.
+#[must_use]
+pub fn bytes(bytes: Bytes) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes.0 as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value.fract() == 0.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// Gigabytes per second without the unit, such as `4473`; a gigabyte is 10⁹ bytes.
+#[must_use]
+pub fn gigabytes(rate: BytesPerSecond) -> String {
+    significant(rate.0 / 1e9, 3)
+}
+
+/// Billions of operations per second without the unit, such as `12.3`.
+#[must_use]
+pub fn gigaflops(rate: FlopsPerSecond) -> String {
+    significant(rate.0 / 1e9, 3)
+}
+
+/// A part of one as a percentage, such as `93.1 %`.
+#[must_use]
+pub fn percent(part: f64) -> String {
+    format!("{} %", significant(100.0 * part, 3))
+}
+
+/// Half of an interval beside the value it belongs to, such as `± 0.42 %`.
+#[must_use]
+pub fn plus_minus(part: f64) -> String {
+    if part.is_finite() { format!("± {:.2} %", 100.0 * part) } else { "± ?".to_owned() }
+}
+
+/// A ratio, such as `1.48×`.
+#[must_use]
+pub fn ratio(ratio: f64) -> String {
+    format!("{}×", significant(ratio, 3))
+}
+
+/// `value` with at least `digits` significant digits and none after the point that would be more.
+fn significant(value: f64, digits: usize) -> String {
+    let rounded = |value: f64, decimals: usize| format!("{value:.decimals$}");
+    let before_point = |value: f64| if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
+    let text = rounded(value, digits.saturating_sub(before_point(value)));
+    // Rounding may have brought a digit more: 9.9996 to four digits is 10.00, not 10.000.
+    match text.parse::<f64>() {
+        Ok(shown) => rounded(value, digits.saturating_sub(before_point(shown))),
+        Err(_) => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_take_the_unit_that_fits() {
+        let shown =
+            [0.0, 31.04, 999.96, 12_540.0, 999_996.0, 4_473_100.0, 2.5e9, -3.0].map(|t| time(Nanoseconds(t)));
+        let expected =
+            ["0.000 ns", "31.04 ns", "1000 ns", "12.54 µs", "1000 µs", "4.473 ms", "2.500 s", "-3.000 ns"];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn amounts_are_binary_and_rates_decimal() {
+        assert_eq!(
+            [512, 32 << 10, 33 << 20, 1536 << 20].map(|size| bytes(Bytes(size))),
+            ["512 B", "32 KiB", "33 MiB", "1.5 GiB"]
+        );
+        assert_eq!(gigabytes(BytesPerSecond(4.4731e12)), "4473");
+        assert_eq!(gigabytes(BytesPerSecond(12.346e9)), "12.3");
+        assert_eq!(gigaflops(FlopsPerSecond(0.5e9)), "0.50");
+    }
+
+    #[test]
+    fn parts_and_ratios() {
+        assert_eq!(percent(0.7458), "74.6 %");
+        assert_eq!(percent(9.1), "910 %");
+        assert_eq!(plus_minus(0.0042), "± 0.42 %");
+        assert_eq!(plus_minus(f64::INFINITY), "± ?");
+        assert_eq!(ratio(1.4842), "1.48×");
+    }
+}

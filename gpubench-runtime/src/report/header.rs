@@ -1,0 +1,57 @@
+//! What stands above the results: the notes of a run and the facts of its devices.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::format;
+use crate::device::{Facts, Peak, PeakSource, Quantity, facts::Value};
+use crate::units::{BytesPerSecond, FlopsPerSecond};
+
+const BOLD: Style = Style::new().bold();
+const NOTE: Style = AnsiColor::Yellow.on_default();
+
+/// The notes, then for each device its name, its properties and its peaks with their sources.
+#[must_use]
+pub(super) fn header(notes: &[String], devices: &[Facts]) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for note in notes {
+        _ = writeln!(text, "{NOTE}{note}{NOTE:#}");
+    }
+    for facts in devices {
+        _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", facts.device, facts.name);
+        let properties: Vec<String> =
+            facts.properties.iter().map(|property| shown(&property.name, &property.value)).collect();
+        if !properties.is_empty() {
+            _ = writeln!(text, "  {}", properties.join(" · "));
+        }
+        for peak in &facts.peaks {
+            _ = writeln!(text, "  peak {}", shown_peak(peak));
+        }
+    }
+    text
+}
+
+fn shown(name: &str, value: &Value) -> String {
+    match value {
+        Value::Count(count) => format!("{count} {name}"),
+        Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),
+        Value::Text(text) => format!("{name} {text}"),
+    }
+}
+
+fn shown_peak(peak: &Peak) -> String {
+    let limit = match &peak.quantity {
+        Quantity::MemoryBandwidth => {
+            format!("memory bandwidth {} GB/s", format::gigabytes(BytesPerSecond(peak.value)))
+        }
+        Quantity::Compute(precision) => {
+            format!("{precision} {} GFLOP/s", format::gigaflops(FlopsPerSecond(peak.value)))
+        }
+    };
+    let source = match peak.source {
+        PeakSource::Measured => "measured",
+    };
+    format!("{limit} ({source}: {})", peak.method)
+}

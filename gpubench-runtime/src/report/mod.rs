@@ -1,0 +1,20 @@
+//! What people and programs read. In: a [`Run`](crate::record::Run), live or stored; out: text. Nothing here measures,
+//! judges or prints.
+
+pub mod format;
+mod header;
+mod list;
+mod progress;
+mod table;
+
+use crate::record::Run;
+
+pub use self::list::list;
+pub use self::progress::Progress;
+
+/// A run as it is printed: what it ran on, then its results.
+#[must_use]
+pub fn render(run: &Run) -> String {
+    let header = header::header(&run.notes, &run.devices);
+    if run.records.is_empty() { header } else { format!("{header}\n{}", table::table(run)) }
+}

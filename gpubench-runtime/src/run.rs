@@ -1,0 +1,177 @@
+//! Leads a run: has a worker tell the devices' facts and measure job by job, and collects the records. In: a plan; out: a
+//! [`Run`]. What is lost with a worker is one case; the next worker goes on with the rest.
+
+use std::io;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::device::Facts;
+use crate::device::found::Found;
+use crate::failure::{Failure, Stage};
+use crate::plan::{Job, Plan, Sampling};
+use crate::record::{Program, Record, Run, SCHEMA};
+use crate::worker::{Bench, Loss, Reply, Request, Worker};
+
+/// How a plan is carried out.
+#[derive(Clone, Debug)]
+pub struct Conduct {
+    /// How cases are sampled.
+    pub sampling: Sampling,
+    /// The wall time a job may take.
+    pub timeout: Duration,
+    /// Measure in this process.
+    pub in_process: bool,
+}
+
+/// Follows a run while it goes on.
+pub trait Observer {
+    /// What is known of a device, before its cases are measured.
+    fn device(&mut self, facts: &Facts);
+    /// A job begins.
+    fn job(&mut self, job: &Job);
+    /// A case is done.
+    fn record(&mut self, record: &Record);
+}
+
+/// Why a run ended before its plan did.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A device that was found cannot be used.
+    #[error("device `{device}`: {message}")]
+    Device {
+        /// The device.
+        device: String,
+        /// Why not.
+        message: String,
+    },
+    /// No worker process can be started.
+    #[error("cannot start a process to measure in: {0}")]
+    NoWorker(io::Error),
+}
+
+/// Measures `plan` on `devices`, until it is done or `stop` says so. The run holds all that was measured, also where it
+/// ended early.
+pub fn measure(
+    plan: &Plan,
+    devices: &[Found],
+    notes: Vec<String>,
+    program: Program,
+    conduct: &Conduct,
+    observer: &mut dyn Observer,
+    stop: &dyn Fn() -> bool,
+) -> (Run, Result<(), RunError>) {
+    let begin = Instant::now();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let run = Run {
+        schema: SCHEMA.to_owned(),
+        program,
+        started,
+        wall: 0.0,
+        notes,
+        sampling: conduct.sampling,
+        devices: Vec::new(),
+        records: Vec::new(),
+    };
+    let mut lead = Lead { run, worker: None, conduct, observer, stop };
+    let ended = lead.devices(devices).and_then(|()| lead.plan(plan));
+    let mut run = lead.run;
+    run.wall = begin.elapsed().as_secs_f64();
+    (run, ended)
+}
+
+struct Lead<'a> {
+    run: Run,
+    worker: Option<Worker>,
+    conduct: &'a Conduct,
+    observer: &'a mut dyn Observer,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Lead<'_> {
+    fn devices(&mut self, devices: &[Found]) -> Result<(), RunError> {
+        for Found { device, .. } in devices {
+            let request = Request::Facts { device: device.clone() };
+            let failed = |message| RunError::Device { device: device.clone(), message };
+            let mut answer = Err("the worker did not tell what is known of it".to_owned());
+            let lost = self.ask(&request, &mut |_, reply| match reply {
+                Reply::Facts(facts) => answer = Ok(facts),
+                Reply::NoDevice(message) => answer = Err(message),
+                Reply::Record(_) | Reply::Done => {}
+            })?;
+            if let Some(loss) = lost {
+                answer = Err(loss.to_string());
+            }
+            let facts = answer.map_err(failed)?;
+            self.observer.device(&facts);
+            self.run.devices.push(facts);
+        }
+        Ok(())
+    }
+
+    fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
+        for (job, failure) in &plan.broken {
+            for cache in &job.caches {
+                self.keep(Record::failed(job, *cache, failure.clone()));
+            }
+        }
+        for job in &plan.jobs {
+            self.observer.job(job);
+            self.job(job.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Measures a job; each worker that is lost takes one of its cases along.
+    fn job(&mut self, mut job: Job) -> Result<(), RunError> {
+        while !job.caches.is_empty() {
+            let facts = self.run.devices.iter().find(|facts| facts.device == job.device);
+            let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
+            let request = Request::Measure { job: job.clone(), sampling: self.conduct.sampling, facts };
+            let mut failed = None;
+            let lost = self.ask(&request, &mut |lead, reply| match reply {
+                Reply::Record(record) => {
+                    job.caches.retain(|cache| *cache != record.cache);
+                    lead.keep(*record);
+                }
+                Reply::NoDevice(message) => failed = Some(Failure::new(Stage::Device, message)),
+                Reply::Facts(_) | Reply::Done => {}
+            })?;
+            let failure = lost.map(|loss| Failure::new(Stage::Worker, loss)).or(failed);
+            let Some(cache) = job.caches.first().copied() else { break };
+            let failure = failure.unwrap_or_else(|| Failure::new(Stage::Worker, "sent no result"));
+            job.caches.remove(0);
+            self.keep(Record::failed(&job, cache, failure));
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, record: Record) {
+        self.observer.record(&record);
+        self.run.records.push(record);
+    }
+
+    /// Asks the worker, a new one where there is none. Returns how it was lost, if it was.
+    fn ask(
+        &mut self,
+        request: &Request,
+        reply: &mut dyn FnMut(&mut Self, Reply),
+    ) -> Result<Option<Loss>, RunError> {
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None if self.conduct.in_process => Worker::Here(Box::default()),
+            None => Worker::start().map_err(RunError::NoWorker)?,
+        };
+        let (limit, stop) = (self.conduct.timeout, self.stop);
+        match worker.ask(request, limit, stop, &mut |answer| reply(self, answer)) {
+            Ok(()) => {
+                self.worker = Some(worker);
+                Ok(None)
+            }
+            Err(Loss::Interrupted) => Err(RunError::Interrupted),
+            Err(_) if stop() => Err(RunError::Interrupted),
+            Err(loss) => Ok(Some(loss)),
+        }
+    }
+}

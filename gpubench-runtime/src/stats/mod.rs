@@ -1,0 +1,175 @@
+//! What is said of a case's samples: centre, spread and how far to trust them. In: times in any order, and
+//! the step of the timer that read them; out: a [`Summary`], and from a [`StopRule`] whether more samples are
+//! needed.
+//!
+//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for
+//! a case, its interval assumes no distribution, and no sample is ever dropped.
+
+mod median_ci;
+mod quantile;
+mod stop;
+
+use serde::{Deserialize, Serialize};
+
+use self::median_ci::median_ci;
+pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
+use self::quantile::quantile;
+pub use self::stop::{Decision, StopRule};
+use crate::units::Nanoseconds;
+
+/// What is said of a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
+/// type 7.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many samples there are.
+    pub samples: usize,
+    /// The middle of the samples: the time that speaks for the case.
+    pub median: Nanoseconds,
+    /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger &
+    /// Sheather 1986), never narrower than ± one step of the timer: two quantised time stamps can hide up to
+    /// that much. Below [`SMALLEST_SAMPLE`] samples there is no such interval, and this is the range of the
+    /// samples.
+    pub median_ci: Interval,
+    /// The fastest sample.
+    pub min: Nanoseconds,
+    /// The slowest sample.
+    pub max: Nanoseconds,
+    /// The arithmetic mean.
+    pub mean: Nanoseconds,
+    /// The standard deviation with divisor n − 1, in two passes (first the mean, then the squares of the
+    /// distances from it), so that no digits cancel; zero for one sample.
+    pub standard_deviation: Nanoseconds,
+    /// The coefficient of variation: standard deviation over mean, as a fraction. Zero where the mean is not
+    /// above zero and the ratio has no meaning.
+    pub cv: f64,
+    /// The interquartile range, 75th less 25th percentile: the spread that outliers do not move.
+    pub iqr: Nanoseconds,
+    /// The 5th percentile.
+    pub p5: Nanoseconds,
+    /// The 95th percentile.
+    pub p95: Nanoseconds,
+    /// The 99th percentile.
+    pub p99: Nanoseconds,
+}
+
+impl Summary {
+    /// Summarises `samples`, in any order, which a timer read in steps of `step` nanoseconds; `None` if there
+    /// are none.
+    ///
+    /// Every sample must be finite. One that is not makes the figures meaningless (they may be infinite or
+    /// not a number), but causes no panic. The order of the samples changes nothing, to the last bit.
+    #[must_use]
+    pub fn of(samples: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        let mut sorted: Vec<f64> = samples.iter().map(|sample| sample.0).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let mean = mean(&sorted);
+        let standard_deviation = standard_deviation(&sorted, mean);
+        let at = |p| Nanoseconds(quantile(&sorted, p));
+
+        Some(Self {
+            samples: sorted.len(),
+            median: at(0.5),
+            median_ci: median_ci(&sorted, step.0),
+            min: Nanoseconds(min),
+            max: Nanoseconds(max),
+            mean: Nanoseconds(mean),
+            standard_deviation: Nanoseconds(standard_deviation),
+            cv: if mean > 0.0 { standard_deviation / mean } else { 0.0 },
+            iqr: Nanoseconds(at(0.75).0 - at(0.25).0),
+            p5: at(0.05),
+            p95: at(0.95),
+            p99: at(0.99),
+        })
+    }
+
+    /// The half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5 %.
+    /// Infinite where the median is not above zero.
+    #[must_use]
+    pub fn relative_half_width(&self) -> f64 {
+        if self.median.0 > 0.0 { self.median_ci.half_width().0 / self.median.0 } else { f64::INFINITY }
+    }
+}
+
+/// The arithmetic mean, summed as distances from the smallest sample, so that many long times lose no digits.
+fn mean(sorted: &[f64]) -> f64 {
+    let origin = sorted[0];
+    origin + sorted.iter().map(|sample| sample - origin).sum::<f64>() / sorted.len() as f64
+}
+
+/// The standard deviation with divisor n − 1, in a second pass after the mean.
+fn standard_deviation(sorted: &[f64], mean: f64) -> f64 {
+    if sorted.len() < 2 {
+        return 0.0;
+    }
+    let squares: f64 = sorted.iter().map(|sample| (sample - mean).powi(2)).sum();
+    (squares / (sorted.len() - 1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(samples: &[f64]) -> Vec<Nanoseconds> {
+        samples.iter().copied().map(Nanoseconds).collect()
+    }
+
+    #[test]
+    fn no_samples_have_no_summary() {
+        assert_eq!(Summary::of(&[], Nanoseconds(32.0)), None);
+    }
+
+    #[test]
+    fn one_sample_is_its_own_summary() {
+        let summary = Summary::of(&[Nanoseconds(640.0)], Nanoseconds(32.0)).expect("one sample");
+        for time in
+            [summary.median, summary.min, summary.max, summary.mean, summary.p5, summary.p95, summary.p99]
+        {
+            assert_eq!(time, Nanoseconds(640.0));
+        }
+        assert_eq!((summary.samples, summary.standard_deviation.0, summary.cv), (1, 0.0, 0.0));
+        assert_eq!((summary.median_ci.low.0, summary.median_ci.high.0), (608.0, 672.0));
+        assert_eq!(summary.relative_half_width(), 0.05);
+    }
+
+    /// By hand: the mean is 5, the squares of the distances add up to 32, and 32/7 is the variance.
+    #[test]
+    fn moments_and_quartiles_by_hand() {
+        let samples = times(&[9.0, 2.0, 4.0, 5.0, 4.0, 7.0, 4.0, 5.0]);
+        let summary = Summary::of(&samples, Nanoseconds(0.0)).expect("eight samples");
+        assert_eq!((summary.mean.0, summary.median.0, summary.iqr.0), (5.0, 4.5, 1.5));
+        assert_eq!((summary.min.0, summary.max.0), (2.0, 9.0));
+        assert!((summary.standard_deviation.0 - (32.0_f64 / 7.0).sqrt()).abs() < 1e-15);
+        assert!((summary.cv - (32.0_f64 / 7.0).sqrt() / 5.0).abs() < 1e-15);
+    }
+
+    /// A naive sum of squares would lose all digits here.
+    #[test]
+    fn a_small_spread_on_a_long_time_keeps_its_digits() {
+        let samples = times(&[1e12 + 4.0, 1e12 + 7.0, 1e12 + 13.0, 1e12 + 16.0]);
+        let summary = Summary::of(&samples, Nanoseconds(0.0)).expect("four samples");
+        assert_eq!(summary.mean.0, 1e12 + 10.0);
+        assert!((summary.standard_deviation.0 - 30_f64.sqrt()).abs() < 1e-12);
+    }
+
+    /// Times can fall below zero where a correction took more than was read; ratios to them have no meaning.
+    #[test]
+    fn ratios_to_nothing_are_defined() {
+        let summary = Summary::of(&times(&[-3.0, -1.0, 1.0, 3.0]), Nanoseconds(1.0)).expect("four samples");
+        assert_eq!(summary.cv, 0.0);
+        assert_eq!(summary.relative_half_width(), f64::INFINITY);
+    }
+
+    #[test]
+    fn what_is_not_a_number_causes_no_panic() {
+        for bad in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for count in 1..20 {
+                let mut samples = times(&vec![5.0; count]);
+                samples[count / 2] = Nanoseconds(bad);
+                assert!(
+                    Summary::of(&samples, Nanoseconds(bad)).is_some_and(|summary| summary.samples == count)
+                );
+            }
+        }
+    }
+}

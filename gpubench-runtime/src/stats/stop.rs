@@ -1,0 +1,171 @@
+//! The stop rule: when a case has enough samples. In: the summary of all its samples so far, after each
+//! group; out: go on, or converged. Budgets of time and fixed counts are the business of the loop that takes
+//! the samples.
+
+use super::{SMALLEST_SAMPLE, Summary};
+use crate::units::Nanoseconds;
+
+/// How many checks in a row must hold. An interval looked at after every group will now and then be narrow by
+/// luck.
+const CHECKS_IN_A_ROW: u32 = 2;
+
+/// What a check says of one case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// More samples are needed.
+    Continue,
+    /// The median is known as well as was asked for.
+    Converged,
+}
+
+/// When one case has enough samples: as soon as the half-width of the 95 % confidence interval of its median
+/// is at most the asked share of the median, or one step of the timer where that is more, at two checks in a
+/// row.
+///
+/// A rule serves one case. Looking again and again and stopping at the first success favours lucky moments;
+/// the second check, the least number of samples and the interval's floor of one step bound that bias.
+#[derive(Clone, Debug)]
+pub struct StopRule {
+    precision: f64,
+    min_samples: usize,
+    checked_samples: usize,
+    checks_held: u32,
+}
+
+impl StopRule {
+    /// A rule that asks for a half-width of `precision` × the median (0.005 is ± 0.5 %) and at least
+    /// `min_samples`.
+    ///
+    /// Fewer than [`SMALLEST_SAMPLE`] samples have no 95 % interval, so that a smaller minimum is raised to
+    /// it.
+    #[must_use]
+    pub fn new(precision: f64, min_samples: usize) -> Self {
+        Self { precision, min_samples: min_samples.max(SMALLEST_SAMPLE), checked_samples: 0, checks_held: 0 }
+    }
+
+    /// Looks at all samples so far, with the timer's `step` in nanoseconds that their summary was made with.
+    ///
+    /// A check without new samples changes nothing and repeats the last decision; fewer samples than at the
+    /// check before are another case's, and the count of checks begins anew.
+    pub fn check(&mut self, summary: &Summary, step: Nanoseconds) -> Decision {
+        if summary.samples < self.checked_samples {
+            self.checks_held = 0;
+        }
+        if summary.samples != self.checked_samples {
+            self.checked_samples = summary.samples;
+            self.checks_held = if self.holds(summary, step) { self.checks_held + 1 } else { 0 };
+        }
+        if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
+    }
+
+    /// Whether these samples alone are enough and precise enough.
+    fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
+        let wanted = (self.precision * summary.median.0).max(step.0);
+        // An interval floored at one step is computed from its ends, and may come out a rounding error wider.
+        let rounding = 4.0 * f64::EPSILON * summary.median_ci.low.0.abs().max(summary.median_ci.high.0.abs());
+        summary.samples >= self.min_samples && summary.median_ci.half_width().0 <= wanted + rounding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Nanoseconds = Nanoseconds(32.0);
+
+    /// `count` samples around `median`, evenly from `-spread` to `+spread`: the interval narrows as they grow
+    /// in number.
+    fn summary(count: usize, median: f64, spread: f64) -> Summary {
+        let offset = |i: usize| if count > 1 { 2.0 * i as f64 / (count - 1) as f64 - 1.0 } else { 0.0 };
+        let samples: Vec<_> = (0..count).map(|i| Nanoseconds(median + spread * offset(i))).collect();
+        Summary::of(&samples, STEP).expect("count is above zero")
+    }
+
+    fn rule() -> StopRule {
+        StopRule::new(0.005, 30)
+    }
+
+    #[test]
+    fn converges_at_the_second_narrow_check() {
+        let mut rule = rule();
+        assert_eq!(rule.check(&summary(30, 1e6, 0.0), STEP), Decision::Continue);
+        assert_eq!(rule.check(&summary(31, 1e6, 0.0), STEP), Decision::Converged);
+    }
+
+    #[test]
+    fn one_lucky_check_is_not_enough() {
+        let mut rule = rule();
+        for count in [30, 50, 70, 90] {
+            assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "narrow at {count}");
+            assert_eq!(
+                rule.check(&summary(count + 10, 1e6, 1e5), STEP),
+                Decision::Continue,
+                "wide after {count}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_check_without_new_samples_is_not_the_second() {
+        let mut rule = rule();
+        for _ in 0..5 {
+            assert_eq!(rule.check(&summary(30, 1e6, 0.0), STEP), Decision::Continue);
+        }
+        for _ in 0..5 {
+            assert_eq!(rule.check(&summary(40, 1e6, 0.0), STEP), Decision::Converged);
+        }
+    }
+
+    #[test]
+    fn fewer_samples_begin_anew() {
+        let mut rule = rule();
+        rule.check(&summary(50, 1e6, 0.0), STEP);
+        assert_eq!(rule.check(&summary(30, 1e6, 0.0), STEP), Decision::Continue);
+        assert_eq!(rule.check(&summary(40, 1e6, 0.0), STEP), Decision::Converged);
+    }
+
+    #[test]
+    fn checks_below_the_minimum_do_not_count() {
+        let mut rule = rule();
+        for count in 1..=30 {
+            assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "{count} samples");
+        }
+        assert_eq!(rule.check(&summary(31, 1e6, 0.0), STEP), Decision::Converged);
+    }
+
+    #[test]
+    fn without_an_interval_it_never_converges() {
+        let mut rule = StopRule::new(f64::INFINITY, 0);
+        for count in 1..=SMALLEST_SAMPLE {
+            assert_eq!(rule.check(&summary(count, 1e6, 0.0), STEP), Decision::Continue, "{count} samples");
+        }
+    }
+
+    /// 0.5 % of 1 ms is 5 µs. The interval of 100 samples evenly on ± s is about the middle fifth of them, ±
+    /// s/5.
+    #[test]
+    fn the_asked_precision_decides_where_it_is_coarser_than_the_timer() {
+        for (spread, decision) in [(24e3, Decision::Converged), (28e3, Decision::Continue)] {
+            let mut rule = rule();
+            rule.check(&summary(100, 1e6, spread), STEP);
+            assert_eq!(rule.check(&summary(101, 1e6, spread), STEP), decision, "± {spread} ns");
+        }
+    }
+
+    /// Rounding must not make an interval that was floored at one step wider than that step, at any
+    /// magnitude.
+    #[test]
+    fn one_step_is_enough_where_the_timer_is_coarser_than_the_asked_precision() {
+        for step in [32.0, 0.1, 1.0 / 3.0, 23.7] {
+            for median in [0.0, -7.3, 0.7, 3_000.1, 1e9 / 3.0] {
+                let samples = [Nanoseconds(median); 31];
+                let mut rule = StopRule::new(0.0, 30);
+                for count in [30, 31] {
+                    let summary = Summary::of(&samples[..count], Nanoseconds(step)).expect("not empty");
+                    let converged = rule.check(&summary, Nanoseconds(step)) == Decision::Converged;
+                    assert_eq!(converged, count == 31, "step {step}, median {median}, {count} samples");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How far a row can be trusted. In: a case's samples, or why it has none; out: a [`Verdict`] with its reasons.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::Timer;
+use crate::failure::Failure;
+use crate::measure::Samples;
+use crate::metrics::resolved;
+use crate::units::Nanoseconds;
+
+/// Whether a row holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// In one word.
+    pub state: State,
+    /// Why it is not simply valid.
+    pub reasons: Vec<Reason>,
+}
+
+/// The words for it, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// The number holds.
+    Valid,
+    /// The number was measured, with a reservation.
+    Suspect,
+    /// There is no number to be used.
+    Invalid,
+}
+
+/// What speaks against a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The case did not get as far as a result.
+    Failed(Failure),
+    /// The sampling budget was spent before the interval was as narrow as asked for.
+    NotConverged {
+        /// The relative half-width that was reached.
+        reached: f64,
+        /// The one asked for.
+        wanted: f64,
+    },
+    /// The time is at or below zero, or less than the timer can tell.
+    BelowResolution {
+        /// The timer's step.
+        step: Nanoseconds,
+    },
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Valid => "valid",
+            Self::Suspect => "suspect",
+            Self::Invalid => "invalid",
+        })
+    }
+}
+
+impl Reason {
+    /// What a row is at best that this speaks against.
+    #[must_use]
+    pub fn state(&self) -> State {
+        match self {
+            Self::Failed(_) => State::Invalid,
+            Self::NotConverged { .. } | Self::BelowResolution { .. } => State::Suspect,
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failure) => write!(f, "{failure}"),
+            Self::NotConverged { reached, wanted } => write!(
+                f,
+                "not converged: the median is known to ± {:.2} % (asked for: {:.2} %)",
+                100.0 * reached,
+                100.0 * wanted
+            ),
+            Self::BelowResolution { step } => {
+                write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
+            }
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict that these reasons make together.
+    #[must_use]
+    pub fn of(reasons: Vec<Reason>) -> Self {
+        let state = reasons.iter().map(Reason::state).max().unwrap_or(State::Valid);
+        Self { state, reasons }
+    }
+}
+
+/// What speaks against these samples, which were to reach the relative half-width `wanted`.
+#[must_use]
+pub fn judge(samples: &Samples, timer: Timer, wanted: f64) -> Verdict {
+    let mut reasons = Vec::new();
+    if !resolved(samples.time.median, timer.step) {
+        reasons.push(Reason::BelowResolution { step: timer.step });
+    } else if !samples.converged {
+        reasons.push(Reason::NotConverged { reached: samples.time.relative_half_width(), wanted });
+    }
+    Verdict::of(reasons)
+}

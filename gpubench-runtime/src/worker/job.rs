@@ -1,0 +1,156 @@
+//! One job from inputs to records: set up, one checked launch, then each cache state warmed up, sampled, summarised and
+//! judged. In: a job and its open device; out: a record for each of its cases.
+
+use crate::device::{Cache, Device, Facts, Timer, Work};
+use crate::failure::{Failure, Stage};
+use crate::measure;
+use crate::metrics::{Metrics, resolved};
+use crate::plan::{Job, Sampling};
+use crate::record::{Measurement, Record};
+use crate::registry::{Axis, Case, Counts, Entry, Options, Variant, Visitor};
+use crate::units::Nanoseconds;
+use crate::verdict::judge;
+
+/// Measures the cases of `job` and hands each record to `done` as it is made.
+pub(super) fn run(
+    job: &Job,
+    (entry, variant): (&Entry, &Variant),
+    device: &mut dyn Device,
+    sampling: &Sampling,
+    facts: &Facts,
+    done: &mut dyn FnMut(Record),
+) {
+    let max_time = entry.options.max_time.unwrap_or(sampling.max_time).min(sampling.max_time);
+    let sampling = Sampling { max_time, ..*sampling };
+    let mut visit = Visit { job, options: entry.options, device, sampling, facts, left: &job.caches, done };
+    let visited = Failure::catch(Stage::Args, || {
+        (variant.visit)(&mut visit);
+        Ok(())
+    });
+    if let Err(failure) = visited {
+        visit.fail(&failure);
+    }
+}
+
+/// Selects the job's arguments, then measures the cases that they make.
+struct Visit<'a> {
+    job: &'a Job,
+    options: Options,
+    device: &'a mut dyn Device,
+    sampling: Sampling,
+    facts: &'a Facts,
+    /// The cases without a record.
+    left: &'a [Cache],
+    done: &'a mut dyn FnMut(Record),
+}
+
+impl Visitor for Visit<'_> {
+    fn axis(&mut self, axis: &dyn Axis) {
+        let arg = self.job.args.iter().find(|arg| arg.name == axis.name());
+        if let Some(Err(message)) = arg.map(|arg| axis.select(&arg.value)) {
+            self.fail(&Failure::new(Stage::Args, message));
+        }
+    }
+
+    fn case(&mut self, case: &mut dyn Case) {
+        if self.left.is_empty() {
+            return;
+        }
+        let prepared = match Prepared::of(case, self.device) {
+            Ok(prepared) => prepared,
+            Err(failure) => return self.fail(&failure),
+        };
+        let mut hot = None;
+        while let Some(&cache) = self.left.first() {
+            let record = self.record(case, cache, &prepared, hot);
+            if cache == Cache::Hot {
+                hot = record.measurement.as_ref().map(|measured| measured.time.median);
+            }
+            self.finish(record);
+        }
+    }
+}
+
+impl Visit<'_> {
+    /// The same failure for every case that has no record yet: they share what failed.
+    fn fail(&mut self, failure: &Failure) {
+        while let Some(&cache) = self.left.first() {
+            self.finish(Record::failed(self.job, cache, failure.clone()));
+        }
+    }
+
+    fn finish(&mut self, record: Record) {
+        self.left = &self.left[1..];
+        (self.done)(record);
+    }
+
+    fn record(
+        &mut self,
+        case: &mut dyn Case,
+        cache: Cache,
+        prepared: &Prepared,
+        hot: Option<Nanoseconds>,
+    ) -> Record {
+        let timer = prepared.timer;
+        let sampled = Failure::catch(Stage::Launch, || {
+            let mut launches = Launches(case);
+            let mut sampler = self.device.sampler(&mut launches, cache)?;
+            measure::measure(sampler.as_mut(), timer, &self.sampling)
+        });
+        let samples = match sampled {
+            Ok(samples) => samples,
+            Err(failure) => return Record::failed(self.job, cache, failure),
+        };
+        let verdict = judge(&samples, timer, self.sampling.precision);
+        let (median, precision) = (samples.time.median, self.options.precision);
+        let metrics = if resolved(median, timer.step) {
+            let hot = hot.filter(|hot| resolved(*hot, timer.step));
+            Metrics::of(&prepared.counts, median, self.facts, precision, hot)
+        } else {
+            Metrics::default()
+        };
+        let measurement = Measurement {
+            counts: prepared.counts,
+            precision: precision.to_owned(),
+            checked: prepared.checked,
+            method: samples.method,
+            timer,
+            warm_up: samples.warm_up,
+            groups: samples.groups,
+            elapsed: samples.elapsed,
+            converged: samples.converged,
+            time: samples.time,
+            metrics,
+            samples: samples.events,
+        };
+        Record::new(self.job, cache, Some(measurement), verdict)
+    }
+}
+
+/// What all cases of a job share.
+struct Prepared {
+    timer: Timer,
+    counts: Counts,
+    checked: bool,
+}
+
+impl Prepared {
+    /// Makes the inputs, launches once on them and looks at what came out, all of it untimed.
+    fn of(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
+        let timer = device.timer().map_err(|error| Failure::new(Stage::Device, error))?;
+        case.open(device)?;
+        case.setup()?;
+        let counts = case.counts()?;
+        Failure::catch(Stage::Launch, || case.launch())?;
+        let checked = case.check()?;
+        Ok(Self { timer, counts, checked })
+    }
+}
+
+struct Launches<'a>(&'a mut dyn Case);
+
+impl Work for Launches<'_> {
+    fn launch(&mut self) -> Result<(), Failure> {
+        self.0.launch()
+    }
+}

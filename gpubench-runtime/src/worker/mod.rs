@@ -1,0 +1,126 @@
+//! The process that measures. In: [`Request`]s, one at a time; out: [`Reply`]s, each sent as soon as there is something to
+//! say. It is a process of its own so that whatever a launch function does costs one case and not the run.
+
+mod job;
+mod pipe;
+mod process;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Device, Facts};
+use crate::plan::{Job, Sampling};
+use crate::record::Record;
+use crate::registry::{self, Entry, Variant};
+
+pub use self::pipe::serve;
+pub use self::process::{FLAG, Loss, Worker};
+
+/// What a worker is asked to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Tell what is known of a device.
+    Facts {
+        /// The device.
+        device: String,
+    },
+    /// Measure the cases of a job.
+    Measure {
+        /// The job.
+        job: Job,
+        /// How.
+        sampling: Sampling,
+        /// What is known of its device.
+        facts: Box<Facts>,
+    },
+}
+
+/// What a worker says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// What is known of the device that was asked for.
+    Facts(Facts),
+    /// A case is done, one way or another.
+    Record(Box<Record>),
+    /// The device cannot be used.
+    NoDevice(String),
+    /// The request is done with; the next one may come.
+    Done,
+}
+
+/// The devices that are open and the entries that are linked: what a worker keeps between requests.
+pub struct Bench {
+    entries: Vec<&'static Entry>,
+    devices: HashMap<String, Box<dyn Device>>,
+}
+
+impl Bench {
+    /// A bench with nothing open yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { entries: registry::entries(), devices: HashMap::new() }
+    }
+
+    /// Does what is asked, and hands every answer to `reply`, [`Reply::Done`] last.
+    pub fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
+        match request {
+            Request::Facts { device } => {
+                let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));
+                let facts = opened.and_then(|device| device.facts().map_err(|error| error.to_string()));
+                reply(facts.map_or_else(Reply::NoDevice, Reply::Facts));
+            }
+            Request::Measure { job, sampling, facts } => {
+                let found = self.find(job).and_then(|(entry, variant)| {
+                    let device = self.open(&job.device, variant)?;
+                    Ok((entry, variant, device))
+                });
+                match found {
+                    Ok((entry, variant, device)) => {
+                        job::run(job, (entry, variant), device, sampling, facts, &mut |record| {
+                            reply(Reply::Record(Box::new(record)));
+                        });
+                    }
+                    Err(message) => reply(Reply::NoDevice(message)),
+                }
+            }
+        }
+        reply(Reply::Done);
+    }
+
+    fn find(&self, job: &Job) -> Result<(&'static Entry, &'static Variant), String> {
+        let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
+        let entry =
+            entry.ok_or_else(|| format!("there is no benchmark `{}` in this program", job.benchmark))?;
+        let variant = entry.variants.iter().find(|variant| variant.device == job.device);
+        let variant =
+            variant.ok_or_else(|| format!("`{}` does not run on `{}`", job.benchmark, job.device))?;
+        Ok((entry, variant))
+    }
+
+    fn variant_on(&self, device: &str) -> Result<&'static Variant, String> {
+        let mut variants = self.entries.iter().flat_map(|entry| entry.variants);
+        variants
+            .find(|variant| variant.device == device)
+            .ok_or_else(|| format!("no benchmark runs on `{device}`"))
+    }
+
+    fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
+        if !self.devices.contains_key(device) {
+            let opened = (variant.open)().map_err(|error| error.to_string())?;
+            self.devices.insert(device.to_owned(), opened);
+        }
+        match self.devices.get_mut(device) {
+            Some(device) => Ok(device.as_mut()),
+            None => Err(format!("`{device}` is not open")),
+        }
+    }
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self::new()
+    }
+}

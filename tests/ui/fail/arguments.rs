@@ -1,0 +1,23 @@
+#![allow(unused_variables)]
+
+use gpubench::{gpu_bench, host};
+
+#[derive(Debug)]
+struct Silent;
+
+#[derive(Clone)]
+struct Mute;
+
+#[gpu_bench(args(n = 4))]
+fn one_number(_stream: &host::Stream) {}
+
+#[gpu_bench(args(n = [Silent]))]
+fn not_clone(_stream: &host::Stream) {}
+
+#[gpu_bench(args(n = [Mute]))]
+fn not_shown(_stream: &host::Stream) {}
+
+#[gpu_bench(args(n = [1.5]))]
+fn of_another_type(n: usize, _stream: &host::Stream) {}
+
+fn main() {}

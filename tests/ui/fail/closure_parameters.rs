@@ -1,0 +1,14 @@
+#![allow(unused_variables)]
+
+use gpubench::{gpu_bench, host};
+
+#[gpu_bench(args(n = [1], m = [2]), setup = |n| Ok(vec![0f32; n]))]
+fn setup(_x: &[f32], _stream: &host::Stream) {}
+
+#[gpu_bench(args(n = [1]), setup = |n| Ok(vec![0f32; n]), check = |x| assert!(x.is_empty()))]
+fn check(_x: &[f32], _stream: &host::Stream) {}
+
+#[gpu_bench(check = |n| ())]
+fn nothing(_stream: &host::Stream) {}
+
+fn main() {}

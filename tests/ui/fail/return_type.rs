@@ -1,0 +1,20 @@
+#![allow(unused_variables)]
+
+use gpubench::{gpu_bench, host};
+
+#[gpu_bench]
+fn number(_stream: &host::Stream) -> Option<Vec<f32>> {
+    None
+}
+
+struct Opaque;
+
+#[gpu_bench]
+fn error(_stream: &host::Stream) -> Result<(), Opaque> {
+    Ok(())
+}
+
+#[gpu_bench(check = 1 < 2)]
+fn check(_stream: &host::Stream) {}
+
+fn main() {}

@@ -1,0 +1,27 @@
+#![allow(unused_variables)]
+
+use gpubench::{gpu_bench, host};
+
+#[gpu_bench(args(n = [1 << 10]), setup = Inputs::of, flops = x.len(), check = same(x, y))]
+fn element(x: &[f32], y: &mut [f64], _stream: &host::Stream) {}
+
+#[gpu_bench(setup = Inputs::of(4))]
+fn number(x: &[f32], _stream: &host::Stream) {}
+
+#[gpu_bench(setup = |n| Ok(vec![1u8; n]), args(n = [1usize]))]
+fn by_value(x: Vec<f32>, _stream: &host::Stream) {}
+
+#[gpu_bench(args(n = ["four"]), setup = Inputs::of)]
+fn argument(x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
+
+struct Inputs;
+
+impl Inputs {
+    fn of(n: usize) -> Result<(Vec<f32>, Vec<f32>), String> {
+        Ok((vec![0.0; n], vec![0.0; n]))
+    }
+}
+
+fn same(_: &[f32], _: &[f64]) {}
+
+fn main() {}

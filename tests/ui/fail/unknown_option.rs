@@ -1,0 +1,14 @@
+#![allow(unused_variables)]
+
+use gpubench::{gpu_bench, host};
+
+#[gpu_bench(args(n = [1, 2]), seutp = |n| Ok(vec![0f32; n]))]
+fn a_typo(_stream: &host::Stream) {}
+
+#[gpu_bench(warm)]
+fn of_another_tool(_stream: &host::Stream) {}
+
+#[gpu_bench(reset = clear::<f32, 4>, cold)]
+fn of_a_later_version(_stream: &host::Stream) {}
+
+fn main() {}

@@ -1,0 +1,10 @@
+#![allow(unused_variables)]
+
+use gpubench::gpu_bench;
+
+struct Queue;
+
+#[gpu_bench]
+fn on_a_queue(_queue: &Queue) {}
+
+fn main() {}
