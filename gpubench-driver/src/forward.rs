@@ -56,7 +56,8 @@ impl Entry {
 }
 
 /// One forwarder for each line `name(argument: type, …);`. A line that ends in `=> path` is answered by the
-/// function `path` instead.
+/// function `path` instead; one that ends in `| path` has the function `path` look at the code and the
+/// arguments.
 macro_rules! forwarders {
     (@define $name:ident($($argument:ident: $type:ty),*) => $answer:path) => {
         #[unsafe(no_mangle)]
@@ -65,23 +66,35 @@ macro_rules! forwarders {
             unsafe { $answer($($argument),*) }
         }
     };
+    (@define $name:ident($($argument:ident: $type:ty),*) | $watcher:path) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
+            let result = $crate::forward::forwarders! { @call $name($($argument: $type),*) };
+            // SAFETY: these are the arguments of that very call.
+            unsafe { $watcher(result as u32, $($argument),*) };
+            result
+        }
+    };
     (@define $name:ident($($argument:ident: $type:ty),*)) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
-            // In C the result is an int. A driver may return codes that are no variant of `CUresult`, and to
-            // read those as that enum would be undefined.
-            type Named = unsafe extern "C" fn($($type),*) -> u32;
-            static ENTRY: Entry = Entry::new(stringify!($name));
-            let Some(function) = ENTRY.function() else { return ENTRY.absent() };
-            // SAFETY: the driver exports it under the name that cust_raw declares with these arguments.
-            let function = unsafe { std::mem::transmute::<Function, Named>(function) };
-            // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
-            ENTRY.returned(unsafe { function($($argument),*) })
+            $crate::forward::forwarders! { @call $name($($argument: $type),*) }
         }
     };
-    ($($name:ident($($argument:ident: $type:ty),*) $(=> $answer:path)?;)*) => {
+    (@call $name:ident($($argument:ident: $type:ty),*)) => {{
+        // In C the result is an int. A driver may return codes that are no variant of `CUresult`, and to read
+        // those as that enum would be undefined.
+        type Named = unsafe extern "C" fn($($type),*) -> u32;
+        static ENTRY: Entry = Entry::new(stringify!($name));
+        let Some(function) = ENTRY.function() else { return ENTRY.absent() };
+        // SAFETY: the driver exports it under the name that cust_raw declares with these arguments.
+        let function = unsafe { std::mem::transmute::<Function, Named>(function) };
+        // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
+        ENTRY.returned(unsafe { function($($argument),*) })
+    }};
+    ($($name:ident($($argument:ident: $type:ty),*) $(=> $answer:path)? $(| $watcher:path)?;)*) => {
         $(
-            $crate::forward::forwarders! { @define $name($($argument: $type),*) $(=> $answer)? }
+            $crate::forward::forwarders! { @define $name($($argument: $type),*) $(=> $answer)? $(| $watcher)? }
 
             // Compiles only where both have the type that is written once, on the table's line.
             const _: [unsafe extern "C" fn($($type),*) -> CUresult; 2] = [cust_raw::$name, $name];

@@ -48,6 +48,7 @@ mod library;
 mod result;
 mod table;
 mod text;
+mod watch;
 
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 pub use library::load;

@@ -2,7 +2,7 @@
 //! cust_raw's enum, and, for whoever asks, the call with its raw code and the reason if it never got to a
 //! driver.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use cust_raw::CUresult;
@@ -22,6 +22,8 @@ struct Returned {
 // Constant and without a destructor: a plain store, which works even while a thread ends and drops objects of
 // cust.
 thread_local! {
+    /// More about the failed call than its code says.
+    static DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
     static LAST: Cell<Option<Returned>> = const { Cell::new(None) };
     static FAILED: Cell<Option<Returned>> = const { Cell::new(None) };
 }
@@ -38,12 +40,19 @@ pub(crate) fn failed(entry: &'static Entry, code: u32) -> CUresult {
     let result = codes::known(code).map_or(CUresult::CUDA_ERROR_UNKNOWN, |known| known.result);
     if result != CUresult::CUDA_ERROR_NOT_READY {
         FAILED.set(Some(Returned { entry, code }));
+        set_detail(None);
     }
     result
 }
 
+/// Says more about the call that has just failed.
+pub(crate) fn set_detail(detail: Option<String>) {
+    // A string has a destructor, so that there is no place for one in a thread that is ending.
+    _ = DETAIL.try_with(|place| *place.borrow_mut() = detail);
+}
+
 /// A call of a driver function on this thread.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Call {
     /// The C name of the function, such as `cuMemAlloc_v2`.
     pub symbol: &'static str,
@@ -51,6 +60,8 @@ pub struct Call {
     pub code: u32,
     /// Who returned it.
     pub origin: Origin,
+    /// What else is known of a failure: the size that was asked for, the JIT's own log, the kernels that there are.
+    pub detail: Option<String>,
 }
 
 /// Who gave the result of a [`Call`].
@@ -65,13 +76,13 @@ pub enum Origin {
 }
 
 impl Call {
-    fn new(Returned { entry, code }: Returned) -> Self {
+    fn new(Returned { entry, code }: Returned, detail: Option<String>) -> Self {
         let origin = match (entry.function(), library::is_open()) {
             (Some(_), _) => Origin::Driver,
             (None, true) => Origin::MissingSymbol,
             (None, false) => Origin::NoDriver,
         };
-        Self { symbol: entry.symbol(), code, origin }
+        Self { symbol: entry.symbol(), code, origin, detail }
     }
 
     /// Why the call never got to a driver; `None` if it did.
@@ -85,14 +96,15 @@ impl Call {
     }
 }
 
-/// `cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory`, or the note.
+/// `cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (48.0 GiB asked for)`, or the note.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { symbol, code, .. } = self;
         match self.note() {
             Some(note) => write!(f, "{symbol} was not called: {note}"),
             None => {
-                write!(f, "{symbol} returned {code} ({}): {}", error_name(*code), error_text(*code))
+                write!(f, "{symbol} returned {code} ({}): {}", error_name(*code), error_text(*code))?;
+                self.detail.as_ref().map_or(Ok(()), |detail| write!(f, " ({detail})"))
             }
         }
     }
@@ -103,7 +115,7 @@ impl fmt::Display for Call {
 /// `cuGetErrorName` and `cuGetErrorString` do not count: whoever prints an error calls them.
 #[must_use]
 pub fn last_call() -> Option<Call> {
-    LAST.get().map(Call::new)
+    LAST.get().map(|returned| Call::new(returned, None))
 }
 
 /// The last driver call of this thread that failed since this was last asked, whatever succeeded after it
@@ -111,5 +123,6 @@ pub fn last_call() -> Option<Call> {
 ///
 /// Ask once before the work to forget older failures, and once after it failed.
 pub fn take_failure() -> Option<Call> {
-    FAILED.take().map(Call::new)
+    let detail = DETAIL.try_with(|place| place.borrow_mut().take()).ok().flatten();
+    FAILED.take().map(|returned| Call::new(returned, detail))
 }

@@ -11,6 +11,8 @@ use std::{env, ptr};
 use common::{is_child, run_alone};
 use cust::context::{CurrentContext, ResourceLimit};
 use cust::error::CudaError;
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
 use cust::{CudaFlags, sys};
 use gpubench_driver::{
     LoadError, MINIMUM_VERSION, Origin, Version, error_name, error_text, last_call, load, take_failure,
@@ -67,7 +69,7 @@ fn a_code_that_cust_lacks_is_kept() {
         // A success after it hides it from the last call only.
         cust::init(CudaFlags::empty()).expect("the fake initialises");
         assert_eq!(last_call().map(|call| call.code), Some(0));
-        assert_eq!(take_failure(), Some(call));
+        assert_eq!(take_failure(), Some(call.clone()));
         assert_eq!(
             call.to_string(),
             "cuCtxSynchronize returned 912 (CUDA_ERROR_OF_TOMORROW): error 912 (unknown to this driver)"
@@ -93,6 +95,41 @@ fn names_are_the_drivers_where_it_has_them() {
         assert_eq!(error_name(2), "CUDA_ERROR_OUT_OF_MEMORY");
         assert_eq!(error_text(100), "no CUDA-capable device is detected");
         assert_eq!(error_name(4711), "error 4711 (unknown to this driver)");
+    });
+}
+
+#[test]
+fn a_failed_allocation_tells_its_size() {
+    with_fake("a_failed_allocation_tells_its_size", "new", |_| {
+        // SAFETY: bytes need no initial value; and there are none, since this fails.
+        let error = unsafe { DeviceBuffer::<u8>::uninitialized(3 << 30) }.err();
+        assert_eq!(error, Some(CudaError::OutOfMemory));
+        let call = take_failure().expect("it failed");
+        assert_eq!((call.symbol, call.detail.as_deref()), ("cuMemAlloc_v2", Some("3.0 GiB asked for")));
+        assert_eq!(take_failure(), None);
+    });
+}
+
+#[test]
+fn refused_ptx_tells_what_the_compiler_says() {
+    with_fake("refused_ptx_tells_what_the_compiler_says", "new", |_| {
+        let error = Module::from_ptx("// broken", &[]).err();
+        assert_eq!(error, Some(CudaError::InvalidPtx));
+        let detail = take_failure().and_then(|call| call.detail);
+        assert_eq!(detail.as_deref(), Some("the driver's compiler: ptxas: line 1; ptxas: fatal"));
+    });
+}
+
+#[test]
+fn a_missing_kernel_is_told_with_those_that_are_there() {
+    with_fake("a_missing_kernel_is_told_with_those_that_are_there", "new", |_| {
+        let module = Module::from_ptx(".version 7.7\n.entry copy()\n.entry fill()", &[]).expect("it loads");
+        assert_eq!(module.get_function("swap").err(), Some(CudaError::NotFound));
+        let detail = take_failure().and_then(|call| call.detail);
+        assert_eq!(detail.as_deref(), Some("the module has no kernel `swap`; it has: copy, fill"));
+        // A later failure has nothing of it.
+        CurrentContext::synchronize().expect_err("the fake fails");
+        assert_eq!(take_failure().expect("it failed").detail, None);
     });
 }
 

@@ -3,5 +3,6 @@
 //! A suite includes them by name: `gpubench::main!(gpubench_kernels);`. Each kernel's documentation gives the shapes of its
 //! arrays and what one launch reads, writes and computes; each checks its outputs against a plain reference.
 
+pub mod cuda;
 pub mod host;
 pub mod inputs;

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn exits(code: &str) -> Exits {
-        Exits::of(&syn::parse_str(code).unwrap())
+        Exits::of(&syn::parse_str(code).expect(code))
     }
 
     #[test]
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn mentioned_names() {
-        let name: Ident = syn::parse_str("n").unwrap();
-        let mentions = |code: &str| mentions(&syn::parse_str::<Expr>(code).unwrap(), &name);
+        let name = Ident::new("n", Span::call_site());
+        let mentions = |code: &str| mentions(&syn::parse_str::<Expr>(code).expect(code), &name);
         assert!(mentions("f(&[n])") && mentions("format!(\"{n:?}\")"));
         assert!(!mentions("f(m)") && !mentions("\"n\"") && !mentions("nn"));
     }

@@ -88,8 +88,7 @@ mod tests {
         let mut errors = Errors::default();
         errors.at(quote::quote!(a), "one");
         errors.at(quote::quote!(b), "two");
-        let errors: Vec<String> =
-            errors.finish(Some(())).unwrap_err().into_iter().map(|e| e.to_string()).collect();
-        assert_eq!(errors, ["one", "two"]);
+        let errors = errors.finish(Some(())).expect_err("two mistakes").into_iter();
+        assert_eq!(errors.map(|error| error.to_string()).collect::<Vec<_>>(), ["one", "two"]);
     }
 }

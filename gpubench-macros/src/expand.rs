@@ -110,11 +110,10 @@ impl Benchmark {
         let values = self.params.iter().enumerate().map(|(index, (role, param))| match role {
             Role::Stream => TokenStream::new(),
             Role::Axis(axis) => {
-                let (local, ty, value) = (local(index), &param.ty, axis_value(&self.axes[*axis].name));
-                match param.passed {
-                    Passed::Value => quote_spanned!(mixed()=> let #local: #ty = #value;),
-                    _ => quote_spanned!(mixed()=> let #local: &#ty = &#value;),
-                }
+                let (local, ty) = (local(index), param.ty_if(param.passed));
+                let value = axis_value(&self.axes[*axis].name);
+                let reference = (param.passed != Passed::Value).then(|| quote_spanned!(mixed()=> &));
+                quote_spanned!(mixed()=> let #local: #ty = #reference #value;)
             }
             Role::Input => self.pass_input(index, param.passed),
         });

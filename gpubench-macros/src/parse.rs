@@ -204,3 +204,31 @@ fn number(value: &Expr) -> Option<f64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(options: &str) -> (Options, Vec<String>) {
+        let mut errors = Errors::default();
+        let options = Options::parse(options.parse().expect(options), &mut errors);
+        let errors = errors.finish(Some(())).err().into_iter().flatten().map(|error| error.to_string());
+        (options, errors.collect())
+    }
+
+    #[test]
+    fn a_mistake_costs_its_own_option() {
+        let (options, errors) =
+            parse("args(n = , m = [1]), setup = , max_tiem = f::<a, b>, r#cold, flops = 2 * m");
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert_eq!(options.args.iter().map(|axis| axis.name.to_string()).collect::<Vec<_>>(), ["m"]);
+        assert!(options.cold && options.setup.is_none() && options.counts.len() == 1);
+    }
+
+    #[test]
+    fn numbers() {
+        let number = |text: &str| number(&syn::parse_str(text).expect(text));
+        assert_eq!([number("0"), number("-1_0"), number("(2.5f64)")], [Some(0.0), Some(-10.0), Some(2.5)]);
+        assert_eq!([number("n"), number("\"1\""), number("1 + 1")], [None, None, None]);
+    }
+}

@@ -23,20 +23,14 @@ impl Benchmark {
 
     /// Makes the local of input `index` what the function takes: `let p2: &[f32] = &*p2;`.
     pub(crate) fn pass_input(&self, index: usize, passed: Passed) -> TokenStream {
-        let (local, ty) = (local(index), &self.params[index].1.ty);
-        let value = self.borrowed(&local, passed);
-        match passed {
-            Passed::Shared => quote_spanned!(first(ty)=> let #local: &#ty = #value;),
-            Passed::Mutable => quote_spanned!(first(ty)=> let #local: &mut #ty = #value;),
-            // In two steps, so that a wrong type is told apart from one that cannot be cloned.
-            Passed::Value => {
-                let made = placed(&local, first(ty));
-                quote_spanned! {first(ty)=>
-                    let #local = ::core::clone::Clone::clone(&*#made);
-                    let #local: #ty = #value;
-                }
-            }
-        }
+        let (local, param) = (local(index), &self.params[index].1);
+        let (ty, value) = (param.ty_if(passed), self.borrowed(&local, passed));
+        // In two steps, so that a wrong type is told apart from one that cannot be cloned.
+        let cloned = (passed == Passed::Value).then(|| {
+            let made = placed(&local, first(&ty));
+            quote_spanned!(first(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
+        });
+        quote_spanned!(mixed()=> #cloned let #local: #ty = #value;)
     }
 
     /// Makes each input what a check takes: as the function, but read only.
@@ -57,8 +51,9 @@ impl Benchmark {
             .collect();
         let state = self.take_apart(|index| used.iter().any(|(used, _)| *used == index));
         let inputs = used.iter().map(|(index, name)| {
-            let (ty, value) = (&self.params[*index].1.ty, self.borrowed(&local(*index), Passed::Shared));
-            quote_spanned!(first(ty)=> let #name: &#ty = #value; let _ = #name;)
+            let ty = self.params[*index].1.ty_if(Passed::Shared);
+            let value = self.borrowed(&local(*index), Passed::Shared);
+            quote_spanned!(mixed()=> let #name: #ty = #value; let _ = #name;)
         });
         let axes = self.bind_axes(&mentions);
         quote_spanned!(mixed()=> #state #(#inputs)* #axes)

@@ -1,14 +1,15 @@
 //! The annotated function, as far as a caller sees it. In: the item's tokens; out: a [`Launch`] with its name,
 //! parameters and return type. The body is not looked at, so that a half-typed one costs nothing.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::{ToTokens, TokenStreamExt as _, quote};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, TokenStreamExt as _, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, FnArg, Generics, Ident, Lifetime, Meta, Pat, PatType, ReturnType, Safety, Signature};
 use syn::{Token, Type, TypeImplTrait, Visibility, token};
 
 use crate::errors::Errors;
+use crate::scope::first;
 
 /// The function that is measured.
 pub(crate) struct Launch {
@@ -27,6 +28,8 @@ pub(crate) struct Param {
     pub(crate) passed: Passed,
     /// Its type without the outermost reference, as a local variable can be annotated with it.
     pub(crate) ty: TokenStream,
+    /// Where that reference stands.
+    ampersand: Option<Span>,
     /// All that was written.
     pub(crate) tokens: TokenStream,
 }
@@ -114,14 +117,24 @@ impl Param {
             Pat::Ident(pattern) if pattern.subpat.is_none() => Some(pattern.ident),
             _ => None,
         };
-        let (passed, ty) = match ungrouped(*param.ty) {
-            Type::Reference(reference) if reference.mutability.is_some() => {
-                (Passed::Mutable, reference.elem.into_token_stream())
+        let (passed, ampersand, ty) = match ungrouped(*param.ty) {
+            Type::Reference(reference) => {
+                let passed = if reference.mutability.is_some() { Passed::Mutable } else { Passed::Shared };
+                (passed, Some(reference.and_token.span), reference.elem.into_token_stream())
             }
-            Type::Reference(reference) => (Passed::Shared, reference.elem.into_token_stream()),
-            ty => (Passed::Value, ty.into_token_stream()),
+            ty => (Passed::Value, None, ty.into_token_stream()),
         };
-        Self { name, passed, ty: inferable(ty, lifetimes), tokens }
+        Self { name, passed, ty: inferable(ty, lifetimes), ampersand, tokens }
+    }
+
+    /// Its type if it were `passed` so, the reference where the user's stands.
+    pub(crate) fn ty_if(&self, passed: Passed) -> TokenStream {
+        let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first(&self.ty)));
+        match passed {
+            Passed::Shared => quote_spanned!(ampersand=> &#ty),
+            Passed::Mutable => quote_spanned!(ampersand=> &mut #ty),
+            Passed::Value => quote!(#ty),
+        }
     }
 
     /// What messages call it.
@@ -245,4 +258,37 @@ fn copied(attributes: &[Attribute]) -> TokenStream {
         }
     }
     copied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(function: &str) -> Vec<(Passed, String)> {
+        let (function, mut errors) = (function.parse().expect(function), Errors::default());
+        let launch = Launch::parse(function, &mut errors).expect("a function");
+        errors.finish(Some(())).expect("no mistakes");
+        launch.params.into_iter().map(|param| (param.passed, param.ty.to_string().replace(' ', ""))).collect()
+    }
+
+    #[test]
+    fn types_as_a_local_has_them() {
+        let params = params(
+            "fn f<'a>(a: &'a [View<'a>], b: &mut Vec<(u8, impl Fn(&'a u8) -> u8 + 'a)>, c: &'static str, \
+             d: impl Copy, e: &dyn for<'b> Fn(&'b u8, &'a u8)) {}",
+        );
+        let expected = [
+            (Passed::Shared, "[View<'_>]"),
+            (Passed::Mutable, "Vec<(u8,_)>"),
+            (Passed::Shared, "str"),
+            (Passed::Value, "_"),
+            (Passed::Shared, "dynfor<'b>Fn(&'bu8,&'_u8)"),
+        ];
+        assert_eq!(params, expected.map(|(passed, ty)| (passed, ty.to_owned())));
+    }
+
+    #[test]
+    fn a_body_is_not_looked_at() {
+        assert_eq!(params("fn f(stream: &(S)) { let x = ; x. }"), [(Passed::Shared, "(S)".to_owned())]);
+    }
 }

@@ -13,7 +13,7 @@ use anstream::AutoStream;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::{self, Exit, Options};
-use crate::device::found::{self, Found, Selected};
+use crate::device::found::{Devices, Found, Selected};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Run};
 use crate::registry::{self, Entry};
@@ -48,7 +48,8 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     if options.list.is_some() {
         return list(&entries, options);
     }
-    let Selected { devices, mut notes } = found::select(options.device.as_deref(), &kinds(&entries))
+    let Selected { devices, mut notes } = Devices::find(&kinds(&entries))
+        .select(options.device.as_deref())
         .map_err(|error| complain(&error, Exit::NoDevice))?;
     let plan = plan(&entries, options, &devices)?;
     let json = options.json.as_deref().map(Output::create).transpose()?;
@@ -84,8 +85,9 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
 
 fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
     let format = options.list.unwrap_or_default();
-    let devices: Vec<Found> = kinds(entries).into_iter().map(Found::of_kind).collect();
-    let plan = match Plan::of(entries, &options.selection, &names(&devices)) {
+    // What is listed are the program's benchmarks, whether or not their devices are here.
+    let kinds: Vec<_> = kinds(entries).into_iter().map(|kind| (kind.to_owned(), kind)).collect();
+    let plan = match Plan::of(entries, &options.selection, &kinds) {
         _ if options.only_ignored => Plan::default(),
         Ok(plan) => plan,
         Err(PlanError::Nothing { .. }) => Plan::default(),

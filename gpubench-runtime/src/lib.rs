@@ -10,6 +10,7 @@ pub mod bind;
 pub mod cli;
 pub mod device;
 pub mod failure;
+pub mod format;
 pub mod measure;
 pub mod metrics;
 pub mod plan;

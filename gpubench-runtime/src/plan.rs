@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Cache;
+use crate::device::{Cache, Flush, Path};
 use crate::failure::{Failure, Stage};
 use crate::registry::{Axis, Case, Entry, Variant, Visitor};
 
@@ -38,6 +38,10 @@ pub struct Sampling {
     pub min_time: f64,
     /// How long a case is sampled at most.
     pub max_time: f64,
+    /// What cold samples are flushed with, rather than what suits the device.
+    pub flush: Option<Flush>,
+    /// What times samples, rather than what suits the launch.
+    pub path: Option<Path>,
 }
 
 /// An argument's name and its value as it is shown.

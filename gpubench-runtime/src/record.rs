@@ -92,6 +92,8 @@ pub struct Measurement {
     pub converged: bool,
     /// The time of a launch: event time less overhead, in nanoseconds.
     pub time: Summary,
+    /// The time of one more launch in a row of launches, for hot launches under 5 µs, in nanoseconds.
+    pub in_a_row: Option<Nanoseconds>,
     /// What follows from it.
     pub metrics: Metrics,
     /// The event times in the order they ran, in nanoseconds.

@@ -57,8 +57,8 @@ impl Options {
 pub struct Variant {
     /// The kind of device that its stream belongs to, such as `host`.
     pub device: &'static str,
-    /// Opens that device.
-    pub open: fn() -> Result<Box<dyn Device>, DeviceError>,
+    /// Opens the device of that kind with this ordinal.
+    pub open: fn(usize) -> Result<Box<dyn Device>, DeviceError>,
     /// Shows the axes in their order, then the case with the values that were selected.
     pub visit: fn(&mut dyn Visitor),
 }
@@ -69,7 +69,7 @@ impl Variant {
     pub const fn of<S: LaunchStream>(visit: fn(&mut dyn Visitor)) -> Self {
         Self {
             device: <S::Device as DeviceType>::KIND,
-            open: || Ok(Box::new(<S::Device as DeviceType>::open()?)),
+            open: |ordinal| Ok(Box::new(<S::Device as DeviceType>::open(ordinal)?)),
             visit,
         }
     }

@@ -9,7 +9,7 @@ use crate::device::found::Found;
 use crate::failure::{Failure, Stage};
 use crate::plan::{Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA};
-use crate::worker::{Bench, Loss, Reply, Request, Worker};
+use crate::worker::{Loss, Reply, Request, Worker};
 
 /// How a plan is carried out.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Lead<'_> {
             let lost = self.ask(&request, &mut |_, reply| match reply {
                 Reply::Facts(facts) => answer = Ok(facts),
                 Reply::NoDevice(message) => answer = Err(message),
-                Reply::Record(_) | Reply::Done => {}
+                Reply::Record(_) | Reply::DeviceLost | Reply::Done => {}
             })?;
             if let Some(loss) = lost {
                 answer = Err(loss.to_string());
@@ -129,15 +129,24 @@ impl Lead<'_> {
             let facts = self.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
             let request = Request::Measure { job: job.clone(), sampling: self.conduct.sampling, facts };
+            let before = job.caches.len();
             let mut failed = None;
+            let mut device_lost = false;
             let lost = self.ask(&request, &mut |lead, reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.cache);
                     lead.keep(*record);
                 }
                 Reply::NoDevice(message) => failed = Some(Failure::new(Stage::Device, message)),
+                Reply::DeviceLost => device_lost = true,
                 Reply::Facts(_) | Reply::Done => {}
             })?;
+            if device_lost {
+                self.worker = None;
+                if job.caches.len() < before {
+                    continue;
+                }
+            }
             let failure = lost.map(|loss| Failure::new(Stage::Worker, loss)).or(failed);
             let Some(cache) = job.caches.first().copied() else { break };
             let failure = failure.unwrap_or_else(|| Failure::new(Stage::Worker, "sent no result"));

@@ -1,5 +1,5 @@
 //! Quantities that carry their unit in their type. In: plain numbers at the edge of a measurement; out: the same
-//! numbers, safe to hand on. How they are shown to people is the business of `report::format`, nowhere else.
+//! numbers, safe to hand on. How they are shown to people is the business of [`format`](crate::format), nowhere else.
 
 use std::time::Duration;
 

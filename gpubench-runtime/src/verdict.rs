@@ -4,7 +4,6 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Timer;
 use crate::failure::Failure;
 use crate::measure::Samples;
 use crate::metrics::resolved;
@@ -100,10 +99,11 @@ impl Verdict {
 
 /// What speaks against these samples, which were to reach the relative half-width `wanted`.
 #[must_use]
-pub fn judge(samples: &Samples, timer: Timer, wanted: f64) -> Verdict {
+pub fn judge(samples: &Samples, wanted: f64) -> Verdict {
+    let step = samples.timer.step;
     let mut reasons = Vec::new();
-    if !resolved(samples.time.median, timer.step) {
-        reasons.push(Reason::BelowResolution { step: timer.step });
+    if !resolved(samples.time.median, step) {
+        reasons.push(Reason::BelowResolution { step });
     } else if !samples.converged {
         reasons.push(Reason::NotConverged { reached: samples.time.relative_half_width(), wanted });
     }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, ValueEnum};
 
+use crate::device::Flush;
+
 /// Measures the benchmarks of this program.
 #[derive(Debug, Parser)]
 #[command(
@@ -63,6 +65,20 @@ pub(super) struct Args {
     /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case
     #[arg(long, env = "GPUBENCH_QUICK", help_heading = "How to measure")]
     pub(super) quick: bool,
+
+    /// What empties the last-level cache before cold samples, rather than what suits the device
+    #[arg(long, value_name = "HOW", env = "GPUBENCH_FLUSH", help_heading = "How to measure")]
+    pub(super) flush: Option<Flush>,
+
+    /// What times samples on a GPU: events in a captured graph, or on the stream behind a delay
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "GPUBENCH_PATH",
+        default_value = "auto",
+        help_heading = "How to measure"
+    )]
+    pub(super) path: PathChoice,
 
     /// The half-width of the median's 95 % confidence interval to reach, such as 0.5%
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_PRECISION", help_heading = "How to measure")]
@@ -134,6 +150,17 @@ pub(super) enum CacheChoice {
     Cold,
     /// Hot, then cold
     Both,
+}
+
+/// Which path to time on.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum PathChoice {
+    /// A graph, or the stream where a launch cannot be captured
+    Auto,
+    /// A graph or nothing
+    Graph,
+    /// The stream
+    Stream,
 }
 
 /// How `--list` writes.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::{Args, CacheChoice, ListFormat};
-use crate::device::Cache;
+use super::args::{Args, CacheChoice, ListFormat, PathChoice};
+use crate::device::{Cache, Path};
 use crate::plan::{Sampling, Selection};
 
 /// What the user wants, settled.
@@ -43,6 +43,12 @@ impl Options {
             return Err("--samples 0: give at least 1".to_owned());
         }
         sampling.samples = args.samples;
+        sampling.flush = args.flush;
+        sampling.path = match args.path {
+            PathChoice::Auto => None,
+            PathChoice::Graph => Some(Path::Graph),
+            PathChoice::Stream => Some(Path::Stream),
+        };
         sampling.warm_up = seconds("--warmup", args.warmup, sampling.warm_up)?;
         sampling.min_time = seconds("--min-time", args.min_time, sampling.min_time)?;
         sampling.max_time = seconds("--max-time", args.max_time, sampling.max_time.max(sampling.min_time))?;
@@ -78,8 +84,15 @@ impl Options {
     }
 }
 
-const USUAL: Sampling =
-    Sampling { precision: 0.005, samples: None, warm_up: 0.2, min_time: 0.0, max_time: 3.0 };
+const USUAL: Sampling = Sampling {
+    precision: 0.005,
+    samples: None,
+    warm_up: 0.2,
+    min_time: 0.0,
+    max_time: 3.0,
+    flush: None,
+    path: None,
+};
 const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, ..USUAL };
 
 /// `0.5%` or `0.5` as 0.005.

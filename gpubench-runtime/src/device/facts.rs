@@ -52,6 +52,8 @@ pub enum Value {
     Count(u64),
     /// An amount of memory.
     Bytes(Bytes),
+    /// A clock, in hertz.
+    Hertz(u64),
     /// Words.
     Text(String),
 }
@@ -83,6 +85,8 @@ pub enum Quantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakSource {
+    /// From what the driver tells of the device.
+    Attribute,
     /// Measured on this device by this program.
     Measured,
 }

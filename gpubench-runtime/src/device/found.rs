@@ -1,27 +1,43 @@
 //! Which devices a run measures on. In: what the user asked for and the kinds that benchmarks are written for; out: the
 //! devices, with the notes that a reader of the results needs, or what is there instead.
 
-use super::host::Host;
-use super::{DeviceType, host};
+use super::DeviceType;
+use super::cuda::{self, Cuda};
+use super::host::{self, Host};
 
-/// A device to measure on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The device in the words of the command line.
-    pub device: String,
-    /// Its kind, as [`DeviceType::KIND`].
-    pub kind: &'static str,
+/// A device as it is named on the command line and in records: its kind, and its number where a kind has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceId<'a> {
+    /// As [`DeviceType::KIND`].
+    pub kind: &'a str,
+    /// Which of that kind, from 0.
+    pub ordinal: usize,
 }
 
-impl Found {
-    /// The device of a kind that has only one.
+impl<'a> DeviceId<'a> {
+    /// Reads `host` or `cuda:1`.
     #[must_use]
-    pub fn of_kind(kind: &'static str) -> Self {
-        Self { device: kind.to_owned(), kind }
+    pub fn parse(device: &'a str) -> Self {
+        let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
+        let (kind, ordinal) = numbered.unwrap_or((device, 0));
+        Self { kind, ordinal }
     }
 }
 
-/// What was found for a run.
+/// A device that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The device as [`DeviceId`] reads it.
+    pub device: String,
+    /// Its kind, as [`DeviceType::KIND`].
+    pub kind: &'static str,
+    /// The name its maker gave it; empty where only the device itself knows it.
+    pub name: String,
+    /// What tells it from every other device, where it has such a thing.
+    pub uuid: Option<String>,
+}
+
+/// What was selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The devices, in the order they are measured.
@@ -32,52 +48,92 @@ pub struct Selected {
 
 /// The device asked for is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no device `{wanted}` that this program measures{no_gpu}. There is: {there}")]
+#[error("{wanted}. There is: {there}")]
 pub struct NoSuchDevice {
     wanted: String,
-    no_gpu: String,
     there: String,
 }
 
-/// The devices for `wanted`, of the `kinds` that benchmarks are written for. Where the user names none: this machine's
-/// CPU, since this version measures no GPU, and every kind of device that others have added.
-///
-/// # Errors
-/// Where `wanted` is not there.
-pub fn select(wanted: Option<&str>, kinds: &[&'static str]) -> Result<Selected, NoSuchDevice> {
-    let all = kinds.iter().copied().map(Found::of_kind);
-    let no_gpu = no_gpu();
-    match wanted {
-        None => {
-            let notes =
-                kinds.contains(&Host::KIND).then(|| format!("{no_gpu}: measuring this machine's CPU"));
-            Ok(Selected { devices: all.collect(), notes: notes.into_iter().collect() })
+/// What this machine has of the kinds that a program measures.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    there: Vec<Found>,
+    /// Why there is no GPU, where there is none.
+    no_gpu: Option<String>,
+}
+
+impl Devices {
+    /// Looks for devices of these `kinds`. A kind that somebody else has added is taken to be there.
+    #[must_use]
+    pub fn find(kinds: &[&'static str]) -> Self {
+        let mut devices = Self { there: Vec::new(), no_gpu: None };
+        // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks.
+        match cuda::list() {
+            Ok(found) if kinds.contains(&Cuda::KIND) => devices.there.extend(found),
+            Ok(_) => {}
+            Err(reason) => devices.no_gpu = Some(reason),
         }
-        Some("all") => Ok(Selected { devices: all.collect(), notes: Vec::new() }),
-        Some(wanted) => {
-            let devices: Vec<Found> = all.filter(|found| found.device == wanted).collect();
-            if !devices.is_empty() {
-                return Ok(Selected { devices, notes: Vec::new() });
-            }
-            let there = kinds.iter().map(|kind| match *kind {
-                Host::KIND => format!("`{kind}` ({})", host::cpu_name()),
-                kind => format!("`{kind}`"),
-            });
-            let there: Vec<String> = there.collect();
-            Err(NoSuchDevice {
-                wanted: wanted.to_owned(),
-                no_gpu: format!(" ({no_gpu})"),
-                there: there.join(", "),
-            })
+        for kind in kinds.iter().copied().filter(|kind| *kind != Cuda::KIND) {
+            let name = if kind == Host::KIND { host::cpu_name() } else { String::new() };
+            devices.there.push(Found { device: kind.to_owned(), kind, name, uuid: None });
         }
+        devices
+    }
+
+    /// The devices for `wanted`. Where the user names none: the first GPU, for want of one this machine's CPU; and every
+    /// kind of device that somebody else has added.
+    ///
+    /// # Errors
+    /// Where `wanted` is not there.
+    pub fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
+        let Some(wanted) = wanted else { return Ok(self.usual()) };
+        if wanted == "all" {
+            return Ok(Selected { devices: self.there.clone(), notes: Vec::new() });
+        }
+        let named = wanted.split(',').map(|name| self.named(name.trim()));
+        Ok(Selected { devices: named.collect::<Result<_, _>>()?, notes: Vec::new() })
+    }
+
+    fn usual(&self) -> Selected {
+        let gpu = self.there.iter().find(|found| found.kind == Cuda::KIND);
+        let usual = self.there.iter().filter(|found| match found.kind {
+            Cuda::KIND => gpu == Some(*found),
+            Host::KIND => gpu.is_none(),
+            _ => true,
+        });
+        let devices: Vec<Found> = usual.cloned().collect();
+        let cpu = devices.iter().any(|found| found.kind == Host::KIND);
+        let note = self.no_gpu.as_ref().filter(|_| cpu);
+        let notes = note.map(|reason| format!("no CUDA device ({reason}): measuring this machine's CPU"));
+        Selected { devices, notes: notes.into_iter().collect() }
+    }
+
+    fn named(&self, wanted: &str) -> Result<Found, NoSuchDevice> {
+        let numbered = format!("{}:{wanted}", Cuda::KIND);
+        let found = self.there.iter().find(|found| {
+            found.device == wanted || found.device == numbered || found.uuid.as_deref() == Some(wanted)
+        });
+        found.cloned().ok_or_else(|| {
+            let reason = self.no_gpu.as_ref().map(|reason| format!(" (no CUDA device: {reason})"));
+            let wanted = format!("there is no device `{wanted}`{}", reason.unwrap_or_default());
+            let there: Vec<String> = self.there.iter().map(Found::describe).collect();
+            let there = if there.is_empty() {
+                "nothing that this program measures".to_owned()
+            } else {
+                there.join(", ")
+            };
+            NoSuchDevice { wanted, there }
+        })
     }
 }
 
-/// Why no GPU is measured, in a few words.
-fn no_gpu() -> String {
-    match gpubench_driver::load() {
-        Ok(driver) => format!("CUDA {} is there, but this version measures no GPU", driver.version),
-        Err(error) => format!("no CUDA device ({})", error.short()),
+impl Found {
+    fn describe(&self) -> String {
+        if self.name.is_empty() {
+            format!("`{}`", self.device)
+        } else {
+            format!("`{}` ({})", self.device, self.name)
+        }
     }
 }
 
@@ -85,24 +141,61 @@ fn no_gpu() -> String {
 mod tests {
     use super::*;
 
-    fn ids(selected: &Selected) -> Vec<&str> {
-        selected.devices.iter().map(|found| found.device.as_str()).collect()
+    fn device(device: &str, kind: &'static str) -> Found {
+        let uuid = (kind == Cuda::KIND).then(|| format!("GPU-{device}"));
+        Found { device: device.to_owned(), kind, name: format!("the {device}"), uuid }
+    }
+
+    fn with_gpus() -> Devices {
+        let there = vec![device("cuda:0", "cuda"), device("cuda:1", "cuda"), device("host", "host")];
+        Devices { there, no_gpu: None }
+    }
+
+    fn without_gpu() -> Devices {
+        let there = vec![device("host", "host"), device("clockwork", "clockwork")];
+        Devices { there, no_gpu: Some("libcuda.so.1 not found".to_owned()) }
+    }
+
+    fn selected(devices: &Devices, wanted: Option<&str>) -> Vec<String> {
+        let selected = devices.select(wanted).expect("it is there");
+        selected.devices.into_iter().map(|found| found.device).collect()
     }
 
     #[test]
-    fn without_a_wish_all_kinds_are_measured_and_the_missing_gpu_is_told() {
-        let selected = select(None, &["host", "clockwork"]).expect("nothing is asked for");
-        assert_eq!(ids(&selected), ["host", "clockwork"]);
-        assert!(selected.notes[0].ends_with("measuring this machine's CPU"), "{:?}", selected.notes);
-        assert!(select(None, &["clockwork"]).expect("nothing is asked for").notes.is_empty());
+    fn the_first_gpu_is_the_usual_device() {
+        assert_eq!(selected(&with_gpus(), None), ["cuda:0"]);
+        assert!(with_gpus().select(None).expect("it is there").notes.is_empty());
     }
 
     #[test]
-    fn a_device_is_taken_by_its_name_or_refused_with_what_is_there() {
-        assert_eq!(ids(&select(Some("host"), &["host", "clockwork"]).expect("it is there")), ["host"]);
-        assert_eq!(ids(&select(Some("all"), &["host", "clockwork"]).expect("they are there")).len(), 2);
-        let refused = select(Some("7"), &["host", "clockwork"]).expect_err("it is not there").to_string();
-        assert!(refused.contains("no device `7`"), "{refused}");
-        assert!(refused.contains("`host` (") && refused.ends_with("`clockwork`"), "{refused}");
+    fn without_a_gpu_the_cpu_is_measured_and_one_line_says_why() {
+        assert_eq!(selected(&without_gpu(), None), ["host", "clockwork"]);
+        let notes = without_gpu().select(None).expect("it is there").notes;
+        assert_eq!(notes, ["no CUDA device (libcuda.so.1 not found): measuring this machine's CPU"]);
+    }
+
+    #[test]
+    fn devices_are_named_by_number_kind_or_uuid() {
+        assert_eq!(selected(&with_gpus(), Some("1")), ["cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("cuda:1, 0")), ["cuda:1", "cuda:0"]);
+        assert_eq!(selected(&with_gpus(), Some("GPU-cuda:1")), ["cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("host")), ["host"]);
+        assert_eq!(selected(&with_gpus(), Some("all")), ["cuda:0", "cuda:1", "host"]);
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_refused_with_those_that_are() {
+        let refused = without_gpu().select(Some("7")).expect_err("it is not there").to_string();
+        assert_eq!(
+            refused,
+            "there is no device `7` (no CUDA device: libcuda.so.1 not found). There is: `host` (the host), \
+             `clockwork` (the clockwork)"
+        );
+    }
+
+    #[test]
+    fn ids_have_a_kind_and_a_number() {
+        assert_eq!(DeviceId::parse("cuda:3"), DeviceId { kind: "cuda", ordinal: 3 });
+        assert_eq!(DeviceId::parse("host"), DeviceId { kind: "host", ordinal: 0 });
     }
 }

@@ -2,6 +2,7 @@
 //! the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker` and
 //! `measure`; knows nothing of benchmarks.
 
+pub mod cuda;
 pub mod facts;
 pub mod found;
 pub mod host;
@@ -9,6 +10,7 @@ pub mod host;
 use std::any::Any;
 use std::fmt::{self, Display};
 
+use clap::ValueEnum;
 pub use facts::{Facts, Peak, PeakSource, Quantity};
 use serde::{Deserialize, Serialize};
 
@@ -46,11 +48,11 @@ pub trait DeviceType: Device + Sized {
     /// The word for it on the command line and in records.
     const KIND: &'static str;
 
-    /// Opens the device.
+    /// Opens device `ordinal` of this kind, the first being 0.
     ///
     /// # Errors
     /// Where it is not there or cannot be used.
-    fn open() -> Result<Self, DeviceError>;
+    fn open(ordinal: usize) -> Result<Self, DeviceError>;
 }
 
 /// Something that runs launches and can time them.
@@ -61,20 +63,27 @@ pub trait Device: Any {
     /// Where a peak's measurement fails.
     fn facts(&mut self) -> Result<Facts, DeviceError>;
 
-    /// What the timer reads around nothing, and how fine it is.
+    /// Waits for everything that was launched, so that its errors are told now and not to somebody later.
     ///
     /// # Errors
-    /// Where the timer does not work.
-    fn timer(&mut self) -> Result<Timer, DeviceError>;
+    /// What had gone wrong on the device.
+    fn settle(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
 
-    /// Prepares to time `work` with its data `cache` cached. All samples of a case come from one sampler.
+    /// What the device knows of an error that the user's code has just returned, to stand beside it.
+    fn remark(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Prepares to time `work` as `wanted`. All samples of a case come from one sampler.
     ///
     /// # Errors
-    /// Where the work cannot be sampled at all.
+    /// Where the work cannot be sampled at all, or not so.
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        cache: Cache,
+        wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 }
 
@@ -89,14 +98,28 @@ pub trait Work {
 
 /// Times the launches of one case.
 pub trait Sampler {
-    /// Takes `samples` samples, submitted together and read after one synchronisation.
+    /// Takes `samples` samples, or as many of them as can be submitted together, read after one synchronisation.
     ///
     /// # Errors
     /// Where a launch or the device fails.
     fn group(&mut self, samples: usize) -> Result<Group, Failure>;
 
+    /// What the timer reads around nothing on the path that these samples take, and how fine it is.
+    ///
+    /// # Errors
+    /// Where the timer does not work.
+    fn timer(&mut self) -> Result<Timer, Failure>;
+
     /// How the samples are taken.
     fn method(&self) -> Method;
+
+    /// The time of one more launch in a row of launches, with no event between them; `None` where that says nothing.
+    ///
+    /// # Errors
+    /// Where a launch or the device fails.
+    fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        Ok(None)
+    }
 }
 
 /// What one synchronisation brought.
@@ -127,31 +150,73 @@ impl Display for Cache {
     }
 }
 
+/// How samples are to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Hot or cold.
+    pub cache: Cache,
+    /// What to flush with, rather than what suits the device.
+    pub flush: Option<Flush>,
+    /// What to time with, rather than what suits the launch.
+    pub path: Option<Path>,
+}
+
 /// How samples are taken. Cases whose methods differ are not compared silently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
     /// What times them.
     pub path: Path,
+    /// Why it is not the path that the device prefers.
+    pub path_reason: Option<String>,
     /// What precedes each.
     pub flush: Flush,
 }
 
 /// What empties the last-level cache before a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Flush {
-    /// Nothing.
-    None,
-    /// A read sweep over a buffer of twice the cache's size.
+    /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
+    Discard,
+    /// Read a buffer of twice the cache's size
     Read,
+    /// Write a buffer of the cache's size, and leave what it takes to evict it to the launch
+    Write,
+    /// Do nothing
+    None,
+}
+
+impl Display for Flush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discard => "discard",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::None => "none",
+        })
+    }
 }
 
 /// What times the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
-    /// By this machine's monotonic clock around each call.
+    /// Events in a captured graph.
+    Graph,
+    /// Events on the stream, behind a delay.
+    Stream,
+    /// This machine's monotonic clock around each call.
     Host,
+}
+
+impl Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Graph => "graph",
+            Self::Stream => "stream",
+            Self::Host => "host",
+        })
+    }
 }
 
 /// The timer of a device, measured on the path that its samples take.

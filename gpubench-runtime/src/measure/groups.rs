@@ -25,11 +25,13 @@ impl GroupSize {
         self.samples
     }
 
-    /// Moves towards the target, at most doubling: the first launches of a case say little about the rest.
+    /// Moves towards the target, at most doubling: the first launches of a case say little about the rest. Sizes are
+    /// powers of two, so that a device that prepares a group of each size does so a few times.
     pub(super) fn learn(&mut self, group: &Group) {
         let cost = group.elapsed.0 / group.events.len().max(1) as f64;
         let fitting = if cost > 0.0 { (TARGET.0 / cost) as usize } else { LARGEST };
-        self.samples = fitting.clamp(1, (2 * self.samples).min(LARGEST));
+        let fitting = fitting.clamp(1, (2 * self.samples).min(LARGEST));
+        self.samples = (fitting + 1).next_power_of_two() / 2;
     }
 }
 
@@ -49,7 +51,7 @@ mod tests {
     #[test]
     fn a_group_grows_to_its_target_and_no_further() {
         assert_eq!(after(3, 100e3), 8);
-        assert_eq!(after(20, 100e3), 100);
+        assert_eq!(after(20, 100e3), 64);
         assert_eq!(after(20, 100.0), LARGEST);
         assert_eq!(after(20, 50e6), 1);
     }

@@ -18,6 +18,9 @@ pub const MIN_SAMPLES: usize = 30;
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
 pub const MAX_SAMPLES: usize = 1 << 16;
 
+/// A launch shorter than this is timed in a row too.
+const SHORT: Nanoseconds = Nanoseconds(5000.0);
+
 /// The samples of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
@@ -27,8 +30,12 @@ pub struct Samples {
     pub time: Summary,
     /// How the samples were taken.
     pub method: Method,
+    /// The timer on that path.
+    pub timer: Timer,
     /// What went before them.
     pub warm_up: WarmUp,
+    /// The time of one more launch in a row of launches, where a launch alone is so short that its start and end count.
+    pub in_a_row: Option<Nanoseconds>,
     /// In how many groups they were taken.
     pub groups: usize,
     /// What all groups took on the device, flushes included.
@@ -41,7 +48,8 @@ pub struct Samples {
 ///
 /// # Errors
 /// Where a launch or the device fails.
-pub fn measure(sampler: &mut dyn Sampler, timer: Timer, sampling: &Sampling) -> Result<Samples, Failure> {
+pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples, Failure> {
+    let timer = sampler.timer()?;
     let mut size = GroupSize::default();
     let warm_up = warm_up::warm_up(sampler, timer, sampling.warm_up, &mut size)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
@@ -67,8 +75,19 @@ pub fn measure(sampler: &mut dyn Sampler, timer: Timer, sampling: &Sampling) -> 
         let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
         let spent = spent && sampling.samples.is_none();
         if converged || spent {
+            let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
             let method = sampler.method();
-            return Ok(Samples { events, time, method, warm_up, groups, elapsed, converged });
+            return Ok(Samples {
+                events,
+                time,
+                method,
+                timer,
+                warm_up,
+                in_a_row,
+                groups,
+                elapsed,
+                converged,
+            });
         }
     }
 }

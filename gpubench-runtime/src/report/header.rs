@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::format;
 use crate::device::{Facts, Peak, PeakSource, Quantity, facts::Value};
+use crate::format;
 use crate::units::{BytesPerSecond, FlopsPerSecond};
 
 const BOLD: Style = Style::new().bold();
@@ -37,6 +37,7 @@ fn shown(name: &str, value: &Value) -> String {
     match value {
         Value::Count(count) => format!("{count} {name}"),
         Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),
+        Value::Hertz(clock) => format!("{name} {}", format::clock(*clock)),
         Value::Text(text) => format!("{name} {text}"),
     }
 }
@@ -51,6 +52,7 @@ fn shown_peak(peak: &Peak) -> String {
         }
     };
     let source = match peak.source {
+        PeakSource::Attribute => "from attributes",
         PeakSource::Measured => "measured",
     };
     format!("{limit} ({source}: {})", peak.method)

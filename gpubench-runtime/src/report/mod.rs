@@ -1,7 +1,6 @@
 //! What people and programs read. In: a [`Run`](crate::record::Run), live or stored; out: text. Nothing here measures,
 //! judges or prints.
 
-pub mod format;
 mod header;
 mod list;
 mod progress;

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
-use super::format;
 use crate::device::Quantity;
+use crate::format;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
 

@@ -1,7 +1,7 @@
 //! One job from inputs to records: set up, one checked launch, then each cache state warmed up, sampled, summarised and
 //! judged. In: a job and its open device; out: a record for each of its cases.
 
-use crate::device::{Cache, Device, Facts, Timer, Work};
+use crate::device::{Cache, Device, Facts, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::measure;
 use crate::metrics::{Metrics, resolved};
@@ -11,7 +11,8 @@ use crate::registry::{Axis, Case, Counts, Entry, Options, Variant, Visitor};
 use crate::units::Nanoseconds;
 use crate::verdict::judge;
 
-/// Measures the cases of `job` and hands each record to `done` as it is made.
+/// Measures the cases of `job` and hands each record to `done` as it is made. Cases that are left when a failure has cost
+/// the device get none: another process may still measure them.
 pub(super) fn run(
     job: &Job,
     (entry, variant): (&Entry, &Variant),
@@ -63,10 +64,14 @@ impl Visitor for Visit<'_> {
         let mut hot = None;
         while let Some(&cache) = self.left.first() {
             let record = self.record(case, cache, &prepared, hot);
+            let failed = record.measurement.is_none();
             if cache == Cache::Hot {
                 hot = record.measurement.as_ref().map(|measured| measured.time.median);
             }
             self.finish(record);
+            if failed && self.device.settle().is_err() {
+                return;
+            }
         }
     }
 }
@@ -91,18 +96,18 @@ impl Visit<'_> {
         prepared: &Prepared,
         hot: Option<Nanoseconds>,
     ) -> Record {
-        let timer = prepared.timer;
         let sampled = Failure::catch(Stage::Launch, || {
             let mut launches = Launches(case);
-            let mut sampler = self.device.sampler(&mut launches, cache)?;
-            measure::measure(sampler.as_mut(), timer, &self.sampling)
+            let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
+            let mut sampler = self.device.sampler(&mut launches, &wanted)?;
+            measure::measure(sampler.as_mut(), &self.sampling)
         });
-        let samples = match sampled {
+        let samples = match sampled.map_err(|failure| remarked(failure, self.device)) {
             Ok(samples) => samples,
             Err(failure) => return Record::failed(self.job, cache, failure),
         };
-        let verdict = judge(&samples, timer, self.sampling.precision);
-        let (median, precision) = (samples.time.median, self.options.precision);
+        let verdict = judge(&samples, self.sampling.precision);
+        let (median, timer, precision) = (samples.time.median, samples.timer, self.options.precision);
         let metrics = if resolved(median, timer.step) {
             let hot = hot.filter(|hot| resolved(*hot, timer.step));
             Metrics::of(&prepared.counts, median, self.facts, precision, hot)
@@ -120,6 +125,7 @@ impl Visit<'_> {
             elapsed: samples.elapsed,
             converged: samples.converged,
             time: samples.time,
+            in_a_row: samples.in_a_row,
             metrics,
             samples: samples.events,
         };
@@ -129,7 +135,6 @@ impl Visit<'_> {
 
 /// What all cases of a job share.
 struct Prepared {
-    timer: Timer,
     counts: Counts,
     checked: bool,
 }
@@ -137,13 +142,31 @@ struct Prepared {
 impl Prepared {
     /// Makes the inputs, launches once on them and looks at what came out, all of it untimed.
     fn of(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
-        let timer = device.timer().map_err(|error| Failure::new(Stage::Device, error))?;
-        case.open(device)?;
-        case.setup()?;
-        let counts = case.counts()?;
-        Failure::catch(Stage::Launch, || case.launch())?;
-        let checked = case.check()?;
-        Ok(Self { timer, counts, checked })
+        let prepare = |case: &mut dyn Case, device: &mut dyn Device| {
+            case.open(device)?;
+            case.setup()?;
+            settle(device, Stage::Setup)?;
+            let counts = case.counts()?;
+            Failure::catch(Stage::Launch, || case.launch())?;
+            settle(device, Stage::Launch)?;
+            let checked = case.check()?;
+            settle(device, Stage::Check)?;
+            Ok(Self { counts, checked })
+        };
+        prepare(case, device).map_err(|failure| remarked(failure, device))
+    }
+}
+
+/// Has errors of `stage` that come late told as its own.
+fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
+    device.settle().map_err(|error| Failure::new(stage, error))
+}
+
+/// The failure with what its device knows of it.
+fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
+    match device.remark() {
+        Some(remark) => Failure::new(failure.stage, format_args!("{} ({remark})", failure.message)),
+        None => failure,
     }
 }
 

@@ -6,9 +6,11 @@ mod pipe;
 mod process;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::found::DeviceId;
 use crate::device::{Device, Facts};
 use crate::plan::{Job, Sampling};
 use crate::record::Record;
@@ -47,6 +49,8 @@ pub enum Reply {
     Record(Box<Record>),
     /// The device cannot be used.
     NoDevice(String),
+    /// After an error the device is of no more use to this process; another may use it.
+    DeviceLost,
     /// The request is done with; the next one may come.
     Done,
 }
@@ -82,6 +86,9 @@ impl Bench {
                         job::run(job, (entry, variant), device, sampling, facts, &mut |record| {
                             reply(Reply::Record(Box::new(record)));
                         });
+                        if device.settle().is_err() {
+                            reply(Reply::DeviceLost);
+                        }
                     }
                     Err(message) => reply(Reply::NoDevice(message)),
                 }
@@ -94,28 +101,30 @@ impl Bench {
         let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
         let entry =
             entry.ok_or_else(|| format!("there is no benchmark `{}` in this program", job.benchmark))?;
-        let variant = entry.variants.iter().find(|variant| variant.device == job.device);
+        let kind = DeviceId::parse(&job.device).kind;
+        let variant = entry.variants.iter().find(|variant| variant.device == kind);
         let variant =
             variant.ok_or_else(|| format!("`{}` does not run on `{}`", job.benchmark, job.device))?;
         Ok((entry, variant))
     }
 
     fn variant_on(&self, device: &str) -> Result<&'static Variant, String> {
+        let kind = DeviceId::parse(device).kind;
         let mut variants = self.entries.iter().flat_map(|entry| entry.variants);
         variants
-            .find(|variant| variant.device == device)
+            .find(|variant| variant.device == kind)
             .ok_or_else(|| format!("no benchmark runs on `{device}`"))
     }
 
     fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
-        if !self.devices.contains_key(device) {
-            let opened = (variant.open)().map_err(|error| error.to_string())?;
-            self.devices.insert(device.to_owned(), opened);
-        }
-        match self.devices.get_mut(device) {
-            Some(device) => Ok(device.as_mut()),
-            None => Err(format!("`{device}` is not open")),
-        }
+        let slot = match self.devices.entry(device.to_owned()) {
+            Slot::Occupied(open) => open.into_mut(),
+            Slot::Vacant(slot) => {
+                let ordinal = DeviceId::parse(device).ordinal;
+                slot.insert((variant.open)(ordinal).map_err(|error| error.to_string())?)
+            }
+        };
+        Ok(slot.as_mut())
     }
 }
 

@@ -14,6 +14,12 @@ fn by_value(x: Vec<f32>, _stream: &host::Stream) {}
 #[gpu_bench(args(n = ["four"]), setup = Inputs::of)]
 fn argument(x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 
+#[gpu_bench(args(n = [4]), setup = Inputs::of)]
+fn too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
+
+#[gpu_bench(setup = Inputs::of(4))]
+fn none(_stream: &host::Stream) {}
+
 struct Inputs;
 
 impl Inputs {

@@ -91,7 +91,9 @@ fn format_strings(text: &str, _stream: &Stream) {
 }
 
 fn main() {
-    for name in ["paths", "closures", "typed_closures", "expressions", "on_the_stream", "block", "nothing_made"] {
+    for name in
+        ["paths", "closures", "typed_closures", "expressions", "on_the_stream", "block", "nothing_made"]
+    {
         assert!(support::run(name).checked, "{name}");
     }
     for name in ["early", "names_of_fields", "axes_called_like_fields", "format_strings"] {

@@ -13,7 +13,7 @@ fn empty_parentheses(_: &host::Stream) -> Result<(), std::fmt::Error> {
     Ok(())
 }
 
-#[gpu_bench(cold,)]
+#[gpu_bench(cold)]
 #[allow(improper_ctypes_definitions)]
 pub(crate) extern "C" fn foreign_abi(_stream: host::Stream) -> Result<u32, Box<dyn std::error::Error>> {
     Ok(1)

@@ -15,9 +15,9 @@ use self::flush::Sweep;
 use super::facts::{Property, Value};
 use super::{
     Cache, Device, DeviceError, DeviceType, Facts, Flush, Group, LaunchStream, Method, Path, Sampler, Timer,
-    Work,
+    Wanted, Work,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
 
 /// This machine's CPU.
@@ -29,7 +29,7 @@ pub struct Host {
 impl DeviceType for Host {
     const KIND: &'static str = "host";
 
-    fn open() -> Result<Self, DeviceError> {
+    fn open(_: usize) -> Result<Self, DeviceError> {
         let stream = Stream::of_this_thread()?;
         let sweep = Sweep::over(&stream, topology::last_level_cache());
         Ok(Self { stream, sweep })
@@ -60,23 +60,24 @@ impl Device for Host {
         })
     }
 
-    fn timer(&mut self) -> Result<Timer, DeviceError> {
-        const PAIRS: usize = 10_001;
-        let mut pairs: Vec<Nanoseconds> = (0..PAIRS).map(|_| elapsed(Instant::now())).collect();
-        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let floor = pairs[PAIRS / 2];
-        let step =
-            pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
-        let step = Nanoseconds(step.unwrap_or(1.0));
-        Ok(Timer { step, floor, overhead: floor })
-    }
-
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        cache: Cache,
+        wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        Ok(Box::new(HostSampler { device: self, work, cache }))
+        if let Some(path) = wanted.path {
+            let message = format!("--path {path}: this machine's CPU is timed by its clock alone");
+            return Err(Failure::new(Stage::Device, message));
+        }
+        let flush = match (wanted.cache, wanted.flush) {
+            (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Flush::None,
+            (Cache::Cold, None | Some(Flush::Read)) => Flush::Read,
+            (Cache::Cold, Some(flush)) => {
+                let message = format!("--flush {flush}: this machine's CPU has `read` and `none`");
+                return Err(Failure::new(Stage::Device, message));
+            }
+        };
+        Ok(Box::new(HostSampler { device: self, work, cache: wanted.cache, flush }))
     }
 }
 
@@ -84,6 +85,7 @@ struct HostSampler<'a> {
     device: &'a Host,
     work: &'a mut dyn Work,
     cache: Cache,
+    flush: Flush,
 }
 
 impl Sampler for HostSampler<'_> {
@@ -94,7 +96,7 @@ impl Sampler for HostSampler<'_> {
             self.work.launch()?;
         }
         for _ in 0..samples {
-            if self.cache == Cache::Cold {
+            if self.flush == Flush::Read {
                 self.device.sweep.flush(&self.device.stream);
             }
             let start = Instant::now();
@@ -106,9 +108,19 @@ impl Sampler for HostSampler<'_> {
         Ok(Group { events, elapsed: elapsed(begin) })
     }
 
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        const PAIRS: usize = 10_001;
+        let mut pairs: Vec<Nanoseconds> = (0..PAIRS).map(|_| elapsed(Instant::now())).collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let floor = pairs[PAIRS / 2];
+        let step =
+            pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
+        let step = Nanoseconds(step.unwrap_or(1.0));
+        Ok(Timer { step, floor, overhead: floor })
+    }
+
     fn method(&self) -> Method {
-        let flush = if self.cache == Cache::Cold { Flush::Read } else { Flush::None };
-        Method { path: Path::Host, flush }
+        Method { path: Path::Host, path_reason: None, flush: self.flush }
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run_with(name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Fail
 
     let [variant] = entry(name).variants else { panic!("{name} has one variant") };
     assert_eq!(variant.device, "host");
-    let device = (variant.open)().unwrap();
+    let device = (variant.open)(0).unwrap();
     let mut run = Run { device, chosen, axes: Vec::new(), outcome: None };
     (variant.visit)(&mut run);
     let (counts, checked) = run.outcome.expect("a case was shown")?;

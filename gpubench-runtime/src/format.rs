@@ -41,6 +41,12 @@ pub fn gigaflops(rate: FlopsPerSecond) -> String {
     significant(rate.0 / 1e9, 3)
 }
 
+/// Clocks in megahertz, such as `1980 MHz`.
+#[must_use]
+pub fn clock(hertz: u64) -> String {
+    format!("{} MHz", significant(hertz as f64 / 1e6, 3))
+}
+
 /// A part of one as a percentage, such as `93.1 %`.
 #[must_use]
 pub fn percent(part: f64) -> String {

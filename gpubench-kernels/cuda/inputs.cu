@@ -1,0 +1,26 @@
+// Random inputs, made where they are needed. In: a seed and a number of elements. Out: element i of the array is
+// `inputs::element(seed, i)` of the crate, to the last bit: SplitMix64 in integers, and 24 bits of it as a fraction.
+
+typedef unsigned long long u64;
+
+// The random bits of element `index`, of which 24 are left.
+static __device__ unsigned bits(u64 seed, u64 index)
+{
+    u64 z = (seed + index + 1) * 0x9E3779B97F4A7C15ull;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    z ^= z >> 31;
+    return (unsigned)(z >> 40);
+}
+
+template <typename T>
+static __device__ void random(T* y, u64 n, u64 seed)
+{
+    const u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+        y[i] = (T)bits(seed, i) / (T)(1u << 24); // exact
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) random_f32(float* y, u64 n, u64 seed) { random(y, n, seed); }
+extern "C" __global__ void __launch_bounds__(256) random_f64(double* y, u64 n, u64 seed) { random(y, n, seed); }

@@ -1,0 +1,53 @@
+//! Whether outputs are right. In: a buffer on the device and what the CPU says each element is; out: the first element
+//! that differs. The buffer comes over in pieces, so that a gigabyte takes the host 32 MiB and a fraction of a second.
+
+use cust::memory::{CopyDestination as _, DeviceBuffer};
+use rayon::prelude::*;
+
+use super::inputs::{Element, Refusal};
+
+/// The bytes of a piece.
+const PIECE: usize = 32 << 20;
+/// So many elements are worth a thread's waking.
+const SHARE: usize = 1 << 14;
+
+/// Whether each element of `output` is exactly what `reference` says.
+pub(super) fn expect<T: Element>(
+    output: &DeviceBuffer<T>,
+    reference: impl Fn(usize) -> T + Sync,
+) -> Result<(), Refusal> {
+    let most = PIECE / size_of::<T>();
+    let mut piece = vec![T::zeroed(); most.min(output.len())];
+    for start in (0..output.len()).step_by(most) {
+        let end = output.len().min(start + most);
+        let piece = &mut piece[..end - start];
+        output.index(start..end).copy_to(piece)?;
+        let found = piece.par_iter().with_min_len(SHARE).enumerate();
+        // A NaN differs from everything.
+        let wrong = found.find_first(|(offset, found)| **found != reference(start + offset));
+        if let Some((offset, found)) = wrong {
+            let index = start + offset;
+            return Err(format!("element {index} is {found}, not {}", reference(index)).into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the only element of `output` is what `reference` adds up to over all indices below `n`, within a relative
+/// `tolerance`. Sums of random inputs are exact here up to n = 2²⁹: they are multiples of 2⁻²⁴.
+pub(super) fn expect_sum(
+    output: &DeviceBuffer<f64>,
+    n: usize,
+    reference: impl Fn(usize) -> f64 + Sync,
+    tolerance: f64,
+) -> Result<(), Refusal> {
+    let mut found = [f64::NAN];
+    output.copy_to(&mut found)?;
+    let expected: f64 = (0..n).into_par_iter().with_min_len(SHARE).map(&reference).sum();
+    // Written so that a NaN is never near.
+    if (found[0] - expected).abs() <= tolerance * expected.abs() {
+        Ok(())
+    } else {
+        Err(format!("the sum is {}, not {expected}", found[0]).into())
+    }
+}

@@ -1,0 +1,82 @@
+//! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel that computes what
+//! [`crate::inputs::element`] does, or with what no kernel would write. So nothing large is copied.
+
+#![expect(unsafe_code, reason = "launches kernels and allocates memory that they fill")]
+
+use std::error::Error;
+use std::fmt::Display;
+
+use cust::error::CudaResult;
+use cust::launch;
+use cust::memory::bytemuck::Pod;
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::module::Module;
+use cust::stream::Stream;
+
+use super::geometry::Geometry;
+
+const PTX: &str = include_str!("../../ptx/inputs.ptx");
+
+/// Why inputs could not be made.
+pub(super) type Refusal = Box<dyn Error + Send + Sync>;
+
+/// A type of elements. All bits set are a value of it that no kernel here writes.
+pub(super) trait Element: DeviceCopy + Pod + Display + PartialEq + Send + Sync {
+    /// The entry of the kernel that fills an array of this type with random elements.
+    const RANDOM: &'static str;
+}
+
+impl Element for f32 {
+    const RANDOM: &'static str = "random_f32";
+}
+
+impl Element for f64 {
+    const RANDOM: &'static str = "random_f64";
+}
+
+/// Makes inputs on a stream's device.
+pub(super) struct Inputs<'a> {
+    module: Module,
+    geometry: Geometry,
+    stream: &'a Stream,
+}
+
+impl<'a> Inputs<'a> {
+    /// Loads the kernels that make them.
+    pub(super) fn on(stream: &'a Stream) -> CudaResult<Self> {
+        Ok(Self { module: Module::from_ptx(PTX, &[])?, geometry: Geometry::of_current_device()?, stream })
+    }
+
+    /// The first `n` elements of the input `seed`.
+    pub(super) fn random<T: Element>(&self, seed: u64, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
+        let buffer = allocate(n)?;
+        let kernel = self.module.get_function(T::RANDOM)?;
+        let (grid, stream) = (self.geometry.elementwise(size_of::<T>() * n), self.stream);
+        // SAFETY: the kernel takes an array of `T` and two u64, and writes the n elements that the array has.
+        unsafe {
+            launch!(kernel<<<grid.blocks, grid.threads, 0, stream>>>(buffer.as_device_ptr(), n as u64, seed))?;
+        }
+        // The module may be unloaded as soon as this returns.
+        stream.synchronize()?;
+        Ok(buffer)
+    }
+
+    /// `n` elements to be overwritten. They are not zero, so that a check sees those that were not.
+    pub(super) fn unwritten<T: Element>(&self, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
+        let mut buffer: DeviceBuffer<T> = allocate(n)?;
+        // SAFETY: what follows on this stream comes after it, and nobody else has the buffer before the stream was waited for.
+        unsafe { buffer.set_8_async(0xff, self.stream)? };
+        self.stream.synchronize()?;
+        Ok(buffer)
+    }
+}
+
+/// Memory for `n` elements, not yet written.
+fn allocate<T: Element>(n: usize) -> Result<DeviceBuffer<T>, Refusal> {
+    // SAFETY: who asks fills it before anybody else sees it, and every pattern of bits is a `T`.
+    let buffer = unsafe { DeviceBuffer::uninitialized(n) };
+    buffer.map_err(|error| {
+        let bytes = size_of::<T>() as u128 * n as u128;
+        format!("{n} elements take {bytes} bytes on the device: {error}").into()
+    })
+}

@@ -1,0 +1,86 @@
+//! Whether the committed PTX is what the launch functions ask for. In: the text of both; out: nothing, or the entry that
+//! is missing, takes another number of parameters, or is of a target or version that older drivers do not load.
+
+use std::collections::BTreeMap;
+
+/// A module, the Rust that launches its kernels, and the entries that this finds by name rather than by `launch!`.
+struct Case {
+    ptx: &'static str,
+    rust: &'static str,
+    named: &'static [(&'static str, &'static str)],
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        ptx: include_str!("../ptx/elementwise.ptx"),
+        rust: include_str!("../src/cuda/elementwise.rs"),
+        named: &[],
+    },
+    Case {
+        ptx: include_str!("../ptx/reduction.ptx"),
+        rust: include_str!("../src/cuda/reduction.rs"),
+        named: &[],
+    },
+    Case {
+        ptx: include_str!("../ptx/inputs.ptx"),
+        rust: include_str!("../src/cuda/inputs.rs"),
+        named: &[("random_f32", "u64 u64 u64"), ("random_f64", "u64 u64 u64")],
+    },
+];
+
+/// The entries of a module, each with the types of its parameters.
+fn entries(ptx: &str) -> BTreeMap<&str, String> {
+    let entries = ptx.split(".visible .entry ").skip(1).map(|entry| {
+        let (name, rest) = entry.split_once('(').expect("an entry has parameters");
+        let (params, _) = rest.split_once(')').expect("they end");
+        let types =
+            params.split(".param .").skip(1).map(|param| param.split_whitespace().next().unwrap_or(""));
+        (name, types.collect::<Vec<_>>().join(" "))
+    });
+    entries.collect()
+}
+
+/// The kernels that `launch!(module.name<<<…>>>(…))` names in Rust, each with the types of its arguments, which follow from
+/// how they are written.
+fn launches(rust: &str) -> BTreeMap<&str, String> {
+    let launches = rust.split("launch!(module.").skip(1).map(|launch| {
+        let (name, rest) = launch.split_once("<<<").expect("a launch has a grid");
+        let (_, rest) = rest.split_once(">>>(").expect("and arguments");
+        let arguments = rest.split(',').map_while(|argument| {
+            let argument = argument.trim_start();
+            match argument {
+                _ if argument.starts_with("a)") || argument == "a" => Some("f32"),
+                _ if argument.contains(".as_device_ptr()") || argument.starts_with("n as u64") => Some("u64"),
+                _ => None,
+            }
+        });
+        (name, arguments.collect::<Vec<_>>().join(" "))
+    });
+    launches.collect()
+}
+
+#[test]
+fn versions_and_targets_are_old() {
+    for Case { ptx, .. } in CASES {
+        let lines: Vec<&str> = ptx.lines().filter(|line| !line.starts_with("//")).take(3).collect();
+        assert_eq!(lines, [".version 7.7", ".target sm_70", ".address_size 64"]);
+    }
+}
+
+#[test]
+fn entries_are_what_is_launched() {
+    for Case { ptx, rust, named } in CASES {
+        let mut wanted = launches(rust);
+        wanted.extend(named.iter().map(|(name, types)| (*name, (*types).to_owned())));
+        assert!(!wanted.is_empty());
+        assert_eq!(entries(ptx), wanted);
+    }
+}
+
+#[test]
+fn each_file_knows_its_source() {
+    for Case { ptx, .. } in CASES {
+        let first = ptx.lines().next().unwrap_or_default();
+        assert!(first.starts_with("// Made from gpubench-kernels/cuda/"), "{first}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Checked driver calls. In: what a call returned; out: nothing, or an error that names the call, the driver's name and text
+//! for the code (also for codes that `cust` does not know), and where it was made.
+
+use std::fmt::{self, Display};
+use std::panic::Location;
+
+use cust::sys::CUresult;
+
+use crate::device::DeviceError;
+use crate::failure::{Failure, Stage};
+
+/// A driver call that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CallError {
+    call: String,
+    place: &'static Location<'static>,
+}
+
+/// Passes success on.
+#[track_caller]
+pub(super) fn check(result: CUresult) -> Result<(), CallError> {
+    if result == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let told = gpubench_driver::take_failure().map(|call| call.to_string());
+    let call = told.unwrap_or_else(|| format!("a driver call returned {}", result as u32));
+    Err(CallError { call, place: Location::caller() })
+}
+
+impl Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, at {}:{}", self.call, self.place.file(), self.place.line())
+    }
+}
+
+impl From<CallError> for DeviceError {
+    fn from(error: CallError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::new(Stage::Sampling, error)
+    }
+}

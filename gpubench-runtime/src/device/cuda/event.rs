@@ -1,0 +1,63 @@
+//! Events of the driver, and pairs of them. `cust`'s own take no flags when they are recorded, which a graph needs.
+
+use cust::sys::{self, CUevent, CUstream};
+
+use super::call::{CallError, check};
+use crate::units::Nanoseconds;
+
+/// An event that keeps the time at which the stream reached it.
+pub(super) struct Event(CUevent);
+
+impl Event {
+    pub(super) fn new() -> Result<Self, CallError> {
+        let mut event = std::ptr::null_mut();
+        // SAFETY: `event` is a place for a handle.
+        check(unsafe { sys::cuEventCreate(&raw mut event, sys::CUevent_flags::CU_EVENT_DEFAULT as u32) })?;
+        Ok(Self(event))
+    }
+
+    /// Records the event when `stream` gets here.
+    pub(super) fn record(&self, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the event lives, and the stream is the case's or the device's own.
+        check(unsafe { sys::cuEventRecord(self.0, stream) })
+    }
+
+    /// While `stream` is captured: makes a node that records the event on every replay.
+    pub(super) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
+        let external = sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
+        // SAFETY: as in `record`; the graph that this becomes part of is dropped before its events.
+        check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, external) })
+    }
+
+    /// The time from `self` to `later`, both of which the device has passed.
+    pub(super) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
+        let mut milliseconds = 0.0_f32;
+        // SAFETY: both events live, and `milliseconds` is a place for a float.
+        check(unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, self.0, later.0) })?;
+        Ok(Nanoseconds(f64::from(milliseconds) * 1e6))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the handle. After a sticky error this fails, and there is nothing left to free.
+        _ = unsafe { sys::cuEventDestroy_v2(self.0) };
+    }
+}
+
+/// What stands around a launch.
+pub(super) struct Pair {
+    pub(super) start: Event,
+    pub(super) stop: Event,
+}
+
+impl Pair {
+    pub(super) fn new() -> Result<Self, CallError> {
+        Ok(Self { start: Event::new()?, stop: Event::new()? })
+    }
+
+    /// What the pair read.
+    pub(super) fn read(&self) -> Result<Nanoseconds, CallError> {
+        self.start.until(&self.stop)
+    }
+}

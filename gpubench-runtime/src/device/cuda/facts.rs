@@ -1,0 +1,109 @@
+//! What the driver tells of a GPU. In: its number; out: [`Facts`], and the list of those that are there. The theoretical
+//! bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its edges.
+
+use cust::device::{Device as CudaDevice, DeviceAttribute};
+use cust::sys;
+
+use super::Cuda;
+use super::call::check;
+use super::kernels::told;
+use crate::device::facts::{Property, Value};
+use crate::device::found::Found;
+use crate::device::{DeviceError, DeviceType, Facts, Peak, PeakSource, Quantity};
+use crate::units::Bytes;
+
+/// The GPUs that are there.
+///
+/// # Errors
+/// Why there is none, in a few words.
+pub(in crate::device) fn list() -> Result<Vec<Found>, String> {
+    gpubench_driver::load().map_err(gpubench_driver::LoadError::short)?;
+    let driver = |error: cust::error::CudaError| error.to_string();
+    cust::init(cust::CudaFlags::empty()).map_err(driver)?;
+    let count = CudaDevice::num_devices().map_err(driver)?;
+    if count == 0 {
+        return Err("the driver lists none".to_owned());
+    }
+    (0..count as usize).map(|ordinal| find(ordinal).map_err(|error| error.to_string())).collect()
+}
+
+fn find(ordinal: usize) -> Result<Found, DeviceError> {
+    let device = device(ordinal)?;
+    Ok(Found {
+        device: format!("{}:{ordinal}", Cuda::KIND),
+        kind: Cuda::KIND,
+        name: name(device)?,
+        uuid: Some(uuid(device)?),
+    })
+}
+
+/// What is known of GPU `ordinal`.
+pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
+    let device = device(ordinal)?;
+    let attribute = |attribute| read(device, attribute);
+    let (major, minor) = capability(device)?;
+    let memory = device.total_memory().map_err(|error| told("the size of the memory", error))? as u64;
+    let memory_clock = attribute(DeviceAttribute::MemoryClockRate)? * 1000;
+    let bus_width = attribute(DeviceAttribute::GlobalMemoryBusWidth)?;
+    let l2 = Bytes(attribute(DeviceAttribute::L2CacheSize)?);
+    let mut properties = vec![
+        Property::new("UUID", Value::Text(uuid(device)?)),
+        Property::new("compute capability", Value::Text(format!("{major}.{minor}"))),
+        Property::new("multiprocessors", Value::Count(attribute(DeviceAttribute::MultiprocessorCount)?)),
+        Property::new("clock", Value::Hertz(attribute(DeviceAttribute::ClockRate)? * 1000)),
+        Property::new("memory", Value::Bytes(Bytes(memory))),
+        Property::new("memory clock", Value::Hertz(memory_clock)),
+        Property::new("bus", Value::Text(format!("{bus_width} bit"))),
+        Property::new("L2 cache", Value::Bytes(l2)),
+    ];
+    if let Ok(driver) = gpubench_driver::load() {
+        properties.push(Property::new("driver for CUDA", Value::Text(driver.version.to_string())));
+    }
+    let bandwidth = 2 * memory_clock * bus_width / 8;
+    // A virtual GPU may not tell its clock; then there is no peak.
+    let peaks = (bandwidth > 0).then(|| Peak {
+        quantity: Quantity::MemoryBandwidth,
+        value: bandwidth as f64,
+        source: PeakSource::Attribute,
+        method: "2 × memory clock × bus width / 8".to_owned(),
+    });
+    Ok(Facts {
+        device: format!("{}:{ordinal}", Cuda::KIND),
+        name: name(device)?,
+        properties,
+        last_level_cache: Some(l2),
+        peaks: peaks.into_iter().collect(),
+    })
+}
+
+/// The device with this number.
+pub(super) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
+    cust::init(cust::CudaFlags::empty()).map_err(|error| told("the driver does not start", error))?;
+    CudaDevice::get_device(ordinal as u32).map_err(|error| told(&format!("GPU {ordinal}"), error))
+}
+
+/// The compute capability, such as (9, 0).
+pub(super) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> {
+    let major = read(device, DeviceAttribute::ComputeCapabilityMajor)?;
+    Ok((major, read(device, DeviceAttribute::ComputeCapabilityMinor)?))
+}
+
+/// An attribute, none of which is negative.
+pub(super) fn read(device: CudaDevice, attribute: DeviceAttribute) -> Result<u64, DeviceError> {
+    let value = device.get_attribute(attribute).map_err(|error| told(&format!("{attribute:?}"), error))?;
+    Ok(u64::try_from(value).unwrap_or(0))
+}
+
+fn name(device: CudaDevice) -> Result<String, DeviceError> {
+    device.name().map_err(|error| told("the device's name", error))
+}
+
+/// In the form of the driver's own tools, `GPU-` and five groups of digits.
+fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
+    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: `uuid` is a place for one, and the device was given by the driver.
+    check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device.as_raw()) })?;
+    let digits: String = uuid.bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+    let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    Ok(format!("GPU-{}", groups.join("-")))
+}

@@ -1,0 +1,76 @@
+//! Empties the L2 before a cold sample. In: which way; out: work enqueued on a stream. `discard` leaves it empty and clean,
+//! so that the kernel that follows pays for no write-back but its own; `write` is the way of most other tools, and charges
+//! the kernel with evicting what the flush wrote.
+
+use std::ffi::c_void;
+
+use cust::memory::DeviceBuffer;
+use cust::sys::{self, CUstream};
+
+use super::call::{CallError, check};
+use super::kernels::{Kernels, told};
+use crate::device::{DeviceError, Flush};
+use crate::units::Bytes;
+
+/// What `discard` drops at once, in bytes.
+const LINE: usize = 128;
+/// What the read sweep reads at once, in bytes.
+const VECTOR: usize = 16;
+const THREADS: u32 = 256;
+
+/// A buffer that empties an L2.
+pub(super) struct Flusher {
+    buffer: DeviceBuffer<u8>,
+    l2: usize,
+    sink: DeviceBuffer<u32>,
+    blocks: u32,
+}
+
+impl Flusher {
+    /// A flusher for an L2 of this size. Its buffer has twice that, for sweeps; it is allocated once.
+    pub(super) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
+        // Whole lines, and something to sweep where the size is not known.
+        let l2 = (l2.0 as usize).max(32 << 20).next_multiple_of(LINE);
+        let allocate = |bytes| {
+            DeviceBuffer::zeroed(bytes).map_err(|error| told("the buffer that flushes the L2", error))
+        };
+        let sink = DeviceBuffer::zeroed(1).map_err(|error| told("the sink of the read sweep", error))?;
+        Ok(Self { buffer: allocate(2 * l2)?, l2, sink, blocks: 8 * multiprocessors })
+    }
+
+    /// Enqueues the flush.
+    pub(super) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+        match flush {
+            Flush::None => Ok(()),
+            Flush::Read => self.sweep(2 * self.l2, kernels, stream),
+            Flush::Write => self.write(stream),
+            Flush::Discard => {
+                self.write(stream)?;
+                self.discard(kernels, stream)
+            }
+        }
+    }
+
+    fn write(&self, stream: CUstream) -> Result<(), CallError> {
+        let pointer = self.buffer.as_device_ptr().as_raw();
+        // SAFETY: the buffer has at least `l2` bytes, and lives as long as its device.
+        check(unsafe { sys::cuMemsetD32Async(pointer, 0, self.l2 / 4, stream) })
+    }
+
+    fn discard(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+        let Some(kernel) = kernels.discard else { return Ok(()) };
+        let (mut pointer, mut lines) = (self.buffer.as_device_ptr().as_raw(), (self.l2 / LINE) as u64);
+        let arguments = &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut lines).cast()];
+        // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the buffer.
+        unsafe { kernel.launch((self.blocks, THREADS), stream, arguments) }
+    }
+
+    fn sweep(&self, bytes: usize, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+        let (mut pointer, mut vectors) = (self.buffer.as_device_ptr().as_raw(), (bytes / VECTOR) as u64);
+        let mut sink = self.sink.as_device_ptr().as_raw();
+        let arguments =
+            &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut vectors).cast(), (&raw mut sink).cast()];
+        // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a word.
+        unsafe { kernels.read_sweep.launch((self.blocks, THREADS), stream, arguments) }
+    }
+}

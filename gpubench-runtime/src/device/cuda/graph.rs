@@ -1,0 +1,171 @@
+//! Work captured into a graph and replayed. In: a stream and what to enqueue on it; out: a graph that can be launched again
+//! and again, and the nodes that were captured.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
+
+use super::call::{CallError, check};
+
+/// A stream that records what is enqueued on it instead of running it. Only this thread's doing is captured or refused:
+/// other threads may use the driver as they like.
+pub(super) struct Capture {
+    stream: CUstream,
+    ended: bool,
+}
+
+impl Capture {
+    pub(super) fn begin(stream: CUstream) -> Result<Self, CallError> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream lives as long as its case.
+        check(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) })?;
+        Ok(Self { stream, ended: false })
+    }
+
+    /// The nodes so far, in the order they were captured.
+    pub(super) fn nodes(&self) -> Result<Vec<Node>, CallError> {
+        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        let mut graph: CUgraph = ptr::null_mut();
+        let null = ptr::null_mut;
+        // SAFETY: `status` and `graph` are places for what is asked; the rest may be null.
+        check(unsafe {
+            sys::cuStreamGetCaptureInfo_v2(
+                self.stream,
+                &raw mut status,
+                null(),
+                &raw mut graph,
+                null().cast(),
+                null().cast(),
+            )
+        })?;
+        if graph.is_null() {
+            // The capture was invalidated; ending it tells why.
+            return Ok(Vec::new());
+        }
+        nodes(graph)
+    }
+
+    pub(super) fn end(mut self) -> Result<Graph, CallError> {
+        self.ended = true;
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is being captured by this thread; `graph` is a place for a handle.
+        check(unsafe { sys::cuStreamEndCapture(self.stream, &raw mut graph) })?;
+        Ok(Graph(graph))
+    }
+}
+
+impl Drop for Capture {
+    /// A capture that is given up must end all the same, or the stream is of no more use.
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let mut graph = ptr::null_mut();
+        // SAFETY: as in `end`. A capture that was invalidated gives no graph.
+        if unsafe { sys::cuStreamEndCapture(self.stream, &raw mut graph) } == sys::CUresult::CUDA_SUCCESS {
+            drop(Graph(graph));
+        }
+    }
+}
+
+/// A graph that was captured.
+pub(super) struct Graph(CUgraph);
+
+impl Graph {
+    /// Makes it ready to run.
+    pub(super) fn instantiate(&self) -> Result<Executable, CallError> {
+        let mut executable = ptr::null_mut();
+        // SAFETY: the graph lives, and `executable` is a place for a handle.
+        check(unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, self.0, 0) })?;
+        Ok(Executable(executable))
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the handle; executables made of it do not need it.
+        _ = unsafe { sys::cuGraphDestroy(self.0) };
+    }
+}
+
+/// A graph that is ready to run.
+pub(super) struct Executable(CUgraphExec);
+
+impl Executable {
+    pub(super) fn launch(&self, stream: CUstream) -> Result<(), CallError> {
+        // SAFETY: the executable and the stream live; what its nodes use lives as long as the case.
+        check(unsafe { sys::cuGraphLaunch(self.0, stream) })
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the handle, and the stream was synchronised after every launch.
+        _ = unsafe { sys::cuGraphExecDestroy(self.0) };
+    }
+}
+
+/// What a captured node does, as far as a measurement cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Kernel,
+    Copy,
+    /// A copy that reads or writes host memory which the driver does not know: each replay would touch it again,
+    /// whether or not it is still there.
+    PageableCopy,
+    Memset,
+    HostFunction,
+    Allocation,
+    Other,
+}
+
+fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
+    let mut count = 0;
+    // SAFETY: without a place for nodes the driver only counts them.
+    check(unsafe { sys::cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) })?;
+    let mut nodes = vec![ptr::null_mut(); count];
+    if count > 0 {
+        // SAFETY: there is a place for `count` handles.
+        check(unsafe { sys::cuGraphGetNodes(graph, nodes.as_mut_ptr(), &raw mut count) })?;
+    }
+    nodes.into_iter().map(kind).collect()
+}
+
+fn kind(node: CUgraphNode) -> Result<Node, CallError> {
+    // Newer drivers have kinds that cust's enum lacks, so that it is read as the integer that it is in C.
+    let mut kind: c_int = -1;
+    // SAFETY: the node belongs to a graph that lives, and `kind` is as large as the enum.
+    check(unsafe { sys::cuGraphNodeGetType(node, (&raw mut kind).cast()) })?;
+    Ok(match kind {
+        0 => Node::Kernel,
+        1 if touches_pageable(node)? => Node::PageableCopy,
+        1 => Node::Copy,
+        2 => Node::Memset,
+        3 => Node::HostFunction,
+        10 | 11 => Node::Allocation,
+        _ => Node::Other,
+    })
+}
+
+fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
+    let mut copy = std::mem::MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
+    // SAFETY: this is a copy's node, and `copy` is a place for its parameters.
+    check(unsafe { sys::cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()) })?;
+    // SAFETY: the driver has filled it; all zeros are a value of it too (its memory types start at 1, which the driver
+    // has set).
+    let copy = unsafe { copy.assume_init() };
+    let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
+    let pageable = |kind, pointer: *const std::ffi::c_void| kind == host && !known_to_driver(pointer);
+    Ok(pageable(copy.srcMemoryType, copy.srcHost) || pageable(copy.dstMemoryType, copy.dstHost.cast_const()))
+}
+
+fn known_to_driver(pointer: *const std::ffi::c_void) -> bool {
+    let mut kind: u32 = 0;
+    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    // SAFETY: `kind` is a place for the attribute; the driver looks the pointer up and does not follow it. That it is
+    // unknown is an answer, not a failure.
+    let result = unsafe { sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, pointer as u64) };
+    _ = gpubench_driver::take_failure();
+    result == sys::CUresult::CUDA_SUCCESS && kind != 0
+}

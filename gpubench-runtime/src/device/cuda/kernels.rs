@@ -1,0 +1,76 @@
+//! The few kernels that a measurement itself needs. In: this device's capability; out: functions to launch. Their sources
+//! and PTX lie in `kernels/`; `scripts/ptx` builds the one from the other.
+
+use std::ffi::c_void;
+
+use cust::module::Module;
+use cust::sys::{self, CUfunction, CUstream};
+
+use super::call::{CallError, check};
+use crate::device::DeviceError;
+
+const MEASURE: &str = include_str!("kernels/measure.ptx");
+const DISCARD: &str = include_str!("kernels/discard.ptx");
+
+/// A kernel of ours and its place in a module.
+#[derive(Clone, Copy)]
+pub(super) struct Kernel(CUfunction);
+
+/// The kernels, loaded.
+pub(super) struct Kernels {
+    /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
+    pub(super) read_sweep: Kernel,
+    /// `(void* buffer, u64 lines)`: discards lines of 128 bytes; from compute capability 8.0.
+    pub(super) discard: Option<Kernel>,
+    /// `(u64 nanoseconds)`: one thread waits so long, 2 ms at most.
+    pub(super) delay: Kernel,
+    // The functions are parts of these.
+    _modules: Vec<Module>,
+}
+
+impl Kernels {
+    pub(super) fn load(can_discard: bool) -> Result<Self, DeviceError> {
+        let measure = load(MEASURE)?;
+        let discard = if can_discard { Some(load(DISCARD)?) } else { None };
+        Ok(Self {
+            read_sweep: find(&measure, "gpubench_read_sweep")?,
+            delay: find(&measure, "gpubench_delay")?,
+            discard: discard.as_ref().map(|module| find(module, "gpubench_discard")).transpose()?,
+            _modules: std::iter::once(measure).chain(discard).collect(),
+        })
+    }
+}
+
+fn load(ptx: &str) -> Result<Module, DeviceError> {
+    Module::from_ptx(ptx, &[]).map_err(|error| told("a kernel of the measurement cannot be loaded", error))
+}
+
+fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
+    let function = module.get_function(name).map_err(|error| told(name, error))?;
+    Ok(Kernel(function.to_raw()))
+}
+
+/// What the driver said to a failed call of `cust`.
+pub(super) fn told(what: &str, error: cust::error::CudaError) -> DeviceError {
+    let call = gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string());
+    DeviceError(format!("{what}: {call}"))
+}
+
+impl Kernel {
+    /// Launches `blocks` × `threads` on `stream`; `arguments` points at each argument, in order.
+    ///
+    /// # Safety
+    /// The arguments must be of the kernel's types, and the memory they name must live until the kernel has run.
+    pub(super) unsafe fn launch(
+        self,
+        (blocks, threads): (u32, u32),
+        stream: CUstream,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), CallError> {
+        let none = std::ptr::null_mut();
+        // SAFETY: the function is part of a loaded module; the caller vouches for the arguments.
+        check(unsafe {
+            sys::cuLaunchKernel(self.0, blocks, 1, 1, threads, 1, 1, 0, stream, arguments.as_mut_ptr(), none)
+        })
+    }
+}

@@ -1,0 +1,3 @@
+//! A suite without benchmarks, as one is that names no crate.
+
+gpubench::main!();

@@ -1,0 +1,42 @@
+//! A suite that a signal ends: one launch waits for it, another sends it to the suite itself.
+
+use std::env;
+use std::thread;
+use std::time::Duration;
+
+use end_to_end::clockwork::Clockwork;
+use gpubench::gpu_bench;
+use gpubench_runtime::worker;
+use rustix::process::{Signal, getpid, getppid, kill_process};
+
+gpubench::main!();
+
+#[gpu_bench]
+fn first(stream: &Clockwork) {
+    stream.advance(3_200);
+}
+
+/// Tells where it runs, and waits.
+#[gpu_bench]
+#[expect(clippy::print_stderr, reason = "the test waits for this line")]
+fn waits(_stream: &Clockwork) {
+    eprintln!("waiting in {}", getpid());
+    thread::sleep(Duration::from_secs(1_000));
+}
+
+/// Asks the process that the user started to end, as `kill` would, and does not wait.
+#[gpu_bench]
+fn tells_the_suite_to_end(stream: &Clockwork) -> rustix::io::Result<()> {
+    stream.advance(3_200);
+    if stream.sampled().is_some() {
+        return Ok(());
+    }
+    let in_worker = env::args().any(|argument| argument == worker::FLAG);
+    let suite = if in_worker { getppid() } else { Some(getpid()) };
+    suite.map_or(Ok(()), |suite| kill_process(suite, Signal::TERM))
+}
+
+#[gpu_bench(args(n = 1..=200))]
+fn then(n: u64, stream: &Clockwork) {
+    stream.advance(3_200 * n);
+}

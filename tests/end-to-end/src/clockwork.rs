@@ -1,0 +1,129 @@
+//! A device as a user of gpubench would add one: its clock moves when a launch says so and never else, in steps of 32 ns.
+//! In: [`Clockwork::advance`]; out: event times whose truth is known.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use gpubench::{Device, DeviceError, DeviceType, LaunchStream};
+use gpubench_runtime::device::facts::{Property, Value};
+use gpubench_runtime::device::{
+    Cache, Facts, Flush, Group, Method, Path, Peak, PeakSource, Quantity, Sampler, Timer, Work,
+};
+use gpubench_runtime::failure::Failure;
+use gpubench_runtime::units::{Bytes, Nanoseconds};
+
+/// The clock's step in nanoseconds.
+pub const STEP: u64 = 32;
+/// What an empty pair of events reads, in nanoseconds.
+pub const FLOOR: u64 = 16 * STEP;
+/// What a flush takes, in nanoseconds.
+pub const FLUSH: u64 = 10_000;
+/// The memory bandwidth that the device claims, in bytes per second.
+pub const BANDWIDTH: f64 = 12e9;
+
+/// The stream: launches advance its clock.
+#[derive(Clone, Debug, Default)]
+pub struct Clockwork {
+    now: Rc<Cell<u64>>,
+    sampled: Rc<Cell<Option<Cache>>>,
+}
+
+impl Clockwork {
+    /// Lets `nanoseconds` pass.
+    pub fn advance(&self, nanoseconds: u64) {
+        self.now.set(self.now.get() + nanoseconds);
+    }
+
+    /// How the data of the launch in progress is cached; nothing before the first sampler.
+    #[must_use]
+    pub fn sampled(&self) -> Option<Cache> {
+        self.sampled.get()
+    }
+
+    fn read(&self) -> u64 {
+        self.now.get() / STEP * STEP
+    }
+}
+
+/// The device: one stream.
+#[derive(Debug)]
+pub struct Tower(Clockwork);
+
+impl DeviceType for Tower {
+    const KIND: &'static str = "clockwork";
+
+    fn open(_: usize) -> Result<Self, DeviceError> {
+        Ok(Self(Clockwork::default()))
+    }
+}
+
+impl LaunchStream for Clockwork {
+    type Device = Tower;
+
+    fn over(device: &mut Tower) -> Result<Self, DeviceError> {
+        device.0.sampled.set(None);
+        Ok(device.0.clone())
+    }
+}
+
+impl Device for Tower {
+    fn facts(&mut self) -> Result<Facts, DeviceError> {
+        Ok(Facts {
+            device: Self::KIND.to_owned(),
+            name: "a clock with known hands".to_owned(),
+            properties: vec![
+                Property::new("hands", Value::Count(2)),
+                Property::new("cache", Value::Bytes(Bytes(32 << 10))),
+            ],
+            last_level_cache: Some(Bytes(32 << 10)),
+            peaks: vec![Peak {
+                quantity: Quantity::MemoryBandwidth,
+                value: BANDWIDTH,
+                source: PeakSource::Measured,
+                method: "by definition".to_owned(),
+            }],
+        })
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        cache: Cache,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        self.0.sampled.set(Some(cache));
+        Ok(Box::new(Readings { clock: &self.0, work, cache }))
+    }
+}
+
+struct Readings<'a> {
+    clock: &'a Clockwork,
+    work: &'a mut dyn Work,
+    cache: Cache,
+}
+
+impl Sampler for Readings<'_> {
+    fn group(&mut self, samples: usize) -> Result<Group, Failure> {
+        let begin = self.clock.read();
+        let mut events = Vec::with_capacity(samples);
+        for _ in 0..samples {
+            if self.cache == Cache::Cold {
+                self.clock.advance(FLUSH);
+            }
+            let start = self.clock.read();
+            self.clock.advance(FLOOR);
+            self.work.launch()?;
+            events.push(Nanoseconds((self.clock.read() - start) as f64));
+        }
+        Ok(Group { events, elapsed: Nanoseconds((self.clock.read() - begin) as f64) })
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        let floor = Nanoseconds(FLOOR as f64);
+        Ok(Timer { step: Nanoseconds(STEP as f64), floor, overhead: floor })
+    }
+
+    fn method(&self) -> Method {
+        let flush = if self.cache == Cache::Cold { Flush::Read } else { Flush::None };
+        Method { path: Path::Host, path_reason: None, flush }
+    }
+}

@@ -1,0 +1,135 @@
+//! Runs a suite as a user would. In: its program, arguments and environment; out: its exit code and what it wrote to
+//! standard output and standard error, each by itself.
+
+use std::{env, fs};
+use std::ffi::OsStr;
+use std::fmt::{self, Display};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use gpubench_runtime::record::{Record, Run};
+
+/// Longer than any test should take; a suite that hangs is a failure, not a wait.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How a suite ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code; nothing where a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+}
+
+/// `program` in an environment that says nothing to gpubench, on a machine whose GPU is out of sight.
+#[must_use]
+pub fn command(program: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    for (name, _) in env::vars_os() {
+        let ours = name.to_string_lossy().starts_with("GPUBENCH_");
+        if ours || ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"].map(OsStr::new).contains(&&*name) {
+            command.env_remove(name);
+        }
+    }
+    command.env("GPUBENCH_LIBCUDA", "no-libcuda-here");
+    command
+}
+
+/// Runs `program` with `arguments` to its end.
+#[must_use]
+pub fn run(program: &str, arguments: &[&str]) -> Ended {
+    run_with(program, arguments, &[])
+}
+
+/// Runs `program` with `arguments` and these variables in its environment.
+#[must_use]
+pub fn run_with(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+    let mut command = command(program);
+    command.args(arguments).envs(environment.iter().copied()).stdin(Stdio::null());
+    let output = Command::from_std(command).timeout(PATIENCE).output().expect("the suite starts");
+    output.into()
+}
+
+/// Runs `program` with `arguments`, and reads the run that it stored.
+///
+/// # Panics
+/// If it stored none.
+#[must_use]
+#[track_caller]
+pub fn measure(program: &str, arguments: &[&str]) -> (Ended, Run) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let ended = run(program, &[arguments, &["--json", file.to_str().expect("UTF-8")]].concat());
+    let stored = fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    let run = serde_json::from_str(&stored).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    (ended, run)
+}
+
+/// Each case of `run` in the order it was measured, such as `suite::saxpy[n=8] cold`.
+#[must_use]
+pub fn cases(run: &Run) -> Vec<String> {
+    run.records.iter().map(case).collect()
+}
+
+/// The record of the case of this name.
+///
+/// # Panics
+/// If `run` has none.
+#[must_use]
+#[track_caller]
+pub fn record<'a>(run: &'a Run, name: &str) -> &'a Record {
+    let found = run.records.iter().find(|record| case(record) == name);
+    found.unwrap_or_else(|| panic!("no `{name}` among {:?}", cases(run)))
+}
+
+fn case(record: &Record) -> String {
+    format!("{} {}", record.name(), record.cache)
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("a suite writes UTF-8");
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit {:?}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+impl Ended {
+    /// The same, if the exit code is `code`.
+    ///
+    /// # Panics
+    /// If it is another one, with all that was written.
+    #[track_caller]
+    #[must_use]
+    pub fn with_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Whether nothing went to standard output, and something with `words` in it to standard error.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn says_only(&self, words: &str) {
+        assert_eq!(self.stdout, "", "{self}");
+        assert!(self.stderr.contains(words), "no `{words}` in {self}");
+    }
+
+    /// Whether the results have `words` in one of their lines, and standard error is empty.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn shows(&self, words: &str) {
+        assert!(self.stdout.lines().any(|line| line.contains(words)), "no line with `{words}` in {self}");
+    }
+}

@@ -1,0 +1,76 @@
+//! One program measures on several devices, whether they are gpubench's or a user's, and whatever is wrong with some.
+
+use std::collections::HashSet;
+
+use end_to_end::running::{cases, measure, record, run};
+use gpubench_runtime::verdict::State;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+const ODD: &str = env!("CARGO_BIN_EXE_odd_devices");
+
+#[test]
+fn one_binary_measures_on_two_devices() {
+    let (ended, run) = measure(SUITE, &["s::beat", "sum", "--quick", "--color", "never"]);
+    let ended = ended.with_code(0);
+    assert_eq!(ended.stderr, "");
+    let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU";
+    assert_eq!((run.notes.as_slice(), ended.stdout.lines().next()), (&[note.to_owned()][..], Some(note)));
+    let devices: HashSet<&str> = run.devices.iter().map(|facts| facts.device.as_str()).collect();
+    assert_eq!(devices, HashSet::from(["clockwork", "host"]));
+    for (case, device) in [("beat hot", "clockwork"), ("beat cold", "clockwork"), ("sum[n=1024] hot", "host")] {
+        let record = record(&run, &format!("two_devices::{case}"));
+        assert_eq!(record.device, device);
+        let measured = record.measurement.as_ref().expect("it was measured");
+        assert!(measured.metrics.bandwidth.is_some_and(|rate| rate.0 > 0.0), "{measured:?}");
+    }
+}
+
+/// Both stand in one module: what tells their rows apart is the device.
+#[test]
+fn rows_of_two_devices_are_told_apart() {
+    let ended = run(SUITE, &["s::beat", "sum", "--samples", "1", "--warmup", "0", "--color", "never"]).with_code(0);
+    let headings: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("two_devices")).collect();
+    assert_eq!(headings.len(), 2, "{ended}");
+    assert_ne!(headings[0], headings[1], "{ended}");
+}
+
+#[test]
+fn the_device_asked_for_is_the_only_one() {
+    for (device, cases_on_it) in [("clockwork", 16), ("host", 2), ("host,clockwork", 18), ("all", 18)] {
+        let arguments = ["--device", device, "--quick", "--samples", "5"];
+        let (ended, run) = measure(SUITE, &arguments);
+        let ended = ended.with_code(0);
+        assert_eq!(cases(&run).len(), cases_on_it, "--device {device}: {ended}");
+        assert!(run.notes.is_empty(), "{:?}", run.notes);
+    }
+}
+
+#[test]
+fn a_device_that_cannot_be_opened_is_told() {
+    let ended = run(ODD, &["--device", "absent"]).with_code(5);
+    assert!(ended.stderr.contains("device `absent`: it is not plugged in"), "{ended}");
+}
+
+/// Nobody asked for it: it costs its own cases.
+#[test]
+fn a_device_that_cannot_be_opened_costs_no_other() {
+    let (ended, run) = measure(ODD, &["on_absent", "on_slow", "--quick"]);
+    assert_eq!(record(&run, "odd_devices::on_slow hot").verdict.state, State::Valid, "{ended}");
+    assert_ne!(ended.code, Some(0), "{ended}");
+    assert!(ended.stdout.contains("it is not plugged in") || ended.stderr.contains("it is not plugged in"), "{ended}");
+}
+
+/// Looking at a device is no case.
+#[test]
+fn a_case_time_limit_is_not_one_for_measuring_peaks() {
+    let (ended, run) = measure(ODD, &["on_slow", "--device", "slow", "--quick", "--timeout", "1"]);
+    assert_eq!(record(&run, "odd_devices::on_slow hot").verdict.state, State::Valid, "{ended}");
+    _ = ended.with_code(0);
+}
+
+#[test]
+fn a_device_that_calls_itself_something_else_loses_no_case() {
+    let ended = run(ODD, &["on_misnamed", "--device", "misnamed", "--quick"]);
+    let told = ended.stdout.contains("on_misnamed") || ended.code != Some(0);
+    assert!(told, "a case was planned, and nothing tells what became of it: {ended}");
+}

@@ -1,0 +1,83 @@
+//! Each flag has a twin in the environment, and the flag wins.
+
+use std::fs;
+
+use end_to_end::running::{cases, run_with};
+use gpubench_runtime::record::Run;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+
+/// What is stored with these variables, `GPUBENCH_` left out.
+#[track_caller]
+fn measured(arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let mut variables: Vec<(String, &str)> =
+        environment.iter().map(|(name, value)| (format!("GPUBENCH_{name}"), *value)).collect();
+    variables.push(("GPUBENCH_JSON".to_owned(), file.to_str().expect("UTF-8")));
+    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let ended = run_with(SUITE, arguments, &variables).with_code(0);
+    let stored = fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    serde_json::from_str(&stored).expect("a run")
+}
+
+const SWEEP: (&str, &str) = ("FILTER", "sweep[n=1]");
+const CLOCKWORK: (&str, &str) = ("DEVICE", "clockwork");
+
+#[test]
+fn switches_are_true_or_false() {
+    for (value, max_time) in [("true", 0.05), ("false", 3.0)] {
+        assert_eq!(measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time, max_time, "{value}");
+    }
+}
+
+#[test]
+fn switches_are_1_or_0_too() {
+    for (value, max_time) in [("1", 0.05), ("0", 3.0)] {
+        assert_eq!(measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time, max_time, "{value}");
+    }
+}
+
+#[test]
+fn variables_choose_the_cases() {
+    let quick = ("QUICK", "true");
+    let run = measured(&[], &[CLOCKWORK, quick, ("FILTER", "sweep[n=1,hair"), ("SKIP", "n=10]")]);
+    assert_eq!(cases(&run), ["two_devices::hair hot", "two_devices::sweep[n=1] hot"]);
+    let exact = [("EXACT", "true"), ("FILTER", "two_devices::beat"), ("CACHE", "cold")];
+    assert_eq!(cases(&measured(&[], &[&exact[..], &[CLOCKWORK, quick]].concat())), ["two_devices::beat cold"]);
+    let run = measured(&[], &[CLOCKWORK, quick, ("FILTER", "grid"), ("ARG", "n=3,4;unit=Tick")]);
+    assert_eq!(cases(&run), ["two_devices::grid[n=3, unit=Tick] hot", "two_devices::grid[n=4, unit=Tick] hot"]);
+}
+
+#[test]
+fn variables_say_how_to_measure() {
+    let how = [("PRECISION", "2%"), ("WARMUP", "0.1"), ("MIN_TIME", "0.2"), ("MAX_TIME", "0.4"), ("SAMPLES", "12")];
+    let run = measured(&[], &[&how[..], &[SWEEP, CLOCKWORK, ("IN_PROCESS", "true"), ("TIMEOUT", "5")]].concat());
+    let sampling = run.sampling;
+    assert_eq!((sampling.precision, sampling.warm_up), (0.02, 0.1));
+    assert_eq!((sampling.min_time, sampling.max_time, sampling.samples), (0.2, 0.4, Some(12)));
+}
+
+#[test]
+fn variables_list_and_colour() {
+    let list = [("GPUBENCH_LIST", "true"), ("GPUBENCH_FORMAT", "json"), ("GPUBENCH_FILTER", "hair")];
+    let ended = run_with(SUITE, &[], &list).with_code(0);
+    assert_eq!(ended.stdout, "{\"name\":\"two_devices::hair\",\"device\":\"clockwork\",\"caches\":[\"hot\"]}\n");
+    let colour = [("GPUBENCH_COLOR", "always"), ("GPUBENCH_DEVICE", "clockwork")];
+    assert!(run_with(SUITE, &["hair"], &colour).with_code(0).stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_time_limit_comes_from_the_environment_too() {
+    let environment = [("GPUBENCH_TIMEOUT", "0.2"), ("GPUBENCH_DEVICE", "clockwork")];
+    let ended = run_with(env!("CARGO_BIN_EXE_faults"), &["never_ends"], &environment).with_code(1);
+    ended.shows("took longer than 0.2 s");
+}
+
+#[test]
+fn flags_win() {
+    let environment = [SWEEP, CLOCKWORK, ("SAMPLES", "12"), ("PRECISION", "2%"), ("CACHE", "cold")];
+    let run = measured(&["hair", "--samples", "7", "--precision", "3%", "--cache", "hot"], &environment);
+    assert_eq!(cases(&run), ["two_devices::hair hot"]);
+    assert_eq!((run.sampling.samples, run.sampling.precision), (Some(7), 0.03));
+}

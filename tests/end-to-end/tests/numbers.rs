@@ -1,0 +1,197 @@
+//! The numbers of a run on a clock whose truth is known: what is printed and stored must be exactly that.
+
+use end_to_end::clockwork::{BANDWIDTH, FLOOR, FLUSH, STEP};
+use end_to_end::running::{Ended, measure, record};
+use gpubench_runtime::device::{Cache, Flush, Quantity};
+use gpubench_runtime::record::{Measurement, Run};
+use gpubench_runtime::verdict::{Reason, State};
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+
+#[track_caller]
+fn measured(arguments: &[&str]) -> (Ended, Run) {
+    let (ended, run) = measure(SUITE, &[&["--device", "clockwork", "--color", "never"], arguments].concat());
+    let ended = ended.with_code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    (ended, run)
+}
+
+#[track_caller]
+fn measurement<'a>(run: &'a Run, case: &str) -> &'a Measurement {
+    record(run, &format!("two_devices::{case}")).measurement.as_ref().expect("it was measured")
+}
+
+/// Whether two rates are the same but for rounding.
+fn same(found: f64, expected: f64) -> bool {
+    (found / expected - 1.0).abs() < 1e-12
+}
+
+#[test]
+fn a_steady_launch_is_measured_exactly() {
+    let (_, run) = measured(&["s::beat"]);
+    for (cache, flush, launch, gigabytes) in [("hot", Flush::None, 3_200, 3.0), ("cold", Flush::Read, 8_000, 1.2)] {
+        let beat = measurement(&run, &format!("beat {cache}"));
+        assert_eq!(beat.time.median.0, f64::from(launch));
+        assert_eq!((beat.time.min, beat.time.max, beat.time.cv), (beat.time.median, beat.time.median, 0.0));
+        // What was read is kept, with the overhead still in it.
+        let event = f64::from(launch) + FLOOR as f64;
+        assert!(beat.samples.iter().all(|sample| sample.0 == event), "{:?}", beat.samples);
+        assert_eq!((beat.timer.step.0, beat.timer.overhead.0), (STEP as f64, FLOOR as f64));
+        assert_eq!(beat.method.flush, flush);
+        assert!(beat.converged && !beat.checked);
+        assert_eq!((beat.counts.reads, beat.counts.writes, beat.counts.bytes), (Some(6_400), Some(3_200), Some(9_600)));
+
+        let metrics = &beat.metrics;
+        assert!(same(metrics.bandwidth.expect("bytes are given").0, gigabytes * 1e9), "{metrics:?}");
+        assert!(same(metrics.read.expect("reads are given").0, 6_400e9 / f64::from(launch)), "{metrics:?}");
+        assert!(same(metrics.written.expect("writes are given").0, 3_200e9 / f64::from(launch)), "{metrics:?}");
+        assert!(same(metrics.throughput.expect("flops are given").0, 1_600e9 / f64::from(launch)), "{metrics:?}");
+        let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
+        assert!(same(share, gigabytes * 1e9 / BANDWIDTH), "{metrics:?}");
+    }
+    assert_eq!(measurement(&run, "beat hot").metrics.cold_over_hot, None);
+    assert_eq!(measurement(&run, "beat cold").metrics.cold_over_hot, Some(2.5));
+}
+
+#[test]
+fn the_table_shows_them() {
+    let (ended, _) = measured(&["beat", "hair", "tick_tock", "--skip", "haste", "--quick", "--samples", "40"]);
+    // The wall time is the only thing that changes.
+    let (table, _) = ended.stdout.rsplit_once(", in ").expect("the wall time");
+    insta::assert_snapshot!(table, @"
+    clockwork: a clock with known hands
+      2 hands · cache 32 KiB
+      peak memory bandwidth 12.0 GB/s (measured: by definition)
+
+                                  time             GB/s  of peak  GFLOP/s  cold/hot  samples
+    two_devices
+      beat              hot   3.200 µs   ± 1.00 %  3.00   25.0 %     0.50                 40
+                        cold  8.000 µs   ± 0.40 %  1.20   10.0 %     0.20     2.50×       40
+      hair              hot   0.000 ns        ± ?                                         40  ?
+      tick_tock         hot   4.800 µs  ± 33.33 %  1.33   11.1 %                          40
+    two_devices::inner
+      beat[size=one]    hot   1.920 µs   ± 1.67 %                                         40
+      beat[size=three]  hot   3.200 µs   ± 1.00 %                                         40
+
+    suspect two_devices::hair hot: below resolution: the timer steps by 32.0 ns
+
+    6 cases: 5 valid, 1 suspect, 0 invalid
+    ");
+}
+
+/// Two readings can hide up to a step: more than that the time may not be off.
+#[test]
+fn between_two_steps_the_time_is_off_by_less_than_one() {
+    let (_, run) = measured(&["between_steps"]);
+    let time = &measurement(&run, "between_steps hot").time;
+    assert!((time.median.0 - 3_000.0).abs() < STEP as f64, "{time:?}");
+    assert!(time.median_ci.low.0 <= 3_000.0 && 3_000.0 <= time.median_ci.high.0, "{time:?}");
+    // The mean averages the steps out.
+    assert!((time.mean.0 - 3_000.0).abs() < 3.0, "{time:?}");
+}
+
+#[test]
+fn less_than_a_step_is_no_time_and_has_no_rates() {
+    let (ended, run) = measured(&["hair"]);
+    let case = record(&run, "two_devices::hair hot");
+    assert_eq!(case.verdict.state, State::Suspect);
+    let step = case.verdict.reasons.iter().find_map(|reason| match reason {
+        Reason::BelowResolution { step } => Some(step.0),
+        _ => None,
+    });
+    assert_eq!(step, Some(STEP as f64));
+    assert_eq!(measurement(&run, "hair hot").metrics, Default::default());
+    ended.shows("suspect two_devices::hair hot: below resolution: the timer steps by 32.0 ns");
+}
+
+#[test]
+fn what_does_not_converge_says_so_and_how_far_it_came() {
+    let (ended, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.1"]);
+    let case = record(&run, "two_devices::tick_tock hot");
+    assert_eq!(case.verdict.state, State::Suspect);
+    let [Reason::NotConverged { reached, wanted }] = case.verdict.reasons[..] else { panic!("{:?}", case.verdict) };
+    assert!(same(reached, 1.0 / 3.0) && wanted == 0.005, "{:?}", case.verdict);
+    let measured = measurement(&run, "tick_tock hot");
+    assert!(!measured.converged && measured.time.median.0 == 4_800.0);
+    // All samples are kept, none of them dropped as an outlier.
+    assert_eq!((measured.time.min.0, measured.time.max.0), (3_200.0, 6_400.0));
+    ended.shows("suspect 1 cases marked ?: their time was spent before ± 0.50 % was reached");
+}
+
+#[test]
+fn the_precision_asked_for_decides() {
+    let (_, run) = measured(&["tick_tock", "--skip", "haste", "--precision", "34%"]);
+    assert_eq!(record(&run, "two_devices::tick_tock hot").verdict.state, State::Valid);
+    assert_eq!(run.sampling.precision, 0.34);
+    let (_, run) = measured(&["tick_tock", "--skip", "haste", "--precision", "33%", "--max-time", "0.1"]);
+    assert_eq!(record(&run, "two_devices::tick_tock hot").verdict.state, State::Suspect);
+}
+
+#[test]
+fn exactly_as_many_samples_as_asked_for() {
+    for (samples, arguments) in [(50, &["--samples", "50"] as &[&str]), (1, &["--samples", "1", "--quick"])] {
+        let (_, run) = measured(&[&["beat", "tick_tock"], arguments].concat());
+        assert_eq!(run.records.len(), 6);
+        for record in &run.records {
+            let measured = record.measurement.as_ref().expect("it was measured");
+            assert_eq!((measured.samples.len(), measured.time.samples), (samples, samples), "{}", record.name());
+            // However wide the interval: it is what was asked for.
+            assert_eq!(record.verdict.state, State::Valid, "{}", record.name());
+        }
+    }
+    // More than a group or the usual limit holds.
+    let (_, run) = measured(&["s::beat", "--cache", "hot", "--samples", "70000"]);
+    assert_eq!(measurement(&run, "beat hot").samples.len(), 70_000);
+}
+
+/// Groups take at most about 10 ms, so that a budget is overdrawn by no more.
+#[test]
+fn budgets_are_in_device_time() {
+    let group = 12e6;
+    let within = |elapsed: f64, budget: f64| (budget..budget + group).contains(&elapsed);
+    let (_, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.15", "--quick"]);
+    let elapsed = measurement(&run, "tick_tock hot").elapsed.0;
+    assert!(within(elapsed, 0.15e9), "{elapsed}");
+    let (_, run) = measured(&["s::beat", "--min-time", "0.15", "--quick"]);
+    for cache in [Cache::Hot, Cache::Cold] {
+        let beat = measurement(&run, &format!("beat {cache}"));
+        assert!(within(beat.elapsed.0, 0.15e9) && beat.converged, "{}", beat.elapsed.0);
+        // A flush takes its part of the budget.
+        let flush = if cache == Cache::Cold { FLUSH as f64 } else { 0.0 };
+        let sampled = beat.samples.iter().map(|sample| sample.0 + flush).sum::<f64>();
+        assert!((beat.elapsed.0 - sampled).abs() < STEP as f64 * beat.groups as f64, "{} {sampled}", beat.elapsed.0);
+    }
+}
+
+/// There are only so many samples that are kept, which must not be held against those that there are.
+#[test]
+fn a_least_time_is_no_reservation() {
+    let (_, run) = measured(&["s::beat", "--cache", "hot", "--min-time", "0.3"]);
+    let beat = record(&run, "two_devices::beat hot");
+    assert_eq!(beat.verdict.state, State::Valid, "{:?}", beat.verdict);
+}
+
+#[test]
+fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
+    let (ended, run) = measured(&["in_haste"]);
+    let usual = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
+    assert!((1e6..12e6).contains(&usual), "{usual}");
+    // What is printed under the table says how a case gets more.
+    ended.shows("(--max-time gives them more)");
+    let (_, run) = measured(&["in_haste", "--max-time", "0.5"]);
+    let asked = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
+    assert!(asked >= 0.5e9, "--max-time 0.5 gave {asked} ns, as did nothing: {usual} ns");
+}
+
+/// It wakes up after 200 ms: warmed up for longer it is fast from the first sample on.
+#[test]
+fn a_warm_up_takes_the_time_it_is_given() {
+    let (_, run) = measured(&["wakes_up", "--warmup", "0.3"]);
+    let awake = measurement(&run, "wakes_up hot");
+    assert_eq!((awake.time.median.0, awake.time.max.0), (3_200.0, 3_200.0));
+    assert!(awake.warm_up.steady && awake.warm_up.elapsed.0 >= 0.3e9, "{:?}", awake.warm_up);
+    let (_, run) = measured(&["wakes_up", "--quick"]);
+    let asleep = measurement(&run, "wakes_up hot");
+    assert_eq!(asleep.time.median.0, 6_400.0);
+    assert!((0.02e9..0.05e9).contains(&asleep.warm_up.elapsed.0), "{:?}", asleep.warm_up);
+}

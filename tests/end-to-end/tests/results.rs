@@ -1,0 +1,127 @@
+//! Where results go: the stored document, the printed table that is made of it and nothing else, colours, pipes that are
+//! closed and files that are full.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::process::Stdio;
+
+use anstream::adapter::strip_str;
+use end_to_end::running::{Ended, command, measure, run_with};
+use gpubench_runtime::record::{Run, SCHEMA};
+use gpubench_runtime::report;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+const FAULTS: &str = env!("CARGO_BIN_EXE_faults");
+const CLOCKWORK: [&str; 3] = ["--quick", "--device", "clockwork"];
+const ESCAPE: char = '\u{1b}';
+
+#[test]
+fn the_stored_run_is_all_that_was_found_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let arguments = [&CLOCKWORK[..], &["s::beat", "tick", "--json", file.to_str().expect("UTF-8")]].concat();
+    _ = run_with(SUITE, &arguments, &[]).with_code(0);
+    let text = fs::read_to_string(&file).expect("it was written");
+    assert!(text.ends_with("}\n"));
+
+    let stored: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((stored["schema"].as_str(), SCHEMA), (Some("gpubench/1"), "gpubench/1"));
+    assert_eq!(stored["program"]["version"], env!("CARGO_PKG_VERSION"));
+    let records = stored["records"].as_array().expect("a list");
+    assert_eq!(records.len(), 4);
+    for record in records {
+        let measured = &record["measurement"];
+        let samples = measured["samples"].as_array().expect("a list");
+        assert_eq!(measured["time"]["samples"], samples.len());
+        assert!(samples.iter().all(serde_json::Value::is_number), "{samples:?}");
+    }
+
+    let run: Run = serde_json::from_str(&text).expect("a run");
+    assert_eq!(serde_json::to_string(&run).expect("it was JSON") + "\n", text);
+}
+
+/// Of a stored run the same is printed as of a live one.
+#[test]
+fn what_is_printed_is_made_of_what_is_stored() {
+    for (suite, arguments) in [(SUITE, &["beat", "tick", "hair"] as &[&str]), (FAULTS, &["good", "fails", "panics"])] {
+        let (coloured, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "always"]].concat());
+        assert_eq!(report::render(&run), coloured.stdout);
+        let (plain, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "never"]].concat());
+        assert_eq!(strip_str(&report::render(&run)).to_string(), plain.stdout);
+        assert!(coloured.stdout.contains(ESCAPE) && !plain.stdout.contains(ESCAPE));
+    }
+}
+
+#[test]
+fn colours_follow_the_flag_and_then_the_environment() {
+    for (flags, environment, coloured) in [
+        (&[] as &[&str], &[] as &[(&str, &str)], false),
+        (&[], &[("CLICOLOR_FORCE", "1")], true),
+        (&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+        (&["--color", "auto"], &[("CLICOLOR_FORCE", "1")], true),
+        (&["--color", "always"], &[("NO_COLOR", "1")], true),
+        (&["--color", "never"], &[("CLICOLOR_FORCE", "1")], false),
+    ] {
+        let arguments = [&CLOCKWORK[..], &["s::beat"], flags].concat();
+        let ended = run_with(SUITE, &arguments, environment).with_code(0);
+        assert_eq!(ended.stdout.contains(ESCAPE), coloured, "{flags:?} {environment:?} {ended}");
+    }
+}
+
+/// As when it is piped into `head`, which has seen enough.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let json = ["--json", file.to_str().expect("UTF-8")];
+    let measuring = [&CLOCKWORK[..], &["s::beat"], &json].concat();
+    for arguments in [&measuring[..], &["--list"], &["--help"]] {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        let suite = command(SUITE).args(arguments).stdout(writer).stderr(Stdio::piped()).spawn();
+        let ended: Ended = suite.and_then(|suite| suite.wait_with_output()).expect("the suite starts").into();
+        assert_eq!(ended.with_code(0).stderr, "", "{arguments:?}");
+    }
+    // The other results are not lost with it.
+    let stored = fs::read_to_string(&file).expect("it was written");
+    assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run").records.len(), 2);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let full = || File::options().write(true).open("/dev/full").expect("Linux has it");
+    let mut suite = command(SUITE);
+    let output = suite.args(CLOCKWORK).arg("s::beat").stdout(full()).output().expect("the suite starts");
+    Ended::from(output).with_code(1).says_only("the results cannot be printed: ");
+
+    let arguments = [&CLOCKWORK[..], &["s::beat", "--json", "/dev/full"]].concat();
+    let ended = run_with(SUITE, &arguments, &[]).with_code(1);
+    assert!(ended.stderr.contains("--json /dev/full: "), "{ended}");
+    ended.shows("2 cases: 2 valid");
+}
+
+#[test]
+fn a_shorter_run_leaves_nothing_of_a_longer_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let json = ["--json", file.to_str().expect("UTF-8")];
+    for filter in ["t", "s::beat"] {
+        _ = run_with(SUITE, &[&CLOCKWORK[..], &[filter], &json].concat(), &[]).with_code(0);
+    }
+    let stored = fs::read_to_string(&file).expect("it was written");
+    assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run and nothing after it").records.len(), 2);
+}
+
+/// As `--json >(jq …)` does.
+#[test]
+fn json_can_go_into_a_pipe() {
+    let (mut reader, writer) = io::pipe().expect("a pipe");
+    let mut suite = command(SUITE);
+    suite.args(CLOCKWORK).args(["hair", "--samples", "1", "--json", "/dev/stdin"]).stdin(writer);
+    let output = suite.output().expect("the suite starts");
+    drop(suite);
+    _ = Ended::from(output).with_code(0);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).expect("UTF-8");
+    assert_eq!(serde_json::from_str::<Run>(&text).expect("a run").records.len(), 1);
+}

@@ -1,0 +1,171 @@
+//! Which cases a user gets: listed for people, runners and programs, and chosen by filter, argument, cache state and
+//! device.
+
+use end_to_end::running::{cases, measure, run};
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+
+/// The names that `--list` shows for these arguments.
+#[track_caller]
+fn listed(arguments: &[&str]) -> Vec<String> {
+    let ended = run(SUITE, &[&["--list", "--format", "terse"], arguments].concat()).with_code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    let name = |line: &str| line.strip_suffix(": benchmark").expect("a terse line").to_owned();
+    ended.stdout.lines().map(name).collect()
+}
+
+/// The cases that are measured on the clockwork for these arguments.
+#[track_caller]
+fn measured(arguments: &[&str]) -> Vec<String> {
+    let (ended, run) = measure(SUITE, &[&["--quick", "--device", "clockwork"], arguments].concat());
+    _ = ended.with_code(0);
+    cases(&run)
+}
+
+#[test]
+fn pretty_lists_are_for_people() {
+    insta::assert_snapshot!(run(SUITE, &["--list"]).with_code(0).stdout, @"
+    two_devices::beat: benchmark
+    two_devices::between_steps: benchmark
+    two_devices::hair: benchmark
+    two_devices::tick_tock: benchmark
+    two_devices::tick_tock_in_haste: benchmark
+    two_devices::wakes_up: benchmark
+    two_devices::sweep[n=1]: benchmark
+    two_devices::sweep[n=2]: benchmark
+    two_devices::sweep[n=10]: benchmark
+    two_devices::grid[n=1, unit=Tick]: benchmark
+    two_devices::grid[n=1, unit=Tock]: benchmark
+    two_devices::grid[n=2, unit=Tick]: benchmark
+    two_devices::grid[n=2, unit=Tock]: benchmark
+    two_devices::inner::beat[size=one]: benchmark
+    two_devices::inner::beat[size=three]: benchmark
+    two_devices::sum[n=1024]: benchmark
+
+    16 benchmarks, 18 cases
+    ");
+}
+
+#[test]
+fn terse_lists_are_for_test_runners() {
+    let ended = run(SUITE, &["--list", "--format", "terse", "sweep"]).with_code(0);
+    let lines = ["two_devices::sweep[n=1]", "two_devices::sweep[n=2]", "two_devices::sweep[n=10]"];
+    assert_eq!(ended.stdout, lines.map(|line| format!("{line}: benchmark\n")).concat());
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn json_lists_are_for_programs() {
+    insta::assert_snapshot!(run(SUITE, &["--list", "--format", "json", "two_devices::beat", "sum"]).with_code(0).stdout, @r#"
+    {"name":"two_devices::beat","device":"clockwork","caches":["hot","cold"]}
+    {"name":"two_devices::sum[n=1024]","device":"host","caches":["hot","cold"]}
+    "#);
+}
+
+#[test]
+fn nothing_is_ignored_and_nothing_to_list_is_no_error() {
+    for arguments in [&["--ignored"] as &[&str], &["no_such"], &["--ignored", "no_such"]] {
+        assert_eq!(listed(arguments), [""; 0], "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_device_chooses_what_is_listed() {
+    assert_eq!(listed(&["--device", "host"]), ["two_devices::sum[n=1024]"]);
+}
+
+/// What a plan could not even expand into its arguments is there nevertheless.
+#[test]
+fn a_benchmark_whose_arguments_panic_is_listed() {
+    let ended = run(env!("CARGO_BIN_EXE_faults"), &["--list", "--format", "terse"]).with_code(0);
+    ended.shows("faults::list_panics");
+}
+
+/// cargo-nextest lists, and then runs each name that it read.
+#[test]
+fn each_listed_name_selects_itself() {
+    let all = listed(&["--skip", "grid"]);
+    assert_eq!(all.len(), 12);
+    for name in &all {
+        assert_eq!(listed(&["--exact", name, "--nocapture", "--bench"]), [name.as_str()]);
+    }
+}
+
+/// The name of a case with several arguments has a comma in it.
+#[test]
+fn so_does_one_with_several_arguments() {
+    let name = "two_devices::grid[n=1, unit=Tick]";
+    assert_eq!(listed(&["--exact", name]), [name]);
+    assert_eq!(listed(&["grid", "--exact", "--skip", name]).len(), 0);
+    assert_eq!(listed(&["grid", "--skip", "n=1, unit=Tick"]).len(), 3);
+}
+
+#[test]
+fn a_test_runner_measures_one_case_by_its_name() {
+    assert_eq!(
+        measured(&["--exact", "two_devices::sweep[n=1]", "--nocapture", "--bench"]),
+        ["two_devices::sweep[n=1] hot"]
+    );
+}
+
+#[test]
+fn filters_are_parts_of_names_and_add_up() {
+    assert_eq!(listed(&["sweep[n=1"]), ["two_devices::sweep[n=1]", "two_devices::sweep[n=10]"]);
+    assert_eq!(listed(&["sweep[n=2", "hair"]), ["two_devices::hair", "two_devices::sweep[n=2]"]);
+    assert_eq!(listed(&["inner::"]), ["two_devices::inner::beat[size=one]", "two_devices::inner::beat[size=three]"]);
+}
+
+#[test]
+fn exact_filters_are_whole_names() {
+    assert_eq!(listed(&["--exact", "two_devices::beat"]), ["two_devices::beat"]);
+    assert_eq!(listed(&["--exact", "two_devices::sweep"]), [""; 0]);
+    assert_eq!(listed(&["--exact", "beat"]), [""; 0]);
+}
+
+#[test]
+fn skips_take_away_from_what_filters_chose() {
+    let left = ["two_devices::sweep[n=2]", "two_devices::sweep[n=10]"];
+    assert_eq!(listed(&["sweep", "--skip", "n=1]"]), left);
+    assert_eq!(listed(&["sweep", "--exact", "--skip", "n=1]", "two_devices::sweep[n=2]"]), left[..1]);
+    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 15);
+}
+
+#[test]
+fn arguments_replace_those_that_are_listed() {
+    assert_eq!(measured(&["sweep", "--arg", "n=2"]), ["two_devices::sweep[n=2] hot"]);
+    // Not listed, in the order given, from two flags.
+    assert_eq!(
+        measured(&["sweep", "--arg", "n=7, 1", "--arg", "n=3"]),
+        ["two_devices::sweep[n=7] hot", "two_devices::sweep[n=1] hot", "two_devices::sweep[n=3] hot"]
+    );
+    assert_eq!(
+        measured(&["grid", "--arg", "unit=Tock", "--arg", "n=5"]),
+        ["two_devices::grid[n=5, unit=Tock] hot"]
+    );
+    // A filter looks at the names that come out.
+    assert_eq!(measured(&["sweep[n=7]", "--arg", "n=7,8"]), ["two_devices::sweep[n=7] hot"]);
+}
+
+#[test]
+fn an_argument_leaves_benchmarks_without_it_alone() {
+    let expected = ["two_devices::hair hot", "two_devices::sweep[n=5] hot"];
+    assert_eq!(measured(&["hair", "sweep", "--arg", "n=5"]), expected);
+}
+
+/// A case is known by its name, so that it is measured once.
+#[test]
+fn a_value_given_twice_is_one_case() {
+    assert_eq!(measured(&["sweep", "--arg", "n=5,5"]), ["two_devices::sweep[n=5] hot"]);
+}
+
+#[test]
+fn the_cache_state_is_the_users_choice() {
+    let (hot, cold) = ("two_devices::beat hot", "two_devices::beat cold");
+    let sweep = ["two_devices::sweep[n=1] hot", "two_devices::sweep[n=1] cold"];
+    assert_eq!(measured(&["s::beat"]), [hot, cold]);
+    assert_eq!(measured(&["s::beat", "--cache", "hot"]), [hot]);
+    assert_eq!(measured(&["s::beat", "--cache", "cold"]), [cold]);
+    assert_eq!(measured(&["sweep[n=1]"]), sweep[..1]);
+    assert_eq!(measured(&["sweep[n=1]", "--cache", "cold"]), sweep[1..]);
+    assert_eq!(measured(&["sweep[n=1]", "--cache", "both"]), sweep);
+}

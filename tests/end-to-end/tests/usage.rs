@@ -1,0 +1,150 @@
+//! What a user asks for in vain: every mistake has its exit code, tells on standard error what to do, and leaves standard
+//! output and files as they were.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use end_to_end::running::{Ended, command, run, run_with};
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+const EMPTY: &str = env!("CARGO_BIN_EXE_empty");
+const DUPLICATES: &str = env!("CARGO_BIN_EXE_duplicates");
+
+#[test]
+fn help_goes_to_standard_output() {
+    let help = run(SUITE, &["--help"]).with_code(0);
+    for words in ["--quick", "GPUBENCH_QUICK", "Exit codes: 0 all measured"] {
+        assert!(help.stdout.contains(words), "no `{words}` in {help}");
+    }
+    assert_eq!(help.stderr, "");
+}
+
+#[test]
+fn unknown_flags_are_usage_errors() {
+    run(SUITE, &["--frobnicate"]).with_code(2).says_only("unexpected argument '--frobnicate'");
+    run(SUITE, &["--qiuck"]).with_code(2).says_only("a similar argument exists: '--quick'");
+}
+
+#[test]
+fn arguments_need_not_be_unicode() {
+    let mut command = command(SUITE);
+    command.arg(OsStr::from_bytes(b"caf\xe9"));
+    let ended: Ended = command.output().expect("the suite starts").into();
+    ended.with_code(2).says_only("invalid UTF-8");
+}
+
+#[test]
+fn values_that_make_no_sense_are_usage_errors() {
+    for (arguments, words) in [
+        (&["--precision", "0%"] as &[&str], "--precision 0%: give a percentage above 0, such as 0.5%"),
+        (&["--precision", "fine"], "--precision fine: give a percentage"),
+        (&["--samples", "0"], "--samples 0: give at least 1"),
+        (&["--samples", "many"], "invalid value 'many' for '--samples <N>'"),
+        (&["--warmup", "NaN"], "--warmup NaN: give seconds, 0 or more"),
+        (&["--max-time=-1"], "--max-time -1: give seconds, 0 or more"),
+        (&["--timeout", "0"], "--timeout 0: give seconds above 0"),
+        (&["--min-time", "2", "--max-time", "1"], "--min-time 2 is more than --max-time 1"),
+        (&["--min-time", "4", "--max-time", "3.5", "--quick"], "--min-time 4 is more than --max-time 3.5"),
+        (&["--cache", "warm"], "[possible values: hot, cold, both]"),
+        (&["--arg", "n"], "--arg n: give a name and its values, such as n=1024,4096"),
+        (&["--arg", "n=1,,2"], "--arg n=1,,2: give a name and its values"),
+        (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
+    ] {
+        run(SUITE, arguments).with_code(2).says_only(words);
+    }
+}
+
+#[test]
+fn the_same_goes_for_the_environment() {
+    run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", "0")]).with_code(2).says_only("--samples 0: give at least 1");
+    run_with(SUITE, &[], &[("GPUBENCH_CACHE", "warm")]).with_code(2).says_only("[possible values: hot, cold, both]");
+}
+
+#[test]
+fn arguments_that_no_benchmark_takes_are_usage_errors() {
+    run(SUITE, &["sweep", "--arg", "n=few"])
+        .with_code(2)
+        .says_only("--arg n: `few` is not a value of `n` (it has 1, 2, 10) (benchmark two_devices::sweep)");
+    // Without a parser, only what is listed can be chosen.
+    run(SUITE, &["grid", "--arg", "unit=Tack"])
+        .with_code(2)
+        .says_only("--arg unit: `Tack` is not a value of `unit` (it has Tick, Tock)");
+    run(SUITE, &["sweep", "--arg", "m=1"])
+        .with_code(2)
+        .says_only("--arg m=…: no selected benchmark has an argument of this name");
+    // `grid` has a `unit`; it is not selected.
+    run(SUITE, &["sweep", "--arg", "unit=Tick"]).with_code(2).says_only("--arg unit=…: no selected benchmark");
+    run(SUITE, &["--list", "--arg", "m=1"]).with_code(2).says_only("--arg m=…: no selected benchmark");
+}
+
+#[test]
+fn a_filter_that_matches_nothing_says_so() {
+    run(SUITE, &["no_such", "other", "--skip", "beat"])
+        .with_code(4)
+        .says_only("no benchmark matches `no_such` or `other` without `beat` on ");
+    run(SUITE, &["sum", "--device", "clockwork"])
+        .with_code(4)
+        .says_only("no benchmark matches `sum` on clockwork. --list shows the ");
+}
+
+#[test]
+fn a_suite_without_benchmarks_says_how_to_link_them() {
+    run(EMPTY, &[]).with_code(4).says_only("gpubench::main!(my_kernels)");
+}
+
+#[test]
+fn two_benchmarks_of_one_name_are_refused_with_both_places() {
+    for arguments in [&[] as &[&str], &["--list"], &["nothing_of_this_name"]] {
+        let ended = run(DUPLICATES, arguments).with_code(2);
+        ended.says_only("two benchmarks are called `duplicates::twin`");
+        let (_, places) = ended.stderr.split_once(':').expect("a colon");
+        let lines: Vec<_> = places.match_indices("src/bin/duplicates.rs:").collect();
+        assert_eq!(lines.len(), 2, "{ended}");
+        assert!(places.contains("duplicates.rs:10:5 and ") && places.contains("duplicates.rs:18:5."), "{ended}");
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_told_with_those_that_are() {
+    let ended = run(SUITE, &["--device", "7"]).with_code(5);
+    ended.says_only("there is no device `7` (no CUDA device: no-libcuda-here not found). There is: ");
+    assert!(ended.stderr.contains("`host` (") && ended.stderr.contains("`clockwork`"), "{ended}");
+    run(SUITE, &["--device", "host,7"]).with_code(5).says_only("there is no device `7`");
+    // A filter that would match nothing either comes second.
+    run(SUITE, &["--device", "7", "no_such"]).with_code(5).says_only("there is no device `7`");
+}
+
+#[test]
+fn results_that_could_not_be_stored_are_not_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for path in ["no/such/folder/run.json", "."] {
+        let path = folder.path().join(path);
+        let path = path.to_str().expect("UTF-8");
+        // `waits` would take a quarter of an hour.
+        let arguments = ["waits", "--json", path];
+        run(env!("CARGO_BIN_EXE_interrupted"), &arguments).with_code(2).says_only(&format!("--json {path}: "));
+    }
+}
+
+#[test]
+fn a_run_that_does_not_begin_leaves_earlier_results_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let path = file.to_str().expect("UTF-8");
+    for (arguments, code) in [
+        (&["no_such"] as &[&str], 4),
+        (&["--device", "7"], 5),
+        (&["sweep", "--arg", "m=1"], 2),
+        (&["--samples", "0"], 2),
+        (&["--list"], 0),
+    ] {
+        let ended = run(SUITE, &[arguments, &["--json", path]].concat()).with_code(code);
+        assert!(!file.exists(), "{arguments:?} left a file: {ended}");
+    }
+    fs::write(&file, "earlier").expect("the file can be written");
+    for arguments in [&["no_such"] as &[&str], &["--device", "7"], &["--samples", "0"], &["--list"]] {
+        let ended = run(SUITE, &[arguments, &["--json", path]].concat());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "earlier", "{arguments:?}: {ended}");
+    }
+}
