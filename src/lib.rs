@@ -1,7 +1,41 @@
-//! GPU kernel benchmarks for Rust.
+//! GPU kernel benchmarks for Rust: annotate a launch function, and a suite finds it, times it hot and cold, and says how
+//! close to the hardware it runs.
+//!
+//! ```
+//! use gpubench::{gpu_bench, host};
+//! use rayon::prelude::*;
+//!
+//! /// y ← a·x + y
+//! #[gpu_bench(
+//!     args(n = [1 << 12, 1 << 16]),
+//!     setup = |n| Ok((2.0, vec![1.0; n], vec![0.0; n])),
+//!     reads = 4 * (x.len() + y.len()),
+//!     writes = 4 * y.len(),
+//!     flops = 2 * n,
+//!     cold,
+//! )]
+//! fn saxpy(a: f32, x: &[f32], y: &mut [f32], stream: &host::Stream) {
+//!     let block = stream.block_of::<f32>(y.len());
+//!     stream.run(|| {
+//!         y.par_chunks_mut(block).zip(x.par_chunks(block)).for_each(|(y, x)| {
+//!             y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+//!         });
+//!     });
+//! }
+//!
+//! # mod suite {
+//! gpubench::main!();
+//! # }
+//! # fn main() {}
+//! ```
+//!
+//! The stream's type says which device measures: `cust::stream::Stream` an NVIDIA GPU, [`host::Stream`] this machine's CPU,
+//! and any type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
+//! attribute takes, [`main!`] what makes a suite.
 
 pub use gpubench_macros::gpu_bench;
-pub use gpubench_runtime::device::{Device, DeviceError, DeviceType, LaunchStream, host};
+pub use gpubench_runtime::device::{self, LaunchStream, host};
+pub use gpubench_runtime::{failure, units};
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
 ///
@@ -29,7 +63,7 @@ macro_rules! main {
 /// What the expansions of `#[gpu_bench]` and `main!` name. Not public: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use gpubench_runtime::bind::{Bound, Outcome, Values, count, set_up, show_axis};
+    pub use gpubench_runtime::bind::{Bound, Checked, Launched, Values, count, set_up, show_axis};
     pub use gpubench_runtime::main;
     pub use gpubench_runtime::record::Program;
     pub use gpubench_runtime::registry::{Counts, Entry, Options, Variant, Visitor, inventory};

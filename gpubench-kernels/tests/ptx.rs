@@ -3,30 +3,12 @@
 
 use std::collections::BTreeMap;
 
-/// A module, the Rust that launches its kernels, and the entries that this finds by name rather than by `launch!`.
-struct Case {
-    ptx: &'static str,
-    rust: &'static str,
-    named: &'static [(&'static str, &'static str)],
-}
+const ELEMENTWISE: &str = include_str!("../ptx/elementwise.ptx");
+const REDUCTION: &str = include_str!("../ptx/reduction.ptx");
+const INPUTS: &str = include_str!("../ptx/inputs.ptx");
 
-const CASES: [Case; 3] = [
-    Case {
-        ptx: include_str!("../ptx/elementwise.ptx"),
-        rust: include_str!("../src/cuda/elementwise.rs"),
-        named: &[],
-    },
-    Case {
-        ptx: include_str!("../ptx/reduction.ptx"),
-        rust: include_str!("../src/cuda/reduction.rs"),
-        named: &[],
-    },
-    Case {
-        ptx: include_str!("../ptx/inputs.ptx"),
-        rust: include_str!("../src/cuda/inputs.rs"),
-        named: &[("random_f32", "u64 u64 u64"), ("random_f64", "u64 u64 u64")],
-    },
-];
+/// The Rust that launches the first two. The kernels of the third are not launched by their names.
+const RUST: &str = include_str!("../src/cuda/mod.rs");
 
 /// The entries of a module, each with the types of its parameters.
 fn entries(ptx: &str) -> BTreeMap<&str, String> {
@@ -61,7 +43,7 @@ fn launches(rust: &str) -> BTreeMap<&str, String> {
 
 #[test]
 fn versions_and_targets_are_old() {
-    for Case { ptx, .. } in CASES {
+    for ptx in [ELEMENTWISE, REDUCTION, INPUTS] {
         let lines: Vec<&str> = ptx.lines().filter(|line| !line.starts_with("//")).take(3).collect();
         assert_eq!(lines, [".version 7.7", ".target sm_70", ".address_size 64"]);
     }
@@ -69,18 +51,10 @@ fn versions_and_targets_are_old() {
 
 #[test]
 fn entries_are_what_is_launched() {
-    for Case { ptx, rust, named } in CASES {
-        let mut wanted = launches(rust);
-        wanted.extend(named.iter().map(|(name, types)| (*name, (*types).to_owned())));
-        assert!(!wanted.is_empty());
-        assert_eq!(entries(ptx), wanted);
-    }
-}
-
-#[test]
-fn each_file_knows_its_source() {
-    for Case { ptx, .. } in CASES {
-        let first = ptx.lines().next().unwrap_or_default();
-        assert!(first.starts_with("// Made from gpubench-kernels/cuda/"), "{first}");
-    }
+    let mut both = entries(ELEMENTWISE);
+    both.append(&mut entries(REDUCTION));
+    assert_eq!(both, launches(RUST));
+    assert_eq!(both.len(), 7);
+    let inputs = [("random_f32", "u64 u64 u64"), ("random_f64", "u64 u64 u64")];
+    assert_eq!(entries(INPUTS), inputs.map(|(name, types)| (name, types.to_owned())).into());
 }

@@ -33,6 +33,8 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     let case = quote_spanned!(stream=> &mut case);
     quote_spanned! {mixed()=>
         #attributes
+        // Where every option is given, the rest is none.
+        #[allow(clippy::needless_update)]
         const _: () = {
             use #krate::__private as __gb;
 
@@ -124,7 +126,7 @@ impl Benchmark {
             Role::Stream => quote_spanned!(mixed()=> stream),
             _ => local(index).into_token_stream(),
         });
-        // The call stands where the return type does, which is at fault if it is not an outcome: hence the
+        // The call stands where the return type does, which is at fault if it is none that a launch has: hence the
         // parentheses, since the name itself keeps the hygiene that it came with.
         let name = &self.name;
         let output = self.output.clone().unwrap_or_else(|| name.to_token_stream());
@@ -134,7 +136,7 @@ impl Benchmark {
             |state: &mut _, stream: &#stream| {
                 #state
                 #(#values)*
-                __gb::Outcome::outcome(#call)
+                __gb::Launched::launched(#call)
             }
         }
     }
@@ -182,7 +184,7 @@ impl Benchmark {
         Some(quote_spanned! {mixed()=>
             .check(|state| {
                 #lets
-                __gb::Outcome::outcome(#outcome)
+                __gb::Checked::checked(#outcome)
             })
         })
     }

@@ -126,25 +126,47 @@ impl<T> ByListing<T> for &Values<T> {
     }
 }
 
-/// What a launch function or a check may return: nothing, or a `Result` whose error can be displayed.
+/// What a launch function may return: nothing, or a `Result` whose error can be displayed.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a launch function or a check returns",
+    message = "`{Self}` is not what a launch function returns",
     label = "expected `()` or a `Result` whose error implements `Display`"
 )]
-pub trait Outcome {
+pub trait Launched {
     /// The error in words.
-    fn outcome(self) -> Result<(), String>;
+    fn launched(self) -> Result<(), String>;
 }
 
-impl Outcome for () {
-    fn outcome(self) -> Result<(), String> {
+impl Launched for () {
+    fn launched(self) -> Result<(), String> {
         Ok(())
     }
 }
 
-impl<T, E: Display> Outcome for Result<T, E> {
-    fn outcome(self) -> Result<(), String> {
+impl<T, E: Display> Launched for Result<T, E> {
+    fn launched(self) -> Result<(), String> {
         self.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// What a check may return: nothing, or a `Result` of nothing, so that the type of a bare `Err("…")` follows.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a check returns",
+    label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
+)]
+pub trait Checked {
+    /// The error in words.
+    fn checked(self) -> Result<(), String>;
+}
+
+impl Checked for () {
+    fn checked(self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl<E: Display> Checked for Result<(), E> {
+    fn checked(self) -> Result<(), String> {
+        self.map_err(|error| error.to_string())
     }
 }
 

@@ -1,8 +1,6 @@
 //! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel that computes what
 //! [`crate::inputs::element`] does, or with what no kernel would write. So nothing large is copied.
 
-#![expect(unsafe_code, reason = "launches kernels and allocates memory that they fill")]
-
 use std::error::Error;
 use std::fmt::Display;
 

@@ -1,18 +1,28 @@
-//! Kernels for an NVIDIA GPU. Each file has one module of PTX, the struct that owns it, and launch functions: in go buffers
-//! on the device and a stream, out comes work enqueued there. The CUDA C++ lies in `cuda/`, what it compiles to in `ptx/`.
+//! Kernels for an NVIDIA GPU, as launch functions: in go buffers on the device and a stream, out comes one launch on it.
+//! The CUDA C++ lies in `cuda/`, what it compiles to in `ptx/`. A module of PTX and its owner: `modules`.
 //!
 //! `n` is the number of elements of each array. The listed values are arrays of 64 KiB, 1, 16, 40 and 256 MiB and 1 GiB:
 //! from what any L2 holds to several times the largest.
 
+#![expect(unsafe_code, reason = "launches kernels, and allocates memory that they fill")]
+
 mod check;
-mod elementwise;
 mod geometry;
 mod inputs;
-mod reduction;
+mod modules;
 
-pub use elementwise::{Elementwise, copy, empty, fill, rmw, saxpy, vector_add};
-pub use geometry::{Geometry, Grid};
-pub use reduction::{Reduction, sum};
+use cust::error::CudaResult;
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use gpubench::gpu_bench;
+
+use self::check::{expect, expect_sum};
+use self::inputs::Inputs;
+use crate::inputs::element;
+
+pub use self::geometry::{Geometry, Grid};
+pub use self::modules::{Elementwise, Reduction};
 
 /// Sizes of one array in bytes.
 const SIZES: [usize; 6] = [64 << 10, 1 << 20, 16 << 20, 40 << 20, 256 << 20, 1 << 30];
@@ -34,4 +44,201 @@ const fn elements(size: usize) -> [usize; 6] {
         index += 1;
     }
     numbers
+}
+
+/// y ← x, for `f32`. One launch reads 4 n bytes and writes 4 n bytes.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(n = F32),
+    setup = |n| {
+        let inputs = Inputs::on(stream)?;
+        Ok((Elementwise::load()?, inputs.random(X, n)?, inputs.unwritten(n)?))
+    },
+    reads = 4 * x.len(),
+    writes = 4 * y.len(),
+    cold,
+    check = |_kernels, _x, y, _n| expect(y, |i| element(X, i) as f32),
+)]
+pub fn copy(
+    kernels: &Elementwise,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert_eq!(x.len(), y.len(), "x and y are of one length");
+    let (module, n) = (&kernels.module, x.len());
+    let grid = kernels.geometry.elementwise(4 * n);
+    // SAFETY: the kernel takes these parameters and touches n elements of each array. Memory is freed only after the
+    // device is done with it.
+    unsafe {
+        launch!(module.copy<<<grid.blocks, grid.threads, 0, stream>>>(
+            x.as_device_ptr(), y.as_device_ptr(), n as u64
+        ))
+    }
+}
+
+/// y ← a in every element, for `f32`. One launch writes 4 n bytes.
+///
+/// # Errors
+/// What the launch returned.
+#[gpu_bench(
+    args(n = F32),
+    setup = |n| Ok((Elementwise::load()?, 0.75, Inputs::on(stream)?.unwritten(n)?)),
+    writes = 4 * y.len(),
+    cold,
+    check = |_kernels, a, y, _n| expect(y, |_| a),
+)]
+pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
+    let (module, n) = (&kernels.module, y.len());
+    let grid = kernels.geometry.elementwise(4 * n);
+    // SAFETY: as for `copy`.
+    unsafe { launch!(module.fill<<<grid.blocks, grid.threads, 0, stream>>>(a, y.as_device_ptr(), n as u64)) }
+}
+
+/// x ← x + a in place, for `f32`. One launch reads 4 n bytes, writes 4 n bytes and does n operations.
+///
+/// # Errors
+/// What the launch returned.
+#[gpu_bench(
+    args(n = F32),
+    setup = |n| Ok((Elementwise::load()?, 0.75, Inputs::on(stream)?.random(X, n)?)),
+    reads = 4 * x.len(),
+    writes = 4 * x.len(),
+    flops = n,
+    cold,
+    check = |_kernels, a, x, _n| expect(x, |i| element(X, i) as f32 + a),
+)]
+pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
+    let (module, n) = (&kernels.module, x.len());
+    let grid = kernels.geometry.elementwise(4 * n);
+    // SAFETY: as for `copy`.
+    unsafe { launch!(module.rmw<<<grid.blocks, grid.threads, 0, stream>>>(a, x.as_device_ptr(), n as u64)) }
+}
+
+/// y ← a·x + y, for `f32`, rounded once. One launch reads 8 n bytes, writes 4 n bytes and does 2 n operations.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(n = F32),
+    setup = |n| {
+        let inputs = Inputs::on(stream)?;
+        Ok((Elementwise::load()?, 2.5, inputs.random(X, n)?, inputs.random(Y, n)?))
+    },
+    reads = 4 * (x.len() + y.len()),
+    writes = 4 * y.len(),
+    flops = 2 * n,
+    cold,
+    // In f64 the sum is exact, so that it is rounded once here too.
+    check = |_kernels, a, _x, y, _n| expect(y, |i| (f64::from(a) * element(X, i) + element(Y, i)) as f32),
+)]
+pub fn saxpy(
+    kernels: &Elementwise,
+    a: f32,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert_eq!(x.len(), y.len(), "x and y are of one length");
+    let (module, n) = (&kernels.module, x.len());
+    let grid = kernels.geometry.elementwise(4 * n);
+    // SAFETY: as for `copy`.
+    unsafe {
+        launch!(module.saxpy<<<grid.blocks, grid.threads, 0, stream>>>(
+            a, x.as_device_ptr(), y.as_device_ptr(), n as u64
+        ))
+    }
+}
+
+/// c ← a + b, for `f64`. One launch reads 16 n bytes, writes 8 n bytes and does n operations.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(n = F64),
+    setup = |n| {
+        let inputs = Inputs::on(stream)?;
+        Ok((Elementwise::load()?, inputs.random(X, n)?, inputs.random(Y, n)?, inputs.unwritten(n)?))
+    },
+    reads = 8 * (a.len() + b.len()),
+    writes = 8 * c.len(),
+    flops = n,
+    precision = "f64",
+    cold,
+    check = |_kernels, _a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i)),
+)]
+pub fn vector_add(
+    kernels: &Elementwise,
+    a: &DeviceBuffer<f64>,
+    b: &DeviceBuffer<f64>,
+    c: &mut DeviceBuffer<f64>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert!(a.len() == c.len() && b.len() == c.len(), "a, b and c are of one length");
+    let (module, n) = (&kernels.module, c.len());
+    let grid = kernels.geometry.elementwise(8 * n);
+    // SAFETY: as for `copy`.
+    unsafe {
+        launch!(module.vector_add<<<grid.blocks, grid.threads, 0, stream>>>(
+            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
+        ))
+    }
+}
+
+/// total ← Σ x, for `f32`. One launch reads 4 n bytes and does n operations. Each thread adds its few elements in `f32`;
+/// what threads and blocks add is in `f64`. The blocks' partial sums, a few KiB, stay in the L2.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where there is no room for the total.
+#[gpu_bench(
+    args(n = F32),
+    setup = |n| Ok((Reduction::load()?, Inputs::on(stream)?.random(X, n)?, DeviceBuffer::from_slice(&[f64::NAN])?)),
+    reads = 4 * x.len(),
+    flops = n,
+    cold,
+    check = |_reduction, _x, total, n| expect_sum(total, n, |i| element(X, i), 1e-7),
+)]
+pub fn sum(
+    reduction: &mut Reduction,
+    x: &DeviceBuffer<f32>,
+    total: &mut DeviceBuffer<f64>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert!(!total.is_empty(), "the total has room");
+    let Reduction { module, geometry, partials, arrived } = reduction;
+    let n = x.len();
+    let grid = geometry.reduction(4 * n);
+    // SAFETY: the kernel takes these parameters; it reads n elements of x, and writes one partial sum a block, for which
+    // there is room, the counter and the total. Memory is freed only after the device is done with it.
+    unsafe {
+        launch!(module.sum<<<grid.blocks, grid.threads, 0, stream>>>(
+            x.as_device_ptr(), n as u64, partials.as_device_ptr(), arrived.as_device_ptr(), total.as_device_ptr()
+        ))
+    }
+}
+
+/// Nothing, in as many blocks as the largest launches of the others have. Its time is what any launch costs.
+///
+/// # Errors
+/// What the launch returned.
+#[gpu_bench(setup = Elementwise::load)]
+pub fn empty(kernels: &Elementwise, stream: &Stream) -> CudaResult<()> {
+    let module = &kernels.module;
+    let grid = kernels.geometry.elementwise(usize::MAX);
+    // SAFETY: the kernel takes no parameters and touches no memory.
+    unsafe { launch!(module.empty<<<grid.blocks, grid.threads, 0, stream>>>()) }
 }

@@ -24,11 +24,11 @@ pub struct DeviceError(pub String);
 
 /// A stream type that launch functions take, and the device it belongs to.
 ///
-/// Implemented for [`host::Stream`]; implement it for a stream of your own and any function that takes one
+/// Implemented for `cust::stream::Stream` and [`host::Stream`]; implement it for a stream of your own and any function that takes one
 /// can be annotated.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a stream that gpubench can measure",
-    label = "expected a stream such as `gpubench::host::Stream`",
+    label = "expected a stream such as `cust::stream::Stream` or `gpubench::host::Stream`",
     note = "the stream is the parameter named `stream`, else the last one",
     note = "implement `gpubench::LaunchStream` for a stream type of your own"
 )]

@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use gpubench::{Device, DeviceError, DeviceType, LaunchStream};
-use gpubench_runtime::device::facts::{Property, Value};
-use gpubench_runtime::device::{
-    Cache, Facts, Flush, Group, Method, Path, Peak, PeakSource, Quantity, Sampler, Timer, Work,
+use gpubench::device::facts::{Property, Value};
+use gpubench::device::{
+    Cache, Device, DeviceError, DeviceType, Facts, Flush, Group, LaunchStream, Method, Path, Peak,
+    PeakSource, Quantity, Sampler, Timer, Wanted, Work,
 };
-use gpubench_runtime::failure::Failure;
-use gpubench_runtime::units::{Bytes, Nanoseconds};
+use gpubench::failure::Failure;
+use gpubench::units::{Bytes, Nanoseconds};
 
 /// The clock's step in nanoseconds.
 pub const STEP: u64 = 32;
@@ -88,10 +88,10 @@ impl Device for Tower {
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        cache: Cache,
+        wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.0.sampled.set(Some(cache));
-        Ok(Box::new(Readings { clock: &self.0, work, cache }))
+        self.0.sampled.set(Some(wanted.cache));
+        Ok(Box::new(Readings { clock: &self.0, work, cache: wanted.cache }))
     }
 }
 

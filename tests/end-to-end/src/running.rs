@@ -1,11 +1,11 @@
 //! Runs a suite as a user would. In: its program, arguments and environment; out: its exit code and what it wrote to
 //! standard output and standard error, each by itself.
 
-use std::{env, fs};
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::process::{Output, Stdio};
 use std::time::Duration;
+use std::{env, fs};
 
 use assert_cmd::Command;
 use gpubench_runtime::record::{Record, Run};
@@ -30,7 +30,9 @@ pub fn command(program: &str) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     for (name, _) in env::vars_os() {
         let ours = name.to_string_lossy().starts_with("GPUBENCH_");
-        if ours || ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"].map(OsStr::new).contains(&&*name) {
+        if ours
+            || ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"].map(OsStr::new).contains(&&*name)
+        {
             command.env_remove(name);
         }
     }

@@ -17,7 +17,8 @@ fn one_binary_measures_on_two_devices() {
     assert_eq!((run.notes.as_slice(), ended.stdout.lines().next()), (&[note.to_owned()][..], Some(note)));
     let devices: HashSet<&str> = run.devices.iter().map(|facts| facts.device.as_str()).collect();
     assert_eq!(devices, HashSet::from(["clockwork", "host"]));
-    for (case, device) in [("beat hot", "clockwork"), ("beat cold", "clockwork"), ("sum[n=1024] hot", "host")] {
+    for (case, device) in [("beat hot", "clockwork"), ("beat cold", "clockwork"), ("sum[n=1024] hot", "host")]
+    {
         let record = record(&run, &format!("two_devices::{case}"));
         assert_eq!(record.device, device);
         let measured = record.measurement.as_ref().expect("it was measured");
@@ -28,7 +29,8 @@ fn one_binary_measures_on_two_devices() {
 /// Both stand in one module: what tells their rows apart is the device.
 #[test]
 fn rows_of_two_devices_are_told_apart() {
-    let ended = run(SUITE, &["s::beat", "sum", "--samples", "1", "--warmup", "0", "--color", "never"]).with_code(0);
+    let ended =
+        run(SUITE, &["s::beat", "sum", "--samples", "1", "--warmup", "0", "--color", "never"]).with_code(0);
     let headings: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("two_devices")).collect();
     assert_eq!(headings.len(), 2, "{ended}");
     assert_ne!(headings[0], headings[1], "{ended}");
@@ -57,7 +59,10 @@ fn a_device_that_cannot_be_opened_costs_no_other() {
     let (ended, run) = measure(ODD, &["on_absent", "on_slow", "--quick"]);
     assert_eq!(record(&run, "odd_devices::on_slow hot").verdict.state, State::Valid, "{ended}");
     assert_ne!(ended.code, Some(0), "{ended}");
-    assert!(ended.stdout.contains("it is not plugged in") || ended.stderr.contains("it is not plugged in"), "{ended}");
+    assert!(
+        ended.stdout.contains("it is not plugged in") || ended.stderr.contains("it is not plugged in"),
+        "{ended}"
+    );
 }
 
 /// Looking at a device is no case.

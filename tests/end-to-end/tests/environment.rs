@@ -15,7 +15,8 @@ fn measured(arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let mut variables: Vec<(String, &str)> =
         environment.iter().map(|(name, value)| (format!("GPUBENCH_{name}"), *value)).collect();
     variables.push(("GPUBENCH_JSON".to_owned(), file.to_str().expect("UTF-8")));
-    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let ended = run_with(SUITE, arguments, &variables).with_code(0);
     let stored = fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}: {ended}"));
     serde_json::from_str(&stored).expect("a run")
@@ -27,14 +28,22 @@ const CLOCKWORK: (&str, &str) = ("DEVICE", "clockwork");
 #[test]
 fn switches_are_true_or_false() {
     for (value, max_time) in [("true", 0.05), ("false", 3.0)] {
-        assert_eq!(measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time, max_time, "{value}");
+        assert_eq!(
+            measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time,
+            max_time,
+            "{value}"
+        );
     }
 }
 
 #[test]
 fn switches_are_1_or_0_too() {
     for (value, max_time) in [("1", 0.05), ("0", 3.0)] {
-        assert_eq!(measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time, max_time, "{value}");
+        assert_eq!(
+            measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time,
+            max_time,
+            "{value}"
+        );
     }
 }
 
@@ -44,15 +53,23 @@ fn variables_choose_the_cases() {
     let run = measured(&[], &[CLOCKWORK, quick, ("FILTER", "sweep[n=1,hair"), ("SKIP", "n=10]")]);
     assert_eq!(cases(&run), ["two_devices::hair hot", "two_devices::sweep[n=1] hot"]);
     let exact = [("EXACT", "true"), ("FILTER", "two_devices::beat"), ("CACHE", "cold")];
-    assert_eq!(cases(&measured(&[], &[&exact[..], &[CLOCKWORK, quick]].concat())), ["two_devices::beat cold"]);
+    assert_eq!(
+        cases(&measured(&[], &[&exact[..], &[CLOCKWORK, quick]].concat())),
+        ["two_devices::beat cold"]
+    );
     let run = measured(&[], &[CLOCKWORK, quick, ("FILTER", "grid"), ("ARG", "n=3,4;unit=Tick")]);
-    assert_eq!(cases(&run), ["two_devices::grid[n=3, unit=Tick] hot", "two_devices::grid[n=4, unit=Tick] hot"]);
+    assert_eq!(
+        cases(&run),
+        ["two_devices::grid[n=3, unit=Tick] hot", "two_devices::grid[n=4, unit=Tick] hot"]
+    );
 }
 
 #[test]
 fn variables_say_how_to_measure() {
-    let how = [("PRECISION", "2%"), ("WARMUP", "0.1"), ("MIN_TIME", "0.2"), ("MAX_TIME", "0.4"), ("SAMPLES", "12")];
-    let run = measured(&[], &[&how[..], &[SWEEP, CLOCKWORK, ("IN_PROCESS", "true"), ("TIMEOUT", "5")]].concat());
+    let how =
+        [("PRECISION", "2%"), ("WARMUP", "0.1"), ("MIN_TIME", "0.2"), ("MAX_TIME", "0.4"), ("SAMPLES", "12")];
+    let run =
+        measured(&[], &[&how[..], &[SWEEP, CLOCKWORK, ("IN_PROCESS", "true"), ("TIMEOUT", "5")]].concat());
     let sampling = run.sampling;
     assert_eq!((sampling.precision, sampling.warm_up), (0.02, 0.1));
     assert_eq!((sampling.min_time, sampling.max_time, sampling.samples), (0.2, 0.4, Some(12)));
@@ -62,7 +79,10 @@ fn variables_say_how_to_measure() {
 fn variables_list_and_colour() {
     let list = [("GPUBENCH_LIST", "true"), ("GPUBENCH_FORMAT", "json"), ("GPUBENCH_FILTER", "hair")];
     let ended = run_with(SUITE, &[], &list).with_code(0);
-    assert_eq!(ended.stdout, "{\"name\":\"two_devices::hair\",\"device\":\"clockwork\",\"caches\":[\"hot\"]}\n");
+    assert_eq!(
+        ended.stdout,
+        "{\"name\":\"two_devices::hair\",\"device\":\"clockwork\",\"caches\":[\"hot\"]}\n"
+    );
     let colour = [("GPUBENCH_COLOR", "always"), ("GPUBENCH_DEVICE", "clockwork")];
     assert!(run_with(SUITE, &["hair"], &colour).with_code(0).stdout.contains('\u{1b}'));
 }

@@ -149,7 +149,18 @@ fn what_launches_print_without_a_line_end_is_not_lost() {
 /// For debuggers: the very same records, without a process in between.
 #[test]
 fn in_process_records_are_the_same() {
-    let select = ["--skip", "aborts", "--skip", "exits", "--skip", "never_ends", "--skip", "leaves", "--skip", "prints"];
+    let select = [
+        "--skip",
+        "aborts",
+        "--skip",
+        "exits",
+        "--skip",
+        "never_ends",
+        "--skip",
+        "leaves",
+        "--skip",
+        "prints",
+    ];
     let (apart, records) = faults(&select);
     let (together, same) = faults(&[&select[..], &["--in-process"]].concat());
     assert_eq!((apart.code, together.code), (Some(1), Some(1)), "{together}");
@@ -170,7 +181,10 @@ fn a_panic_in_the_pool_is_told_with_its_place() {
     _ = ended.with_code(1);
     for cache in ["hot", "cold"] {
         let reason = reason(&run, &format!("faults::panics_in_the_pool {cache}"));
-        assert!(reason.starts_with("launch: panicked at ") && reason.contains("src/bin/faults.rs:"), "{reason}");
+        assert!(
+            reason.starts_with("launch: panicked at ") && reason.contains("src/bin/faults.rs:"),
+            "{reason}"
+        );
         assert!(reason.ends_with(": thread 63 is off"), "{reason}");
     }
 }

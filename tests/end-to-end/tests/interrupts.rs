@@ -31,7 +31,8 @@ impl Waiting {
         let json = folder.path().join("run.json");
         let mut command = command(SUITE);
         command.args(["first", "waits", "then[n=1]", "--quick", "--json"]).arg(&json).process_group(0);
-        let mut suite = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
+        let mut suite =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
         let stderr = suite.stderr.take().expect("a pipe");
         let mut line = String::new();
         BufReader::new(stderr).read_line(&mut line).expect("UTF-8");

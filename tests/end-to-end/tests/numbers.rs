@@ -29,7 +29,9 @@ fn same(found: f64, expected: f64) -> bool {
 #[test]
 fn a_steady_launch_is_measured_exactly() {
     let (_, run) = measured(&["s::beat"]);
-    for (cache, flush, launch, gigabytes) in [("hot", Flush::None, 3_200, 3.0), ("cold", Flush::Read, 8_000, 1.2)] {
+    for (cache, flush, launch, gigabytes) in
+        [("hot", Flush::None, 3_200, 3.0), ("cold", Flush::Read, 8_000, 1.2)]
+    {
         let beat = measurement(&run, &format!("beat {cache}"));
         assert_eq!(beat.time.median.0, f64::from(launch));
         assert_eq!((beat.time.min, beat.time.max, beat.time.cv), (beat.time.median, beat.time.median, 0.0));
@@ -39,13 +41,22 @@ fn a_steady_launch_is_measured_exactly() {
         assert_eq!((beat.timer.step.0, beat.timer.overhead.0), (STEP as f64, FLOOR as f64));
         assert_eq!(beat.method.flush, flush);
         assert!(beat.converged && !beat.checked);
-        assert_eq!((beat.counts.reads, beat.counts.writes, beat.counts.bytes), (Some(6_400), Some(3_200), Some(9_600)));
+        assert_eq!(
+            (beat.counts.reads, beat.counts.writes, beat.counts.bytes),
+            (Some(6_400), Some(3_200), Some(9_600))
+        );
 
         let metrics = &beat.metrics;
         assert!(same(metrics.bandwidth.expect("bytes are given").0, gigabytes * 1e9), "{metrics:?}");
         assert!(same(metrics.read.expect("reads are given").0, 6_400e9 / f64::from(launch)), "{metrics:?}");
-        assert!(same(metrics.written.expect("writes are given").0, 3_200e9 / f64::from(launch)), "{metrics:?}");
-        assert!(same(metrics.throughput.expect("flops are given").0, 1_600e9 / f64::from(launch)), "{metrics:?}");
+        assert!(
+            same(metrics.written.expect("writes are given").0, 3_200e9 / f64::from(launch)),
+            "{metrics:?}"
+        );
+        assert!(
+            same(metrics.throughput.expect("flops are given").0, 1_600e9 / f64::from(launch)),
+            "{metrics:?}"
+        );
         let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
         assert!(same(share, gigabytes * 1e9 / BANDWIDTH), "{metrics:?}");
     }
@@ -55,7 +66,8 @@ fn a_steady_launch_is_measured_exactly() {
 
 #[test]
 fn the_table_shows_them() {
-    let (ended, _) = measured(&["beat", "hair", "tick_tock", "--skip", "haste", "--quick", "--samples", "40"]);
+    let (ended, _) =
+        measured(&["beat", "hair", "tick_tock", "--skip", "haste", "--quick", "--samples", "40"]);
     // The wall time is the only thing that changes.
     let (table, _) = ended.stdout.rsplit_once(", in ").expect("the wall time");
     insta::assert_snapshot!(table, @"
@@ -109,7 +121,9 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     let (ended, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.1"]);
     let case = record(&run, "two_devices::tick_tock hot");
     assert_eq!(case.verdict.state, State::Suspect);
-    let [Reason::NotConverged { reached, wanted }] = case.verdict.reasons[..] else { panic!("{:?}", case.verdict) };
+    let [Reason::NotConverged { reached, wanted }] = case.verdict.reasons[..] else {
+        panic!("{:?}", case.verdict)
+    };
     assert!(same(reached, 1.0 / 3.0) && wanted == 0.005, "{:?}", case.verdict);
     let measured = measurement(&run, "tick_tock hot");
     assert!(!measured.converged && measured.time.median.0 == 4_800.0);
@@ -134,7 +148,12 @@ fn exactly_as_many_samples_as_asked_for() {
         assert_eq!(run.records.len(), 6);
         for record in &run.records {
             let measured = record.measurement.as_ref().expect("it was measured");
-            assert_eq!((measured.samples.len(), measured.time.samples), (samples, samples), "{}", record.name());
+            assert_eq!(
+                (measured.samples.len(), measured.time.samples),
+                (samples, samples),
+                "{}",
+                record.name()
+            );
             // However wide the interval: it is what was asked for.
             assert_eq!(record.verdict.state, State::Valid, "{}", record.name());
         }
@@ -159,7 +178,11 @@ fn budgets_are_in_device_time() {
         // A flush takes its part of the budget.
         let flush = if cache == Cache::Cold { FLUSH as f64 } else { 0.0 };
         let sampled = beat.samples.iter().map(|sample| sample.0 + flush).sum::<f64>();
-        assert!((beat.elapsed.0 - sampled).abs() < STEP as f64 * beat.groups as f64, "{} {sampled}", beat.elapsed.0);
+        assert!(
+            (beat.elapsed.0 - sampled).abs() < STEP as f64 * beat.groups as f64,
+            "{} {sampled}",
+            beat.elapsed.0
+        );
     }
 }
 

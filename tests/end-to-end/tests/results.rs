@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use anstream::adapter::strip_str;
 use end_to_end::running::{Ended, command, measure, run_with};
@@ -43,7 +43,9 @@ fn the_stored_run_is_all_that_was_found_out() {
 /// Of a stored run the same is printed as of a live one.
 #[test]
 fn what_is_printed_is_made_of_what_is_stored() {
-    for (suite, arguments) in [(SUITE, &["beat", "tick", "hair"] as &[&str]), (FAULTS, &["good", "fails", "panics"])] {
+    for (suite, arguments) in
+        [(SUITE, &["beat", "tick", "hair"] as &[&str]), (FAULTS, &["good", "fails", "panics"])]
+    {
         let (coloured, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "always"]].concat());
         assert_eq!(report::render(&run), coloured.stdout);
         let (plain, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "never"]].concat());
@@ -79,7 +81,7 @@ fn a_closed_pipe_is_no_error() {
         let (reader, writer) = io::pipe().expect("a pipe");
         drop(reader);
         let suite = command(SUITE).args(arguments).stdout(writer).stderr(Stdio::piped()).spawn();
-        let ended: Ended = suite.and_then(|suite| suite.wait_with_output()).expect("the suite starts").into();
+        let ended: Ended = suite.and_then(Child::wait_with_output).expect("the suite starts").into();
         assert_eq!(ended.with_code(0).stderr, "", "{arguments:?}");
     }
     // The other results are not lost with it.

@@ -112,7 +112,10 @@ fn a_test_runner_measures_one_case_by_its_name() {
 fn filters_are_parts_of_names_and_add_up() {
     assert_eq!(listed(&["sweep[n=1"]), ["two_devices::sweep[n=1]", "two_devices::sweep[n=10]"]);
     assert_eq!(listed(&["sweep[n=2", "hair"]), ["two_devices::hair", "two_devices::sweep[n=2]"]);
-    assert_eq!(listed(&["inner::"]), ["two_devices::inner::beat[size=one]", "two_devices::inner::beat[size=three]"]);
+    assert_eq!(
+        listed(&["inner::"]),
+        ["two_devices::inner::beat[size=one]", "two_devices::inner::beat[size=three]"]
+    );
 }
 
 #[test]

@@ -58,7 +58,9 @@ fn values_that_make_no_sense_are_usage_errors() {
 #[test]
 fn the_same_goes_for_the_environment() {
     run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", "0")]).with_code(2).says_only("--samples 0: give at least 1");
-    run_with(SUITE, &[], &[("GPUBENCH_CACHE", "warm")]).with_code(2).says_only("[possible values: hot, cold, both]");
+    run_with(SUITE, &[], &[("GPUBENCH_CACHE", "warm")])
+        .with_code(2)
+        .says_only("[possible values: hot, cold, both]");
 }
 
 #[test]
@@ -74,7 +76,9 @@ fn arguments_that_no_benchmark_takes_are_usage_errors() {
         .with_code(2)
         .says_only("--arg m=…: no selected benchmark has an argument of this name");
     // `grid` has a `unit`; it is not selected.
-    run(SUITE, &["sweep", "--arg", "unit=Tick"]).with_code(2).says_only("--arg unit=…: no selected benchmark");
+    run(SUITE, &["sweep", "--arg", "unit=Tick"])
+        .with_code(2)
+        .says_only("--arg unit=…: no selected benchmark");
     run(SUITE, &["--list", "--arg", "m=1"]).with_code(2).says_only("--arg m=…: no selected benchmark");
 }
 
@@ -101,7 +105,10 @@ fn two_benchmarks_of_one_name_are_refused_with_both_places() {
         let (_, places) = ended.stderr.split_once(':').expect("a colon");
         let lines: Vec<_> = places.match_indices("src/bin/duplicates.rs:").collect();
         assert_eq!(lines.len(), 2, "{ended}");
-        assert!(places.contains("duplicates.rs:10:5 and ") && places.contains("duplicates.rs:18:5."), "{ended}");
+        assert!(
+            places.contains("duplicates.rs:10:5 and ") && places.contains("duplicates.rs:18:5."),
+            "{ended}"
+        );
     }
 }
 
@@ -123,7 +130,9 @@ fn results_that_could_not_be_stored_are_not_measured() {
         let path = path.to_str().expect("UTF-8");
         // `waits` would take a quarter of an hour.
         let arguments = ["waits", "--json", path];
-        run(env!("CARGO_BIN_EXE_interrupted"), &arguments).with_code(2).says_only(&format!("--json {path}: "));
+        run(env!("CARGO_BIN_EXE_interrupted"), &arguments)
+            .with_code(2)
+            .says_only(&format!("--json {path}: "));
     }
 }
 

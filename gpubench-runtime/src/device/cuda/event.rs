@@ -29,12 +29,13 @@ impl Event {
         check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, external) })
     }
 
-    /// The time from `self` to `later`, both of which the device has passed.
+    /// The time from `self` to `later`, both of which the device has passed, in whole nanoseconds: the device counts in
+    /// those, and the driver hands them out as milliseconds in a `f32`.
     pub(super) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both events live, and `milliseconds` is a place for a float.
         check(unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, self.0, later.0) })?;
-        Ok(Nanoseconds(f64::from(milliseconds) * 1e6))
+        Ok(Nanoseconds((f64::from(milliseconds) * 1e6).round()))
     }
 }
 

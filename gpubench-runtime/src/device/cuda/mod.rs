@@ -45,7 +45,7 @@ pub struct Cuda {
     /// The stream of the case that is open, and before the first our own.
     stream: CUstream,
     pairs: Vec<Pair>,
-    timers: HashMap<(Path, Flush), Timer>,
+    timers: HashMap<Path, Timer>,
     _own: Stream,
     // Whatever else is dropped needs it, in the user's hands too, so that it is never released.
     _context: ManuallyDrop<Context>,

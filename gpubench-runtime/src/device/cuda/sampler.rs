@@ -187,7 +187,7 @@ impl Sampler for GraphSampler<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::on(self.samples.device, Path::Graph, self.samples.flush)
+        timer::on(self.samples.device, Path::Graph)
     }
 
     fn method(&self) -> Method {
@@ -235,7 +235,7 @@ impl Sampler for StreamSampler<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::on(self.samples.device, Path::Stream, self.samples.flush)
+        timer::on(self.samples.device, Path::Stream)
     }
 
     fn method(&self) -> Method {

@@ -88,7 +88,8 @@ fn launch_panics(stream: &Clockwork) {
 
 #[gpu_bench]
 fn panics_in_the_pool(stream: &host::Stream) {
-    stream.run(|| (0..64).into_par_iter().with_max_len(1).for_each(|i| assert!(i != 63, "thread {i} is off")));
+    stream
+        .run(|| (0..64).into_par_iter().with_max_len(1).for_each(|i| assert!(i != 63, "thread {i} is off")));
 }
 
 #[gpu_bench(cold)]

@@ -4,9 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use end_to_end::clockwork::{Clockwork, Tower};
-use gpubench::{Device, DeviceError, DeviceType, LaunchStream, gpu_bench};
-use gpubench_runtime::device::{Cache, Facts, Sampler, Work};
-use gpubench_runtime::failure::Failure;
+use gpubench::device::{Device, DeviceError, DeviceType, Facts, LaunchStream, Sampler, Wanted, Work};
+use gpubench::failure::Failure;
+use gpubench::gpu_bench;
 
 gpubench::main!();
 
@@ -49,8 +49,12 @@ impl<const KIND: usize> Device for Odd<KIND> {
         Ok(Facts { device: name.to_owned(), ..self.0.facts()? })
     }
 
-    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, cache: Cache) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        self.0.sampler(work, cache)
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        wanted: &Wanted,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        self.0.sampler(work, wanted)
     }
 }
 

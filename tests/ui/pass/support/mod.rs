@@ -3,7 +3,7 @@
 
 #![allow(dead_code)]
 
-use gpubench::Device;
+use gpubench::device::Device;
 use gpubench_runtime::failure::Failure;
 use gpubench_runtime::registry::{Axis, Case, Counts, Entry, Visitor, entries};
 

@@ -1,0 +1,3 @@
+//! Measures the benchmarks of this crate: `cargo bench`.
+
+gpubench::main!(downstream);

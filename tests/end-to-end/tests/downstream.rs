@@ -1,0 +1,151 @@
+//! A crate as somebody else would write it (`tests/downstream`), built as the README says: without our cargo
+//! configuration, with `CUDA_LIBRARY_PATH=/usr` alone, and by either linker. The first build takes a minute or two; later
+//! ones find it in the target folder.
+
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+use std::{env, fs};
+
+use end_to_end::running::{cases, measure, run};
+use gpubench_runtime::verdict::State;
+use object::Endianness;
+use object::elf::{DT_NEEDED, FileHeader64};
+use object::read::elf::{Dyn, FileHeader};
+
+/// What a user without a CUDA toolkit sets.
+const REQUIREMENT: (&str, &str) = ("CUDA_LIBRARY_PATH", "/usr");
+/// All that `cust` takes for a toolkit.
+const TOOLKIT: [&str; 4] = ["CUDA_LIBRARY_PATH", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+/// Optimising would take longer than all other tests, and tell nothing more.
+const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
+
+/// `cargo` as a user of the crate calls it, keeping what it builds in the folder `target`.
+fn cargo(target: &str, command: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    // One at a time: all of them write the lock file.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let downstream = workspace.join("tests/downstream");
+    // With the versions of the workspace, which are on this machine, it can do without a network.
+    fs::copy(workspace.join("Cargo.lock"), downstream.join("Cargo.lock")).expect("a copy of the versions");
+
+    let run = |network: &[(&str, &str)]| {
+        // Cargo looks for configuration upwards from the folder that it is called in: none of ours is there.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for name in TOOLKIT.iter().chain(&["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]) {
+            cargo.env_remove(name);
+        }
+        cargo.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(target));
+        cargo.envs(environment.iter().chain(network).copied()).current_dir(elsewhere.path());
+        cargo.arg(command).arg("--manifest-path").arg(downstream.join("Cargo.toml")).args(arguments);
+        cargo.output().expect("cargo starts")
+    };
+    let offline = run(&[("CARGO_NET_OFFLINE", "true")]);
+    if told(&offline).contains("offline") { run(&[]) } else { offline }
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The crate's bench target, linked with `flags`.
+#[track_caller]
+fn build(flags: &[&str]) -> PathBuf {
+    let bench = ["--bench=own", "--profile=bench", "--message-format=json-render-diagnostics", "--"];
+    let built = cargo("downstream", "rustc", &[&bench, flags].concat(), &[REQUIREMENT, UNOPTIMISED]);
+    assert!(built.status.success(), "{}", told(&built));
+    let messages = String::from_utf8(built.stdout).expect("cargo writes UTF-8");
+    let messages = messages.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut program =
+        messages.filter_map(|message: serde_json::Value| Some(message["executable"].as_str()?.into()));
+    program.next_back().expect("a program was built")
+}
+
+/// What the loader finds before the program starts.
+fn needed(program: &Path) -> Vec<String> {
+    let program = fs::read(program).expect("it was built");
+    let header = FileHeader64::<Endianness>::parse(&*program).expect("an ELF executable");
+    let endian = header.endian().expect("an endianness");
+    let sections = header.sections(endian, &*program).expect("sections");
+    let (entries, strings) = sections.dynamic(endian, &*program).expect("readable").expect("it is linked");
+    let strings = sections.strings(endian, &*program, strings).expect("names");
+    let needed = entries.iter().filter(|entry| entry.tag32(endian) == Some(DT_NEEDED));
+    let name =
+        |entry| String::from_utf8_lossy(Dyn::string(entry, endian, strings).expect("a name")).into_owned();
+    needed.map(name).collect()
+}
+
+#[track_caller]
+fn needs_no_cuda(program: &Path) {
+    let needed = needed(program);
+    assert!(needed.iter().any(|name| name.starts_with("libc.")), "{needed:?}");
+    assert!(!needed.iter().any(|name| name.contains("cuda")), "{needed:?}");
+}
+
+#[test]
+fn its_bench_target_finds_and_measures_its_own() {
+    let program = build(&[]);
+    needs_no_cuda(&program);
+    let program = program.to_str().expect("UTF-8");
+
+    let listed = run(program, &["--bench", "--list", "--format", "terse"]).with_code(0);
+    insta::assert_snapshot!(listed.stdout, @"
+    downstream::accumulate[n=1024]: benchmark
+    downstream::accumulate[n=4096]: benchmark
+    downstream::ask_cuda: benchmark
+    ");
+
+    let (ended, run) = measure(program, &["--bench", "--device", "host", "--quick", "1024", "ask"]);
+    _ = ended.with_code(0);
+    let expected = [
+        "downstream::accumulate[n=1024] hot",
+        "downstream::accumulate[n=1024] cold",
+        "downstream::ask_cuda hot",
+    ];
+    assert_eq!(cases(&run), expected);
+    for record in &run.records {
+        assert_ne!(record.verdict.state, State::Invalid, "{:?}", record.verdict);
+        assert!(
+            record.measurement.as_ref().is_some_and(|measured| measured.time.samples > 0),
+            "{}",
+            record.name()
+        );
+    }
+    // Of this build a user must know.
+    assert_eq!(run.program.opt_level, "0");
+    assert!(run.notes.iter().any(|note| note.contains("not optimised")), "{:?}", run.notes);
+}
+
+/// The default linker is lld; GNU ld resolves archives in another way.
+#[test]
+fn gnu_ld_links_it_too() {
+    if !Command::new("ld.bfd").arg("--version").output().is_ok_and(|told| told.status.success()) {
+        return skip("there is no GNU ld here");
+    }
+    let program = build(&["-Clink-arg=-fuse-ld=bfd"]);
+    needs_no_cuda(&program);
+    let listed = run(program.to_str().expect("UTF-8"), &["--bench", "--list"]).with_code(0);
+    listed.shows("3 benchmarks, 5 cases");
+}
+
+/// Why the README has that line. Only what it is about is built.
+#[test]
+fn without_a_toolkit_or_the_variable_cust_says_what_is_missing() {
+    let built = cargo("downstream-without", "check", &["--package=cust_raw"], &[]);
+    if built.status.success() {
+        return skip("there is a CUDA toolkit here");
+    }
+    let told = told(&built);
+    assert!(told.contains("Could not find a cuda installation"), "{told}");
+    let built = cargo("downstream-without", "check", &["--package=cust_raw"], &[REQUIREMENT]);
+    assert!(built.status.success(), "{}", self::told(&built));
+}
+
+#[expect(clippy::print_stderr, reason = "a test that did not look must say so")]
+fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+}
