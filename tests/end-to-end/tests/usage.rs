@@ -128,7 +128,7 @@ fn results_that_could_not_be_stored_are_not_measured() {
     for path in ["no/such/folder/run.json", "."] {
         let path = folder.path().join(path);
         let path = path.to_str().expect("UTF-8");
-        // `waits` would take a quarter of an hour.
+        // `waits` would take a minute.
         let arguments = ["waits", "--json", path];
         run(env!("CARGO_BIN_EXE_interrupted"), &arguments)
             .with_code(2)

@@ -122,14 +122,15 @@ fn exits(_stream: &Clockwork) {
 #[expect(clippy::print_stderr, reason = "the test ends the child that it reads of")]
 fn leaves_a_child(_stream: &Clockwork) {
     let null = Stdio::null;
-    let child = Command::new("sleep").arg("100").stdin(null()).stdout(null()).stderr(null()).spawn();
+    let child = Command::new("sleep").arg("60").stdin(null()).stdout(null()).stderr(null()).spawn();
     eprintln!("left {}", child.expect("`sleep` is everywhere").id());
     process::abort();
 }
 
+/// For as long as any test goes on; a worker that is forgotten ends some day.
 #[gpu_bench]
 fn never_ends(_stream: &Clockwork) {
-    thread::sleep(Duration::from_secs(1_000));
+    thread::sleep(Duration::from_secs(60));
 }
 
 #[gpu_bench]

@@ -21,7 +21,7 @@ fn first(stream: &Clockwork) {
 #[expect(clippy::print_stderr, reason = "the test waits for this line")]
 fn waits(_stream: &Clockwork) {
     eprintln!("waiting in {}", getpid());
-    thread::sleep(Duration::from_secs(1_000));
+    thread::sleep(Duration::from_secs(60));
 }
 
 /// Asks the process that the user started to end, as `kill` would, and does not wait.
