@@ -17,6 +17,8 @@ pub struct Driver {
     pub library: PathBuf,
     /// The newest CUDA that it supports.
     pub version: Version,
+    /// Whether it is a stand-in for tests and says so: it exports a symbol `gpubench_fake`. What it times is made up.
+    pub fake: bool,
 }
 
 /// A version of CUDA; its `Display` is `11.7`.

@@ -112,7 +112,8 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     if found < MINIMUM_VERSION {
         return Err(LoadError::TooOld { library: name.to_owned(), found, needed: MINIMUM_VERSION });
     }
-    Ok(Driver { library: name.to_owned(), version: found })
+    let fake = find(library, "gpubench_fake").is_some();
+    Ok(Driver { library: name.to_owned(), version: found, fake })
 }
 
 fn find(library: &Library, symbol: &str) -> Option<Function> {

@@ -90,6 +90,7 @@ mod tests {
         Facts {
             device: "host".to_owned(),
             name: "a CPU".to_owned(),
+            fake: false,
             properties: Vec::new(),
             last_level_cache: None,
             peaks: vec![

@@ -61,6 +61,8 @@ pub struct Record {
     pub args: Vec<Arg>,
     /// The device in the words of the command line.
     pub device: String,
+    /// Whether that device is a stand-in for tests: then nothing here is a measurement.
+    pub fake: bool,
     /// Hot or cold.
     pub cache: Cache,
     /// What was measured; nothing where the case failed.
@@ -101,11 +103,11 @@ pub struct Measurement {
 }
 
 impl Record {
-    /// The record of a case of `job`.
+    /// The record of a case of `job`, on a device that is none of the fakes.
     #[must_use]
     pub fn new(job: &Job, cache: Cache, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let Job { benchmark, args, device, .. } = job.clone();
-        Self { benchmark, args, device, cache, measurement, verdict }
+        Self { benchmark, args, device, fake: false, cache, measurement, verdict }
     }
 
     /// The record of a case of `job` that did not get as far as a result.

@@ -156,7 +156,9 @@ impl Lead<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, record: Record) {
+    fn keep(&mut self, mut record: Record) {
+        let device = self.run.devices.iter().find(|facts| facts.device == record.device);
+        record.fake = device.is_some_and(|facts| facts.fake);
         self.observer.record(&record);
         self.run.records.push(record);
     }

@@ -12,6 +12,8 @@ pub struct Facts {
     pub device: String,
     /// The name its maker gave it.
     pub name: String,
+    /// Whether it is a stand-in for tests, whose times are made up.
+    pub fake: bool,
     /// What else is known, in the order it is shown.
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.

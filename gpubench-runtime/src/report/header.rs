@@ -2,14 +2,10 @@
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
-
+use super::style::{BOLD, NOTE};
 use crate::device::{Facts, Peak, PeakSource, Quantity, facts::Value};
 use crate::format;
 use crate::units::{BytesPerSecond, FlopsPerSecond};
-
-const BOLD: Style = Style::new().bold();
-const NOTE: Style = AnsiColor::Yellow.on_default();
 
 /// The notes, then for each device its name, its properties and its peaks with their sources.
 #[must_use]
@@ -21,6 +17,9 @@ pub(super) fn header(notes: &[String], devices: &[Facts]) -> String {
     }
     for facts in devices {
         _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", facts.device, facts.name);
+        if facts.fake {
+            _ = writeln!(text, "  {NOTE}FAKE: a stand-in for tests. Its times are made up{NOTE:#}");
+        }
         let properties: Vec<String> =
             facts.properties.iter().map(|property| shown(&property.name, &property.value)).collect();
         if !properties.is_empty() {

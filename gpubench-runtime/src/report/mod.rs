@@ -4,6 +4,8 @@
 mod header;
 mod list;
 mod progress;
+mod remarks;
+mod style;
 mod table;
 
 use crate::record::Run;
@@ -15,5 +17,8 @@ pub use self::progress::Progress;
 #[must_use]
 pub fn render(run: &Run) -> String {
     let header = header::header(&run.notes, &run.devices);
-    if run.records.is_empty() { header } else { format!("{header}\n{}", table::table(run)) }
+    if run.records.is_empty() {
+        return header;
+    }
+    format!("{header}\n{}{}", table::table(run), remarks::remarks(run))
 }

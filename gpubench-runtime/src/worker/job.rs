@@ -102,9 +102,13 @@ impl Visit<'_> {
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
             measure::measure(sampler.as_mut(), &self.sampling)
         });
-        let samples = match sampled.map_err(|failure| remarked(failure, self.device)) {
+        let samples = match sampled {
             Ok(samples) => samples,
-            Err(failure) => return Record::failed(self.job, cache, failure),
+            // The sampler's own failures have the driver's words in them.
+            Err(failure) if failure.stage == Stage::Sampling => {
+                return Record::failed(self.job, cache, failure);
+            }
+            Err(failure) => return Record::failed(self.job, cache, remarked(failure, self.device)),
         };
         let verdict = judge(&samples, self.sampling.precision);
         let (median, timer, precision) = (samples.time.median, samples.timer, self.options.precision);
@@ -142,18 +146,15 @@ struct Prepared {
 impl Prepared {
     /// Makes the inputs, launches once on them and looks at what came out, all of it untimed.
     fn of(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
-        let prepare = |case: &mut dyn Case, device: &mut dyn Device| {
-            case.open(device)?;
-            case.setup()?;
-            settle(device, Stage::Setup)?;
-            let counts = case.counts()?;
-            Failure::catch(Stage::Launch, || case.launch())?;
-            settle(device, Stage::Launch)?;
-            let checked = case.check()?;
-            settle(device, Stage::Check)?;
-            Ok(Self { counts, checked })
-        };
-        prepare(case, device).map_err(|failure| remarked(failure, device))
+        case.open(device)?;
+        case.setup().map_err(|failure| remarked(failure, device))?;
+        settle(device, Stage::Setup)?;
+        let counts = case.counts()?;
+        Failure::catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
+        settle(device, Stage::Launch)?;
+        let checked = case.check().map_err(|failure| remarked(failure, device))?;
+        settle(device, Stage::Check)?;
+        Ok(Self { counts, checked })
     }
 }
 
@@ -162,10 +163,12 @@ fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
     device.settle().map_err(|error| Failure::new(stage, error))
 }
 
-/// The failure with what its device knows of it.
+/// What the user's code said of its failure, with what the device knows of it.
 fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
     match device.remark() {
-        Some(remark) => Failure::new(failure.stage, format_args!("{} ({remark})", failure.message)),
+        Some(remark) => {
+            Failure::new(failure.stage, format_args!("{}; the driver says: {remark}", failure.message))
+        }
         None => failure,
     }
 }

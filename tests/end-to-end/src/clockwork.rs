@@ -71,6 +71,7 @@ impl Device for Tower {
         Ok(Facts {
             device: Self::KIND.to_owned(),
             name: "a clock with known hands".to_owned(),
+            fake: false,
             properties: vec![
                 Property::new("hands", Value::Count(2)),
                 Property::new("cache", Value::Bytes(Bytes(32 << 10))),

@@ -56,9 +56,8 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         Property::new("bus", Value::Text(format!("{bus_width} bit"))),
         Property::new("L2 cache", Value::Bytes(l2)),
     ];
-    if let Ok(driver) = gpubench_driver::load() {
-        properties.push(Property::new("driver for CUDA", Value::Text(driver.version.to_string())));
-    }
+    let driver = gpubench_driver::load().map_err(|error| DeviceError(error.to_string()))?;
+    properties.push(Property::new("driver for CUDA", Value::Text(driver.version.to_string())));
     let bandwidth = 2 * memory_clock * bus_width / 8;
     // A virtual GPU may not tell its clock; then there is no peak.
     let peaks = (bandwidth > 0).then(|| Peak {
@@ -70,6 +69,7 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     Ok(Facts {
         device: format!("{}:{ordinal}", Cuda::KIND),
         name: name(device)?,
+        fake: driver.fake,
         properties,
         last_level_cache: Some(l2),
         peaks: peaks.into_iter().collect(),

@@ -54,6 +54,7 @@ impl Device for Host {
         Ok(Facts {
             device: Self::KIND.to_owned(),
             name: cpu_name(),
+            fake: false,
             properties,
             last_level_cache,
             peaks: peaks::measure(&self.stream, last_level_cache),

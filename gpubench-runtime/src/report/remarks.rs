@@ -1,0 +1,101 @@
+//! What stands under the table: what speaks against rows, how they were timed, and a line that counts them. In: a run; out:
+//! text.
+
+use std::fmt::Write;
+
+use super::style::of_state;
+use crate::device::{Cache, Path, Quantity};
+use crate::format;
+use crate::record::{Measurement, Record, Run};
+use crate::verdict::{Reason, State};
+
+/// Everything that stands under the table of `run`.
+pub(super) fn remarks(run: &Run) -> String {
+    let parts = [reasons(run), methods(run), summary(run)];
+    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+}
+
+/// What speaks against rows. That a row has not converged its own interval shows, so that those are only counted.
+fn reasons(run: &Run) -> String {
+    let mut text = String::new();
+    let mut not_converged = 0;
+    // Writing to a string cannot fail.
+    for record in &run.records {
+        for reason in &record.verdict.reasons {
+            if let Reason::NotConverged { .. } = reason {
+                not_converged += 1;
+                continue;
+            }
+            let state = reason.state();
+            let style = of_state(state);
+            _ = writeln!(text, "{style}{state}{style:#} {}: {reason}", case(record));
+        }
+    }
+    if not_converged > 0 {
+        let (cases, wanted) = (counted(not_converged, "case"), format::percent(run.sampling.precision));
+        let style = of_state(State::Suspect);
+        _ = writeln!(
+            text,
+            "{style}{}{style:#} {cases} marked ?: the time was spent before ± {wanted} was reached (--max-time gives more)",
+            State::Suspect
+        );
+    }
+    text
+}
+
+/// How rows were timed: each way once, then the rows that were not timed as their device prefers.
+fn methods(run: &Run) -> String {
+    let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
+    let mut ways = Vec::new();
+    for (record, measured) in measured() {
+        let way = way(record, measured);
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let mut text: String = ways.iter().map(|way| format!("{way}\n")).collect();
+    if measured().any(|(record, measured)| record.cache == Cache::Hot && above_memory(measured)) {
+        text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
+    }
+    for (record, measured) in measured() {
+        if let Some(reason) = &measured.method.path_reason {
+            _ = writeln!(text, "{} path: {}: {reason}", measured.method.path, case(record));
+        }
+    }
+    text
+}
+
+fn above_memory(measured: &Measurement) -> bool {
+    measured.metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0)
+}
+
+fn way(record: &Record, measured: &Measurement) -> String {
+    let (device, cache) = (&record.device, record.cache);
+    let by = match measured.method.path {
+        Path::Graph => "events in a captured graph",
+        Path::Stream => "events on the stream, behind a delay",
+        Path::Host => "the monotonic clock",
+    };
+    let flush = match cache {
+        Cache::Hot => String::new(),
+        Cache::Cold => format!(", flushed by `{}`", measured.method.flush),
+    };
+    format!("{device} {cache}: timed by {by}{flush}")
+}
+
+fn summary(run: &Run) -> String {
+    let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
+    let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
+    let cases = counted(run.records.len(), "case");
+    format!("{cases}: {valid} valid, {suspect} suspect, {invalid} invalid, in {:.1} s\n", run.wall)
+}
+
+fn case(record: &Record) -> String {
+    format!("{} {}", record.name(), record.cache)
+}
+
+/// `1 case`, `2 cases`.
+fn counted(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}

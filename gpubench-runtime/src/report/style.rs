@@ -1,0 +1,19 @@
+//! The colours of reports. Whether they are shown is decided where text is printed.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::verdict::State;
+
+/// What stands out.
+pub(super) const BOLD: Style = Style::new().bold();
+/// What a reader must not overlook.
+pub(super) const NOTE: Style = AnsiColor::Yellow.on_default();
+
+/// How a row of this verdict looks.
+pub(super) fn of_state(state: State) -> Style {
+    match state {
+        State::Valid => Style::new(),
+        State::Suspect => NOTE,
+        State::Invalid => AnsiColor::Red.on_default(),
+    }
+}
