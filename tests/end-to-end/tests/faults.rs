@@ -137,7 +137,7 @@ fn prints_to_standard_error_only(ended: &Ended) {
     for words in ["printed", "record", "no line end"] {
         assert!(!ended.stdout.contains(words), "`{words}` in {ended}");
     }
-    ended.shows("1 cases: 1 valid, 0 suspect, 0 invalid");
+    ended.shows("1 case: 1 valid, 0 suspect, 0 invalid");
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Waiting {
         let worker_lives = Path::new("/proc").join(self.worker.to_string()).exists();
         let ended = ended.with_code(code);
         assert!(!worker_lives, "the worker lives on: {ended}");
-        ended.shows("1 cases: 1 valid, 0 suspect, 0 invalid");
+        ended.shows("1 case: 1 valid, 0 suspect, 0 invalid");
         let stored = fs::read_to_string(&self.json).expect("it was written");
         let run: Run = serde_json::from_str(&stored).expect("a run");
         assert_eq!(cases(&run), ["interrupted::first hot"]);

@@ -87,6 +87,9 @@ fn the_table_shows_them() {
 
     suspect two_devices::hair hot: below resolution: the timer steps by 32.0 ns
 
+    clockwork hot: timed by the monotonic clock
+    clockwork cold: timed by the monotonic clock, flushed by `read`
+
     6 cases: 5 valid, 1 suspect, 0 invalid
     ");
 }
@@ -129,7 +132,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert!(!measured.converged && measured.time.median.0 == 4_800.0);
     // All samples are kept, none of them dropped as an outlier.
     assert_eq!((measured.time.min.0, measured.time.max.0), (3_200.0, 6_400.0));
-    ended.shows("suspect 1 cases marked ?: their time was spent before ± 0.50 % was reached");
+    ended.shows("suspect 1 case marked ?: the time was spent before ± 0.50 % was reached");
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let usual = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
     assert!((1e6..12e6).contains(&usual), "{usual}");
     // What is printed under the table says how a case gets more.
-    ended.shows("(--max-time gives them more)");
+    ended.shows("(--max-time gives more)");
     let (_, run) = measured(&["in_haste", "--max-time", "0.5"]);
     let asked = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
     assert!(asked >= 0.5e9, "--max-time 0.5 gave {asked} ns, as did nothing: {usual} ns");

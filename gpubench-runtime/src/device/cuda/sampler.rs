@@ -63,17 +63,22 @@ pub(super) fn sampler<'a>(
 /// Captures one launch and looks at what it put on the stream. `None` if a graph of it can stand for it.
 fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>, Failure> {
     let capture = Capture::begin(stream)?;
-    if let Err(failure) = work.launch() {
-        drop(capture);
-        let said = gpubench_driver::take_failure().map_or(failure.message, |call| call.to_string());
-        return Ok(Some(format!("the launch cannot be captured: {said}")));
-    }
-    let nodes = capture.nodes()?;
-    let graph = match capture.end() {
-        Ok(graph) => graph,
-        Err(error) => return Ok(Some(format!("the launch cannot be captured: {error}"))),
+    // Older failures are not this launch's.
+    _ = gpubench_driver::take_failure();
+    let launched = work.launch();
+    // Ending the capture fails too; what made it fail comes first.
+    let refused = gpubench_driver::take_failure().map(|call| call.to_string());
+    let nodes = capture.nodes();
+    let ended = capture.end();
+    let why = match (launched, &ended) {
+        (Err(failure), _) => Some(refused.unwrap_or(failure.message)),
+        (Ok(()), Err(error)) => Some(refused.unwrap_or_else(|| error.to_string())),
+        (Ok(()), Ok(_)) => None,
     };
-    drop(graph);
+    if let Some(why) = why {
+        return Ok(Some(format!("the launch cannot be captured: {why}")));
+    }
+    let nodes = nodes?;
     if nodes.is_empty() {
         let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
         return Err(Failure::new(Stage::Launch, message));

@@ -1,8 +1,7 @@
 //! A suite that a signal ends: one launch waits for it, another sends it to the suite itself.
 
-use std::env;
-use std::thread;
 use std::time::Duration;
+use std::{env, process, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::gpu_bench;
@@ -16,12 +15,13 @@ fn first(stream: &Clockwork) {
     stream.advance(3_200);
 }
 
-/// Tells where it runs, and waits.
+/// Tells where it runs, and waits for longer than any test does.
 #[gpu_bench]
 #[expect(clippy::print_stderr, reason = "the test waits for this line")]
 fn waits(_stream: &Clockwork) {
     eprintln!("waiting in {}", getpid());
     thread::sleep(Duration::from_secs(60));
+    process::abort();
 }
 
 /// Asks the process that the user started to end, as `kill` would, and does not wait.
