@@ -35,7 +35,7 @@
 
 pub use gpubench_macros::gpu_bench;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
-pub use gpubench_runtime::{failure, units};
+pub use gpubench_runtime::{failure, record, report, stats, units, verdict};
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
 ///

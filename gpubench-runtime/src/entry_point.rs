@@ -13,7 +13,7 @@ use anstream::AutoStream;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::{self, Exit, Options};
-use crate::device::found::{Devices, Found, Selected};
+use crate::device::found::{self, Devices, Found, Selected};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Run};
 use crate::registry::{self, Entry};
@@ -25,7 +25,7 @@ use crate::worker;
 /// The `main` of a suite, which `gpubench::main!` generates.
 #[must_use]
 pub fn main(program: Program) -> ExitCode {
-    if env::args().nth(1).as_deref() == Some(worker::FLAG) {
+    if env::args_os().nth(1).is_some_and(|first| first == worker::FLAG) {
         return match worker::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, Exit::Failed).into(),
@@ -70,14 +70,17 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
 
     let mut exit = match ended {
         Ok(()) => worst(&run),
-        Err(RunError::Interrupted) => Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8)),
+        Err(error @ RunError::Interrupted) => {
+            complain(&error, Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8)))
+        }
         Err(error @ RunError::Device { .. }) => complain(&error, Exit::NoDevice),
         Err(error @ RunError::NoWorker(_)) => complain(&error, Exit::Failed),
     };
     if let Err(error) = print(&report::render(&run), options) {
         exit = exit.min(complain(&format!("the results cannot be printed: {error}"), Exit::Failed));
     }
-    if let Some(json) = json {
+    // A device that failed before anything was measured leaves nothing worth an earlier file.
+    if let Some(json) = json.filter(|_| !run.devices.is_empty()) {
         exit = exit.min(json.write(&run).err().unwrap_or(Exit::Done));
     }
     Ok(exit)
@@ -86,7 +89,10 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
 fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
     let format = options.list.unwrap_or_default();
     // What is listed are the program's benchmarks, whether or not their devices are here.
-    let kinds: Vec<_> = kinds(entries).into_iter().map(|kind| (kind.to_owned(), kind)).collect();
+    let wanted = options.device.as_deref();
+    let kinds =
+        kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| found::asks_for(wanted, kind)));
+    let kinds: Vec<_> = kinds.map(|kind| (kind.to_owned(), kind)).collect();
     let plan = match Plan::of(entries, &options.selection, &kinds) {
         _ if options.only_ignored => Plan::default(),
         Ok(plan) => plan,
@@ -184,7 +190,7 @@ impl Output {
     }
 }
 
-/// Remembers the signal that asked the run to end. A second one ends the process at once.
+/// Remembers the signal that asked the run to end.
 struct Stop(Arc<AtomicUsize>);
 
 impl Stop {

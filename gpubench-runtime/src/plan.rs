@@ -38,6 +38,8 @@ pub struct Sampling {
     pub min_time: f64,
     /// How long a case is sampled at most.
     pub max_time: f64,
+    /// Whether a benchmark's own `max_time` goes before that.
+    pub own_max_time: bool,
     /// What cold samples are flushed with, rather than what suits the device.
     pub flush: Option<Flush>,
     /// What times samples, rather than what suits the launch.
@@ -171,10 +173,15 @@ impl Plan {
         }
     }
 
+    /// Every job, those that are broken first.
+    pub fn all_jobs(&self) -> impl Iterator<Item = &Job> {
+        self.broken.iter().map(|(job, _)| job).chain(&self.jobs)
+    }
+
     /// How many cases the plan has.
     #[must_use]
     pub fn cases(&self) -> usize {
-        self.jobs.iter().map(|job| job.caches.len()).sum()
+        self.all_jobs().map(|job| job.caches.len()).sum()
     }
 
     fn add(
@@ -200,6 +207,11 @@ impl Plan {
         let listed = Failure::catch(Stage::Args, || {
             (variant.visit)(&mut listing);
             Ok(())
+        });
+        let empty = listing.axes.iter().find(|axis| axis.values.is_empty());
+        let listed = listed.and_then(|()| match empty {
+            Some(axis) => Err(Failure::new(Stage::Args, format_args!("`{}` lists no values", axis.name))),
+            None => Ok(()),
         });
         if let Err(failure) = listed {
             if selection.matches(&benchmark) {
@@ -276,7 +288,13 @@ impl Visitor for Listing<'_> {
     fn axis(&mut self, axis: &dyn Axis) {
         let replaced = self.replaced.get(axis.name());
         let refused = replaced.and_then(|values| values.iter().find_map(|value| axis.select(value).err()));
-        let values = replaced.cloned().unwrap_or_else(|| axis.values());
+        let mut values = Vec::new();
+        for value in replaced.cloned().unwrap_or_else(|| axis.values()) {
+            // Given twice it is one case all the same, since its name is one.
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
         self.axes.push(Listed { name: axis.name().to_owned(), values, refused });
     }
 

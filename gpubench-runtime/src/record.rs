@@ -31,6 +31,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// How cases were sampled unless their attribute says otherwise.
     pub sampling: Sampling,
+    /// How many cases were planned: more than there are records of a run that was interrupted.
+    pub planned: usize,
     /// What they ran on.
     pub devices: Vec<Facts>,
     /// What came out, in the order it was measured.

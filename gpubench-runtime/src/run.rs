@@ -1,6 +1,7 @@
 //! Leads a run: has a worker tell the devices' facts and measure job by job, and collects the records. In: a plan; out: a
 //! [`Run`]. What is lost with a worker is one case; the next worker goes on with the rest.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +11,9 @@ use crate::failure::{Failure, Stage};
 use crate::plan::{Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA};
 use crate::worker::{Loss, Reply, Request, Worker};
+
+/// Looking at a device is no case, and may take longer than one is allowed to.
+const FACTS_LIMIT: Duration = Duration::from_secs(60);
 
 /// How a plan is carried out.
 #[derive(Clone, Debug)]
@@ -71,11 +75,15 @@ pub fn measure(
         wall: 0.0,
         notes,
         sampling: conduct.sampling,
+        planned: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
     };
-    let mut lead = Lead { run, worker: None, conduct, observer, stop };
+    let mut lead = Lead { run, worker: None, unusable: BTreeMap::new(), conduct, observer, stop };
     let ended = lead.devices(devices).and_then(|()| lead.plan(plan));
+    if let Some(worker) = lead.worker.take() {
+        worker.dismiss();
+    }
     let mut run = lead.run;
     run.wall = begin.elapsed().as_secs_f64();
     (run, ended)
@@ -84,43 +92,68 @@ pub fn measure(
 struct Lead<'a> {
     run: Run,
     worker: Option<Worker>,
+    /// Devices that cannot be used, and why.
+    unusable: BTreeMap<String, String>,
     conduct: &'a Conduct,
     observer: &'a mut dyn Observer,
     stop: &'a dyn Fn() -> bool,
 }
 
 impl Lead<'_> {
+    /// Has each device tell its facts. One that cannot be used costs its own cases, unless there is no other.
     fn devices(&mut self, devices: &[Found]) -> Result<(), RunError> {
         for Found { device, .. } in devices {
-            let request = Request::Facts { device: device.clone() };
-            let failed = |message| RunError::Device { device: device.clone(), message };
-            let mut answer = Err("the worker did not tell what is known of it".to_owned());
-            let lost = self.ask(&request, &mut |_, reply| match reply {
-                Reply::Facts(facts) => answer = Ok(facts),
-                Reply::NoDevice(message) => answer = Err(message),
-                Reply::Record(_) | Reply::DeviceLost | Reply::Done => {}
-            })?;
-            if let Some(loss) = lost {
-                answer = Err(loss.to_string());
+            match self.device(device)? {
+                Ok(facts) => {
+                    self.observer.device(&facts);
+                    self.run.devices.push(facts);
+                }
+                Err(message) if devices.len() == 1 => {
+                    return Err(RunError::Device { device: device.clone(), message });
+                }
+                Err(message) => {
+                    self.unusable.insert(device.clone(), message);
+                }
             }
-            let facts = answer.map_err(failed)?;
-            self.observer.device(&facts);
-            self.run.devices.push(facts);
         }
         Ok(())
     }
 
+    fn device(&mut self, device: &str) -> Result<Result<Facts, String>, RunError> {
+        let request = Request::Facts { device: device.to_owned() };
+        let mut answer = Err("the worker did not tell what is known of it".to_owned());
+        let limit = FACTS_LIMIT.max(self.conduct.timeout);
+        let lost = self.ask(&request, limit, &mut |_, reply| match reply {
+            // Whatever it calls itself, its cases ask for it by this name.
+            Reply::Facts(facts) => answer = Ok(Facts { device: device.to_owned(), ..facts }),
+            Reply::NoDevice(message) => answer = Err(message),
+            Reply::Record(_) | Reply::DeviceLost | Reply::Done => {}
+        })?;
+        Ok(lost.map_or(answer, |loss| Err(loss.to_string())))
+    }
+
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         for (job, failure) in &plan.broken {
-            for cache in &job.caches {
-                self.keep(Record::failed(job, *cache, failure.clone()));
-            }
+            self.fail(job, failure);
         }
         for job in &plan.jobs {
+            if (self.stop)() {
+                return Err(RunError::Interrupted);
+            }
             self.observer.job(job);
-            self.job(job.clone())?;
+            match self.unusable.get(&job.device) {
+                Some(message) => self.fail(job, &Failure::new(Stage::Device, message)),
+                None => self.job(job.clone())?,
+            }
         }
         Ok(())
+    }
+
+    /// The same failure for every case of `job`.
+    fn fail(&mut self, job: &Job, failure: &Failure) {
+        for cache in &job.caches {
+            self.keep(Record::failed(job, *cache, failure.clone()));
+        }
     }
 
     /// Measures a job; each worker that is lost takes one of its cases along.
@@ -132,7 +165,7 @@ impl Lead<'_> {
             let before = job.caches.len();
             let mut failed = None;
             let mut device_lost = false;
-            let lost = self.ask(&request, &mut |lead, reply| match reply {
+            let lost = self.ask(&request, self.conduct.timeout, &mut |lead, reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.cache);
                     lead.keep(*record);
@@ -167,6 +200,7 @@ impl Lead<'_> {
     fn ask(
         &mut self,
         request: &Request,
+        limit: Duration,
         reply: &mut dyn FnMut(&mut Self, Reply),
     ) -> Result<Option<Loss>, RunError> {
         let mut worker = match self.worker.take() {
@@ -174,7 +208,7 @@ impl Lead<'_> {
             None if self.conduct.in_process => Worker::Here(Box::default()),
             None => Worker::start().map_err(RunError::NoWorker)?,
         };
-        let (limit, stop) = (self.conduct.timeout, self.stop);
+        let stop = self.stop;
         match worker.ask(request, limit, stop, &mut |answer| reply(self, answer)) {
             Ok(()) => {
                 self.worker = Some(worker);

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 
 use crate::device::Flush;
@@ -19,21 +20,15 @@ use crate::device::Flush;
 )]
 pub(super) struct Args {
     /// Measure only cases whose name contains one of these
-    #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", value_delimiter = ',')]
+    #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER")]
     pub(super) filters: Vec<String>,
 
     /// Take filters and skips as whole names
-    #[arg(long, env = "GPUBENCH_EXACT", help_heading = "What to measure")]
+    #[arg(long, env = "GPUBENCH_EXACT", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) exact: bool,
 
     /// Leave out cases whose name contains this
-    #[arg(
-        long,
-        value_name = "FILTER",
-        env = "GPUBENCH_SKIP",
-        value_delimiter = ',',
-        help_heading = "What to measure"
-    )]
+    #[arg(long, value_name = "FILTER", env = "GPUBENCH_SKIP", help_heading = "What to measure")]
     pub(super) skip: Vec<String>,
 
     /// Values for an argument in place of those the benchmark lists, such as n=1024,4096
@@ -55,7 +50,7 @@ pub(super) struct Args {
     pub(super) device: Option<String>,
 
     /// List the cases and measure nothing
-    #[arg(long, env = "GPUBENCH_LIST", help_heading = "What to measure")]
+    #[arg(long, env = "GPUBENCH_LIST", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) list: bool,
 
     /// How to list
@@ -63,7 +58,7 @@ pub(super) struct Args {
     pub(super) format: ListFormat,
 
     /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case
-    #[arg(long, env = "GPUBENCH_QUICK", help_heading = "How to measure")]
+    #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) quick: bool,
 
     /// What empties the last-level cache before cold samples, rather than what suits the device
@@ -111,7 +106,7 @@ pub(super) struct Args {
     pub(super) timeout: f64,
 
     /// Measure in this process, for debuggers: a crash then ends the run
-    #[arg(long, env = "GPUBENCH_IN_PROCESS", help_heading = "How to measure")]
+    #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,
 
     /// Write everything, raw samples too, as JSON

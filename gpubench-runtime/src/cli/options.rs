@@ -52,6 +52,7 @@ impl Options {
         sampling.warm_up = seconds("--warmup", args.warmup, sampling.warm_up)?;
         sampling.min_time = seconds("--min-time", args.min_time, sampling.min_time)?;
         sampling.max_time = seconds("--max-time", args.max_time, sampling.max_time.max(sampling.min_time))?;
+        sampling.own_max_time = !args.quick && args.max_time.is_none() && args.min_time.is_none();
         if sampling.min_time > sampling.max_time {
             return Err(format!(
                 "--min-time {} is more than --max-time {}: lower one or raise the other",
@@ -62,9 +63,9 @@ impl Options {
         let timeout = timeout.ok_or_else(|| format!("--timeout {}: give seconds above 0", args.timeout))?;
         Ok(Self {
             selection: Selection {
-                filters: args.filters,
+                filters: args.filters.iter().flat_map(|names| split_names(names)).collect(),
                 exact: args.exact,
-                skip: args.skip,
+                skip: args.skip.iter().flat_map(|names| split_names(names)).collect(),
                 args: parse_args(&args.args)?,
                 caches: args.cache.map(|choice| match choice {
                     CacheChoice::Hot => vec![Cache::Hot],
@@ -90,10 +91,23 @@ const USUAL: Sampling = Sampling {
     warm_up: 0.2,
     min_time: 0.0,
     max_time: 3.0,
+    own_max_time: true,
     flush: None,
     path: None,
 };
 const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, ..USUAL };
+
+/// Names that are separated by commas. Those within a name, as in `f[n=1, m=2]`, have a space behind them.
+fn split_names(names: &str) -> Vec<String> {
+    let mut split: Vec<String> = Vec::new();
+    for part in names.split(',') {
+        match split.last_mut() {
+            Some(last) if part.starts_with(' ') => *last = format!("{last},{part}"),
+            _ => split.push(part.to_owned()),
+        }
+    }
+    split
+}
 
 /// `0.5%` or `0.5` as 0.005.
 fn parse_percent(text: &str) -> Option<f64> {
@@ -129,6 +143,11 @@ fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_split_between_them_and_not_within() {
+        assert_eq!(split_names("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
+    }
 
     #[test]
     fn percentages_and_args_are_read_as_written() {

@@ -37,6 +37,15 @@ pub struct Found {
     pub uuid: Option<String>,
 }
 
+/// Whether devices of `kind` are among those that `wanted` names, whether or not they are there.
+#[must_use]
+pub fn asks_for(wanted: &str, kind: &str) -> bool {
+    wanted.split(',').map(str::trim).any(|device| {
+        let gpu = device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-");
+        device == "all" || DeviceId::parse(device).kind == kind || (gpu && kind == Cuda::KIND)
+    })
+}
+
 /// What was selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
@@ -191,6 +200,14 @@ mod tests {
             "there is no device `7` (no CUDA device: libcuda.so.1 not found). There is: `host` (the host), \
              `clockwork` (the clockwork)"
         );
+    }
+
+    #[test]
+    fn a_list_needs_no_device_to_know_its_kind() {
+        for wanted in ["0", "all", "cuda:1", "GPU-1234", "host,0"] {
+            assert!(asks_for(wanted, "cuda"), "{wanted}");
+        }
+        assert!(!asks_for("host", "cuda") && asks_for("host", "host"));
     }
 
     #[test]

@@ -65,16 +65,15 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
         events.extend(group.events);
 
         let Some(time) = Summary::of(&times, timer.step) else { continue };
-        let converged = match sampling.samples {
-            Some(wanted) => events.len() >= wanted,
+        let (converged, enough) = match sampling.samples {
+            Some(wanted) => (true, events.len() >= wanted),
             None => {
-                let decision = rule.check(&time, timer.step);
-                decision == Decision::Converged && elapsed.as_seconds() >= sampling.min_time
+                let converged = rule.check(&time, timer.step) == Decision::Converged;
+                let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
+                (converged, spent || (converged && elapsed.as_seconds() >= sampling.min_time))
             }
         };
-        let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
-        let spent = spent && sampling.samples.is_none();
-        if converged || spent {
+        if enough {
             let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
             let method = sampler.method();
             return Ok(Samples {

@@ -13,14 +13,14 @@ use crate::plan::{Job, Plan};
 pub fn list(plan: &Plan, format: ListFormat) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    for job in &plan.jobs {
+    for job in plan.all_jobs() {
         _ = match format {
             ListFormat::Pretty | ListFormat::Terse => writeln!(text, "{job}: benchmark"),
             ListFormat::Json => writeln!(text, "{}", as_json(job)),
         };
     }
     if format == ListFormat::Pretty {
-        _ = writeln!(text, "\n{} benchmarks, {} cases", plan.jobs.len(), plan.cases());
+        _ = writeln!(text, "\n{} benchmarks, {} cases", plan.all_jobs().count(), plan.cases());
     }
     text
 }

@@ -36,7 +36,8 @@ fn reasons(run: &Run) -> String {
         let style = of_state(State::Suspect);
         _ = writeln!(
             text,
-            "{style}{}{style:#} {cases} marked ?: the time was spent before ± {wanted} was reached (--max-time gives more)",
+            "{style}{}{style:#} {cases} not converged (?): the time was spent before ± {wanted} was reached \
+             (--max-time gives more)",
             State::Suspect
         );
     }
@@ -87,7 +88,9 @@ fn summary(run: &Run) -> String {
     let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
     let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
     let cases = counted(run.records.len(), "case");
-    format!("{cases}: {valid} valid, {suspect} suspect, {invalid} invalid, in {:.1} s\n", run.wall)
+    let missing = run.planned - run.records.len().min(run.planned);
+    let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
+    format!("{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid, in {:.1} s\n", run.wall)
 }
 
 fn case(record: &Record) -> String {

@@ -9,6 +9,7 @@ use super::style::{BOLD, of_state};
 use crate::device::Quantity;
 use crate::format;
 use crate::record::{Measurement, Record, Run};
+use crate::stats::{SMALLEST_SAMPLE, Summary};
 use crate::verdict::State;
 
 const HEAD: [&str; 11] =
@@ -36,7 +37,10 @@ pub(super) fn table(run: &Run) -> String {
     for record in &run.records {
         let (path, short) = split(record);
         if module != Some((path, &record.device)) {
-            table.add_row([path]);
+            // With one device, the line above the table has said which.
+            let on =
+                if run.devices.len() > 1 { format!("{path} on {}", record.device) } else { path.to_owned() };
+            table.add_row([on]);
             styles.push(BOLD);
             (module, name) = (Some((path, &record.device)), None);
         }
@@ -81,7 +85,7 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
     let or_nothing = Option::unwrap_or_default;
     vec![
         format::time(measured.time.median),
-        format::plus_minus(measured.time.relative_half_width()),
+        format::plus_minus(half_width(&measured.time)),
         or_nothing(measured.in_a_row.map(format::time)),
         or_nothing(metrics.bandwidth.map(format::gigabytes)),
         or_nothing(share.map(format::percent)),
@@ -90,6 +94,11 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
         measured.time.samples.to_string(),
         mark.to_owned(),
     ]
+}
+
+/// Half the interval as a part of the median, where there are samples enough for an interval.
+fn half_width(time: &Summary) -> f64 {
+    if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
 }
 
 /// A record's module and its name within it.

@@ -21,7 +21,8 @@ pub(super) fn run(
     facts: &Facts,
     done: &mut dyn FnMut(Record),
 ) {
-    let max_time = entry.options.max_time.unwrap_or(sampling.max_time).min(sampling.max_time);
+    let own = entry.options.max_time.filter(|_| sampling.own_max_time);
+    let max_time = own.unwrap_or(sampling.max_time);
     let sampling = Sampling { max_time, ..*sampling };
     let mut visit = Visit { job, options: entry.options, device, sampling, facts, left: &job.caches, done };
     let visited = Failure::catch(Stage::Args, || {
@@ -57,7 +58,7 @@ impl Visitor for Visit<'_> {
         if self.left.is_empty() {
             return;
         }
-        let prepared = match Prepared::of(case, self.device) {
+        let prepared = match Failure::catch(Stage::Device, || Prepared::of(case, self.device)) {
             Ok(prepared) => prepared,
             Err(failure) => return self.fail(&failure),
         };

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::pipe::{decode, send};
+use super::pipe::{answer_here, decode, send};
 use super::{Bench, Reply, Request};
 
 /// The first argument of a worker process.
@@ -18,6 +18,9 @@ pub const FLAG: &str = "--gpubench-worker";
 
 /// How often a wait looks whether it is still wanted.
 const GLANCE: Duration = Duration::from_millis(50);
+
+/// How long a worker that is done may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A worker that answers requests.
 pub enum Worker {
@@ -30,7 +33,7 @@ pub enum Worker {
 /// A worker process and the pipes to it.
 pub struct Process {
     child: Child,
-    requests: ChildStdin,
+    requests: Option<ChildStdin>,
     replies: Receiver<io::Result<Reply>>,
 }
 
@@ -84,11 +87,18 @@ impl Worker {
             .stdout(Stdio::piped())
             .spawn()?;
         let missing = || io::Error::other("the worker has no pipe");
-        let requests = child.stdin.take().ok_or_else(missing)?;
+        let requests = Some(child.stdin.take().ok_or_else(missing)?);
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let (sender, replies) = channel();
         thread::spawn(move || forward(stdout, &sender));
         Ok(Self::Process(Process { child, requests, replies }))
+    }
+
+    /// Ends a worker that has nothing left to do.
+    pub fn dismiss(self) {
+        if let Self::Process(process) = self {
+            process.dismiss();
+        }
     }
 
     /// Asks for `request` and hands each reply to `reply`, until it is done, `limit` has passed or `stop` says so.
@@ -103,10 +113,7 @@ impl Worker {
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
         match self {
-            Self::Here(bench) => {
-                bench.answer(request, reply);
-                Ok(())
-            }
+            Self::Here(bench) => answer_here(bench, request, reply).map_err(Loss::Garbled),
             Self::Process(process) => process.ask(request, limit, stop, reply),
         }
     }
@@ -120,14 +127,19 @@ impl Process {
         stop: &dyn Fn() -> bool,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        let begin = Instant::now();
-        if send(&mut self.requests, request).is_err() {
+        let mut begin = Instant::now();
+        let sent = self.requests.as_mut().map(|requests| send(requests, request));
+        if !matches!(sent, Some(Ok(()))) {
             return Err(self.ended());
         }
         loop {
             match self.replies.recv_timeout(GLANCE) {
                 Ok(Ok(Reply::Done)) => return Ok(()),
-                Ok(Ok(answer)) => reply(answer),
+                Ok(Ok(answer)) => {
+                    reply(answer);
+                    // The limit is one case's, and the next begins now.
+                    begin = Instant::now();
+                }
                 Ok(Err(error)) => return Err(Loss::Garbled(error)),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
                 Err(RecvTimeoutError::Timeout) if stop() => return Err(Loss::Interrupted),
@@ -155,8 +167,20 @@ impl Process {
     }
 }
 
+impl Process {
+    /// Lets a worker that is idle come to its own end, which prints what is still in its buffers.
+    fn dismiss(mut self) {
+        // Having no more requests is what ends it.
+        drop(self.requests.take());
+        let deadline = Instant::now() + LAST_WORDS;
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
 impl Drop for Process {
-    /// No worker outlives its supervisor: one that is idle has nothing to lose, one that is lost must not go on.
+    /// No worker outlives its supervisor: one that is lost must not go on.
     fn drop(&mut self) {
         // Both fail only if the process has ended, which is what they are for.
         drop(self.child.kill());

@@ -52,10 +52,10 @@ impl Waiting {
         let worker_lives = Path::new("/proc").join(self.worker.to_string()).exists();
         let ended = ended.with_code(code);
         assert!(!worker_lives, "the worker lives on: {ended}");
-        ended.shows("1 case: 1 valid, 0 suspect, 0 invalid");
+        ended.shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
         let stored = fs::read_to_string(&self.json).expect("it was written");
         let run: Run = serde_json::from_str(&stored).expect("a run");
-        assert_eq!(cases(&run), ["interrupted::first hot"]);
+        assert_eq!((cases(&run), run.planned), (vec!["interrupted::first hot".to_owned()], 3));
     }
 }
 
@@ -126,5 +126,6 @@ fn ends_early(arguments: &[&str]) {
     let (ended, run) = measure(SUITE, arguments);
     let measured = run.records.len();
     assert!(measured < 100, "{measured} of 201 cases were measured; the first one sent the signal");
-    _ = ended.with_code(143);
+    let ended = ended.with_code(143);
+    assert!(ended.stderr.contains("error: interrupted"), "{ended}");
 }

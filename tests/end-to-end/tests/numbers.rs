@@ -132,7 +132,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert!(!measured.converged && measured.time.median.0 == 4_800.0);
     // All samples are kept, none of them dropped as an outlier.
     assert_eq!((measured.time.min.0, measured.time.max.0), (3_200.0, 6_400.0));
-    ended.shows("suspect 1 case marked ?: the time was spent before ± 0.50 % was reached");
+    ended.shows("suspect 1 case not converged (?): the time was spent before ± 0.50 % was reached");
 }
 
 #[test]
@@ -206,7 +206,9 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     ended.shows("(--max-time gives more)");
     let (_, run) = measured(&["in_haste", "--max-time", "0.5"]);
     let asked = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
-    assert!(asked >= 0.5e9, "--max-time 0.5 gave {asked} ns, as did nothing: {usual} ns");
+    // So fast a case has as many samples as are kept before that.
+    let kept = measurement(&run, "tick_tock_in_haste hot").samples.len() == 1 << 16;
+    assert!(asked >= 0.5e9 || kept, "--max-time 0.5 gave {asked} ns, nothing gave {usual} ns");
 }
 
 /// It wakes up after 200 ms: warmed up for longer it is fast from the first sample on.

@@ -1,0 +1,177 @@
+//! The driver, its one device and its contexts.
+
+use std::ffi::{c_char, c_int};
+
+use crate::call::{Out, exports};
+use crate::code::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, known};
+use crate::driver::{Answer, with_contexts};
+use crate::model::{L2_SIZE, MEMORY_SIZE};
+
+/// The number of the device, and the handle of its primary context.
+const DEVICE: c_int = 0;
+const PRIMARY: usize = 0xc0;
+
+const NAME: &str = "NVIDIA H200";
+const UUID: [u8; 16] = *b"a fake device, 0";
+
+/// What the device is like: the number of each attribute that is not 0 and its value, as an H200 tells them.
+const ATTRIBUTES: [(c_int, c_int); 35] = [
+    (1, 1024), // threads of a block
+    (2, 1024), // in each direction
+    (3, 1024),
+    (4, 64),
+    (5, c_int::MAX), // blocks in each direction
+    (6, 65_535),
+    (7, 65_535),
+    (8, 49_152),      // shared memory of a block
+    (9, 65_536),      // constant memory
+    (10, 32),         // threads of a warp
+    (11, c_int::MAX), // pitch
+    (12, 65_536),     // registers of a block
+    (13, 1_980_000),  // clock in kHz
+    (14, 512),        // alignment of textures
+    (15, 1),          // copies beside kernels
+    (16, 132),        // multiprocessors
+    (19, 1),          // maps memory of the host
+    (31, 1),          // concurrent kernels
+    (32, 1),          // ECC
+    (36, 3_201_000),  // memory clock in kHz
+    (37, 6016),       // bus in bits
+    (38, L2_SIZE as c_int),
+    (39, 2048), // threads of a multiprocessor
+    (40, 3),    // copy engines
+    (41, 1),    // unified addresses
+    (75, 9),    // compute capability
+    (76, 0),
+    (78, 1),       // stream priorities
+    (81, 233_472), // shared memory of a multiprocessor
+    (82, 65_536),  // registers of a multiprocessor
+    (83, 1),       // managed memory
+    (89, 1),       // concurrent managed access
+    (95, 1),       // cooperative launches
+    (97, 232_448), // shared memory of a block that asks for it
+    (115, 1),      // memory pools
+];
+/// The last number that this version of the interface gives an attribute.
+const LAST_ATTRIBUTE: c_int = 147;
+
+fn check(device: c_int) -> Answer {
+    if device == DEVICE { Ok(()) } else { Err(INVALID_DEVICE) }
+}
+
+exports! {
+    fn cuInit(driver, flags: u32) {
+        if flags != 0 {
+            return Err(INVALID_VALUE);
+        }
+        driver.initialised = true;
+        Ok(())
+    }
+
+    fn cuDriverGetVersion(driver, version: Out<c_int>) { version.set(driver.config.driver) }
+
+    fn cuGetErrorName(driver, code: u32, name: Out<*const c_char>) {
+        let Some((known, _)) = known(code) else { return name.set(std::ptr::null()).and(Err(INVALID_VALUE)) };
+        name.set(known.as_ptr())
+    }
+
+    fn cuGetErrorString(driver, code: u32, text: Out<*const c_char>) {
+        let Some((_, known)) = known(code) else { return text.set(std::ptr::null()).and(Err(INVALID_VALUE)) };
+        text.set(known.as_ptr())
+    }
+
+    fn cuDeviceGetCount(driver, count: Out<c_int>) { count.set(1) }
+
+    fn cuDeviceGet(driver, device: Out<c_int>, ordinal: c_int) {
+        check(ordinal)?;
+        device.set(ordinal)
+    }
+
+    fn cuDeviceGetName(driver, name: Out<c_char>, length: c_int, device: c_int) {
+        check(device)?;
+        name.text(NAME, length.max(0) as usize)
+    }
+
+    fn cuDeviceGetUuid(driver, uuid: Out<[u8; 16]>, device: c_int) {
+        check(device)?;
+        uuid.set(UUID)
+    }
+
+    fn cuDeviceGetUuid_v2(driver, uuid: Out<[u8; 16]>, device: c_int) {
+        check(device)?;
+        uuid.set(UUID)
+    }
+
+    fn cuDeviceTotalMem_v2(driver, bytes: Out<usize>, device: c_int) {
+        check(device)?;
+        bytes.set(MEMORY_SIZE as usize)
+    }
+
+    fn cuDeviceGetAttribute(driver, value: Out<c_int>, attribute: c_int, device: c_int) {
+        check(device)?;
+        if !(1..=LAST_ATTRIBUTE).contains(&attribute) {
+            return Err(INVALID_VALUE);
+        }
+        let found = ATTRIBUTES.iter().find(|(number, _)| *number == attribute);
+        value.set(found.map_or(0, |(_, value)| *value))
+    }
+
+    fn cuDevicePrimaryCtxRetain(driver, context: Out<usize>, device: c_int) {
+        check(device)?;
+        context.set(PRIMARY)
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2(driver, device: c_int) { check(device) }
+
+    fn cuDevicePrimaryCtxSetFlags_v2(driver, device: c_int, _flags: u32) { check(device) }
+
+    fn cuDevicePrimaryCtxGetState(driver, device: c_int, flags: Out<u32>, active: Out<c_int>) {
+        check(device)?;
+        flags.set(0)?;
+        active.set(1)
+    }
+
+    fn cuCtxPushCurrent_v2(driver, context: usize) {
+        with_contexts(|contexts| contexts.push(context));
+        Ok(())
+    }
+
+    fn cuCtxPopCurrent_v2(driver, context: Out<usize>) {
+        let popped = with_contexts(Vec::pop).ok_or(INVALID_CONTEXT)?;
+        context.offer(popped);
+        Ok(())
+    }
+
+    fn cuCtxSetCurrent(driver, context: usize) {
+        with_contexts(|contexts| {
+            contexts.pop();
+            if context != 0 {
+                contexts.push(context);
+            }
+        });
+        Ok(())
+    }
+
+    fn cuCtxGetCurrent(driver, context: Out<usize>) {
+        context.set(with_contexts(|contexts| contexts.last().copied().unwrap_or(0)))
+    }
+
+    fn cuCtxGetDevice(driver, device: Out<c_int>) { device.set(DEVICE) }
+
+    fn cuCtxGetApiVersion(driver, _context: usize, version: Out<u32>) { version.set(3020) }
+
+    fn cuCtxGetFlags(driver, flags: Out<u32>) { flags.set(0) }
+
+    fn cuCtxGetStreamPriorityRange(driver, least: Out<c_int>, greatest: Out<c_int>) {
+        least.offer(0);
+        greatest.offer(-5);
+        Ok(())
+    }
+
+    fn cuCtxResetPersistingL2Cache(driver) { Ok(()) }
+
+    fn cuCtxSynchronize(driver) {
+        driver.refuse_while_capturing()?;
+        driver.wait_for_all()
+    }
+}

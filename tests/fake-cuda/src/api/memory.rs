@@ -1,0 +1,90 @@
+//! Allocations of device memory, pinned and managed memory.
+
+use crate::call::{Out, exports};
+use crate::code::{Code, INVALID_VALUE, NOT_SUPPORTED};
+use crate::driver::{Answer, Driver};
+use crate::memory::Kind;
+use crate::model::MEMORY_SIZE;
+use crate::stream::named;
+use crate::work::Work;
+
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`, and the types of memory.
+const MEMORY_TYPE: u32 = 2;
+pub(super) const HOST: u32 = 1;
+pub(super) const DEVICE: u32 = 2;
+
+impl Driver {
+    fn allocate(&mut self, bytes: usize, kind: Kind) -> Result<u64, Code> {
+        self.refuse_while_capturing()?;
+        self.memory.allocate(bytes as u64, kind)
+    }
+
+    fn release(&mut self, address: u64) -> Answer {
+        if address == 0 {
+            return Ok(());
+        }
+        self.refuse_while_capturing()?;
+        let range = self.memory.release(address)?;
+        self.l2.discard(range);
+        Ok(())
+    }
+
+    /// A node of allocation, where the stream is captured.
+    fn allocation_node(&mut self, stream: usize) -> Result<bool, Code> {
+        let captured = self.stream(stream)?.capture.is_some();
+        if captured {
+            self.submit(named(stream), Work::Allocation)?;
+        }
+        Ok(captured)
+    }
+}
+
+exports! {
+    fn cuMemGetInfo_v2(driver, free: Out<usize>, total: Out<usize>) {
+        free.set(driver.memory.free() as usize)?;
+        total.set(MEMORY_SIZE as usize)
+    }
+
+    fn cuMemAlloc_v2(driver, address: Out<u64>, bytes: usize) { address.set(driver.allocate(bytes, Kind::Device)?) }
+
+    fn cuMemFree_v2(driver, address: u64) { driver.release(address) }
+
+    fn cuMemAllocManaged(driver, address: Out<u64>, bytes: usize, _flags: u32) {
+        address.set(driver.allocate(bytes, Kind::Managed)?)
+    }
+
+    fn cuMemAllocHost_v2(driver, pointer: Out<u64>, bytes: usize) {
+        pointer.set(driver.allocate(bytes, Kind::Pinned)?)
+    }
+
+    fn cuMemHostAlloc(driver, pointer: Out<u64>, bytes: usize, _flags: u32) {
+        pointer.set(driver.allocate(bytes, Kind::Pinned)?)
+    }
+
+    fn cuMemFreeHost(driver, pointer: u64) { driver.release(pointer) }
+
+    // While its stream is captured the memory is there at once, and stays: such a graph is not replayed by who measures.
+    fn cuMemAllocAsync(driver, address: Out<u64>, bytes: usize, stream: usize) {
+        driver.allocation_node(stream)?;
+        address.set(driver.memory.allocate(bytes as u64, Kind::Device)?)
+    }
+
+    fn cuMemFreeAsync(driver, address: u64, stream: usize) {
+        if driver.allocation_node(stream)? {
+            return Ok(());
+        }
+        let range = driver.memory.release(address)?;
+        driver.l2.discard(range);
+        Ok(())
+    }
+
+    fn cuPointerGetAttribute(driver, value: Out<u32>, attribute: u32, address: u64) {
+        if attribute != MEMORY_TYPE {
+            return Err(NOT_SUPPORTED);
+        }
+        value.set(match driver.memory.kind(address).ok_or(INVALID_VALUE)? {
+            Kind::Pinned => HOST,
+            Kind::Device | Kind::Managed => DEVICE,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Modules of PTX, their kernels, and launches.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
+
+use crate::call::{Out, exports, text};
+use crate::code::{Code, INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
+use crate::driver::Driver;
+use crate::kernels::Launch;
+use crate::ptx;
+use crate::work::Work;
+
+/// `CU_JIT_ERROR_LOG_BUFFER` and the size of that buffer.
+const LOG: u32 = 5;
+const LOG_SIZE: u32 = 6;
+
+/// What a block may have in each direction and altogether.
+const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
+const MOST_TOGETHER: u64 = 1024;
+
+/// Attributes of a kernel: threads of a block at most, registers, the versions of its code.
+const KERNEL_ATTRIBUTES: [(u32, i32); 4] = [(0, 1024), (4, 32), (5, 77), (6, 90)];
+
+impl Driver {
+    /// Loads a module; tells what the compiler has to say of one that is refused.
+    fn load(&mut self, image: *const c_char) -> Result<usize, (Code, String)> {
+        if image.is_null() {
+            return Err((INVALID_VALUE, String::new()));
+        }
+        // SAFETY: the function's contract: an image has a first byte.
+        if unsafe { image.read() } == 0x7f {
+            return Err((INVALID_IMAGE, String::new()));
+        }
+        // SAFETY: what is no machine code is text with a zero behind it.
+        let text = unsafe { CStr::from_ptr(image) };
+        let entries = ptx::entries(&text.to_string_lossy()).map_err(|refusal| (refusal.code, refusal.log))?;
+        let module = self.handle();
+        let kernels: Vec<_> = entries.into_iter().map(|entry| (self.handle(), Arc::new(entry))).collect();
+        self.functions.extend(kernels.iter().cloned());
+        self.modules.insert(module, kernels);
+        Ok(module)
+    }
+}
+
+/// The value of an option, which stands in the pointer itself or is one.
+fn option(options: &Out<u32>, values: &Out<usize>, count: u32, wanted: u32) -> Option<usize> {
+    let index = (0..count as usize).find(|index| options.at(*index).get() == Ok(wanted))?;
+    values.at(index).get().ok()
+}
+
+/// The bits of argument `index`, which has `size` bytes, or of its first 8.
+fn argument(arguments: &Out<*const u8>, index: usize, size: usize) -> Result<u64, Code> {
+    let pointer = arguments.at(index).get()?;
+    if pointer.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let mut bytes = [0; 8];
+    let length = size.min(bytes.len());
+    // SAFETY: the function's contract: each argument is as large as the kernel's parameter.
+    unsafe { pointer.copy_to_nonoverlapping(bytes.as_mut_ptr(), length) };
+    Ok(u64::from_le_bytes(bytes))
+}
+
+exports! {
+    fn cuModuleLoadData(driver, module: Out<usize>, image: *const c_char) {
+        module.set(driver.load(image).map_err(|(code, _)| code)?)
+    }
+
+    fn cuModuleLoadDataEx(
+        driver,
+        module: Out<usize>,
+        image: *const c_char,
+        count: u32,
+        options: Out<u32>,
+        values: Out<usize>,
+    ) {
+        match driver.load(image) {
+            Ok(handle) => module.set(handle),
+            Err((code, log)) => {
+                let buffer = option(&options, &values, count, LOG);
+                let size = option(&options, &values, count, LOG_SIZE);
+                if let (Some(buffer), Some(size)) = (buffer, size) {
+                    Out::<c_char>::there(buffer).text(&log, size)?;
+                }
+                Err(code)
+            }
+        }
+    }
+
+    fn cuModuleUnload(driver, module: usize) {
+        let kernels = driver.modules.remove(&module).ok_or(INVALID_HANDLE)?;
+        for (function, _) in kernels {
+            driver.functions.remove(&function);
+        }
+        Ok(())
+    }
+
+    fn cuModuleGetFunction(driver, function: Out<usize>, module: usize, name: *const c_char) {
+        let name = text(name)?;
+        let kernels = driver.modules.get(&module).ok_or(INVALID_HANDLE)?;
+        let found = kernels.iter().find(|(_, entry)| entry.name == name).ok_or(NOT_FOUND)?;
+        function.set(found.0)
+    }
+
+    fn cuFuncGetAttribute(driver, value: Out<i32>, attribute: u32, function: usize) {
+        driver.functions.get(&function).ok_or(INVALID_HANDLE)?;
+        let found = KERNEL_ATTRIBUTES.iter().find(|(number, _)| *number == attribute);
+        value.set(found.map_or(0, |(_, value)| *value))
+    }
+
+    fn cuLaunchKernel(
+        driver,
+        function: usize,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        _shared: u32,
+        stream: usize,
+        arguments: Out<*const u8>,
+        extra: *mut *mut c_void,
+    ) {
+        let entry = Arc::clone(driver.functions.get(&function).ok_or(INVALID_HANDLE)?);
+        if !extra.is_null() {
+            return Err(NOT_SUPPORTED);
+        }
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let all = |sizes: [u32; 3]| sizes.into_iter().map(u64::from).product::<u64>();
+        let too_many = block.iter().zip(MOST_THREADS).any(|(threads, most)| *threads > most);
+        if too_many || all(block) > MOST_TOGETHER || all(block) == 0 || all(grid) == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let sizes = entry.parameters.iter().enumerate();
+        let given = sizes.map(|(index, size)| argument(&arguments, index, *size)).collect::<Result<_, _>>()?;
+        driver.submit(stream, Work::Kernel(Launch::new(&entry, given, all(grid))))
+    }
+}

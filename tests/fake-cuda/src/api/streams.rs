@@ -1,0 +1,163 @@
+//! Streams, events, and the capture of streams.
+
+use std::ffi::c_int;
+use std::thread;
+
+use crate::call::{Out, exports};
+use crate::code::{
+    CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, INVALID_HANDLE, INVALID_VALUE, NOT_READY,
+};
+use crate::model::shown;
+use crate::stream::{Capture, Event, NULL, Stream, named};
+use crate::work::{HostFunction, Work};
+
+/// `CU_EVENT_RECORD_EXTERNAL`.
+const EXTERNAL: u32 = 1;
+
+/// The states of a stream's capture.
+const NONE: u32 = 0;
+const ACTIVE: u32 = 1;
+const INVALIDATED: u32 = 2;
+
+exports! {
+    fn cuStreamCreate(driver, stream: Out<usize>, flags: u32) {
+        let handle = driver.handle();
+        driver.streams.insert(handle, Stream::new(flags, 0));
+        stream.set(handle)
+    }
+
+    fn cuStreamCreateWithPriority(driver, stream: Out<usize>, flags: u32, priority: c_int) {
+        let handle = driver.handle();
+        driver.streams.insert(handle, Stream::new(flags, priority));
+        stream.set(handle)
+    }
+
+    fn cuStreamDestroy_v2(driver, stream: usize) {
+        if named(stream) == NULL {
+            return Err(INVALID_HANDLE);
+        }
+        driver.streams.remove(&stream).map(drop).ok_or(INVALID_HANDLE)
+    }
+
+    fn cuStreamGetFlags(driver, stream: usize, flags: Out<u32>) { flags.set(driver.stream(stream)?.flags) }
+
+    fn cuStreamGetPriority(driver, stream: usize, priority: Out<c_int>) {
+        priority.set(driver.stream(stream)?.priority)
+    }
+
+    fn cuStreamSynchronize(driver, stream: usize) {
+        driver.refuse_if_captured(stream)?;
+        driver.refuse_null(stream)?;
+        driver.wait_for(stream)
+    }
+
+    fn cuStreamQuery(driver, stream: usize) {
+        driver.refuse_if_captured(stream)?;
+        let done = driver.stream(stream)?.done;
+        if done <= driver.now { Ok(()) } else { Err(NOT_READY) }
+    }
+
+    fn cuStreamWaitEvent(driver, stream: usize, event: usize, _flags: u32) {
+        driver.event(event)?;
+        driver.submit(stream, Work::Wait(event))
+    }
+
+    fn cuLaunchHostFunc(driver, stream: usize, function: Option<HostFunction>, data: usize) {
+        driver.submit(stream, Work::HostFunction(function.ok_or(INVALID_VALUE)?, data))
+    }
+
+    fn cuStreamBeginCapture_v2(driver, stream: usize, _mode: u32) {
+        if named(stream) == NULL || driver.stream(stream)?.capture.is_some() {
+            return Err(CAPTURE_UNSUPPORTED);
+        }
+        let graph = driver.new_graph();
+        let thread = thread::current().id();
+        driver.stream(stream)?.capture = Some(Capture { graph, thread, invalidated: false });
+        Ok(())
+    }
+
+    fn cuStreamEndCapture(driver, stream: usize, graph: Out<usize>) {
+        let capture = &mut driver.stream(stream)?.capture;
+        if capture.as_ref().is_some_and(|capture| capture.thread != thread::current().id()) {
+            return Err(CAPTURE_WRONG_THREAD);
+        }
+        let capture = capture.take().ok_or(INVALID_VALUE)?;
+        if capture.invalidated {
+            driver.graphs.remove(&capture.graph);
+            graph.offer(0);
+            return Err(CAPTURE_INVALIDATED);
+        }
+        graph.set(capture.graph)
+    }
+
+    fn cuStreamIsCapturing(driver, stream: usize, status: Out<u32>) {
+        let capture = &driver.stream(stream)?.capture;
+        status.set(capture.as_ref().map_or(NONE, |capture| if capture.invalidated { INVALIDATED } else { ACTIVE }))
+    }
+
+    fn cuStreamGetCaptureInfo_v2(
+        driver,
+        stream: usize,
+        status: Out<u32>,
+        id: Out<u64>,
+        graph: Out<usize>,
+        dependencies: Out<usize>,
+        dependency_count: Out<usize>,
+    ) {
+        let capture = &driver.stream(stream)?.capture;
+        status.set(capture.as_ref().map_or(NONE, |capture| if capture.invalidated { INVALIDATED } else { ACTIVE }))?;
+        if let Some(capture) = capture.as_ref().filter(|capture| !capture.invalidated) {
+            id.offer(capture.graph as u64);
+            graph.offer(capture.graph);
+            dependencies.offer(0);
+            dependency_count.offer(0);
+        }
+        Ok(())
+    }
+
+    fn cuEventCreate(driver, event: Out<usize>, _flags: u32) {
+        let handle = driver.handle();
+        driver.events.insert(handle, Event::default());
+        event.set(handle)
+    }
+
+    fn cuEventDestroy_v2(driver, event: usize) { driver.events.remove(&event).map(drop).ok_or(INVALID_HANDLE) }
+
+    // While its stream is captured, an event stands for a place in the graph and has no time.
+    fn cuEventRecord(driver, event: usize, stream: usize) {
+        driver.event(event)?;
+        if driver.stream(stream)?.capture.is_some() {
+            driver.event(event)?.time = None;
+            return Ok(());
+        }
+        driver.submit(stream, Work::Record(event))
+    }
+
+    fn cuEventRecordWithFlags(driver, event: usize, stream: usize, flags: u32) {
+        driver.event(event)?;
+        if flags != EXTERNAL && driver.stream(stream)?.capture.is_some() {
+            driver.event(event)?.time = None;
+            return Ok(());
+        }
+        driver.submit(stream, Work::Record(event))
+    }
+
+    fn cuEventQuery(driver, event: usize) {
+        let now = driver.now;
+        if driver.event(event)?.time.is_none_or(|time| time <= now) { Ok(()) } else { Err(NOT_READY) }
+    }
+
+    fn cuEventSynchronize(driver, event: usize) {
+        let time = driver.event(event)?.time;
+        time.map_or(Ok(()), |time| driver.wait_until(time))
+    }
+
+    fn cuEventElapsedTime(driver, milliseconds: Out<f32>, start: usize, end: usize) {
+        let mut time = |event| driver.event(event)?.time.ok_or(INVALID_HANDLE);
+        let (start, end) = (time(start)?, time(end)?);
+        if end > driver.now {
+            return Err(NOT_READY);
+        }
+        milliseconds.set(((shown(end) - shown(start)) * 1e-6) as f32)
+    }
+}

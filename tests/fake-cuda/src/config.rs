@@ -1,0 +1,145 @@
+//! What the environment asks of the fake. In: the variables of the table in the crate's documentation; out: a [`Config`],
+//! read once. A variable that cannot be read ends the process: a test that asks for what is not there must not pass.
+
+use std::env;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::code::Code;
+
+/// Everything that a test can choose.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    /// What `cuDriverGetVersion` tells.
+    pub(crate) driver: i32,
+    /// Where the log goes.
+    pub(crate) log: Option<PathBuf>,
+    /// The standard deviation of kernels' times, as a fraction.
+    pub(crate) noise: f64,
+    /// By how much kernels slow down in a second of the device's time, as a fraction.
+    pub(crate) drift: f64,
+    /// Where the noise begins.
+    pub(crate) seed: u64,
+    /// Calls that fail.
+    pub(crate) faults: Vec<Fault>,
+    /// Kernels that misbehave, by name.
+    pub(crate) kernels: Vec<(String, Misdeed)>,
+    /// A folder in which a sticky fault leaves a file, so that it happens once, whatever the number of processes.
+    pub(crate) once: Option<PathBuf>,
+}
+
+/// `cuMemAlloc_v2#3=2`, and `!` behind it where the context is lost with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) call: String,
+    pub(crate) number: u64,
+    pub(crate) code: Code,
+    pub(crate) sticky: bool,
+}
+
+/// What a kernel does instead of its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misdeed {
+    /// Takes its time and writes nothing.
+    Nothing,
+    /// Never ends.
+    NeverEnds,
+    /// Costs the context, with this code.
+    Fails(Code),
+}
+
+impl Config {
+    /// As the environment has it.
+    pub(crate) fn read() -> Self {
+        Self::of(&|name| env::var(format!("GPUBENCH_FAKE_{name}")).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn of(value: &dyn Fn(&str) -> Option<String>) -> Self {
+        let list = |name| value(name).unwrap_or_default();
+        let items = |list: &str| -> Vec<String> {
+            list.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+        };
+        Self {
+            driver: number(value, "DRIVER", 13_000),
+            log: value("LOG").map(PathBuf::from),
+            noise: number(value, "NOISE", 0.0),
+            drift: number(value, "DRIFT", 0.0),
+            seed: number(value, "SEED", 1),
+            faults: items(&list("FAULT")).iter().map(|item| item.parse().unwrap_or_else(refuse)).collect(),
+            kernels: items(&list("KERNEL")).iter().map(|item| kernel(item).unwrap_or_else(refuse)).collect(),
+            once: value("ONCE").map(PathBuf::from),
+        }
+    }
+}
+
+fn number<T: FromStr>(value: &dyn Fn(&str) -> Option<String>, name: &str, usual: T) -> T {
+    let Some(text) = value(name) else { return usual };
+    text.parse().unwrap_or_else(|_| refuse(format!("GPUBENCH_FAKE_{name}={text} is no number")))
+}
+
+fn refuse<T>(message: String) -> T {
+    panic!("the fake libcuda: {message}")
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = || {
+            let (text, sticky) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
+            let (place, code) = text.split_once('=')?;
+            let (call, number) = place.split_once('#').unwrap_or((place, "1"));
+            Some(Self {
+                call: call.to_owned(),
+                number: number.parse().ok()?,
+                code: code.parse().ok()?,
+                sticky,
+            })
+        };
+        parse().ok_or_else(|| format!("a fault is `call#number=code`, not `{text}`"))
+    }
+}
+
+/// `fill:nothing`, `fill:never-ends` or `fill:700`.
+fn kernel(text: &str) -> Result<(String, Misdeed), String> {
+    let parse = || {
+        let (name, what) = text.split_once(':')?;
+        let misdeed = match what {
+            "nothing" => Misdeed::Nothing,
+            "never-ends" => Misdeed::NeverEnds,
+            code => Misdeed::Fails(code.parse().ok()?),
+        };
+        Some((name.to_owned(), misdeed))
+    };
+    parse().ok_or_else(|| {
+        format!("a kernel's fault is `name:nothing`, `name:never-ends` or `name:code`, not `{text}`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_read_as_they_are_documented() {
+        let config = Config::of(&|name| {
+            let value = match name {
+                "FAULT" => "cuMemAlloc_v2#3=2, cuLaunchKernel=719!",
+                "KERNEL" => "fill:nothing,sum:never-ends,stray:700",
+                "NOISE" => "0.05",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        });
+        let fault = |call: &str, number, code, sticky| Fault { call: call.to_owned(), number, code, sticky };
+        assert_eq!(
+            config.faults,
+            [fault("cuMemAlloc_v2", 3, 2, false), fault("cuLaunchKernel", 1, 719, true)]
+        );
+        let kernels =
+            [("fill", Misdeed::Nothing), ("sum", Misdeed::NeverEnds), ("stray", Misdeed::Fails(700))];
+        assert_eq!(config.kernels, kernels.map(|(name, misdeed)| (name.to_owned(), misdeed)));
+        assert_eq!((config.noise, config.drift, config.driver), (0.05, 0.0, 13_000));
+        assert!("cuInit#x=1".parse::<Fault>().is_err() && kernel("fill").is_err());
+    }
+}

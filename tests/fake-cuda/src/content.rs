@@ -1,0 +1,302 @@
+//! What memory holds, as it came about: bytes from the host, a pattern, random numbers, or what a kernel made of other
+//! contents. In: such a recipe; out: bytes, worked out when somebody reads them. So a gigabyte costs nothing until it is
+//! checked, and thousands of launches cost no more than the one whose result is looked at.
+
+use std::sync::Arc;
+
+/// The bytes of a recipe that are worked out at once.
+const BLOCK: usize = 16 << 10;
+/// Recipes of recipes are worked out when they get as deep as this.
+const DEEPEST: usize = 64;
+
+/// How bytes come about. The first byte has offset 0.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// From the host.
+    Bytes(Vec<u8>),
+    /// Four bytes over and over.
+    Word([u8; 4]),
+    /// The inputs of the kernels under test, to the last bit, as f32 or f64.
+    Random { seed: u64, double: bool },
+    /// Element for element from others.
+    Map(Map),
+    /// The sum of an array of f32, as f64.
+    Sum(View),
+}
+
+/// An operation on elements, applied so many times: its last input is what the time before made.
+#[derive(Debug)]
+pub(crate) struct Map {
+    operation: Operation,
+    inputs: Vec<View>,
+    times: u32,
+    depth: usize,
+}
+
+/// An element from elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Operation {
+    /// x + a, as f32.
+    Shift(f32),
+    /// a·x + y rounded once, as f32.
+    Saxpy(f32),
+    /// x + y, as f64.
+    Add,
+}
+
+/// Parts of contents in a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View(pub(crate) Vec<Piece>);
+
+/// A part of a content.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) content: Arc<Content>,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Piece {
+    /// `bytes` of `content` from `from` bytes further on.
+    pub(crate) fn part(&self, from: u64, bytes: u64) -> Self {
+        Self { content: Arc::clone(&self.content), offset: self.offset + from, bytes }
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.content, &other.content) && (self.offset, self.bytes) == (other.offset, other.bytes)
+    }
+}
+
+impl View {
+    /// All of a content.
+    pub(crate) fn of(content: Content, bytes: u64) -> Self {
+        Self(vec![Piece { content: Arc::new(content), offset: 0, bytes }])
+    }
+
+    /// What `operation` makes of arrays of equal size.
+    pub(crate) fn map(operation: Operation, mut inputs: Vec<Self>) -> Self {
+        let bytes = inputs.first().map_or(0, Self::bytes);
+        let mut times = 1;
+        if let Some((earlier, count)) = Self::again(operation, &inputs) {
+            (inputs, times) = (earlier, count + 1);
+        }
+        let mut depth = inputs.iter().map(Self::depth).max().unwrap_or(0) + 1;
+        if depth > DEEPEST {
+            inputs =
+                inputs.into_iter().map(|input| Self::of(Content::Bytes(input.to_bytes()), bytes)).collect();
+            depth = 1;
+        }
+        Self::of(Content::Map(Map { operation, inputs, times, depth }), bytes)
+    }
+
+    /// If the last of `inputs` is what the same operation made of the same others: its inputs, and how often it was done.
+    fn again(operation: Operation, inputs: &[Self]) -> Option<(Vec<Self>, u32)> {
+        let (last, others) = inputs.split_last()?;
+        let [piece @ Piece { content, offset: 0, .. }] = &last.0[..] else { return None };
+        let Content::Map(map) = &**content else { return None };
+        let (before, same) = map.inputs.split_last()?;
+        let same = same.len() == others.len() && same.iter().zip(others).all(|(a, b)| a.same(b));
+        (same && map.operation == operation && before.bytes() == piece.bytes)
+            .then(|| (map.inputs.clone(), map.times))
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| a.same(b))
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.iter().map(|piece| piece.bytes).sum()
+    }
+
+    fn depth(&self) -> usize {
+        self.0.iter().map(|piece| piece.content.depth()).max().unwrap_or(0)
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.bytes() as usize];
+        self.read(0, &mut bytes);
+        bytes
+    }
+
+    /// Works out the bytes from `offset` on.
+    pub(crate) fn read(&self, mut offset: u64, mut out: &mut [u8]) {
+        for piece in &self.0 {
+            if out.is_empty() {
+                return;
+            }
+            if offset >= piece.bytes {
+                offset -= piece.bytes;
+                continue;
+            }
+            let (now, rest) = out.split_at_mut(out.len().min((piece.bytes - offset) as usize));
+            piece.content.read(piece.offset + offset, now);
+            (offset, out) = (0, rest);
+        }
+    }
+}
+
+impl Content {
+    fn depth(&self) -> usize {
+        match self {
+            Self::Map(map) => map.depth,
+            Self::Sum(view) => view.depth() + 1,
+            _ => 0,
+        }
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) {
+        match self {
+            Self::Bytes(bytes) => out.copy_from_slice(&bytes[offset as usize..][..out.len()]),
+            Self::Word(word) => {
+                for (index, byte) in out.iter_mut().enumerate() {
+                    *byte = word[(offset as usize + index) % 4];
+                }
+            }
+            Self::Random { seed, double: false } => elements(4, offset, out, |first, out| {
+                each(out, first, |index| (random(*seed, index) as f32).to_le_bytes());
+            }),
+            Self::Random { seed, double: true } => elements(8, offset, out, |first, out| {
+                each(out, first, |index| random(*seed, index).to_le_bytes());
+            }),
+            Self::Map(map) => {
+                for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+                    map.read(offset + (block * BLOCK) as u64, out);
+                }
+            }
+            Self::Sum(view) => elements(8, offset, out, |_, out| {
+                each(out, 0, |_| sum(view).to_le_bytes());
+            }),
+        }
+    }
+}
+
+impl Map {
+    fn read(&self, offset: u64, out: &mut [u8]) {
+        let Some((last, others)) = self.inputs.split_last() else { return };
+        let size = if self.operation == Operation::Add { 8 } else { 4 };
+        elements(size, offset, out, |first, out| {
+            let from = first * size;
+            last.read(from, out);
+            let other = others.first().map(|view| {
+                let mut bytes = vec![0; out.len()];
+                view.read(from, &mut bytes);
+                bytes
+            });
+            let other = other.as_deref().unwrap_or(&[]);
+            for _ in 0..self.times {
+                match self.operation {
+                    Operation::Shift(a) => update(out, |_, x| (f32::from_le_bytes(x) + a).to_le_bytes()),
+                    Operation::Saxpy(a) => update(out, |index, y| {
+                        let x = other.as_chunks().0[index];
+                        a.mul_add(f32::from_le_bytes(x), f32::from_le_bytes(y)).to_le_bytes()
+                    }),
+                    Operation::Add => update(out, |index, y| {
+                        let x = other.as_chunks().0[index];
+                        (f64::from_le_bytes(x) + f64::from_le_bytes(y)).to_le_bytes()
+                    }),
+                }
+            }
+        });
+    }
+}
+
+/// Has `fill` write whole elements of `size` bytes, the first of which it is told the number of; `out` gets of them what
+/// begins at `offset`.
+fn elements(size: u64, offset: u64, out: &mut [u8], fill: impl Fn(u64, &mut [u8])) {
+    let (first, skipped) = (offset / size, (offset % size) as usize);
+    let whole = (skipped + out.len()).next_multiple_of(size as usize);
+    if whole == out.len() {
+        return fill(first, out);
+    }
+    let mut bytes = vec![0; whole];
+    fill(first, &mut bytes);
+    out.copy_from_slice(&bytes[skipped..][..out.len()]);
+}
+
+/// Writes one element after the other.
+fn each<const SIZE: usize>(out: &mut [u8], first: u64, element: impl Fn(u64) -> [u8; SIZE]) {
+    for (index, place) in out.as_chunks_mut().0.iter_mut().enumerate() {
+        *place = element(first + index as u64);
+    }
+}
+
+/// Changes one element after the other.
+fn update<const SIZE: usize>(out: &mut [u8], change: impl Fn(usize, [u8; SIZE]) -> [u8; SIZE]) {
+    for (index, place) in out.as_chunks_mut().0.iter_mut().enumerate() {
+        *place = change(index, *place);
+    }
+}
+
+/// The sum of all f32 of `view`, in f64: exact for the inputs of the kernels under test.
+fn sum(view: &View) -> f64 {
+    let (mut total, mut bytes) = (0.0, vec![0; 64 * BLOCK]);
+    for from in (0..view.bytes()).step_by(bytes.len()) {
+        let length = bytes.len().min((view.bytes() - from) as usize);
+        view.read(from, &mut bytes[..length]);
+        let values = bytes[..length].as_chunks().0.iter().map(|x| f64::from(f32::from_le_bytes(*x)));
+        total += values.sum::<f64>();
+    }
+    total
+}
+
+/// Element `index` of the input `seed`, as the PTX of the kernels under test makes it.
+fn random(seed: u64, index: u64) -> f64 {
+    let mut bits = seed.wrapping_add(index).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^= bits >> 31;
+    (bits >> 40) as f64 / (1_u64 << 24) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f32s(view: &View) -> Vec<f32> {
+        view.to_bytes().as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)).collect()
+    }
+
+    fn inputs(values: &[f32]) -> View {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let length = bytes.len() as u64;
+        View::of(Content::Bytes(bytes), length)
+    }
+
+    #[test]
+    fn operations_are_applied_as_often_as_they_were_asked_for() {
+        let (x, mut y) = (inputs(&[1.0, 2.0, 4.0]), inputs(&[0.5; 3]));
+        for _ in 0..3 {
+            y = View::map(Operation::Saxpy(2.0), vec![x.clone(), y]);
+        }
+        assert_eq!(f32s(&y), [6.5, 12.5, 24.5]);
+        assert_eq!(y.depth(), 1);
+        assert_eq!(f32s(&View::map(Operation::Shift(1.0), vec![x.clone()])), [2.0, 3.0, 5.0]);
+        let total = View::of(Content::Sum(x), 8).to_bytes();
+        assert_eq!(total, 7_f64.to_le_bytes());
+    }
+
+    #[test]
+    fn what_is_built_high_is_worked_out_in_between() {
+        let (mut x, mut y) = (inputs(&[1.0]), inputs(&[1.0]));
+        for _ in 0..100 {
+            (x, y) = (View::map(Operation::Saxpy(0.5), vec![y.clone(), x.clone()]), x);
+        }
+        assert!(x.depth() <= DEEPEST);
+        assert!(f32s(&x)[0].is_finite());
+    }
+
+    #[test]
+    fn any_part_can_be_read() {
+        let random = View::of(Content::Random { seed: 3, double: false }, 4000);
+        let whole = random.to_bytes();
+        for (offset, length) in [(0, 4), (1, 9), (6, 2), (3999, 1), (17, 3000)] {
+            let mut part = vec![0; length];
+            random.read(offset as u64, &mut part);
+            assert_eq!(part, whole[offset..offset + length]);
+        }
+        let pieces = View([&random, &inputs(&[1.0])].iter().flat_map(|view| view.0.clone()).collect());
+        let mut end = [0; 8];
+        pieces.read(3996, &mut end);
+        assert_eq!((&end[..4], &end[4..]), (&whole[3996..], &1_f32.to_le_bytes()[..]));
+    }
+}

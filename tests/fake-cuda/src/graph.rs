@@ -1,0 +1,67 @@
+//! Graphs: work that was captured, to be done again and again. In: nodes; out: the same work on a stream, node by node.
+
+use std::sync::Arc;
+
+use crate::code::{Code, INVALID_HANDLE};
+use crate::driver::{Answer, Driver};
+use crate::model::GRAPH;
+use crate::stream::named;
+use crate::work::Work;
+
+/// Handles of graphs are multiples of this; those of their nodes lie between.
+const SPACING: usize = 1 << 24;
+
+/// A graph. Its nodes run one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Work>,
+}
+
+/// A graph that is ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Executable(Arc<[Work]>);
+
+impl Driver {
+    /// A new graph's handle.
+    pub(crate) fn new_graph(&mut self) -> usize {
+        let handle = self.handle() * SPACING;
+        self.graphs.insert(handle, Graph::default());
+        handle
+    }
+
+    pub(crate) fn graph(&self, graph: usize) -> Result<&Graph, Code> {
+        self.graphs.get(&graph).ok_or(INVALID_HANDLE)
+    }
+
+    /// The handle of a graph's node.
+    pub(crate) fn node_of(graph: usize, index: usize) -> usize {
+        graph + index + 1
+    }
+
+    /// What a node does.
+    pub(crate) fn node(&self, node: usize) -> Result<&Work, Code> {
+        let graph = self.graph(node / SPACING * SPACING)?;
+        (node % SPACING).checked_sub(1).and_then(|index| graph.nodes.get(index)).ok_or(INVALID_HANDLE)
+    }
+
+    pub(crate) fn instantiate(&mut self, graph: usize) -> Result<usize, Code> {
+        let executable = Executable(self.graph(graph)?.nodes.clone().into());
+        let handle = self.handle();
+        self.executables.insert(handle, executable);
+        Ok(handle)
+    }
+
+    pub(crate) fn replay(&mut self, executable: usize, stream: usize) -> Answer {
+        let stream = named(stream);
+        let Executable(nodes) = self.executables.get(&executable).ok_or(INVALID_HANDLE)?.clone();
+        self.refuse_if_captured(stream)?;
+        self.refuse_null(stream)?;
+        let begin = self.begin(stream);
+        self.log.add(begin, GRAPH, Some(stream), format_args!("graph {}", nodes.len()));
+        self.stream(stream)?.done = begin + GRAPH;
+        for node in nodes.iter() {
+            self.perform(stream, node)?;
+        }
+        Ok(())
+    }
+}

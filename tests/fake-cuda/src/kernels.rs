@@ -1,0 +1,155 @@
+//! What kernels do. In: a kernel's name, its arguments and its grid; out: the memory that it touches, what it leaves there,
+//! and how long it takes where that is not the model's business. A kernel of an unknown name, or of other parameters than
+//! the one known by it, touches nothing and takes as long as an empty one.
+
+use std::ops::Range;
+
+use crate::content::{Content, Operation, View};
+use crate::l2::Access;
+use crate::memory::Memory;
+use crate::ptx::Entry;
+
+/// The longest that the measurement's own delay lasts.
+const LONGEST_DELAY: u64 = 2_000_000;
+
+/// A kernel with its arguments, ready to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) name: String,
+    /// The bits of each argument; of one longer than 8 bytes the first.
+    pub(crate) arguments: Vec<u64>,
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) blocks: u64,
+}
+
+/// What a launch does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Doing {
+    pub(crate) touched: Vec<(Range<u64>, Access)>,
+    pub(crate) discarded: Option<Range<u64>>,
+    pub(crate) effect: Effect,
+    pub(crate) lasts: Lasts,
+}
+
+/// How long a kernel takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Lasts {
+    /// As the model has it.
+    #[default]
+    Model,
+    /// So long, and what its memory takes.
+    AndMemory(f64),
+    /// So long. The unrest of kernels does not move it.
+    Exactly(f64),
+}
+
+/// What a kernel leaves in memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Effect {
+    #[default]
+    None,
+    Copy(Range<u64>, u64),
+    Fill([u8; 4], Range<u64>),
+    Random(u64, bool, Range<u64>),
+    /// The last range gets what the operation makes of all the ranges before it.
+    Map(Operation, Vec<Range<u64>>),
+    Sum(Range<u64>, u64),
+}
+
+impl Launch {
+    pub(crate) fn new(entry: &Entry, arguments: Vec<u64>, blocks: u64) -> Self {
+        Self { name: entry.name.clone(), arguments, sizes: entry.parameters.clone(), blocks }
+    }
+
+    /// Whether it belongs to the measurement and not to what is measured.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.name.starts_with("gpubench_") || self.name.starts_with("random_")
+    }
+
+    pub(crate) fn doing(&self) -> Doing {
+        use Access::{Read, Update, Write};
+        let range = |start: u64, bytes: u64| start..start.saturating_add(bytes);
+        let float = |bits: u64| f32::from_bits(bits as u32);
+        let done = |touched: Vec<(Range<u64>, Access)>, effect| Doing { touched, effect, ..Doing::default() };
+        match (self.name.as_str(), &self.sizes[..], &self.arguments[..]) {
+            ("copy", [8, 8, 8], &[x, y, n]) => {
+                let (x, y) = (range(x, 4 * n), range(y, 4 * n));
+                done(vec![(x.clone(), Read), (y.clone(), Write)], Effect::Copy(x, y.start))
+            }
+            ("fill", [4, 8, 8], &[a, y, n]) => {
+                let y = range(y, 4 * n);
+                done(vec![(y.clone(), Write)], Effect::Fill((a as u32).to_le_bytes(), y))
+            }
+            ("rmw", [4, 8, 8], &[a, x, n]) => {
+                let x = range(x, 4 * n);
+                let effect = Effect::Map(Operation::Shift(float(a)), vec![x.clone(), x.clone()]);
+                done(vec![(x, Update)], effect)
+            }
+            ("saxpy", [4, 8, 8, 8], &[a, x, y, n]) => {
+                let (x, y) = (range(x, 4 * n), range(y, 4 * n));
+                let effect = Effect::Map(Operation::Saxpy(float(a)), vec![x.clone(), y.clone(), y.clone()]);
+                done(vec![(x, Read), (y, Update)], effect)
+            }
+            ("vector_add", [8, 8, 8, 8], &[a, b, c, n]) => {
+                let [a, b, c] = [a, b, c].map(|start| range(start, 8 * n));
+                let effect = Effect::Map(Operation::Add, vec![a.clone(), b.clone(), c.clone()]);
+                done(vec![(a, Read), (b, Read), (c, Write)], effect)
+            }
+            ("sum", [8, 8, 8, 8, 8], &[x, n, partials, arrived, total]) => {
+                let x = range(x, 4 * n);
+                let small = [
+                    (range(partials, 8 * self.blocks), Update),
+                    (range(arrived, 4), Update),
+                    (range(total, 8), Write),
+                ];
+                let touched = std::iter::once((x.clone(), Read)).chain(small).collect();
+                done(touched, Effect::Sum(x, total))
+            }
+            ("random_f32", [8, 8, 8], &[y, n, seed]) => {
+                let y = range(y, 4 * n);
+                done(vec![(y.clone(), Write)], Effect::Random(seed, false, y))
+            }
+            ("random_f64", [8, 8, 8], &[y, n, seed]) => {
+                let y = range(y, 8 * n);
+                done(vec![(y.clone(), Write)], Effect::Random(seed, true, y))
+            }
+            ("gpubench_read_sweep", [8, 8, 8], &[buffer, vectors, _]) => {
+                done(vec![(range(buffer, 16 * vectors), Read)], Effect::None)
+            }
+            ("gpubench_discard", [8, 8], &[buffer, lines]) => {
+                Doing { discarded: Some(range(buffer, 128 * lines)), ..Doing::default() }
+            }
+            // In whole steps of the clock, since how long it is depends on the host, on which no reading may.
+            ("gpubench_delay", [8], &[nanoseconds]) => {
+                let lasts = Lasts::Exactly((nanoseconds.min(LONGEST_DELAY) / 32 * 32) as f64);
+                Doing { lasts, ..Doing::default() }
+            }
+            // For tests of the measurement: so many nanoseconds, and what reading the range takes.
+            ("lasts", [8, 8, 8], &[nanoseconds, start, bytes]) => Doing {
+                lasts: Lasts::AndMemory(nanoseconds as f64),
+                ..done(vec![(range(start, bytes), Read)], Effect::None)
+            },
+            _ => Doing::default(),
+        }
+    }
+}
+
+impl Effect {
+    /// Leaves in `memory` what the kernel would. All ranges are there.
+    pub(crate) fn apply(self, memory: &mut Memory) {
+        match self {
+            Self::None => {}
+            Self::Copy(from, to) => memory.put(to, memory.view(from)),
+            Self::Fill(word, to) => memory.put(to.start, View::of(Content::Word(word), to.end - to.start)),
+            Self::Random(seed, double, to) => {
+                memory.put(to.start, View::of(Content::Random { seed, double }, to.end - to.start));
+            }
+            Self::Map(operation, mut ranges) => {
+                let Some(to) = ranges.pop() else { return };
+                let inputs = ranges.into_iter().map(|range| memory.view(range)).collect();
+                memory.put(to.start, View::map(operation, inputs));
+            }
+            Self::Sum(from, to) => memory.put(to, View::of(Content::Sum(memory.view(from)), 8)),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A libcuda without a GPU, for tests: a shared library with the C functions that `cust` and the runtime call, chosen by
+//! `GPUBENCH_LIBCUDA`. In: calls; out: what an H200 would answer, on a clock of its own, so that a suite measures the same
+//! times wherever and whenever it runs. Work is done at once, in order, as far as somebody can see its result.
+//!
+//! It is there to test what only this seam can: the protocol of a measurement. Its times are a model's (`model`), and
+//! whoever asks is told so: the exported [`gpubench_fake`] has the runtime say *fake* above the results and in every record.
+//!
+//! What the environment can ask for, each name after `GPUBENCH_FAKE_`:
+//!
+//! | variable | for instance | what it does |
+//! |---|---|---|
+//! | `LOG` | `run.log` | Every call, and every piece of work with its stream, ranges and time, is written there; see `log`. |
+//! | `NOISE` | `0.05` | Kernels take normally distributed times, with this standard deviation as a fraction. |
+//! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
+//! | `SEED` | `7` | Where the noise begins; usually 1. |
+//! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. Several stand with commas between them; any code will do. |
+//! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. |
+//! | `ONCE` | a folder | What costs the context happens once and leaves a file there, whatever the number of processes. |
+//! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
+
+mod api;
+mod call;
+mod code;
+mod config;
+mod content;
+mod driver;
+mod graph;
+mod kernels;
+mod l2;
+mod log;
+mod memory;
+mod model;
+mod ptx;
+mod stream;
+mod work;
+
+/// Tells this library from a driver: no driver exports this name.
+#[expect(unsafe_code, reason = "exports a C function")]
+// SAFETY: nobody else defines a symbol of this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpubench_fake() -> u32 {
+    1
+}

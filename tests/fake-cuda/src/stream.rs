@@ -1,0 +1,148 @@
+//! Streams and events on the virtual clock. In: work for a stream; out: work done at once, in the order it was given, at the
+//! times at which the device would have done it; or, while the stream is captured, a node. Work on the NULL stream waits
+//! for all streams that block with it, and they for it.
+
+use std::thread::{self, ThreadId};
+
+use crate::code::{CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, Code, INVALID_HANDLE, NEVER};
+use crate::driver::{Answer, Driver};
+use crate::work::Work;
+
+/// The handle of the NULL stream; 1 and 2 are names of it.
+pub(crate) const NULL: usize = 0;
+const ALIASES: [usize; 2] = [1, 2];
+/// The flag of streams that do not wait for the NULL stream.
+pub(crate) const NON_BLOCKING: u32 = 1;
+
+/// A stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    /// When all its work is done; infinite if it never is.
+    pub(crate) done: f64,
+    pub(crate) capture: Option<Capture>,
+}
+
+/// What is recorded of a stream instead of being done.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pub(crate) graph: usize,
+    pub(crate) thread: ThreadId,
+    pub(crate) invalidated: bool,
+}
+
+/// An event, and when it was recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Event {
+    pub(crate) time: Option<f64>,
+}
+
+impl Stream {
+    pub(crate) fn new(flags: u32, priority: i32) -> Self {
+        Self { flags, priority, done: 0.0, capture: None }
+    }
+
+    fn blocks(&self) -> bool {
+        self.flags & NON_BLOCKING == 0
+    }
+}
+
+/// A stream's handle as it is kept.
+pub(crate) fn named(stream: usize) -> usize {
+    if ALIASES.contains(&stream) { NULL } else { stream }
+}
+
+impl Driver {
+    pub(crate) fn stream(&mut self, stream: usize) -> Result<&mut Stream, Code> {
+        self.streams.get_mut(&named(stream)).ok_or(INVALID_HANDLE)
+    }
+
+    /// Puts work on a stream.
+    pub(crate) fn submit(&mut self, stream: usize, work: Work) -> Answer {
+        let stream = named(stream);
+        self.refuse_null(stream)?;
+        let capture =
+            self.stream(stream)?.capture.as_ref().map(|capture| (capture.graph, capture.invalidated));
+        match capture {
+            Some((_, true)) => Err(CAPTURE_INVALIDATED),
+            Some((graph, false)) => {
+                let graph = self.graphs.get_mut(&graph).ok_or(INVALID_HANDLE)?;
+                graph.nodes.push(work);
+                Ok(())
+            }
+            None => self.perform(stream, &work),
+        }
+    }
+
+    /// Does work now.
+    pub(crate) fn perform(&mut self, stream: usize, work: &Work) -> Answer {
+        let begin = self.begin(stream);
+        let duration = self.work(stream, begin, work)?;
+        self.stream(stream)?.done = begin + duration;
+        Ok(())
+    }
+
+    /// When a stream can begin with what is put on it now.
+    pub(crate) fn begin(&self, stream: usize) -> f64 {
+        let own = &self.streams[&stream];
+        let others = self.streams.iter().filter(|(other, it)| match (stream, **other) {
+            (NULL, _) => it.blocks(),
+            (_, NULL) => own.blocks(),
+            (stream, other) => stream == other,
+        });
+        others.map(|(_, other)| other.done).fold(self.now.max(own.done), f64::max)
+    }
+
+    /// Work on the NULL stream would have to wait for streams that are captured, and costs their capture.
+    pub(crate) fn refuse_null(&mut self, stream: usize) -> Answer {
+        let waits = named(stream) == NULL;
+        let captured = self.streams.values_mut().filter(|stream| waits && stream.blocks());
+        let mut captures: Vec<_> = captured.filter_map(|stream| stream.capture.as_mut()).collect();
+        captures.iter_mut().for_each(|capture| capture.invalidated = true);
+        if captures.is_empty() { Ok(()) } else { Err(CAPTURE_IMPLICIT) }
+    }
+
+    /// What a thread must not do while it captures costs the capture.
+    pub(crate) fn refuse_while_capturing(&mut self) -> Answer {
+        let this = thread::current().id();
+        let captures = self.streams.values_mut().filter_map(|stream| stream.capture.as_mut());
+        let mut captures: Vec<_> = captures.filter(|capture| capture.thread == this).collect();
+        captures.iter_mut().for_each(|capture| capture.invalidated = true);
+        if captures.is_empty() { Ok(()) } else { Err(CAPTURE_UNSUPPORTED) }
+    }
+
+    /// What must not be done to a stream that is captured costs the capture.
+    pub(crate) fn refuse_if_captured(&mut self, stream: usize) -> Answer {
+        match &mut self.stream(stream)?.capture {
+            Some(capture) => {
+                capture.invalidated = true;
+                Err(CAPTURE_UNSUPPORTED)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has the host wait for a stream.
+    pub(crate) fn wait_for(&mut self, stream: usize) -> Answer {
+        let done = self.begin(named(stream));
+        self.wait_until(done)
+    }
+
+    /// Has the host wait for everything.
+    pub(crate) fn wait_for_all(&mut self) -> Answer {
+        let done = self.streams.values().map(|stream| stream.done).fold(self.now, f64::max);
+        self.wait_until(done)
+    }
+
+    /// Has the host wait until a time.
+    pub(crate) fn wait_until(&mut self, time: f64) -> Answer {
+        if time.is_infinite() {
+            return Err(NEVER);
+        }
+        self.now = self.now.max(time);
+        // What went wrong on the device is told to who waits for it, and to everybody after.
+        self.lost = self.lost.or(self.doomed);
+        self.lost.map_or(Ok(()), Err)
+    }
+}

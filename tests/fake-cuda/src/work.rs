@@ -1,0 +1,189 @@
+//! What is put on streams, and how it is done. In: a piece of work and when it begins; out: how long it took, its effect in
+//! memory and in the L2, and a line of the log.
+
+#![expect(
+    unsafe_code,
+    reason = "copies to and from memory that the caller names, and calls a function of the caller"
+)]
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::slice;
+
+use crate::code::{Code, ILLEGAL_ADDRESS};
+use crate::config::Misdeed;
+use crate::content::{Content, View};
+use crate::driver::Driver;
+use crate::kernels::{Lasts, Launch};
+use crate::l2::{Access, Traffic};
+use crate::model;
+
+/// A piece of work.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Kernel(Launch),
+    /// Sets a range to four bytes over and over.
+    Memset(Range<u64>, [u8; 4]),
+    Copy {
+        to: Place,
+        from: Place,
+        bytes: u64,
+    },
+    Record(usize),
+    /// Waits until an event that is on another stream.
+    Wait(usize),
+    HostFunction(HostFunction, usize),
+    /// A node that allocates or frees.
+    Allocation,
+}
+
+/// A function of the host, called with an argument of its own.
+pub(crate) type HostFunction = extern "C" fn(*mut c_void);
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Device(u64),
+    Host(usize),
+}
+
+/// What `bytes` from `start` on are called in the log.
+struct Span<'a>(&'a Range<u64>);
+
+impl std::fmt::Display for Span<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#x}+{}", self.0.start, self.0.end - self.0.start)
+    }
+}
+
+impl Driver {
+    /// Does `work`; returns how long it takes.
+    pub(crate) fn work(&mut self, stream: usize, begin: f64, work: &Work) -> Result<f64, Code> {
+        let mut words = String::new();
+        let duration = match work {
+            Work::Kernel(launch) => self.kernel(launch, begin, &mut words),
+            Work::Memset(range, word) => {
+                _ = write!(words, "memset write={}", Span(range));
+                let traffic = self.touch(&[(range.clone(), Access::Write)]);
+                self.memory.put(range.start, View::of(Content::Word(*word), range.end - range.start));
+                model::LAUNCH + model::moving(&traffic)
+            }
+            Work::Copy { to, from, bytes } => self.transfer(*to, *from, *bytes, &mut words),
+            Work::Record(event) => {
+                _ = write!(words, "record {event:x}");
+                self.event(*event)?.time = Some(begin);
+                model::EVENT
+            }
+            Work::Wait(event) => {
+                _ = write!(words, "wait {event:x}");
+                (self.event(*event)?.time.unwrap_or(begin) - begin).max(0.0)
+            }
+            Work::HostFunction(function, data) => {
+                words += "host";
+                function(std::ptr::with_exposed_provenance_mut(*data));
+                0.0
+            }
+            Work::Allocation => {
+                words += "allocation";
+                0.0
+            }
+        };
+        self.log.add(begin, duration, Some(stream), format_args!("{words}"));
+        Ok(duration)
+    }
+
+    fn kernel(&mut self, launch: &Launch, begin: f64, words: &mut String) -> f64 {
+        let name = &launch.name;
+        _ = write!(words, "kernel {name}");
+        let misdeed =
+            self.config.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, misdeed)| *misdeed);
+        let doing = launch.doing();
+        for (range, access) in &doing.touched {
+            let access = match access {
+                Access::Read => "read",
+                Access::Write => "write",
+                Access::Update => "update",
+            };
+            _ = write!(words, " {access}={}", Span(range));
+        }
+        if let Some(range) = &doing.discarded {
+            _ = write!(words, " discard={}", Span(range));
+        }
+        let astray = |range: &Range<u64>| !range.is_empty() && !self.memory.has(range);
+        if doing.touched.iter().map(|(range, _)| range).chain(&doing.discarded).any(astray) {
+            self.doomed = Some(ILLEGAL_ADDRESS);
+            return model::LAUNCH;
+        }
+        match misdeed {
+            Some(Misdeed::NeverEnds) => return f64::INFINITY,
+            Some(Misdeed::Fails(code)) if self.is_first(name) => {
+                self.doomed = Some(code);
+                return model::LAUNCH;
+            }
+            _ => {}
+        }
+        let traffic = self.touch(&doing.touched);
+        if let Some(range) = doing.discarded {
+            self.l2.discard(range);
+        }
+        if misdeed != Some(Misdeed::Nothing) {
+            doing.effect.apply(&mut self.memory);
+        }
+        let duration = match doing.lasts {
+            Lasts::Exactly(duration) => return duration,
+            Lasts::AndMemory(duration) => duration + model::moving(&traffic),
+            Lasts::Model => model::kernel(launch.blocks, &traffic),
+        };
+        if launch.is_ours() { duration } else { self.unrest.apply(duration, begin) }
+    }
+
+    fn transfer(&mut self, to: Place, from: Place, bytes: u64, words: &mut String) -> f64 {
+        let view = match from {
+            Place::Device(from) => {
+                _ = write!(words, "copy read={}", Span(&(from..from + bytes)));
+                self.memory.view(from..from + bytes)
+            }
+            Place::Host(from) => {
+                words.push_str("copy read=host");
+                let mut copied = vec![0; bytes as usize];
+                // SAFETY: the caller of the copy vouches for `bytes` bytes to read there.
+                unsafe { host(from).copy_to_nonoverlapping(copied.as_mut_ptr(), copied.len()) };
+                View::of(Content::Bytes(copied), bytes)
+            }
+        };
+        let traffic = match (to, from) {
+            (Place::Device(to), Place::Device(from)) => {
+                self.touch(&[(from..from + bytes, Access::Read), (to..to + bytes, Access::Write)])
+            }
+            _ => Traffic::default(),
+        };
+        let link = if traffic == Traffic::default() { bytes as f64 / model::LINK } else { 0.0 };
+        match to {
+            Place::Device(to) => {
+                _ = write!(words, " write={}", Span(&(to..to + bytes)));
+                self.memory.put(to, view);
+            }
+            Place::Host(to) => {
+                words.push_str(" write=host");
+                // SAFETY: the caller of the copy vouches for `bytes` bytes to write there, which nobody else looks at meanwhile.
+                let place = unsafe { slice::from_raw_parts_mut(host(to), bytes as usize) };
+                view.read(0, place);
+            }
+        }
+        model::LAUNCH + model::moving(&traffic) + link
+    }
+
+    fn touch(&mut self, touched: &[(Range<u64>, Access)]) -> Traffic {
+        let mut traffic = Traffic::default();
+        for (range, access) in touched {
+            self.l2.touch(range.clone(), *access, &mut traffic);
+        }
+        traffic
+    }
+}
+
+/// A pointer that the host gave.
+fn host(address: usize) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(address)
+}

@@ -1,0 +1,3 @@
+//! The benchmarks of gpubench's own kernels.
+
+gpubench::main!(gpubench_kernels);

@@ -1,0 +1,41 @@
+//! Launches of a kernel that the fake knows by its name, `lasts`: it takes as many nanoseconds as it is told, and what it
+//! takes to read the bytes that it is given. So the truth of each case is known.
+
+#![expect(unsafe_code, reason = "launches a kernel")]
+
+use cust::error::CudaResult;
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
+use cust::stream::Stream;
+use gpubench::gpu_bench;
+
+const PTX: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry lasts(.param .u64 nanoseconds, .param .u64 start, .param .u64 bytes) { ret; }";
+
+fn inputs(bytes: usize) -> CudaResult<(Module, DeviceBuffer<u8>)> {
+    Ok((Module::from_ptx(PTX, &[])?, DeviceBuffer::zeroed(bytes)?))
+}
+
+/// From 2 µs to 10 ms, cold, reading little and reading much.
+#[gpu_bench(
+    args(ns = [2_000_u64, 3_333, 10_007, 123_457, 1_000_003, 10_000_000], bytes = [4096, 1 << 20, 40 << 20]),
+    setup = |_ns, bytes| inputs(bytes),
+    cold,
+)]
+fn reads(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    let bytes = buffer.len() as u64;
+    // SAFETY: the kernel takes these parameters, and reads what the buffer has.
+    unsafe { launch!(module.lasts<<<1, 32, 0, stream>>>(ns, buffer.as_device_ptr(), bytes)) }
+}
+
+/// The same launch again and again, for what noise does to it.
+#[gpu_bench(args(run = 0..300), setup = |_run| inputs(4096))]
+fn repeats(module: &Module, buffer: &DeviceBuffer<u8>, stream: &Stream) -> CudaResult<()> {
+    reads(module, buffer, 100_000, stream)
+}
+
+gpubench::main!();

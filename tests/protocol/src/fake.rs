@@ -1,0 +1,98 @@
+//! The fake libcuda, built once, and suites that run on it.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use end_to_end::running::{Ended, run_with};
+use gpubench_runtime::record::Run;
+use gpubench_runtime::verdict::{Reason, State};
+
+use crate::log::{self, Line};
+
+/// The library. `cargo test` builds none, so that the first test that asks does, where this test was built and as it was.
+///
+/// # Panics
+/// Where it cannot be built.
+#[must_use]
+pub fn library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(build);
+    &LIBRARY
+}
+
+fn build() -> PathBuf {
+    // target/debug/deps/test
+    let test = env::current_exe().expect("a test has a path");
+    let profile = test.ancestors().nth(2).expect("tests are built into deps");
+    let name = profile.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let target = profile.parent().expect("a profile's folder is in one");
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "fake-cuda", "--locked", "--offline"])
+        .args(["--profile", if name == "debug" { "dev" } else { name }])
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(built.expect("cargo starts").success(), "the fake libcuda cannot be built");
+    profile.join("libfake_cuda.so")
+}
+
+/// What a suite that ran on the fake left.
+#[derive(Debug)]
+pub struct Measured {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it stored.
+    pub run: Run,
+    /// What it stored, as text.
+    pub text: String,
+    /// What the fake did, process by process in order.
+    pub log: Vec<Line>,
+}
+
+/// Runs `program` on the fake, of which `asked` asks something: each a name after `GPUBENCH_FAKE_`, and its value. A log is
+/// kept where `LOG` is one of them, whatever its value; `ONCE` gets a folder likewise.
+///
+/// # Panics
+/// Where the suite stores no run.
+#[must_use]
+#[track_caller]
+pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (stored, logged) = (at("run.json"), at("log"));
+    let mut environment =
+        vec![("GPUBENCH_LIBCUDA".to_owned(), library().to_str().expect("UTF-8").to_owned())];
+    for (name, value) in asked {
+        let value =
+            if ["LOG", "ONCE"].contains(name) { at(&name.to_lowercase()) } else { (*value).to_owned() };
+        environment.push((format!("GPUBENCH_FAKE_{name}"), value));
+    }
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (&**name, &**value)).collect();
+    let ended = run_with(program, &[arguments, &["--json", &stored]].concat(), &environment);
+    let text = fs::read_to_string(stored).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    let run = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    let log = fs::read_to_string(logged).map_or_else(|_| Vec::new(), |text| log::read(&text));
+    Measured { ended, run, text, log }
+}
+
+/// The rows that failed: each case, and why.
+///
+/// # Panics
+/// Where one that has a measurement is invalid.
+#[must_use]
+#[track_caller]
+pub fn failed(run: &Run) -> Vec<(String, String)> {
+    let failed = run.records.iter().filter(|record| record.verdict.state == State::Invalid);
+    let told = failed.map(|record| {
+        let [reason @ Reason::Failed(_)] = &record.verdict.reasons[..] else {
+            panic!("{:?}", record.verdict)
+        };
+        assert_eq!(record.measurement, None);
+        (format!("{} {}", record.name(), record.cache), reason.to_string())
+    });
+    told.collect()
+}

@@ -1,0 +1,5 @@
+//! Suites on the fake libcuda. In: a suite and what is asked of it and of the fake; out: how it ended, the run that it stored,
+//! and the log of all that the fake did.
+
+pub mod fake;
+pub mod log;

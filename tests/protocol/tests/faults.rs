@@ -1,0 +1,192 @@
+//! What goes wrong in the driver or on the device costs its own row, which says what it was; the others are measured.
+
+use end_to_end::running::run_with;
+use protocol::fake::{Measured, failed, library, measure};
+
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+const FAULTS: &str = env!("CARGO_BIN_EXE_faults_on_a_fake");
+
+/// Seven benchmarks, 13 cases: the smallest arrays.
+const SMALL: [&str; 6] = ["--quick", "cuda::", "--arg", "n=4096", "--timeout", "60"];
+
+/// Runs the small cases under `fault`, which costs just the rows `expected`, each with what it must say.
+#[track_caller]
+fn costs(asked: &[(&str, &str)], arguments: &[&str], expected: &[(&str, &[&str])]) -> Measured {
+    let measured = measure(KERNELS, &[&SMALL[..], arguments].concat(), asked);
+    let failed = failed(&measured.run);
+    assert_eq!(failed.len(), expected.len(), "{failed:?} of {}", measured.ended);
+    for ((case, reason), (name, words)) in failed.iter().zip(expected) {
+        assert_eq!(case, &format!("gpubench_kernels::cuda::{name}"));
+        for words in *words {
+            assert!(reason.contains(words), "no `{words}` in {case}: {reason}");
+        }
+    }
+    assert_eq!(measured.run.records.len(), 13);
+    let code = if expected.is_empty() { 0 } else { 1 };
+    assert_eq!(measured.ended.code, Some(code), "{}", measured.ended);
+    measured
+}
+
+#[test]
+fn without_a_fault_all_is_well() {
+    _ = costs(&[], &[], &[]);
+}
+
+/// The flush has three buffers, and the first benchmark is the fourth to ask.
+#[test]
+fn memory_that_runs_out_costs_what_shares_it() {
+    let says: &[&str] = &[
+        "setup: ",
+        "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (16384 bytes asked for)",
+        "139.2 GiB of 139.8 GiB are free",
+    ];
+    _ = costs(
+        &[("FAULT", "cuMemAlloc_v2#3=2")],
+        &[],
+        &[("copy[n=4096] hot", says), ("copy[n=4096] cold", says)],
+    );
+}
+
+/// A code that neither `cust` nor this driver knows is told by its number.
+#[test]
+fn a_code_that_nobody_knows_is_told_by_its_number() {
+    let says: &[&str] = &["launch: ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
+    // The first launch makes the input, the second is checked.
+    let rows = [("copy[n=4096] hot", says), ("copy[n=4096] cold", says)];
+    _ = costs(&[("FAULT", "cuLaunchKernel#2=4711")], &[], &rows);
+}
+
+#[test]
+fn a_group_that_fails_costs_its_case_alone() {
+    let says: &[&str] = &["sampling: cuGraphLaunch returned 999 (CUDA_ERROR_UNKNOWN)"];
+    _ = costs(&[("FAULT", "cuGraphLaunch#40=999")], &[], &[("copy[n=4096] hot", says)]);
+}
+
+#[test]
+fn an_instantiation_that_fails_costs_its_case_alone() {
+    let says: &[&str] = &["sampling: cuGraphInstantiateWithFlags returned 2 (CUDA_ERROR_OUT_OF_MEMORY)"];
+    _ = costs(&[("FAULT", "cuGraphInstantiateWithFlags#2=2")], &[], &[("copy[n=4096] hot", says)]);
+}
+
+/// The context is lost while the first case is sampled. A new process measures the rest.
+#[test]
+fn a_lost_context_costs_its_case_and_its_process() {
+    let says: &[&str] = &["sampling: cuStreamSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED)"];
+    let asked = [("FAULT", "cuStreamSynchronize#40=719!"), ("ONCE", ""), ("LOG", "")];
+    let measured = costs(&asked, &[], &[("copy[n=4096] hot", says)]);
+    let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
+    processes.dedup();
+    assert_eq!(processes.len(), 3, "the one that leads and two that measured");
+}
+
+/// Every process that tries it loses its context. One benchmark is lost, hot and cold.
+#[test]
+fn a_kernel_that_goes_astray_costs_its_own_rows() {
+    let says: &[&str] =
+        &["launch: cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access"];
+    let rows = [("rmw[n=4096] hot", says), ("rmw[n=4096] cold", says)];
+    _ = costs(&[("KERNEL", "rmw:700")], &[], &rows);
+}
+
+#[test]
+fn a_launch_that_never_ends_is_ended() {
+    let says: &[&str] = &["worker: took longer than 2 s, and was killed"];
+    let rows = [("fill[n=4096] hot", says), ("fill[n=4096] cold", says)];
+    _ = costs(&[("KERNEL", "fill:never-ends")], &["--timeout", "2"], &rows);
+}
+
+/// Each check finds the kernel out that did nothing.
+#[test]
+fn a_kernel_that_does_nothing_is_found_out() {
+    for (kernel, says) in [
+        ("copy", "check: element 0 is NaN, not 0."),
+        ("fill", "check: element 0 is NaN, not 0.75"),
+        ("rmw", "check: element 0 is 0."),
+        ("saxpy", "check: element 0 is 0."),
+        ("vector_add", "check: element 0 is NaN, not "),
+        ("sum", "check: the sum is NaN, not "),
+    ] {
+        let measured = measure(KERNELS, &SMALL, &[("KERNEL", &format!("{kernel}:nothing"))]);
+        let failed = failed(&measured.run);
+        assert_eq!(failed.len(), 2, "{kernel}: {failed:?}");
+        for (case, reason) in failed {
+            assert!(case.starts_with(&format!("gpubench_kernels::cuda::{kernel}[")), "{case}");
+            assert!(reason.starts_with(says), "{kernel}: {reason}");
+        }
+    }
+}
+
+/// As on a machine without a GPU: there is one line that says why.
+#[test]
+fn an_old_driver_is_refused_with_its_version() {
+    let library = library().to_str().expect("UTF-8");
+    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_DRIVER", "11060")];
+    let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
+    ended.says_only("the driver supports CUDA 11.6, 11.7 is needed");
+    let ended = run_with(KERNELS, &["--quick", "host::fill", "--samples", "3"], &environment).with_code(0);
+    ended.shows(
+        "no CUDA device (the driver supports CUDA 11.6, 11.7 is needed): measuring this machine's CPU",
+    );
+    assert!(!ended.stdout.to_lowercase().contains("fake"), "{ended}");
+}
+
+#[test]
+fn a_driver_that_does_not_start_is_told() {
+    let library = library().to_str().expect("UTF-8");
+    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
+    let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
+    assert!(ended.stderr.contains("the versions of the display driver and libcuda do not match"), "{ended}");
+}
+
+/// The rows of the suite of faults, as an H200 has them: `docs/results/h200/faults.txt`.
+#[test]
+fn faulty_launches_are_told_as_they_are_on_a_gpu() {
+    let measured = measure(FAULTS, &["--quick"], &[("KERNEL", "stray:700")]);
+    let failed = failed(&measured.run);
+    let nothing =
+        "launch: no work on its stream: the launch enqueued nothing on the stream that it was given";
+    let astray = "cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access was encountered";
+    let later =
+        "sampling: cuStreamSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access";
+    let expected = [
+        (
+            "too_large[gib=1048576] hot",
+            "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (1048576.0 GiB asked for); 139.2 GiB of 139.8 GiB are free",
+        ),
+        (
+            "ptx_too_new hot",
+            "cuModuleLoadDataEx returned 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION): the provided PTX was compiled with an unsupported toolchain. (the driver's compiler: ptxas application ptx input, line 1; fatal   : Unsupported .version 99.0; current version is '9.0')",
+        ),
+        (
+            "no_such_kernel hot",
+            "cuModuleGetFunction returned 500 (CUDA_ERROR_NOT_FOUND): named symbol not found (the module has no kernel `swap`; it has: nothing, stray)",
+        ),
+        ("too_many_threads hot", "cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE): invalid argument"),
+        ("on_another_stream hot", nothing),
+        ("enqueues_nothing hot", nothing),
+        ("wrong_result hot", "check: the result is not what it should be"),
+        ("writes_astray hot", astray),
+        ("writes_astray cold", astray),
+        ("writes_astray_later hot", later),
+        ("writes_astray_later cold", later),
+    ];
+    assert_eq!(failed.len(), expected.len(), "{failed:?}");
+    for ((case, reason), (name, words)) in failed.iter().zip(expected) {
+        assert_eq!(case, &format!("faults_on_a_fake::{name}"));
+        assert!(reason.contains(words), "no `{words}` in {case}: {reason}");
+    }
+    let paths: Vec<_> = measured
+        .run
+        .records
+        .iter()
+        .filter_map(|record| Some((record.name(), record.measurement.as_ref()?.method.path_reason.clone())))
+        .collect();
+    for (name, reason) in paths {
+        let expected = match name.trim_start_matches("faults_on_a_fake::") {
+            "synchronises" | "copies_on_the_null_stream" => Some("the launch cannot be captured: "),
+            _ => None,
+        };
+        assert_eq!(reason.is_some(), expected.is_some(), "{name}: {reason:?}");
+        assert!(reason.unwrap_or_default().starts_with(expected.unwrap_or_default()), "{name}");
+    }
+}

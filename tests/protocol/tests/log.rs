@@ -1,0 +1,145 @@
+//! What a measurement has the driver do, from the fake's log: what surrounds each sample, and what a group costs.
+
+use std::ops::Range;
+
+use protocol::fake::measure;
+use protocol::log::{Line, replays};
+
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+const L2: u64 = 62_914_560;
+const COPY: [&str; 5] = ["--quick", "--exact", "gpubench_kernels::cuda::copy", "--arg", "n=4194304"];
+
+/// The samples of a replayed group, each with the `length` nodes that belong to it, if all have just these.
+fn samples<'a>(replay: &'a [Line], kinds: &[(&str, &str)]) -> Option<Vec<&'a [Line]>> {
+    let matches = |sample: &[Line]| {
+        sample
+            .iter()
+            .zip(kinds)
+            .all(|(line, (what, name))| line.what == *what && (name.is_empty() || line.is(what, name)))
+    };
+    let samples: Vec<&[Line]> = replay.chunks(kinds.len()).collect();
+    samples.iter().all(|sample| sample.len() == kinds.len() && matches(sample)).then_some(samples)
+}
+
+const FLUSH: [(&str, &str); 2] = [("memset", ""), ("kernel", "gpubench_discard")];
+const RECORD: (&str, &str) = ("record", "");
+const LAUNCH: (&str, &str) = ("kernel", "copy");
+
+fn disjoint(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.end <= b.start || b.end <= a.start
+}
+
+/// Write the size of the L2, discard just that, start, launch, stop, and nothing else.
+#[test]
+fn a_cold_sample_is_flush_event_launch_event() {
+    let measured = measure(KERNELS, &[&COPY[..], &["--cache", "cold"]].concat(), &[("LOG", "")]);
+    _ = measured.ended.with_code(0);
+    let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
+    let groups: Vec<Vec<&[Line]>> = replays(&measured.log)
+        .into_iter()
+        .filter_map(|replay| samples(replay, &[FLUSH[0], FLUSH[1], RECORD, LAUNCH, RECORD]))
+        .collect();
+    let sampled: usize = groups.iter().map(Vec::len).sum();
+    assert_eq!(sampled, measurement.warm_up.launches + measurement.samples.len());
+    for sample in groups.concat() {
+        let [memset, discard, start, launch, stop] = sample else { panic!("{sample:?}") };
+        let written = memset.memory("write").expect("it writes");
+        assert!(written.end - written.start >= L2, "{memset:?}");
+        assert_eq!(discard.memory("discard"), Some(written.clone()));
+        for touched in [launch.memory("read"), launch.memory("write")] {
+            assert!(disjoint(&touched.expect("a copy touches two arrays"), &written), "{launch:?}");
+        }
+        assert_ne!(start.words, stop.words, "two events");
+        // One after the other: nothing ran elsewhere meanwhile.
+        let stops = [memset, discard, start, launch].map(|line| line.begin + line.duration);
+        let starts = [discard, start, launch, stop].map(|line| line.begin);
+        assert!(stops.iter().zip(starts).all(|(stop, start)| (stop - start).abs() < 0.2), "{sample:?}");
+        assert!(sample.iter().all(|line| line.stream == start.stream), "{sample:?}");
+    }
+    // What is left are the empty pairs of the timer.
+    let others = replays(&measured.log).len() - groups.len();
+    let pairs = replays(&measured.log)
+        .into_iter()
+        .filter_map(|replay| samples(replay, &[FLUSH[0], FLUSH[1], RECORD, RECORD]));
+    assert_eq!(pairs.count(), others);
+}
+
+/// One launch whose time does not count, then pairs around launches.
+#[test]
+fn a_hot_group_begins_with_a_launch_that_does_not_count() {
+    let measured = measure(KERNELS, &[&COPY[..], &["--cache", "hot"]].concat(), &[("LOG", "")]);
+    _ = measured.ended.with_code(0);
+    let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
+    let groups: Vec<usize> = replays(&measured.log)
+        .into_iter()
+        .filter(|replay| replay[0].is("kernel", "copy"))
+        .map(|replay| samples(&replay[1..], &[RECORD, LAUNCH, RECORD]).expect("pairs around launches").len())
+        .collect();
+    assert_eq!(groups.iter().sum::<usize>(), measurement.warm_up.launches + measurement.samples.len());
+    assert!(groups.ends_with(&[256]), "{groups:?}");
+}
+
+/// A launch of under 5 µs is also timed in a row: as many as the row has, between one pair of events.
+#[test]
+fn a_row_has_no_events_between_its_launches() {
+    let arguments = ["--quick", "--exact", "gpubench_kernels::cuda::empty"];
+    let measured = measure(KERNELS, &arguments, &[("LOG", "")]);
+    _ = measured.ended.with_code(0);
+    let rows: Vec<usize> = replays(&measured.log)
+        .into_iter()
+        .filter(|replay| replay.iter().filter(|line| line.what == "record").count() == 2 && replay.len() > 5)
+        .map(|replay| replay.len() - 3)
+        .collect();
+    assert_eq!(rows.len(), 30);
+    assert!(rows.chunks(2).all(|pair| pair == [8, 72]), "{rows:?}");
+    assert!(measured.run.records[0].measurement.as_ref().is_some_and(|it| it.in_a_row.is_some()));
+}
+
+#[test]
+fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
+    let measured = measure(KERNELS, &[&COPY[..], &["--cache", "cold"]].concat(), &[("LOG", "")]);
+    _ = measured.ended.with_code(0);
+    let calls: Vec<&str> =
+        measured.log.iter().filter(|line| line.what == "call").map(|line| line.words[0].as_str()).collect();
+    let launches: Vec<usize> = (0..calls.len()).filter(|index| calls[*index] == "cuGraphLaunch").collect();
+    let (first, last) = (launches[0], launches[launches.len() - 1]);
+    let loops = &calls[first..=last];
+    for between in launches.windows(2).map(|pair| &calls[pair[0]..pair[1]]) {
+        let waits = between.iter().filter(|call| call.ends_with("Synchronize")).count();
+        assert_eq!(waits, 1, "{between:?}");
+    }
+    for forbidden in ["cuMem", "cuModule", "cuCtxSynchronize"] {
+        // A launch of these benchmarks looks its kernel up, also while it is captured; and a flush is a memset.
+        let found = loops.iter().find(|call| {
+            call.starts_with(forbidden) && !["cuModuleGetFunction", "cuMemsetD32Async"].contains(*call)
+        });
+        assert_eq!(found, None);
+    }
+    // Once the groups have grown, a group is one launch of a graph that is there.
+    let group = ["cuGraphLaunch", "cuEventRecord", "cuStreamSynchronize"];
+    let end = &calls[launches[launches.len() - 2]..=last];
+    assert!(
+        end.starts_with(&group) && end.iter().filter(|call| **call == "cuStreamBeginCapture_v2").count() == 0
+    );
+}
+
+/// On the stream the same is enqueued anew for each group, behind a delay.
+#[test]
+fn on_the_stream_a_group_stands_behind_a_delay() {
+    let arguments = [&COPY[..], &["--cache", "cold", "--path", "stream", "--flush", "write"]].concat();
+    let measured = measure(KERNELS, &arguments, &[("LOG", "")]);
+    _ = measured.ended.with_code(0);
+    let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
+    assert_eq!(measurement.method.path_reason.as_deref(), Some("asked for"));
+    let done: Vec<&Line> = measured.log.iter().filter(|line| line.stream.is_some()).collect();
+    let launches: Vec<usize> = (0..done.len()).filter(|index| done[*index].is("kernel", "copy")).collect();
+    // All but the first, which is checked.
+    for index in &launches[1..] {
+        let around: Vec<&str> = done[index - 2..=index + 1].iter().map(|line| line.what.as_str()).collect();
+        assert_eq!(around, ["memset", "record", "kernel", "record"]);
+    }
+    let delays = done.iter().filter(|line| line.is("kernel", "gpubench_delay"));
+    assert!(delays.clone().all(|delay| delay.duration <= 2e6));
+    let waits = measured.log.iter().filter(|line| line.is("call", "cuStreamSynchronize")).count();
+    assert!(delays.count() <= waits);
+}
