@@ -58,7 +58,8 @@ fn methods(run: &Run) -> String {
     if measured().any(|(record, measured)| record.cache == Cache::Hot && above_memory(measured)) {
         text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
     }
-    for (record, measured) in measured() {
+    // Where the user chose the path there is nothing to explain.
+    for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
         if let Some(reason) = &measured.method.path_reason {
             _ = writeln!(text, "{} path: {}: {reason}", measured.method.path, case(record));
         }
