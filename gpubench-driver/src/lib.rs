@@ -43,6 +43,7 @@
 
 mod codes;
 mod driver;
+mod entry;
 mod forward;
 mod library;
 mod result;

@@ -13,7 +13,9 @@ use std::sync::LazyLock;
 use libloading::Library;
 
 use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
-use crate::forward::Function;
+
+/// A function of the driver, of a type that only its caller knows.
+pub(crate) type Function = unsafe extern "C" fn();
 
 /// What the system's loader is asked for.
 const SYSTEM_LIBRARY: &str = "libcuda.so.1";

@@ -8,7 +8,7 @@ use std::fmt;
 use cust_raw::CUresult;
 
 use crate::codes;
-use crate::forward::Entry;
+use crate::entry::Entry;
 use crate::library;
 use crate::text::{error_name, error_text};
 
@@ -28,15 +28,29 @@ thread_local! {
     static FAILED: Cell<Option<Returned>> = const { Cell::new(None) };
 }
 
-/// Keeps what a call returned.
+/// Keeps what the driver returned and says it in cust_raw's words.
 #[inline]
-pub(crate) fn keep(entry: &'static Entry, code: u32) {
+pub(crate) fn returned(entry: &'static Entry, code: u32) -> CUresult {
     LAST.set(Some(Returned { entry, code }));
+    if code == 0 { CUresult::CUDA_SUCCESS } else { failed(entry, code) }
+}
+
+/// The result of a function that is not there.
+///
+/// Without a driver that is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a variant
+/// for it. `STUB_LIBRARY` would be exact, but cust turns it into `UnknownError`; `NOT_INITIALIZED` would blame
+/// the caller for a missing `cuInit`. A driver without this one function gives `NOT_FOUND`, whose text is
+/// "named symbol not found".
+#[cold]
+pub(crate) fn absent(entry: &'static Entry) -> CUresult {
+    let result =
+        if library::is_open() { CUresult::CUDA_ERROR_NOT_FOUND } else { CUresult::CUDA_ERROR_NO_DEVICE };
+    returned(entry, result as u32)
 }
 
 /// Keeps a failed call, and gives its code as cust_raw's enum: `CUDA_ERROR_UNKNOWN` for one that it lacks.
 #[cold]
-pub(crate) fn failed(entry: &'static Entry, code: u32) -> CUresult {
+fn failed(entry: &'static Entry, code: u32) -> CUresult {
     let result = codes::known(code).map_or(CUresult::CUDA_ERROR_UNKNOWN, |known| known.result);
     if result != CUresult::CUDA_ERROR_NOT_READY {
         FAILED.set(Some(Returned { entry, code }));

@@ -9,7 +9,10 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use cust_raw::*;
 
-use crate::forward::{Entry, Function, forwarders};
+use crate::entry::Entry;
+use crate::forward::forwarders;
+use crate::library::Function;
+use crate::result::{absent, returned};
 
 forwarders! {
     cuGetErrorString(error: CUresult, pStr: *mut *const c_char) => crate::text::answer_text;

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use cust_raw::CUresult;
 
 use crate::codes::{self, Known};
-use crate::forward::{Entry, Function};
-use crate::library;
+use crate::entry::Entry;
+use crate::library::{self, Function};
 
 static NAME: Entry = Entry::new("cuGetErrorName");
 static TEXT: Entry = Entry::new("cuGetErrorString");

@@ -10,7 +10,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUstream};
 
-use crate::forward::{Entry, Function};
+use crate::entry::Entry;
+use crate::library::Function;
 use crate::result::set_detail;
 
 const NOT_FOUND: u32 = 500;

@@ -8,8 +8,9 @@ use syn::ext::IdentExt as _;
 
 use crate::check::{Benchmark, Role};
 use crate::code::{Code, inlined, mentions};
-use crate::scope::{axis_value, axis_variable, first, last, local, mixed, placed};
+use crate::scope::{axis_value, axis_variable, local, placed};
 use crate::signature::Passed;
+use crate::spans::{first, last, mixed};
 
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     let Benchmark { attributes, axes, .. } = benchmark;

@@ -16,6 +16,7 @@ mod expand;
 mod parse;
 mod scope;
 mod signature;
+mod spans;
 
 /// Registers a launch function as a benchmark. The function stays what it was: other code goes on calling it.
 ///

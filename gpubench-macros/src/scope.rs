@@ -7,6 +7,7 @@ use syn::ext::IdentExt as _;
 
 use crate::check::Benchmark;
 use crate::signature::Passed;
+use crate::spans::{at, first, last, mixed};
 
 impl Benchmark {
     /// `let (p0, _, p2) = state;`, with a name for each input whose parameter is `used`.
@@ -110,23 +111,4 @@ pub(crate) fn axis_variable(name: &Ident) -> Ident {
 pub(crate) fn axis_value(name: &Ident) -> TokenStream {
     let variable = axis_variable(name);
     quote_spanned!(variable.span()=> #variable.value())
-}
-
-/// The hygiene of all that is generated.
-pub(crate) fn mixed() -> Span {
-    Span::mixed_site()
-}
-
-/// Where `tokens` begin.
-pub(crate) fn first(tokens: &impl ToTokens) -> Span {
-    tokens.to_token_stream().into_iter().next().map_or_else(mixed, |token| at(token.span()))
-}
-
-/// Where `tokens` end.
-pub(crate) fn last(tokens: &impl ToTokens) -> Span {
-    tokens.to_token_stream().into_iter().last().map_or_else(mixed, |token| at(token.span()))
-}
-
-fn at(place: Span) -> Span {
-    place.resolved_at(mixed())
 }

@@ -9,7 +9,7 @@ use syn::{Attribute, FnArg, Generics, Ident, Lifetime, Meta, Pat, PatType, Retur
 use syn::{Token, Type, TypeImplTrait, Visibility, token};
 
 use crate::errors::Errors;
-use crate::scope::first;
+use crate::spans::first;
 
 /// The function that is measured.
 pub(crate) struct Launch {

@@ -13,7 +13,8 @@ use anstream::AutoStream;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::{self, Exit, Options};
-use crate::device::found::{self, Devices, Found, Selected};
+use crate::device::found::{self, Devices, Selected};
+use crate::device::id::Found;
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Run};
 use crate::registry::{self, Entry};

@@ -6,7 +6,7 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::device::Facts;
-use crate::device::found::Found;
+use crate::device::id::Found;
 use crate::failure::{Failure, Stage};
 use crate::plan::{Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA};

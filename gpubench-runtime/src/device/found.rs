@@ -4,38 +4,7 @@
 use super::DeviceType;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-
-/// A device as it is named on the command line and in records: its kind, and its number where a kind has several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceId<'a> {
-    /// As [`DeviceType::KIND`].
-    pub kind: &'a str,
-    /// Which of that kind, from 0.
-    pub ordinal: usize,
-}
-
-impl<'a> DeviceId<'a> {
-    /// Reads `host` or `cuda:1`.
-    #[must_use]
-    pub fn parse(device: &'a str) -> Self {
-        let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
-        let (kind, ordinal) = numbered.unwrap_or((device, 0));
-        Self { kind, ordinal }
-    }
-}
-
-/// A device that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The device as [`DeviceId`] reads it.
-    pub device: String,
-    /// Its kind, as [`DeviceType::KIND`].
-    pub kind: &'static str,
-    /// The name its maker gave it; empty where only the device itself knows it.
-    pub name: String,
-    /// What tells it from every other device, where it has such a thing.
-    pub uuid: Option<String>,
-}
+use super::id::{DeviceId, Found};
 
 /// Whether devices of `kind` are among those that `wanted` names, whether or not they are there.
 #[must_use]
@@ -136,16 +105,6 @@ impl Devices {
     }
 }
 
-impl Found {
-    fn describe(&self) -> String {
-        if self.name.is_empty() {
-            format!("`{}`", self.device)
-        } else {
-            format!("`{}` ({})", self.device, self.name)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,11 +167,5 @@ mod tests {
             assert!(asks_for(wanted, "cuda"), "{wanted}");
         }
         assert!(!asks_for("host", "cuda") && asks_for("host", "host"));
-    }
-
-    #[test]
-    fn ids_have_a_kind_and_a_number() {
-        assert_eq!(DeviceId::parse("cuda:3"), DeviceId { kind: "cuda", ordinal: 3 });
-        assert_eq!(DeviceId::parse("host"), DeviceId { kind: "host", ordinal: 0 });
     }
 }

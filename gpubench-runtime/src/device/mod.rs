@@ -6,6 +6,7 @@ pub mod cuda;
 pub mod facts;
 pub mod found;
 pub mod host;
+pub mod id;
 
 use std::any::Any;
 use std::fmt::{self, Display};

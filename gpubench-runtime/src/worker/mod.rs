@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::found::DeviceId;
+use crate::device::id::DeviceId;
 use crate::device::{Device, Facts};
 use crate::plan::{Job, Sampling};
 use crate::record::Record;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// The bytes of a recipe that are worked out at once.
 const BLOCK: usize = 16 << 10;
-/// Recipes of recipes are worked out when they get as deep as this.
-const DEEPEST: usize = 64;
+/// Recipes of recipes are worked out when they take more steps than this.
+const MOST_STEPS: usize = 64;
 
 /// How bytes come about. The first byte has offset 0.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ pub(crate) struct Map {
     operation: Operation,
     inputs: Vec<View>,
     times: u32,
-    depth: usize,
+    /// How many operations an element takes, each applied once.
+    steps: usize,
 }
 
 /// An element from elements.
@@ -80,13 +81,13 @@ impl View {
         if let Some((earlier, count)) = Self::again(operation, &inputs) {
             (inputs, times) = (earlier, count + 1);
         }
-        let mut depth = inputs.iter().map(Self::depth).max().unwrap_or(0) + 1;
-        if depth > DEEPEST {
+        let mut steps = inputs.iter().map(Self::steps).sum::<usize>() + 1;
+        if steps > MOST_STEPS {
             inputs =
                 inputs.into_iter().map(|input| Self::of(Content::Bytes(input.to_bytes()), bytes)).collect();
-            depth = 1;
+            steps = 1;
         }
-        Self::of(Content::Map(Map { operation, inputs, times, depth }), bytes)
+        Self::of(Content::Map(Map { operation, inputs, times, steps }), bytes)
     }
 
     /// If the last of `inputs` is what the same operation made of the same others: its inputs, and how often it was done.
@@ -108,8 +109,8 @@ impl View {
         self.0.iter().map(|piece| piece.bytes).sum()
     }
 
-    fn depth(&self) -> usize {
-        self.0.iter().map(|piece| piece.content.depth()).max().unwrap_or(0)
+    fn steps(&self) -> usize {
+        self.0.iter().map(|piece| piece.content.steps()).max().unwrap_or(0)
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -136,10 +137,10 @@ impl View {
 }
 
 impl Content {
-    fn depth(&self) -> usize {
+    fn steps(&self) -> usize {
         match self {
-            Self::Map(map) => map.depth,
-            Self::Sum(view) => view.depth() + 1,
+            Self::Map(map) => map.steps,
+            Self::Sum(view) => view.steps() + 1,
             _ => 0,
         }
     }
@@ -269,7 +270,7 @@ mod tests {
             y = View::map(Operation::Saxpy(2.0), vec![x.clone(), y]);
         }
         assert_eq!(f32s(&y), [6.5, 12.5, 24.5]);
-        assert_eq!(y.depth(), 1);
+        assert_eq!(y.steps(), 1);
         assert_eq!(f32s(&View::map(Operation::Shift(1.0), vec![x.clone()])), [2.0, 3.0, 5.0]);
         let total = View::of(Content::Sum(x), 8).to_bytes();
         assert_eq!(total, 7_f64.to_le_bytes());
@@ -281,7 +282,7 @@ mod tests {
         for _ in 0..100 {
             (x, y) = (View::map(Operation::Saxpy(0.5), vec![y.clone(), x.clone()]), x);
         }
-        assert!(x.depth() <= DEEPEST);
+        assert!(x.steps() <= MOST_STEPS);
         assert!(f32s(&x)[0].is_finite());
     }
 

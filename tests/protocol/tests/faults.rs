@@ -7,7 +7,7 @@ const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 const FAULTS: &str = env!("CARGO_BIN_EXE_faults_on_a_fake");
 
 /// Seven benchmarks, 13 cases: the smallest arrays.
-const SMALL: [&str; 6] = ["--quick", "cuda::", "--arg", "n=4096", "--timeout", "60"];
+const SMALL: [&str; 4] = ["--quick", "cuda::", "--arg", "n=4096"];
 
 /// Runs the small cases under `fault`, which costs just the rows `expected`, each with what it must say.
 #[track_caller]
@@ -76,7 +76,7 @@ fn a_lost_context_costs_its_case_and_its_process() {
     let measured = costs(&asked, &[], &[("copy[n=4096] hot", says)]);
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();
-    assert_eq!(processes.len(), 3, "the one that leads and two that measured");
+    assert_eq!(processes.len(), 2, "those that measured: {processes:?}");
 }
 
 /// Every process that tries it loses its context. One benchmark is lost, hot and cold.
@@ -135,7 +135,7 @@ fn a_driver_that_does_not_start_is_told() {
     let library = library().to_str().expect("UTF-8");
     let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
     let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
-    assert!(ended.stderr.contains("the versions of the display driver and libcuda do not match"), "{ended}");
+    assert!(ended.stderr.contains("cuInit returned 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)"), "{ended}");
 }
 
 /// The rows of the suite of faults, as an H200 has them: `docs/results/h200/faults.txt`.

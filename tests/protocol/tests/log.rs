@@ -7,7 +7,7 @@ use protocol::log::{Line, replays};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 const L2: u64 = 62_914_560;
-const COPY: [&str; 5] = ["--quick", "--exact", "gpubench_kernels::cuda::copy", "--arg", "n=4194304"];
+const COPY: [&str; 4] = ["--quick", "cuda::copy", "--arg", "n=4194304"];
 
 /// The samples of a replayed group, each with the `length` nodes that belong to it, if all have just these.
 fn samples<'a>(replay: &'a [Line], kinds: &[(&str, &str)]) -> Option<Vec<&'a [Line]>> {
@@ -82,7 +82,7 @@ fn a_hot_group_begins_with_a_launch_that_does_not_count() {
 /// A launch of under 5 µs is also timed in a row: as many as the row has, between one pair of events.
 #[test]
 fn a_row_has_no_events_between_its_launches() {
-    let arguments = ["--quick", "--exact", "gpubench_kernels::cuda::empty"];
+    let arguments = ["--quick", "cuda::empty"];
     let measured = measure(KERNELS, &arguments, &[("LOG", "")]);
     _ = measured.ended.with_code(0);
     let rows: Vec<usize> = replays(&measured.log)

@@ -64,7 +64,7 @@ fn medians_are_true_after_a_write() {
     medians_are_true("write", true);
 }
 
-/// Of 300 cases under 5 % of noise, 95 % know the median, give or take what 300 can tell.
+/// Of 300 cases under 5 % of noise, 95 % know the median, give or take what 300 can tell. The seeds 1 to 8 give 280 to 290.
 #[test]
 fn intervals_hold_the_median_as_often_as_they_say() {
     let arguments = ["repeats", "--warmup", "0.01"];
@@ -79,8 +79,6 @@ fn intervals_hold_the_median_as_often_as_they_say() {
         (interval.low.0..=interval.high.0).contains(&truth)
     });
     let hits = hits.count();
-    let samples: usize = runs.iter().flat_map(|record| &record.measurement).map(|it| it.samples.len()).sum();
-    println!("{hits} of 300 intervals hold the median, {} samples each", samples / 300);
     assert!((279..=291).contains(&hits), "{hits} of 300 intervals hold the median");
 }
 

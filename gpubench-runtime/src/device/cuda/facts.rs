@@ -8,7 +8,7 @@ use super::Cuda;
 use super::call::check;
 use super::kernels::told;
 use crate::device::facts::{Property, Value};
-use crate::device::found::Found;
+use crate::device::id::Found;
 use crate::device::{DeviceError, DeviceType, Facts, Peak, PeakSource, Quantity};
 use crate::units::Bytes;
 
@@ -18,7 +18,9 @@ use crate::units::Bytes;
 /// Why there is none, in a few words.
 pub(in crate::device) fn list() -> Result<Vec<Found>, String> {
     gpubench_driver::load().map_err(gpubench_driver::LoadError::short)?;
-    let driver = |error: cust::error::CudaError| error.to_string();
+    let driver = |error: cust::error::CudaError| {
+        gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string())
+    };
     cust::init(cust::CudaFlags::empty()).map_err(driver)?;
     let count = CudaDevice::num_devices().map_err(driver)?;
     if count == 0 {

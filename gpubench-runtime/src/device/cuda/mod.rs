@@ -8,8 +8,11 @@ mod event;
 mod facts;
 mod flush;
 mod graph;
+mod graph_path;
 mod kernels;
 mod sampler;
+mod samples;
+mod stream_path;
 mod timer;
 
 use std::collections::HashMap;

@@ -1,25 +1,17 @@
-//! Samples of a case, taken on the GPU: reset, flush, event, launch, event, many times over, then one synchronisation. In: a
-//! launch; out: event times. The same work is enqueued on either path: captured once into a graph and replayed, or put on
-//! the stream behind a delay, so that the GPU never waits for the CPU between an event and the launch.
+//! Chooses the path on which a case is sampled, and samples it. In: a launch and what is wanted; out: a [`Sampler`], on a
+//! graph where one can stand for the launch, else on the stream with the reason.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
-
-use cust::sys::{self, CUstream};
+use cust::sys::CUstream;
 
 use super::Cuda;
-use super::call::{CallError, check};
-use super::event::{Event, Pair};
-use super::graph::{Capture, Executable, Node};
+use super::graph::{Capture, Node};
+use super::graph_path::GraphPath;
+use super::samples::Samples;
+use super::stream_path::StreamPath;
 use super::timer;
 use crate::device::{Cache, Flush, Group, Method, Path, Sampler, Timer, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
-
-/// The stream path enqueues no more at once than the launch queue takes without blocking.
-const LONGEST_QUEUE: usize = 64;
-/// The longest that a group on the stream path is held back.
-const LONGEST_DELAY: Duration = Duration::from_millis(2);
 
 /// Prepares to sample `work` as `wanted`.
 pub(super) fn sampler<'a>(
@@ -39,25 +31,14 @@ pub(super) fn sampler<'a>(
         Some(Path::Stream) => Some("asked for".to_owned()),
         _ => why_not_graph(device.stream, work)?,
     };
-    let cache = wanted.cache;
-    match (why_not_graph, wanted.path) {
-        (None, _) => Ok(Box::new(GraphSampler {
-            samples: Samples::new(device, work, cache, flush)?,
-            graphs: HashMap::new(),
-        })),
-        (Some(reason), Some(Path::Graph)) => {
-            Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")))
-        }
-        (Some(reason), _) => {
-            let samples = Samples::new(device, work, cache, flush)?;
-            Ok(Box::new(StreamSampler {
-                samples,
-                reason,
-                enqueueing: Duration::from_micros(200),
-                longest: LONGEST_QUEUE,
-            }))
-        }
+    if let (Some(reason), Some(Path::Graph)) = (&why_not_graph, wanted.path) {
+        return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
     }
+    let samples = Samples::new(device, work, wanted.cache, flush)?;
+    Ok(match why_not_graph {
+        None => Box::new(OnGraph(GraphPath::new(samples))),
+        Some(reason) => Box::new(OnStream { path: StreamPath::new(samples), reason }),
+    })
 }
 
 /// Captures one launch and looks at what it put on the stream. `None` if a graph of it can stand for it.
@@ -92,158 +73,41 @@ fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>
     Ok(nodes.iter().find_map(speaks_against).map(str::to_owned))
 }
 
-/// What both paths share: the work, what goes before it, and the events around it.
-pub(super) struct Samples<'a> {
-    pub(super) device: &'a mut Cuda,
-    work: &'a mut dyn Work,
-    cache: Cache,
-    pub(super) flush: Flush,
-    whole: Pair,
-}
+struct OnGraph<'a>(GraphPath<'a>);
 
-impl<'a> Samples<'a> {
-    pub(super) fn new(
-        device: &'a mut Cuda,
-        work: &'a mut dyn Work,
-        cache: Cache,
-        flush: Flush,
-    ) -> Result<Self, Failure> {
-        Ok(Self { device, work, cache, flush, whole: Pair::new()? })
-    }
-
-    fn stream(&self) -> CUstream {
-        self.device.stream
-    }
-
-    /// Puts `count` samples on the stream, their events recorded by `record`.
-    fn enqueue(
-        &mut self,
-        count: usize,
-        record: fn(&Event, CUstream) -> Result<(), CallError>,
-    ) -> Result<(), Failure> {
-        let stream = self.stream();
-        if self.cache == Cache::Hot {
-            self.work.launch()?;
-        }
-        for pair in &self.device.pairs[..count] {
-            self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
-            record(&pair.start, stream)?;
-            self.work.launch()?;
-            record(&pair.stop, stream)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for the stream and reads the first `count` pairs.
-    fn read(&self, count: usize) -> Result<Group, Failure> {
-        // SAFETY: the stream is the open case's.
-        check(unsafe { sys::cuStreamSynchronize(self.stream()) })?;
-        let events = self.device.pairs[..count].iter().map(Pair::read);
-        Ok(Group { events: events.collect::<Result<_, _>>()?, elapsed: self.whole.read()? })
-    }
-}
-
-/// Captures a group once for each size, and replays it.
-pub(super) struct GraphSampler<'a> {
-    pub(super) samples: Samples<'a>,
-    pub(super) graphs: HashMap<usize, Executable>,
-}
-
-impl GraphSampler<'_> {
-    fn capture(&mut self, count: usize) -> Result<Executable, Failure> {
-        let capture = Capture::begin(self.samples.stream())?;
-        self.samples.enqueue(count, Event::record_as_node)?;
-        Ok(capture.end()?.instantiate()?)
-    }
-
-    /// A graph of one pair around `launches` launches in a row.
-    pub(super) fn capture_row(&mut self, launches: usize) -> Result<Executable, Failure> {
-        self.samples.device.want_pairs(1)?;
-        let stream = self.samples.stream();
-        let capture = Capture::begin(stream)?;
-        self.samples.work.launch()?;
-        let pair = &self.samples.device.pairs[0];
-        pair.start.record_as_node(stream)?;
-        for _ in 0..launches {
-            self.samples.work.launch()?;
-        }
-        pair.stop.record_as_node(stream)?;
-        Ok(capture.end()?.instantiate()?)
-    }
-
-    /// Replays `graph` and reads its first `count` pairs.
-    pub(super) fn replay(&self, graph: &Executable, count: usize) -> Result<Group, Failure> {
-        let stream = self.samples.stream();
-        self.samples.whole.start.record(stream)?;
-        graph.launch(stream)?;
-        self.samples.whole.stop.record(stream)?;
-        self.samples.read(count)
-    }
-}
-
-impl Sampler for GraphSampler<'_> {
+impl Sampler for OnGraph<'_> {
     fn group(&mut self, samples: usize) -> Result<Group, Failure> {
-        self.samples.device.want_pairs(samples)?;
-        if !self.graphs.contains_key(&samples) {
-            let graph = self.capture(samples)?;
-            self.graphs.insert(samples, graph);
-        }
-        self.replay(&self.graphs[&samples], samples)
+        self.0.group(samples)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::on(self.samples.device, Path::Graph)
+        timer::of_graphs(self.0.samples.device)
     }
 
     fn method(&self) -> Method {
-        Method { path: Path::Graph, path_reason: None, flush: self.samples.flush }
+        Method { path: Path::Graph, path_reason: None, flush: self.0.samples.flush }
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        if self.samples.cache == Cache::Hot { timer::in_a_row(self).map(Some) } else { Ok(None) }
+        if self.0.samples.cache == Cache::Hot { timer::in_a_row(&mut self.0).map(Some) } else { Ok(None) }
     }
 }
 
-/// Puts each group on the stream anew, behind a delay that lasts about as long as that takes.
-pub(super) struct StreamSampler<'a> {
-    pub(super) samples: Samples<'a>,
-    pub(super) reason: String,
-    /// What it took to enqueue the last group.
-    pub(super) enqueueing: Duration,
-    /// The most samples that can be enqueued within the longest delay.
-    pub(super) longest: usize,
+struct OnStream<'a> {
+    path: StreamPath<'a>,
+    reason: String,
 }
 
-impl StreamSampler<'_> {
-    fn delay(&self) -> Result<(), CallError> {
-        let mut nanoseconds = (self.enqueueing * 3 / 2).min(LONGEST_DELAY).as_nanos() as u64;
-        let arguments = &mut [(&raw mut nanoseconds).cast()];
-        // SAFETY: the kernel takes a number, and ends by itself.
-        unsafe { self.samples.device.kernels.delay.launch((1, 1), self.samples.stream(), arguments) }
-    }
-}
-
-impl Sampler for StreamSampler<'_> {
+impl Sampler for OnStream<'_> {
     fn group(&mut self, samples: usize) -> Result<Group, Failure> {
-        let samples = samples.min(self.longest);
-        self.samples.device.want_pairs(samples)?;
-        self.delay()?;
-        self.samples.whole.start.record(self.samples.stream())?;
-        let begin = Instant::now();
-        self.samples.enqueue(samples, Event::record)?;
-        self.enqueueing = begin.elapsed();
-        self.samples.whole.stop.record(self.samples.stream())?;
-        let each = self.enqueueing.as_secs_f64() / samples as f64;
-        let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
-        self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
-        self.samples.read(samples)
+        self.path.group(samples)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::on(self.samples.device, Path::Stream)
+        timer::of_streams(self.path.samples.device)
     }
 
     fn method(&self) -> Method {
-        Method { path: Path::Stream, path_reason: Some(self.reason.clone()), flush: self.samples.flush }
+        Method { path: Path::Stream, path_reason: Some(self.reason.clone()), flush: self.path.samples.flush }
     }
 }

@@ -1,12 +1,11 @@
 //! What events read around nothing: the floor of a path, its step, and from both what is taken off each event time. In: a
 //! path; out: a [`Timer`], measured once for each and kept.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
 use super::Cuda;
-use super::sampler::{GraphSampler, Samples, StreamSampler};
-use crate::device::{Cache, Group, Path, Sampler, Timer, Work};
+use super::graph_path::GraphPath;
+use super::samples::Samples;
+use super::stream_path::StreamPath;
+use crate::device::{Cache, Group, Path, Timer, Work};
 use crate::failure::Failure;
 use crate::stats::Summary;
 use crate::units::Nanoseconds;
@@ -20,23 +19,35 @@ const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// The timer of `path`. A flush goes before each pair, also for hot samples: pairs with nothing between them let the GPU
-/// idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
-pub(super) fn on(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
+/// The timer of the graph path.
+pub(super) fn of_graphs(device: &mut Cuda) -> Result<Timer, Failure> {
+    on(device, Path::Graph, |samples| {
+        let mut path = GraphPath::new(samples);
+        empty(&mut |pairs| path.group(pairs))
+    })
+}
+
+/// The timer of the stream path.
+pub(super) fn of_streams(device: &mut Cuda) -> Result<Timer, Failure> {
+    on(device, Path::Stream, |samples| {
+        let mut path = StreamPath::new(samples);
+        empty(&mut |pairs| path.group(pairs))
+    })
+}
+
+/// The timer of `path`, on which `time` takes groups of empty pairs. A flush goes before each pair, also for hot samples:
+/// pairs with nothing between them let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a
+/// flush read 1.28).
+fn on(
+    device: &mut Cuda,
+    path: Path,
+    time: impl FnOnce(Samples<'_>) -> Result<Vec<Group>, Failure>,
+) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&path) {
         return Ok(*timer);
     }
-    let mut nothing = Nothing;
     let flush = device.usual_flush();
-    let samples = Samples::new(device, &mut nothing, Cache::Cold, flush)?;
-    let groups = match path {
-        Path::Stream => {
-            let reason = String::new();
-            let enqueueing = Duration::from_micros(500);
-            empty(&mut StreamSampler { samples, reason, enqueueing, longest: PAIRS })?
-        }
-        _ => empty(&mut GraphSampler { samples, graphs: HashMap::new() })?,
-    };
+    let groups = time(Samples::new(device, &mut Nothing, Cache::Cold, flush)?)?;
     let step = step(&groups);
     let pairs: Vec<_> = groups.into_iter().skip(WARM_UP).flat_map(|group| group.events).collect();
     let floor = Summary::of(&pairs, step).map_or_else(Nanoseconds::default, |summary| summary.median);
@@ -46,12 +57,12 @@ pub(super) fn on(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
 }
 
 /// The time of one more launch in a row of launches, hot: what is left when the first and the last of a row are taken away.
-pub(super) fn in_a_row(sampler: &mut GraphSampler<'_>) -> Result<Nanoseconds, Failure> {
-    let (short, long) = (sampler.capture_row(SHORT_ROW)?, sampler.capture_row(LONG_ROW)?);
+pub(super) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
+    let (short, long) = (path.capture_row(SHORT_ROW)?, path.capture_row(LONG_ROW)?);
     let mut slopes = Vec::with_capacity(ROWS);
     for _ in 0..ROWS {
-        let short = sampler.replay(&short, 1)?.events[0];
-        let long = sampler.replay(&long, 1)?.events[0];
+        let short = path.replay(&short, 1)?.events[0];
+        let long = path.replay(&long, 1)?.events[0];
         slopes.push(Nanoseconds((long.0 - short.0) / (LONG_ROW - SHORT_ROW) as f64));
     }
     let median = Summary::of(&slopes, Nanoseconds(0.0)).map(|summary| summary.median);
@@ -67,8 +78,8 @@ impl Work for Nothing {
     }
 }
 
-fn empty(sampler: &mut dyn Sampler) -> Result<Vec<Group>, Failure> {
-    (0..WARM_UP + GROUPS).map(|_| sampler.group(PAIRS)).collect()
+fn empty(group: &mut dyn FnMut(usize) -> Result<Group, Failure>) -> Result<Vec<Group>, Failure> {
+    (0..WARM_UP + GROUPS).map(|_| group(PAIRS)).collect()
 }
 
 /// The step of the clock: the greatest common divisor, in whole nanoseconds, of everything that events read.

@@ -1,0 +1,62 @@
+//! One group of samples, on whichever path: reset, flush, event, launch, event, many times over. In: a launch; out: its
+//! samples enqueued on the case's stream, and the event times read when the stream is done.
+
+use cust::sys::{self, CUstream};
+
+use super::Cuda;
+use super::call::{CallError, check};
+use super::event::{Event, Pair};
+use crate::device::{Cache, Flush, Group, Work};
+use crate::failure::Failure;
+
+/// What both paths share: the work, what goes before it, and the events around it.
+pub(super) struct Samples<'a> {
+    pub(super) device: &'a mut Cuda,
+    pub(super) work: &'a mut dyn Work,
+    pub(super) cache: Cache,
+    pub(super) flush: Flush,
+    /// Around the whole group.
+    pub(super) whole: Pair,
+}
+
+impl<'a> Samples<'a> {
+    pub(super) fn new(
+        device: &'a mut Cuda,
+        work: &'a mut dyn Work,
+        cache: Cache,
+        flush: Flush,
+    ) -> Result<Self, Failure> {
+        Ok(Self { device, work, cache, flush, whole: Pair::new()? })
+    }
+
+    pub(super) fn stream(&self) -> CUstream {
+        self.device.stream
+    }
+
+    /// Puts `count` samples on the stream, their events recorded by `record`.
+    pub(super) fn enqueue(
+        &mut self,
+        count: usize,
+        record: fn(&Event, CUstream) -> Result<(), CallError>,
+    ) -> Result<(), Failure> {
+        let stream = self.stream();
+        if self.cache == Cache::Hot {
+            self.work.launch()?;
+        }
+        for pair in &self.device.pairs[..count] {
+            self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
+            record(&pair.start, stream)?;
+            self.work.launch()?;
+            record(&pair.stop, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the stream and reads the first `count` pairs.
+    pub(super) fn read(&self, count: usize) -> Result<Group, Failure> {
+        // SAFETY: the stream is the open case's.
+        check(unsafe { sys::cuStreamSynchronize(self.stream()) })?;
+        let events = self.device.pairs[..count].iter().map(Pair::read);
+        Ok(Group { events: events.collect::<Result<_, _>>()?, elapsed: self.whole.read()? })
+    }
+}
