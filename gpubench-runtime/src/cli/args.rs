@@ -45,7 +45,7 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_CACHE", help_heading = "What to measure")]
     pub(super) cache: Option<CacheChoice>,
 
-    /// Where to measure: `host` for this machine's CPU, `all` for every device
+    /// Where to measure: GPUs by number or UUID (`0`, `0,2`), `host` for this machine's CPU, `all` for every device
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = "What to measure")]
     pub(super) device: Option<String>,
 
