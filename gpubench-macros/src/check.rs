@@ -22,6 +22,7 @@ pub(crate) struct Benchmark {
     pub(crate) axes: Vec<Named>,
     pub(crate) setup: Option<Code>,
     pub(crate) counts: Vec<Named>,
+    pub(crate) reset: Option<Code>,
     pub(crate) check: Option<Code>,
     pub(crate) cold: bool,
     pub(crate) precision: Option<String>,
@@ -63,6 +64,7 @@ impl Benchmark {
             axes: options.args,
             setup: options.setup.map(Code::of),
             counts: options.counts,
+            reset: options.reset.map(Code::of),
             check: options.check.map(Code::of),
             cold: options.cold,
             precision: options.precision.map(|precision| precision.value()),
@@ -71,6 +73,7 @@ impl Benchmark {
         };
         benchmark.check_passing(errors);
         benchmark.check_setup(errors);
+        benchmark.check_reset(errors);
         benchmark.check_check(errors);
         Some(benchmark)
     }
@@ -118,6 +121,13 @@ impl Benchmark {
                 check_arity(closure, self.axes.len(), "a `setup` is given `args` in order", errors);
             }
             Some(_) => {}
+        }
+    }
+
+    fn check_reset(&self, errors: &mut Errors) {
+        if let Some(Code::Closure(closure)) = &self.reset {
+            let rule = "a `reset` is given what `setup` made, then the stream";
+            check_arity(closure, self.inputs().count() + 1, rule, errors);
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     let setup = benchmark.setup();
     let launch = benchmark.launch();
     let counts = benchmark.counts();
+    let reset = benchmark.reset();
     let check = benchmark.check_outputs();
     let entry = benchmark.entry();
     // These stand where the stream's type does, which is at fault if it is not a `LaunchStream`.
@@ -43,7 +44,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
                 #(#declared)*
                 #setup
                 #(#showings)*
-                let mut case = #bound #counts #check;
+                let mut case = #bound #counts #reset #check;
                 __gb::Visitor::case(visitor, #case);
             }
 
@@ -159,6 +160,38 @@ impl Benchmark {
                     #(#counts)*
                     ..::core::default::Default::default()
                 })
+            })
+        })
+    }
+
+    /// `.reset(|inputs, stream| …)`, if there is one.
+    fn reset(&self) -> Option<TokenStream> {
+        let reset = self.reset.as_ref()?;
+        let stream = &self.stream().ty;
+        let inputs =
+            self.inputs().map(|(index, _)| placed(&local(index), last(reset.value())).into_token_stream());
+        let values = inputs.chain([quote_spanned!(mixed()=> stream)]);
+        let (lets, outcome) = match reset {
+            Code::Path(path) => (self.pass_inputs(), quote_spanned!(last(path)=> #path(#(#values),*))),
+            Code::Closure(closure) => {
+                let patterns = closure.inputs.iter();
+                let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
+                (self.pass_inputs(), inlined(&lets, &closure.body, &closure.output))
+            }
+            Code::Expr(expr) => {
+                let lets = self.bind_names_to_change(|name| mentions(expr, name));
+                let stream = self.stream().name.as_ref().filter(|name| mentions(expr, name));
+                let stream = stream.map(|name| quote_spanned!(mixed()=> let #name = stream;));
+                (
+                    quote_spanned!(mixed()=> #lets #stream),
+                    inlined(&TokenStream::new(), expr, &ReturnType::Default),
+                )
+            }
+        };
+        Some(quote_spanned! {mixed()=>
+            .reset(|state: &mut _, stream: &#stream| {
+                #lets
+                __gb::Checked::checked(#outcome)
             })
         })
     }

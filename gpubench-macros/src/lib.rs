@@ -69,6 +69,7 @@ mod spans;
 /// | `bytes = …` | their sum, where they cannot be told apart |
 /// | `flops = …` | floating-point operations of one launch |
 /// | `cold` | measure with an empty cache too |
+/// | `reset = …` | enqueued on the stream before each sample and its flush, untimed: for launches that change their inputs |
 /// | `check = …` | looks at the outputs: panics, or returns `()` or a `Result` |
 /// | `precision = "f64"` | the compute peak to be held against; `f32` if not given |
 /// | `max_time = 0.5` | the budget for sampling one case, in seconds |
@@ -89,11 +90,12 @@ mod spans;
 ///
 /// # Code in options
 ///
-/// `setup` and `check` are each a function, a closure or any other expression:
+/// `setup`, `reset` and `check` are each a function, a closure or any other expression:
 ///
 /// | | a function or closure is given | an expression sees |
 /// |---|---|---|
 /// | `setup` | the arguments, in order | the arguments and the stream |
+/// | `reset` | the inputs as the function takes them; then the stream | the inputs by `&` or `&mut`, the stream and the arguments |
 /// | `check` | the inputs as the function takes them, but `&` for `&mut`; then the arguments | the inputs by `&`, and the arguments |
 /// | counts | (an expression always) | the inputs by `&`, and the arguments |
 ///

@@ -8,7 +8,7 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, UnOp, parenthesized, t
 
 use crate::errors::{Errors, did_you_mean};
 
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "args",
     "setup",
     "bytes",
@@ -16,6 +16,7 @@ const KNOWN: [&str; 12] = [
     "writes",
     "flops",
     "cold",
+    "reset",
     "check",
     "precision",
     "max_time",
@@ -28,6 +29,7 @@ const KNOWN: [&str; 12] = [
 pub(crate) struct Options {
     pub(crate) args: Vec<Named>,
     pub(crate) setup: Option<Expr>,
+    pub(crate) reset: Option<Expr>,
     pub(crate) check: Option<Expr>,
     /// `bytes`, `reads`, `writes` and `flops`, as far as they are given.
     pub(crate) counts: Vec<Named>,
@@ -77,6 +79,7 @@ impl Options {
         match name.unraw().to_string().as_str() {
             "args" => self.args = args(name, input, errors)?,
             "setup" => self.setup = Some(value(name, input, Expr::parse)?),
+            "reset" => self.reset = Some(value(name, input, Expr::parse)?),
             "check" => self.check = Some(value(name, input, Expr::parse)?),
             "bytes" | "reads" | "writes" | "flops" => {
                 let value = value(name, input, Expr::parse)?;

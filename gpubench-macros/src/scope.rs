@@ -34,27 +34,43 @@ impl Benchmark {
         quote_spanned!(mixed()=> #cloned let #local: #ty = #value;)
     }
 
+    /// Makes each input what a reset takes: as the function.
+    pub(crate) fn pass_inputs(&self) -> TokenStream {
+        self.pass_all(|passed| passed)
+    }
+
     /// Makes each input what a check takes: as the function, but read only.
     pub(crate) fn pass_outputs(&self) -> TokenStream {
+        self.pass_all(|passed| if passed == Passed::Mutable { Passed::Shared } else { passed })
+    }
+
+    fn pass_all(&self, how: fn(Passed) -> Passed) -> TokenStream {
         let state = self.take_apart(|_| true);
-        let values = self.inputs().map(|(index, param)| match param.passed {
-            Passed::Mutable => self.pass_input(index, Passed::Shared),
-            passed => self.pass_input(index, passed),
-        });
+        let values = self.inputs().map(|(index, param)| self.pass_input(index, how(param.passed)));
         quote_spanned!(mixed()=> #state #(#values)*)
     }
 
     /// Binds the names that some code `mentions`: inputs by `&`, then axes by value.
     pub(crate) fn bind_names(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
+        self.bind(mentions, |_| Passed::Shared)
+    }
+
+    /// The same, with inputs by `&mut` that the function takes so.
+    pub(crate) fn bind_names_to_change(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
+        self.bind(mentions, |passed| if passed == Passed::Mutable { passed } else { Passed::Shared })
+    }
+
+    fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(Passed) -> Passed) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
             .filter_map(|(index, param)| Some((index, param.name.as_ref().filter(|name| mentions(name))?)))
             .collect();
         let state = self.take_apart(|index| used.iter().any(|(used, _)| *used == index));
         let inputs = used.iter().map(|(index, name)| {
-            let ty = self.params[*index].1.ty_if(Passed::Shared);
-            let value = self.borrowed(&local(*index), Passed::Shared);
-            quote_spanned!(mixed()=> let #name: #ty = #value; let _ = #name;)
+            let param = &self.params[*index].1;
+            let passed = how(param.passed);
+            let (ty, value) = (param.ty_if(passed), self.borrowed(&local(*index), passed));
+            quote_spanned!(mixed()=> let #name: #ty = #value; let _ = &#name;)
         });
         let axes = self.bind_axes(&mentions);
         quote_spanned!(mixed()=> #state #(#inputs)* #axes)

@@ -219,13 +219,14 @@ pub fn count(option: &str, value: impl Count) -> Result<Option<u64>, String> {
 
 /// The steps of a case as an expansion writes them: each tells its error in words.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, String> + 'a>;
-type Launch<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), String> + 'a>;
+type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), String> + 'a>;
 type Look<'a, T, R> = Box<dyn Fn(&T) -> Result<R, String> + 'a>;
 
 /// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
 pub struct Bound<'a, S, T> {
     setup: Setup<'a, S, T>,
-    launch: Launch<'a, S, T>,
+    launch: Enqueue<'a, S, T>,
+    reset: Option<Enqueue<'a, S, T>>,
     counts: Look<'a, T, Counts>,
     check: Option<Look<'a, T, ()>>,
     // Dropped in this order: inputs may need their stream's device.
@@ -242,6 +243,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
         Self {
             setup: Box::new(setup),
             launch: Box::new(launch),
+            reset: None,
             counts: Box::new(|_| Ok(Counts::default())),
             check: None,
             inputs: None,
@@ -255,6 +257,12 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
         Self { counts: Box::new(counts), ..self }
     }
 
+    /// The same case, whose inputs `reset` makes fresh again before each sample.
+    #[must_use]
+    pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), String> + 'a) -> Self {
+        Self { reset: Some(Box::new(reset)), ..self }
+    }
+
     /// The same case, whose outputs are looked at by `check`.
     #[must_use]
     pub fn check(self, check: impl Fn(&T) -> Result<(), String> + 'a) -> Self {
@@ -262,7 +270,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
     }
 
     fn inputs(&self, stage: Stage) -> Result<&T, Failure> {
-        self.inputs.as_ref().ok_or_else(|| Failure::new(stage, "the inputs are not set up"))
+        self.inputs.as_ref().ok_or_else(|| not_set_up(stage))
     }
 }
 
@@ -284,12 +292,26 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         Ok(())
     }
 
+    fn resets(&self) -> bool {
+        self.reset.is_some()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        match (&self.reset, &mut self.inputs, &self.stream) {
+            (None, ..) => Ok(()),
+            (Some(reset), Some(inputs), Some(stream)) => {
+                reset(inputs, stream).map_err(|error| Failure::new(Stage::Reset, error))
+            }
+            _ => Err(not_set_up(Stage::Reset)),
+        }
+    }
+
     fn launch(&mut self) -> Result<(), Failure> {
         match (&mut self.inputs, &self.stream) {
             (Some(inputs), Some(stream)) => {
                 (self.launch)(inputs, stream).map_err(|error| Failure::new(Stage::Launch, error))
             }
-            _ => Err(Failure::new(Stage::Launch, "the inputs are not set up")),
+            _ => Err(not_set_up(Stage::Launch)),
         }
     }
 
@@ -311,6 +333,10 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         guarded(Stage::Check, || check(inputs))?;
         Ok(true)
     }
+}
+
+fn not_set_up(stage: Stage) -> Failure {
+    Failure::new(stage, "the inputs are not set up")
 }
 
 fn guarded<T>(stage: Stage, code: impl FnOnce() -> Result<T, String>) -> Result<T, Failure> {

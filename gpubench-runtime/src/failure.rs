@@ -21,6 +21,8 @@ pub enum Stage {
     Setup,
     /// A call of the launch function.
     Launch,
+    /// The user's `reset`.
+    Reset,
     /// The user's `check` of the outputs.
     Check,
     /// The user's `bytes`, `reads`, `writes` or `flops`.
@@ -38,6 +40,7 @@ impl Display for Stage {
             Self::Device => "device",
             Self::Setup => "setup",
             Self::Launch => "launch",
+            Self::Reset => "reset",
             Self::Check => "check",
             Self::Counts => "counts",
             Self::Sampling => "sampling",

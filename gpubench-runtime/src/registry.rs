@@ -108,6 +108,13 @@ pub trait Case {
     /// # Errors
     /// What the user's `setup` returned.
     fn setup(&mut self) -> Result<(), Failure>;
+    /// Whether the benchmark has a reset.
+    fn resets(&self) -> bool;
+    /// Enqueues what makes the inputs fresh again, where there is such a thing.
+    ///
+    /// # Errors
+    /// What the user's `reset` returned.
+    fn reset(&mut self) -> Result<(), Failure>;
     /// Calls the launch function once.
     ///
     /// # Errors

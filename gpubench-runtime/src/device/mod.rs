@@ -90,6 +90,19 @@ pub trait Device: Any {
 
 /// What a device samples: the launches of one case.
 pub trait Work {
+    /// Whether there is anything to reset.
+    fn resets(&self) -> bool {
+        false
+    }
+
+    /// Enqueues what makes the inputs fresh again, if anything: before each sample and its flush, untimed.
+    ///
+    /// # Errors
+    /// What the benchmark's `reset` returned.
+    fn reset(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Enqueues one launch on the case's stream.
     ///
     /// # Errors

@@ -177,6 +177,14 @@ fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
 struct Launches<'a>(&'a mut dyn Case);
 
 impl Work for Launches<'_> {
+    fn resets(&self) -> bool {
+        self.0.resets()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        self.0.reset()
+    }
+
     fn launch(&mut self) -> Result<(), Failure> {
         self.0.launch()
     }

@@ -107,6 +107,7 @@ impl Sampler for Readings<'_> {
         let begin = self.clock.read();
         let mut events = Vec::with_capacity(samples);
         for _ in 0..samples {
+            self.work.reset()?;
             if self.cache == Cache::Cold {
                 self.clock.advance(FLUSH);
             }

@@ -64,6 +64,16 @@ fn a_steady_launch_is_measured_exactly() {
     assert_eq!(measurement(&run, "beat cold").metrics.cold_over_hot, Some(2.5));
 }
 
+/// Without its reset before each sample, and outside the pair of events, it would read 320 ns, or 67 µs.
+#[test]
+fn a_reset_goes_before_each_sample_and_is_not_timed() {
+    let (_, run) = measured(&["sorts", "--quick"]);
+    for case in ["sorts hot", "sorts cold"] {
+        let sorts = measurement(&run, case);
+        assert_eq!((sorts.time.min.0, sorts.time.max.0), (3_200.0, 3_200.0), "{case}");
+    }
+}
+
 #[test]
 fn the_table_shows_them() {
     let (ended, _) =

@@ -8,6 +8,9 @@ fn setup(_x: &[f32], _stream: &host::Stream) {}
 #[gpu_bench(args(n = [1]), setup = |n| Ok(vec![0f32; n]), check = |x| assert!(x.is_empty()))]
 fn check(_x: &[f32], _stream: &host::Stream) {}
 
+#[gpu_bench(args(n = [1]), setup = |n| Ok(vec![0f32; n]), reset = |x, n, stream| ())]
+fn reset(_x: &[f32], _stream: &host::Stream) {}
+
 #[gpu_bench(check = |n| ())]
 fn nothing(_stream: &host::Stream) {}
 

@@ -8,7 +8,7 @@ fn a_typo(_stream: &host::Stream) {}
 #[gpu_bench(warm)]
 fn of_another_tool(_stream: &host::Stream) {}
 
-#[gpu_bench(reset = clear::<f32, 4>, cold)]
+#[gpu_bench(undo = clear::<f32, 4>, cold)]
 fn of_a_later_version(_stream: &host::Stream) {}
 
 fn main() {}

@@ -41,26 +41,28 @@ pub(super) fn sampler<'a>(
     })
 }
 
-/// Captures one launch and looks at what it put on the stream. `None` if a graph of it can stand for it.
+/// Captures one launch, its reset before it, and looks at what they put on the stream. `None` if a graph of it can stand for it.
 fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures are not this launch's.
     _ = gpubench_driver::take_failure();
-    let launched = work.launch();
+    let reset = work.reset();
+    let before = capture.nodes().map_or(0, |nodes| nodes.len());
+    let launched = reset.and_then(|()| work.launch());
     // Ending the capture fails too; what made it fail comes first.
     let refused = gpubench_driver::take_failure().map(|call| call.to_string());
     let nodes = capture.nodes();
     let ended = capture.end();
     let why = match (launched, &ended) {
-        (Err(failure), _) => Some(refused.unwrap_or(failure.message)),
-        (Ok(()), Err(error)) => Some(refused.unwrap_or_else(|| error.to_string())),
+        (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
+        (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
-    if let Some(why) = why {
-        return Ok(Some(format!("the launch cannot be captured: {why}")));
+    if let Some((stage, why)) = why {
+        return Ok(Some(format!("the {stage} cannot be captured: {why}")));
     }
     let nodes = nodes?;
-    if nodes.is_empty() {
+    if nodes.len() == before {
         let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
         return Err(Failure::new(Stage::Launch, message));
     }
@@ -89,7 +91,10 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        if self.0.samples.cache == Cache::Hot { timer::in_a_row(&mut self.0).map(Some) } else { Ok(None) }
+        // What must be reset cannot be launched again and again.
+        let samples = &self.0.samples;
+        let repeats = samples.cache == Cache::Hot && !samples.work.resets();
+        if repeats { timer::in_a_row(&mut self.0).map(Some) } else { Ok(None) }
     }
 }
 

@@ -44,6 +44,7 @@ impl<'a> Samples<'a> {
             self.work.launch()?;
         }
         for pair in &self.device.pairs[..count] {
+            self.work.reset()?;
             self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
             record(&pair.start, stream)?;
             self.work.launch()?;

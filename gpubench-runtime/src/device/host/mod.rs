@@ -97,6 +97,7 @@ impl Sampler for HostSampler<'_> {
             self.work.launch()?;
         }
         for _ in 0..samples {
+            self.work.reset()?;
             if self.flush == Flush::Read {
                 self.device.sweep.flush(&self.device.stream);
             }

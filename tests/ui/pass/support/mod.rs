@@ -50,6 +50,11 @@ pub(crate) fn run_with(name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Fail
                 case.open(&mut *self.device)?;
                 case.setup()?;
                 case.launch()?;
+                // What a sample is made of.
+                if case.resets() {
+                    case.reset()?;
+                    case.launch()?;
+                }
                 Ok((case.counts()?, case.check()?))
             };
             self.outcome = Some(steps());
