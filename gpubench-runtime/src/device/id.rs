@@ -3,7 +3,7 @@
 /// A device as it is named on the command line and in records: its kind, and its number where a kind has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceId<'a> {
-    /// As [`DeviceType::KIND`].
+    /// As [`DeviceType::KIND`](super::DeviceType::KIND).
     pub kind: &'a str,
     /// Which of that kind, from 0.
     pub ordinal: usize,
@@ -24,7 +24,7 @@ impl<'a> DeviceId<'a> {
 pub struct Found {
     /// The device as [`DeviceId`] reads it.
     pub device: String,
-    /// Its kind, as [`DeviceType::KIND`].
+    /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
     pub kind: &'static str,
     /// The name its maker gave it; empty where only the device itself knows it.
     pub name: String,

@@ -1,4 +1,4 @@
-//! What people and programs read. In: a [`Run`](crate::record::Run), live or stored; out: text. Nothing here measures,
+//! What people and programs read. In: a [`Run`], live or stored; out: text. Nothing here measures,
 //! judges or prints.
 
 mod header;
