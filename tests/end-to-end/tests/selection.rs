@@ -31,6 +31,7 @@ fn pretty_lists_are_for_people() {
     two_devices::tick_tock: benchmark
     two_devices::tick_tock_in_haste: benchmark
     two_devices::wakes_up: benchmark
+    two_devices::sorts: benchmark
     two_devices::sweep[n=1]: benchmark
     two_devices::sweep[n=2]: benchmark
     two_devices::sweep[n=10]: benchmark
@@ -42,7 +43,7 @@ fn pretty_lists_are_for_people() {
     two_devices::inner::beat[size=three]: benchmark
     two_devices::sum[n=1024]: benchmark
 
-    16 benchmarks, 18 cases
+    17 benchmarks, 20 cases
     ");
 }
 
@@ -85,7 +86,7 @@ fn a_benchmark_whose_arguments_panic_is_listed() {
 #[test]
 fn each_listed_name_selects_itself() {
     let all = listed(&["--skip", "grid"]);
-    assert_eq!(all.len(), 12);
+    assert_eq!(all.len(), 13);
     for name in &all {
         assert_eq!(listed(&["--exact", name, "--nocapture", "--bench"]), [name.as_str()]);
     }
@@ -130,7 +131,7 @@ fn skips_take_away_from_what_filters_chose() {
     let left = ["two_devices::sweep[n=2]", "two_devices::sweep[n=10]"];
     assert_eq!(listed(&["sweep", "--skip", "n=1]"]), left);
     assert_eq!(listed(&["sweep", "--exact", "--skip", "n=1]", "two_devices::sweep[n=2]"]), left[..1]);
-    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 15);
+    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 16);
 }
 
 #[test]
