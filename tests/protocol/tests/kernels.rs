@@ -1,12 +1,20 @@
 //! The benchmarks of gpubench's own kernels on the fake: every case is measured and checked, twice the same, and marked.
 
-use protocol::fake::measure;
+use gpubench_runtime::record::Run;
+use protocol::fake::{Measured, measure};
 use serde_json::Value;
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 
-/// The arrays of 256 MiB and more, most of whose time is the check.
-const LARGE: [&str; 4] = ["n=33554432", "n=67108864", "n=134217728", "n=268435456"];
+/// The benchmarks on arrays of 256 MiB and 1 GiB, most of whose time is the check, with their numbers of elements.
+const LARGE: [(&str, [&str; 2]); 6] = [
+    ("copy", ["n=67108864]", "n=268435456]"]),
+    ("fill", ["n=67108864]", "n=268435456]"]),
+    ("rmw", ["n=67108864]", "n=268435456]"]),
+    ("saxpy", ["n=67108864]", "n=268435456]"]),
+    ("sum", ["n=67108864]", "n=268435456]"]),
+    ("vector_add", ["n=33554432]", "n=134217728]"]),
+];
 
 /// What changes from run to run, or from machine to machine.
 fn without_time(run: &str) -> Value {
@@ -18,30 +26,40 @@ fn without_time(run: &str) -> Value {
     run
 }
 
-#[test]
-fn every_case_is_measured_and_marked_as_fake() {
-    let measured = measure(KERNELS, &["--quick"], &[]);
-    let (ended, run) = (measured.ended.with_code(0), measured.run);
-    assert_eq!(run.records.len(), 73);
+#[track_caller]
+fn all_are_measured_and_marked(run: &Run, cases: usize) {
+    assert_eq!(run.records.len(), cases);
+    assert!(run.devices[0].fake);
     for record in &run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
         assert!(record.fake && record.device == "cuda:0", "{}", record.name());
         assert_eq!(measurement.checked, !record.benchmark.ends_with("::empty"), "{}", record.name());
         assert!(measurement.converged, "{}", record.name());
     }
-    assert!(run.devices[0].fake);
+}
+
+#[test]
+fn every_small_case_is_measured_twice_the_same_to_the_last_byte() {
+    let mut arguments = vec!["--quick"];
+    arguments.extend(LARGE.iter().flat_map(|(_, [large, larger])| ["--skip", large, "--skip", larger]));
+    let [first, second] = [0, 1].map(|_| measure(KERNELS, &arguments, &[]));
+    all_are_measured_and_marked(&first.run, 49);
+    assert_eq!(without_time(&first.text).to_string(), without_time(&second.text).to_string());
+    let Measured { ended, .. } = first;
+    let ended = ended.with_code(0);
     ended.shows("cuda:0: NVIDIA H200");
     ended.shows("FAKE");
 }
 
+/// With the small ones that is all 73.
 #[test]
-fn two_runs_are_the_same_to_the_last_byte() {
-    let mut arguments = vec!["--quick"];
-    arguments.extend(LARGE.iter().flat_map(|large| ["--skip", large]));
-    let [first, second] = [0, 1].map(|_| measure(KERNELS, &arguments, &[]));
-    assert_eq!(first.run.records.len(), 49);
-    let (first, second) = (without_time(&first.text), without_time(&second.text));
-    assert_eq!(first.to_string(), second.to_string());
+fn every_large_case_is_measured() {
+    for (benchmark, sizes) in LARGE {
+        for n in sizes {
+            let case = format!("cuda::{benchmark}[{n}");
+            all_are_measured_and_marked(&measure(KERNELS, &["--quick", &case], &[]).run, 2);
+        }
+    }
 }
 
 /// Noise is no exception: it comes from a seed.

@@ -1,0 +1,84 @@
+//! Which launches are timed in a graph, which are not and why; and the flushes that are not the usual one.
+
+use protocol::fake::{failed, measure};
+use protocol::log::replays;
+
+const CAPTURES: &str = env!("CARGO_BIN_EXE_captures");
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+
+const IN_A_GRAPH: [&str; 4] =
+    ["writes_managed_memory", "copies_pinned_memory", "copies_on_the_device", "sets_memory"];
+
+const ON_THE_STREAM: [(&str, &str); 5] = [
+    ("copies_pageable_memory", "the launch copies from or to pageable host memory"),
+    ("copies_to_pageable_memory", "the launch copies from or to pageable host memory"),
+    ("calls_the_host", "the launch calls a function on the host"),
+    ("allocates", "the launch allocates or frees memory"),
+    ("allocates_at_once", "the launch cannot be captured: cu"),
+];
+
+#[test]
+fn a_graph_stands_for_a_launch_where_it_does_the_same() {
+    let measured = measure(CAPTURES, &["--quick", "--samples", "50"], &[("LOG", "")]);
+    assert_eq!(failed(&measured.run), []);
+    let reasons: Vec<(&str, Option<&str>)> = measured
+        .run
+        .records
+        .iter()
+        .map(|record| {
+            let method = &record.measurement.as_ref().expect("it was measured").method;
+            let name = record.benchmark.strip_prefix("captures::").expect("the suite's name");
+            (name, method.path_reason.as_deref())
+        })
+        .collect();
+    assert_eq!(reasons.len(), IN_A_GRAPH.len() + ON_THE_STREAM.len());
+    for (name, reason) in &reasons {
+        let expected = ON_THE_STREAM.iter().find(|(other, _)| other == name).map(|(_, words)| *words);
+        assert_eq!(expected.is_none(), IN_A_GRAPH.contains(name), "{name}");
+        assert_eq!(expected.is_none(), reason.is_none(), "{name}: {reason:?}");
+        assert!(reason.unwrap_or_default().starts_with(expected.unwrap_or_default()), "{name}: {reason:?}");
+    }
+    // No replay touches memory of the host that the driver does not know, calls the host or allocates.
+    for line in replays(&measured.log).concat() {
+        assert!(!["host", "allocation"].contains(&line.what.as_str()), "{line:?}");
+    }
+}
+
+#[test]
+fn a_graph_that_is_asked_for_and_cannot_be_had_is_a_failure() {
+    let measured = measure(CAPTURES, &["--quick", "calls_the_host", "--path", "graph"], &[]);
+    let [(_, reason)] = &failed(&measured.run)[..] else { panic!("{}", measured.ended) };
+    assert!(
+        reason.contains("--path graph cannot be had: the launch calls a function on the host"),
+        "{reason}"
+    );
+}
+
+/// A sweep over twice the L2, and the L2 is clean and full of what nobody asks for.
+#[test]
+fn a_read_flush_sweeps_twice_the_l2() {
+    let arguments = ["--quick", "cuda::copy", "--arg", "n=4194304", "--cache", "cold", "--flush", "read"];
+    let measured = measure(KERNELS, &arguments, &[("LOG", "")]);
+    _ = measured.ended.with_code(0);
+    let sweeps: Vec<_> = replays(&measured.log)
+        .concat()
+        .chunks(4)
+        .filter(|sample| sample.len() == 4 && sample[2].is("kernel", "copy"))
+        .map(|sample| sample[0].clone())
+        .collect();
+    assert!(sweeps.len() >= 30);
+    for sweep in sweeps {
+        let read = sweep.memory("read").expect("it reads");
+        assert!(
+            sweep.is("kernel", "gpubench_read_sweep") && read.end - read.start == 2 * 62_914_560,
+            "{sweep:?}"
+        );
+    }
+    let medians = ["discard", "read", "none"].map(|flush| {
+        let arguments = [&arguments[..7], &[flush]].concat();
+        let measured = measure(KERNELS, &arguments, &[]);
+        measured.run.records[0].measurement.as_ref().expect("it was measured").time.median.0
+    });
+    // Clean after either flush, and both arrays are in the L2 without one.
+    assert!((medians[0] - medians[1]).abs() <= 32.0 && medians[2] < medians[0] - 500.0, "{medians:?}");
+}
