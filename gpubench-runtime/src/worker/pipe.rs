@@ -28,8 +28,10 @@ pub fn serve() -> io::Result<()> {
         let request: Request = decode(&line?)?;
         let mut sent = Ok(());
         bench.answer(&request, &mut |reply| {
-            // What was printed comes before what was found.
-            sent = io::stdout().flush().and_then(|()| send(&mut replies, &reply));
+            // What was printed comes before what was found. A reply that was lost must not be forgotten over the next.
+            if sent.is_ok() {
+                sent = io::stdout().flush().and_then(|()| send(&mut replies, &reply));
+            }
         });
         sent?;
     }
