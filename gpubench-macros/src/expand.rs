@@ -3,8 +3,8 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::ReturnType;
 use syn::ext::IdentExt as _;
+use syn::{Expr, ReturnType};
 
 use crate::check::{Benchmark, Role};
 use crate::code::{Code, inlined, mentions};
@@ -168,26 +168,13 @@ impl Benchmark {
     fn reset(&self) -> Option<TokenStream> {
         let reset = self.reset.as_ref()?;
         let stream = &self.stream().ty;
-        let inputs =
-            self.inputs().map(|(index, _)| placed(&local(index), last(reset.value())).into_token_stream());
-        let values = inputs.chain([quote_spanned!(mixed()=> stream)]);
-        let (lets, outcome) = match reset {
-            Code::Path(path) => (self.pass_inputs(), quote_spanned!(last(path)=> #path(#(#values),*))),
-            Code::Closure(closure) => {
-                let patterns = closure.inputs.iter();
-                let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
-                (self.pass_inputs(), inlined(&lets, &closure.body, &closure.output))
-            }
-            Code::Expr(expr) => {
-                let lets = self.bind_names_to_change(|name| mentions(expr, name));
-                let stream = self.stream().name.as_ref().filter(|name| mentions(expr, name));
-                let stream = stream.map(|name| quote_spanned!(mixed()=> let #name = stream;));
-                (
-                    quote_spanned!(mixed()=> #lets #stream),
-                    inlined(&TokenStream::new(), expr, &ReturnType::Default),
-                )
-            }
-        };
+        let given = [quote_spanned!(mixed()=> stream)];
+        let (lets, outcome) = self.on_inputs(reset, given, self.pass_inputs(), |expr| {
+            let lets = self.bind_names_to_change(|name| mentions(expr, name));
+            let stream = self.stream().name.as_ref().filter(|name| mentions(expr, name));
+            let stream = stream.map(|name| quote_spanned!(mixed()=> let #name = stream;));
+            quote_spanned!(mixed()=> #lets #stream)
+        });
         Some(quote_spanned! {mixed()=>
             .reset(|state: &mut _, stream: &#stream| {
                 #lets
@@ -199,28 +186,39 @@ impl Benchmark {
     /// `.check(|inputs| …)`, if there is one.
     fn check_outputs(&self) -> Option<TokenStream> {
         let check = self.check.as_ref()?;
-        let inputs =
-            self.inputs().map(|(index, _)| placed(&local(index), last(check.value())).into_token_stream());
-        let axes = self.axes.iter().map(|axis| axis_value(&axis.name));
-        let values = inputs.chain(axes);
-        let (lets, outcome) = match check {
-            Code::Path(path) => (self.pass_outputs(), quote_spanned!(last(path)=> #path(#(#values),*))),
-            Code::Closure(closure) => {
-                let patterns = closure.inputs.iter();
-                let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
-                (self.pass_outputs(), inlined(&lets, &closure.body, &closure.output))
-            }
-            Code::Expr(expr) => {
-                let lets = self.bind_names(|name| mentions(expr, name));
-                (lets, inlined(&TokenStream::new(), expr, &ReturnType::Default))
-            }
-        };
+        let given = self.axes.iter().map(|axis| axis_value(&axis.name));
+        let (lets, outcome) = self.on_inputs(check, given, self.pass_outputs(), |expr| {
+            self.bind_names(|name| mentions(expr, name))
+        });
         Some(quote_spanned! {mixed()=>
             .check(|state| {
                 #lets
                 __gb::Checked::checked(#outcome)
             })
         })
+    }
+
+    /// `code` on the inputs and what else it is `given`: what to bind before it, and its value. A function or closure has
+    /// the inputs `passed`; an expression has the names that `bound` says.
+    fn on_inputs(
+        &self,
+        code: &Code,
+        given: impl IntoIterator<Item = TokenStream>,
+        passed: TokenStream,
+        bound: impl FnOnce(&Expr) -> TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let inputs =
+            self.inputs().map(|(index, _)| placed(&local(index), last(code.value())).into_token_stream());
+        let values = inputs.chain(given);
+        match code {
+            Code::Path(path) => (passed, quote_spanned!(last(path)=> #path(#(#values),*))),
+            Code::Closure(closure) => {
+                let patterns = closure.inputs.iter();
+                let lets = quote_spanned!(mixed()=> #(let #patterns = #values;)*);
+                (passed, inlined(&lets, &closure.body, &closure.output))
+            }
+            Code::Expr(expr) => (bound(expr), inlined(&TokenStream::new(), expr, &ReturnType::Default)),
+        }
     }
 }
 
