@@ -77,7 +77,11 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
         Err(error @ RunError::Device { .. }) => complain(&error, Exit::NoDevice),
         Err(error @ RunError::NoWorker(_)) => complain(&error, Exit::Failed),
     };
-    if let Err(error) = print(&report::render(&run), options) {
+    let mut results = report::render(&run);
+    if options.explain {
+        results += &report::explain(&run);
+    }
+    if let Err(error) = print(&results, options) {
         exit = exit.min(complain(&format!("the results cannot be printed: {error}"), Exit::Failed));
     }
     // A device that failed before anything was measured leaves nothing worth an earlier file.

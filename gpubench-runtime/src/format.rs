@@ -53,6 +53,12 @@ pub fn percent(part: f64) -> String {
     format!("{} %", significant(100.0 * part, 3))
 }
 
+/// A difference as a percentage with its sign, such as `+0.4 %`.
+#[must_use]
+pub fn signed_percent(part: f64) -> String {
+    format!("{:+.1} %", 100.0 * part)
+}
+
 /// Half of an interval beside the value it belongs to, such as `± 0.42 %`.
 #[must_use]
 pub fn plus_minus(part: f64) -> String {

@@ -84,7 +84,7 @@ pub struct Measurement {
     pub checked: bool,
     /// How it was timed.
     pub method: Method,
-    /// The timer's step, floor and overhead in nanoseconds.
+    /// The timer's step and what it reads around nothing, in nanoseconds.
     pub timer: Timer,
     /// What preceded the samples.
     pub warm_up: WarmUp,
@@ -92,6 +92,8 @@ pub struct Measurement {
     pub groups: usize,
     /// What all groups took on the device, flushes included, in nanoseconds.
     pub elapsed: Nanoseconds,
+    /// What they took by the measuring machine's clock, in nanoseconds: the device's part of it is `elapsed` over this.
+    pub wall: Nanoseconds,
     /// Whether the stop rule was met.
     pub converged: bool,
     /// The time of a launch: event time less overhead, in nanoseconds.

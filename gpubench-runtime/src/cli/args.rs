@@ -109,6 +109,10 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,
 
+    /// Say below the results how each number came about: path, flush and what it costs, overhead, warm-up, samples
+    #[arg(long, env = "GPUBENCH_EXPLAIN", value_parser = BoolishValueParser::new(), help_heading = "Results")]
+    pub(super) explain: bool,
+
     /// Write everything, raw samples too, as JSON
     #[arg(long, value_name = "FILE", env = "GPUBENCH_JSON", help_heading = "Results")]
     pub(super) json: Option<PathBuf>,

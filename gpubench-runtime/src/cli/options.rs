@@ -26,6 +26,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Measure in this process.
     pub in_process: bool,
+    /// Say how each number came about.
+    pub explain: bool,
     /// Where the JSON goes.
     pub json: Option<PathBuf>,
     /// Whether to colour.
@@ -79,6 +81,7 @@ impl Options {
             sampling,
             timeout,
             in_process: args.in_process,
+            explain: args.explain,
             json: args.json,
             color: args.color,
         })

@@ -7,12 +7,12 @@ pub mod facts;
 pub mod found;
 pub mod host;
 pub mod id;
+mod method;
 
 use std::any::Any;
-use std::fmt::{self, Display};
 
-use clap::ValueEnum;
 pub use facts::{Facts, Peak, PeakSource, Quantity};
+pub use method::{Cache, Flush, FlushProof, Method, Path, Wanted};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -112,11 +112,14 @@ pub trait Work {
 
 /// Times the launches of one case.
 pub trait Sampler {
-    /// Takes `samples` samples, or as many of them as can be submitted together, read after one synchronisation.
+    /// Takes a group: `samples` samples, or as many of them as can be submitted together, read after one
+    /// synchronisation. Their event times go to the end of `events`, in the order they ran; what comes back is what the
+    /// whole group took on the device, flushes included. A group of a size that has been taken before should allocate
+    /// nothing: it runs between the samples of a measurement.
     ///
     /// # Errors
     /// Where a launch or the device fails.
-    fn group(&mut self, samples: usize) -> Result<Group, Failure>;
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>;
 
     /// What the timer reads around nothing on the path that these samples take, and how fine it is.
     ///
@@ -136,103 +139,6 @@ pub trait Sampler {
     }
 }
 
-/// What one synchronisation brought.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
-    /// The event time of each sample, in the order they ran.
-    pub events: Vec<Nanoseconds>,
-    /// What the whole group took on the device, flushes included.
-    pub elapsed: Nanoseconds,
-}
-
-/// Whether a case's data lies in the caches when a sample starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// The launch before has just run.
-    Hot,
-    /// The last-level cache was flushed.
-    Cold,
-}
-
-impl Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hot => "hot",
-            Self::Cold => "cold",
-        })
-    }
-}
-
-/// How samples are to be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Hot or cold.
-    pub cache: Cache,
-    /// What to flush with, rather than what suits the device.
-    pub flush: Option<Flush>,
-    /// What to time with, rather than what suits the launch.
-    pub path: Option<Path>,
-}
-
-/// How samples are taken. Cases whose methods differ are not compared silently.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Method {
-    /// What times them.
-    pub path: Path,
-    /// Why it is not the path that the device prefers.
-    pub path_reason: Option<String>,
-    /// What precedes each.
-    pub flush: Flush,
-}
-
-/// What empties the last-level cache before a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Flush {
-    /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
-    Discard,
-    /// Read a buffer of twice the cache's size
-    Read,
-    /// Write a buffer of the cache's size, and leave what it takes to evict it to the launch
-    Write,
-    /// Do nothing
-    None,
-}
-
-impl Display for Flush {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Discard => "discard",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::None => "none",
-        })
-    }
-}
-
-/// What times the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// Events in a captured graph.
-    Graph,
-    /// Events on the stream, behind a delay.
-    Stream,
-    /// This machine's monotonic clock around each call.
-    Host,
-}
-
-impl Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Graph => "graph",
-            Self::Stream => "stream",
-            Self::Host => "host",
-        })
-    }
-}
-
 /// The timer of a device, measured on the path that its samples take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timer {
@@ -240,6 +146,8 @@ pub struct Timer {
     pub step: Nanoseconds,
     /// What an empty pair of events reads.
     pub floor: Nanoseconds,
+    /// What a pair reads around a launch that does nothing, where that is more than the floor.
+    pub empty_launch: Option<Nanoseconds>,
     /// What is taken off each event time.
     pub overhead: Nanoseconds,
 }

@@ -1,7 +1,6 @@
 //! How many samples to submit at once. In: what earlier groups cost; out: the next group's size, such that one
 //! synchronisation is paid rarely and a budget is noticed soon.
 
-use crate::device::Group;
 use crate::units::Nanoseconds;
 
 /// What a group should take.
@@ -25,10 +24,10 @@ impl GroupSize {
         self.samples
     }
 
-    /// Moves towards the target, at most doubling: the first launches of a case say little about the rest. Sizes are
+    /// Moves towards the target after a group of so many samples, at most doubling: the first launches of a case say little about the rest. Sizes are
     /// powers of two, so that a device that prepares a group of each size does so a few times.
-    pub(super) fn learn(&mut self, group: &Group) {
-        let cost = group.elapsed.0 / group.events.len().max(1) as f64;
+    pub(super) fn learn(&mut self, samples: usize, elapsed: Nanoseconds) {
+        let cost = elapsed.0 / samples.max(1) as f64;
         let fitting = if cost > 0.0 { (TARGET.0 / cost) as usize } else { LARGEST };
         let fitting = fitting.clamp(1, (2 * self.samples).min(LARGEST));
         self.samples = (fitting + 1).next_power_of_two() / 2;
@@ -42,8 +41,7 @@ mod tests {
     fn after(groups: usize, cost: f64) -> usize {
         let mut size = GroupSize::default();
         for _ in 0..groups {
-            let events = vec![Nanoseconds(1.0); size.next()];
-            size.learn(&Group { elapsed: Nanoseconds(cost * events.len() as f64), events });
+            size.learn(size.next(), Nanoseconds(cost * size.next() as f64));
         }
         size.next()
     }

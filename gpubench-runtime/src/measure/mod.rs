@@ -4,8 +4,10 @@
 mod groups;
 mod warm_up;
 
+use std::time::Instant;
+
 use crate::device::{Method, Sampler, Timer};
-use crate::failure::Failure;
+use crate::failure::{Failure, Stage};
 use crate::plan::Sampling;
 use crate::stats::{Decision, StopRule, Summary};
 use crate::units::Nanoseconds;
@@ -17,6 +19,10 @@ pub use self::warm_up::WarmUp;
 pub const MIN_SAMPLES: usize = 30;
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
 pub const MAX_SAMPLES: usize = 1 << 16;
+
+/// The stop rule is asked again when there are this many times the samples that it saw last: each look costs a sort, and
+/// each is a chance to stop by luck.
+const NEXT_LOOK: f64 = 1.1;
 
 /// A launch shorter than this is timed in a row too.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
@@ -40,6 +46,8 @@ pub struct Samples {
     pub groups: usize,
     /// What all groups took on the device, flushes included.
     pub elapsed: Nanoseconds,
+    /// What all groups took by this machine's clock, from the end of the warm-up to the last sample's reading.
+    pub wall: Nanoseconds,
     /// Whether the stop rule was met, rather than a budget spent. A number of samples asked for is met when it is there.
     pub converged: bool,
 }
@@ -53,40 +61,44 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
     let mut size = GroupSize::default();
     let warm_up = warm_up::warm_up(sampler, timer, sampling.warm_up, &mut size)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
-    let (mut events, mut times) = (Vec::new(), Vec::new());
-    let (mut groups, mut elapsed) = (0, Nanoseconds::default());
+    let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
+    let (mut groups, mut elapsed, mut next_look) = (0, Nanoseconds::default(), MIN_SAMPLES);
+    let mut converged = false;
+    let begin = Instant::now();
     loop {
-        let left = sampling.samples.unwrap_or(MAX_SAMPLES) - events.len();
-        let group = sampler.group(size.next().min(left))?;
-        size.learn(&group);
+        let before = events.len();
+        let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
+        let group = sampler.group(size.next().min(left), &mut events)?;
+        size.learn(events.len() - before, group);
         groups += 1;
-        elapsed.0 += group.elapsed.0;
-        times.extend(group.events.iter().map(|event| Nanoseconds(event.0 - timer.overhead.0)));
-        events.extend(group.events);
-
-        let Some(time) = Summary::of(&times, timer.step) else { continue };
-        let (converged, enough) = match sampling.samples {
-            Some(wanted) => (true, events.len() >= wanted),
-            None => {
-                let converged = rule.check(&time, timer.step) == Decision::Converged;
-                let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
-                (converged, spent || (converged && elapsed.as_seconds() >= sampling.min_time))
+        elapsed.0 += group.0;
+        if let Some(wanted) = sampling.samples {
+            converged = true;
+            if events.len() >= wanted {
+                break;
             }
-        };
-        if enough {
-            let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
-            let method = sampler.method();
-            return Ok(Samples {
-                events,
-                time,
-                method,
-                timer,
-                warm_up,
-                in_a_row,
-                groups,
-                elapsed,
-                converged,
+            continue;
+        }
+        if events.len() >= next_look {
+            next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
+            converged = summary(&events, timer).is_some_and(|time| {
+                rule.check(&time, timer.step) == Decision::Converged
             });
         }
+        let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
+        if spent || (converged && elapsed.as_seconds() >= sampling.min_time) {
+            break;
+        }
     }
+    let wall = begin.elapsed().into();
+    let time = summary(&events, timer).ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+    let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
+    let method = sampler.method();
+    Ok(Samples { events, time, method, timer, warm_up, in_a_row, groups, elapsed, wall, converged })
+}
+
+/// What is said of these event times, less the timer's overhead.
+fn summary(events: &[Nanoseconds], timer: Timer) -> Option<Summary> {
+    let times: Vec<_> = events.iter().map(|event| Nanoseconds(event.0 - timer.overhead.0)).collect();
+    Summary::of(&times, timer.step)
 }

@@ -35,12 +35,14 @@ pub(super) fn warm_up(
 ) -> Result<WarmUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let mut last: Option<Nanoseconds> = None;
+    let mut events = Vec::new();
     while warm_up.elapsed.as_seconds() < PATIENCE * seconds {
-        let group = sampler.group(size.next())?;
-        size.learn(&group);
-        warm_up.launches += group.events.len();
-        warm_up.elapsed.0 += group.elapsed.0;
-        let median = Summary::of(&group.events, timer.step).map(|summary| summary.median);
+        events.clear();
+        let elapsed = sampler.group(size.next(), &mut events)?;
+        size.learn(events.len(), elapsed);
+        warm_up.launches += events.len();
+        warm_up.elapsed.0 += elapsed.0;
+        let median = Summary::of(&events, timer.step).map(|summary| summary.median);
         warm_up.steady = match (last, median) {
             (Some(last), Some(median)) => {
                 (median.0 - last.0).abs() <= (AGREEMENT * median.0).max(timer.step.0)

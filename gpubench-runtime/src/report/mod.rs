@@ -1,6 +1,7 @@
 //! What people and programs read. In: a [`Run`], live or stored; out: text. Nothing here measures,
 //! judges or prints.
 
+mod explain;
 mod header;
 mod list;
 mod progress;
@@ -10,6 +11,7 @@ mod table;
 
 use crate::record::Run;
 
+pub use self::explain::explain;
 pub use self::list::list;
 pub use self::progress::Progress;
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::style::of_state;
-use crate::device::{Cache, Path, Quantity};
+use crate::device::{Cache, Method, Path, Quantity};
 use crate::format;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::{Reason, State};
@@ -80,9 +80,23 @@ fn way(record: &Record, measured: &Measurement) -> String {
     };
     let flush = match cache {
         Cache::Hot => String::new(),
-        Cache::Cold => format!(", flushed by `{}`", measured.method.flush),
+        Cache::Cold => flushed(&measured.method),
     };
     format!("{device} {cache}: timed by {by}{flush}")
+}
+
+/// What a flush was seen to do, where the device can tell.
+fn flushed(method: &Method) -> String {
+    let flush = method.flush;
+    let Some(proof) = method.flush_proof else { return format!(", flushed by `{flush}`") };
+    let empty = if proof.is_empty() { "which leaves the cache empty" } else { "which does not empty the cache" };
+    let clean = if proof.is_clean() {
+        " and clean".to_owned()
+    } else {
+        format!(" and dirty (a sweep takes {} longer)", format::percent(proof.dirt()))
+    };
+    let reason = method.flush_reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
+    format!(", flushed by `{flush}`, {empty}{clean}{reason}")
 }
 
 fn summary(run: &Run) -> String {

@@ -128,6 +128,7 @@ impl Visit<'_> {
             warm_up: samples.warm_up,
             groups: samples.groups,
             elapsed: samples.elapsed,
+            wall: samples.wall,
             converged: samples.converged,
             time: samples.time,
             in_a_row: samples.in_a_row,

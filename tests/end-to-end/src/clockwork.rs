@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use gpubench::device::facts::{Property, Value};
 use gpubench::device::{
-    Cache, Device, DeviceError, DeviceType, Facts, Flush, Group, LaunchStream, Method, Path, Peak,
-    PeakSource, Quantity, Sampler, Timer, Wanted, Work,
+    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, Path, Peak, PeakSource,
+    Quantity, Sampler, Timer, Wanted, Work,
 };
 use gpubench::failure::Failure;
 use gpubench::units::{Bytes, Nanoseconds};
@@ -103,9 +103,8 @@ struct Readings<'a> {
 }
 
 impl Sampler for Readings<'_> {
-    fn group(&mut self, samples: usize) -> Result<Group, Failure> {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         let begin = self.clock.read();
-        let mut events = Vec::with_capacity(samples);
         for _ in 0..samples {
             self.work.reset()?;
             if self.cache == Cache::Cold {
@@ -116,16 +115,16 @@ impl Sampler for Readings<'_> {
             self.work.launch()?;
             events.push(Nanoseconds((self.clock.read() - start) as f64));
         }
-        Ok(Group { events, elapsed: Nanoseconds((self.clock.read() - begin) as f64) })
+        Ok(Nanoseconds((self.clock.read() - begin) as f64))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         let floor = Nanoseconds(FLOOR as f64);
-        Ok(Timer { step: Nanoseconds(STEP as f64), floor, overhead: floor })
+        Ok(Timer { step: Nanoseconds(STEP as f64), floor, empty_launch: None, overhead: floor })
     }
 
     fn method(&self) -> Method {
         let flush = if self.cache == Cache::Cold { Flush::Read } else { Flush::None };
-        Method { path: Path::Host, path_reason: None, flush }
+        Method { path: Path::Host, path_reason: None, flush, flush_reason: None, flush_proof: None }
     }
 }

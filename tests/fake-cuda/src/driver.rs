@@ -46,6 +46,8 @@ pub(crate) struct Driver {
     /// What it is lost with as soon as somebody waits for the device.
     pub(crate) doomed: Option<Code>,
     pub(crate) initialised: bool,
+    /// How many bytes of the L2 may be kept from being evicted. Nothing is.
+    pub(crate) persisting: usize,
     calls: HashMap<&'static str, u64>,
     handles: usize,
 }
@@ -109,6 +111,7 @@ impl Driver {
             lost: None,
             doomed: None,
             initialised: false,
+            persisting: 0,
             calls: HashMap::new(),
             handles: 0x1000,
         }

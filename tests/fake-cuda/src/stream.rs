@@ -21,6 +21,8 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     /// When all its work is done; infinite if it never is.
     pub(crate) done: f64,
+    /// Whether its last work was an event.
+    pub(crate) after_event: bool,
     pub(crate) capture: Option<Capture>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) struct Event {
 
 impl Stream {
     pub(crate) fn new(flags: u32, priority: i32) -> Self {
-        Self { flags, priority, done: 0.0, capture: None }
+        Self { flags, priority, done: 0.0, after_event: false, capture: None }
     }
 
     fn blocks(&self) -> bool {
@@ -79,7 +81,9 @@ impl Driver {
     pub(crate) fn perform(&mut self, stream: usize, work: &Work) -> Answer {
         let begin = self.begin(stream);
         let duration = self.work(stream, begin, work)?;
-        self.stream(stream)?.done = begin + duration;
+        let stream = self.stream(stream)?;
+        stream.done = begin + duration;
+        stream.after_event = matches!(work, Work::Record(_));
         Ok(())
     }
 

@@ -72,8 +72,10 @@ impl Driver {
             Work::Copy { to, from, bytes } => self.transfer(*to, *from, *bytes, &mut words),
             Work::Record(event) => {
                 _ = write!(words, "record {event:x}");
-                self.event(*event)?.time = Some(begin);
-                model::EVENT
+                let after_event = self.stream(stream)?.after_event;
+                let completion = if after_event { 0.0 } else { model::COMPLETION };
+                self.event(*event)?.time = Some(begin + completion);
+                model::EVENT + completion
             }
             Work::Wait(event) => {
                 _ = write!(words, "wait {event:x}");
@@ -124,10 +126,10 @@ impl Driver {
             _ => {}
         }
         let traffic = self.touch(&doing.touched);
-        if let Some(range) = doing.discarded {
-            self.l2.discard(range);
-        }
         if misdeed != Some(Misdeed::Nothing) {
+            if let Some(range) = doing.discarded {
+                self.l2.discard(range);
+            }
             doing.effect.apply(&mut self.memory);
         }
         let duration = match doing.lasts {

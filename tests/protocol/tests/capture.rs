@@ -61,8 +61,8 @@ fn a_read_flush_sweeps_twice_the_l2() {
     let measured = measure(KERNELS, &arguments, &[("LOG", "")]);
     _ = measured.ended.with_code(0);
     let sweeps: Vec<_> = replays(&measured.log)
-        .concat()
-        .chunks(4)
+        .iter()
+        .flat_map(|replay| replay.chunks(4))
         .filter(|sample| sample.len() == 4 && sample[2].is("kernel", "copy"))
         .map(|sample| sample[0].clone())
         .collect();

@@ -56,12 +56,23 @@ fn a_cold_sample_is_flush_event_launch_event() {
         assert!(stops.iter().zip(starts).all(|(stop, start)| (stop - start).abs() < 0.2), "{sample:?}");
         assert!(sample.iter().all(|line| line.stream == start.stream), "{sample:?}");
     }
-    // What is left are the empty pairs of the timer.
-    let others = replays(&measured.log).len() - groups.len();
-    let pairs = replays(&measured.log)
-        .into_iter()
-        .filter_map(|replay| samples(replay, &[FLUSH[0], FLUSH[1], RECORD, RECORD]));
-    assert_eq!(pairs.count(), others);
+    // What is left are the timer's pairs around nothing and around an empty launch, and what proves the flush: reads of a
+    // quarter of the L2 and of three.
+    let [sweep, empty] = ["gpubench_read_sweep", "gpubench_empty"].map(|name| ("kernel", name));
+    let mut others = 0;
+    for (count, kinds) in [
+        (24, &[FLUSH[0], FLUSH[1], RECORD, RECORD][..]),
+        (24, &[FLUSH[0], FLUSH[1], RECORD, empty, RECORD]),
+        (4, &[FLUSH[0], FLUSH[1], RECORD, sweep, RECORD]),
+        (4, &[sweep, RECORD, sweep, RECORD]),
+    ] {
+        let found = replays(&measured.log).into_iter().filter_map(|replay| samples(replay, kinds));
+        assert_eq!(found.count(), count, "{kinds:?}");
+        others += count;
+    }
+    let hot = replays(&measured.log).into_iter().filter(|replay| replay[0].is("kernel", "gpubench_read_sweep"));
+    let hot = hot.filter(|replay| samples(&replay[1..], &[RECORD, sweep, RECORD]).is_some());
+    assert_eq!(others + hot.count() + groups.len(), replays(&measured.log).len());
 }
 
 /// One launch whose time does not count, then pairs around launches.

@@ -18,7 +18,8 @@ const LINE: usize = 128;
 const VECTOR: usize = 16;
 const THREADS: u32 = 256;
 
-/// A buffer that empties an L2.
+/// A buffer that empties an L2: twice its size to sweep, of which the first half is what is written and discarded. Behind
+/// that, three quarters of its size are never part of a flush, so that a flush can be tried on them.
 pub(super) struct Flusher {
     buffer: DeviceBuffer<u8>,
     l2: usize,
@@ -27,7 +28,7 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    /// A flusher for an L2 of this size. Its buffer has twice that, for sweeps; it is allocated once.
+    /// A flusher for an L2 of this size. Its buffer is allocated once.
     pub(super) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
         // Whole lines, and something to sweep where the size is not known.
         let l2 = (l2.0 as usize).max(32 << 20).next_multiple_of(LINE);
@@ -35,20 +36,25 @@ impl Flusher {
             DeviceBuffer::zeroed(bytes).map_err(|error| told("the buffer that flushes the L2", error))
         };
         let sink = DeviceBuffer::zeroed(1).map_err(|error| told("the sink of the read sweep", error))?;
-        Ok(Self { buffer: allocate(2 * l2)?, l2, sink, blocks: 8 * multiprocessors })
+        Ok(Self { buffer: allocate(2 * l2 + l2 / 4 * 3)?, l2, sink, blocks: 8 * multiprocessors })
     }
 
     /// Enqueues the flush.
     pub(super) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         match flush {
             Flush::None => Ok(()),
-            Flush::Read => self.sweep(2 * self.l2, kernels, stream),
+            Flush::Read => self.sweep(0, 2 * self.l2, kernels, stream),
             Flush::Write => self.write(stream),
             Flush::Discard => {
                 self.write(stream)?;
                 self.discard(kernels, stream)
             }
         }
+    }
+
+    /// Enqueues a read of so many quarters of the L2's size, 3 at most, of memory that no flush touches.
+    pub(super) fn probe(&self, quarters: usize, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+        self.sweep(2 * self.l2, quarters.min(3) * (self.l2 / 4), kernels, stream)
     }
 
     fn write(&self, stream: CUstream) -> Result<(), CallError> {
@@ -65,8 +71,15 @@ impl Flusher {
         unsafe { kernel.launch((self.blocks, THREADS), stream, arguments) }
     }
 
-    fn sweep(&self, bytes: usize, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
-        let (mut pointer, mut vectors) = (self.buffer.as_device_ptr().as_raw(), (bytes / VECTOR) as u64);
+    fn sweep(
+        &self,
+        offset: usize,
+        bytes: usize,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        let mut pointer = self.buffer.as_device_ptr().as_raw() + offset as u64;
+        let mut vectors = (bytes / VECTOR) as u64;
         let mut sink = self.sink.as_device_ptr().as_raw();
         let arguments =
             &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut vectors).cast(), (&raw mut sink).cast()];

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::event::Event;
 use super::graph::{Capture, Executable};
 use super::samples::Samples;
-use crate::device::Group;
 use crate::failure::Failure;
+use crate::units::Nanoseconds;
 
 /// Captures a group once for each size, and replays it.
 pub(super) struct GraphPath<'a> {
@@ -21,13 +21,17 @@ impl<'a> GraphPath<'a> {
     }
 
     /// Takes a group of this many samples.
-    pub(super) fn group(&mut self, samples: usize) -> Result<Group, Failure> {
+    pub(super) fn group(
+        &mut self,
+        samples: usize,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, Failure> {
         self.samples.device.want_pairs(samples)?;
         if !self.graphs.contains_key(&samples) {
             let graph = self.capture(samples)?;
             self.graphs.insert(samples, graph);
         }
-        self.replay(&self.graphs[&samples], samples)
+        self.replay(&self.graphs[&samples], samples, events)
     }
 
     fn capture(&mut self, count: usize) -> Result<Executable, Failure> {
@@ -51,12 +55,17 @@ impl<'a> GraphPath<'a> {
         Ok(capture.end()?.instantiate()?)
     }
 
-    /// Replays `graph` and reads its first `count` pairs.
-    pub(super) fn replay(&self, graph: &Executable, count: usize) -> Result<Group, Failure> {
+    /// Replays `graph` and reads its first `count` pairs into `events`; returns what the whole of it took.
+    pub(super) fn replay(
+        &self,
+        graph: &Executable,
+        count: usize,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, Failure> {
         let stream = self.samples.stream();
         self.samples.whole.start.record(stream)?;
         graph.launch(stream)?;
         self.samples.whole.stop.record(stream)?;
-        self.samples.read(count)
+        self.samples.read(count, events)
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Kernels {
     pub(super) discard: Option<Kernel>,
     /// `(u64 nanoseconds)`: one thread waits so long, 2 ms at most.
     pub(super) delay: Kernel,
+    /// `()`: does nothing.
+    pub(super) empty: Kernel,
     // The functions are parts of these.
     _modules: Vec<Module>,
 }
@@ -35,6 +37,7 @@ impl Kernels {
         Ok(Self {
             read_sweep: find(&measure, "gpubench_read_sweep")?,
             delay: find(&measure, "gpubench_delay")?,
+            empty: find(&measure, "gpubench_empty")?,
             discard: discard.as_ref().map(|module| find(module, "gpubench_discard")).transpose()?,
             _modules: std::iter::once(measure).chain(discard).collect(),
         })

@@ -10,6 +10,8 @@ mod flush;
 mod graph;
 mod graph_path;
 mod kernels;
+mod persisting;
+mod proof;
 mod sampler;
 mod samples;
 mod stream_path;
@@ -18,6 +20,7 @@ mod timer;
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::ptr;
+use std::rc::Rc;
 
 use cust::context::Context;
 use cust::device::DeviceAttribute;
@@ -31,7 +34,7 @@ use self::event::Pair;
 use self::flush::Flusher;
 use self::kernels::{Kernels, told};
 use super::{
-    Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Path, Sampler, Timer, Wanted, Work,
+    Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, Path, Sampler, Timer, Wanted, Work,
 };
 use crate::failure::Failure;
 use crate::format;
@@ -43,12 +46,13 @@ const DISCARDS: (u64, u64) = (8, 0);
 /// An NVIDIA GPU.
 pub struct Cuda {
     ordinal: usize,
-    kernels: Kernels,
-    flusher: Flusher,
+    kernels: Rc<Kernels>,
+    flusher: Rc<Flusher>,
     /// The stream of the case that is open, and before the first our own.
     stream: CUstream,
     pairs: Vec<Pair>,
     timers: HashMap<Path, Timer>,
+    proofs: HashMap<Flush, FlushProof>,
     _own: Stream,
     // Whatever else is dropped needs it, in the user's hands too, so that it is never released.
     _context: ManuallyDrop<Context>,
@@ -66,11 +70,12 @@ impl DeviceType for Cuda {
         let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
         Ok(Self {
             ordinal,
-            kernels,
-            flusher: Flusher::new(l2, multiprocessors)?,
+            kernels: Rc::new(kernels),
+            flusher: Rc::new(Flusher::new(l2, multiprocessors)?),
             stream: own.as_inner(),
             pairs: Vec::new(),
             timers: HashMap::new(),
+            proofs: HashMap::new(),
             _own: own,
             _context: ManuallyDrop::new(context),
         })

@@ -6,10 +6,12 @@ use cust::sys::CUstream;
 use super::Cuda;
 use super::graph::{Capture, Node};
 use super::graph_path::GraphPath;
+use super::persisting::Suspended;
+use super::proof;
 use super::samples::Samples;
 use super::stream_path::StreamPath;
 use super::timer;
-use crate::device::{Cache, Flush, Group, Method, Path, Sampler, Timer, Wanted, Work};
+use crate::device::{Cache, Flush, Method, Path, Sampler, Timer, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
 
@@ -19,14 +21,7 @@ pub(super) fn sampler<'a>(
     work: &'a mut dyn Work,
     wanted: &Wanted,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let flush = match wanted.cache {
-        Cache::Hot => Flush::None,
-        Cache::Cold => wanted.flush.unwrap_or_else(|| device.usual_flush()),
-    };
-    if flush == Flush::Discard && device.kernels.discard.is_none() {
-        let message = "this GPU cannot discard lines of its L2 (compute capability 8.0 can): --flush read, write or none";
-        return Err(Failure::new(Stage::Device, message));
-    }
+    let flush = proof::choose(device, wanted)?;
     let why_not_graph = match wanted.path {
         Some(Path::Stream) => Some("asked for".to_owned()),
         _ => why_not_graph(device.stream, work)?,
@@ -34,10 +29,24 @@ pub(super) fn sampler<'a>(
     if let (Some(reason), Some(Path::Graph)) = (&why_not_graph, wanted.path) {
         return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
     }
-    let samples = Samples::new(device, work, wanted.cache, flush)?;
+    let suspended = if flush.flush == Flush::None { None } else { Suspended::begin()? };
+    let samples = Samples::new(device, work, wanted.cache, flush.flush)?;
+    let way = |path, path_reason| Method {
+        path,
+        path_reason,
+        flush: flush.flush,
+        flush_reason: flush.reason,
+        flush_proof: flush.proof,
+    };
     Ok(match why_not_graph {
-        None => Box::new(OnGraph(GraphPath::new(samples))),
-        Some(reason) => Box::new(OnStream { path: StreamPath::new(samples), reason }),
+        None => {
+            let method = way(Path::Graph, None);
+            Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
+        }
+        Some(reason) => {
+            let method = way(Path::Stream, Some(reason));
+            Box::new(OnStream { path: StreamPath::new(samples), method, _suspended: suspended })
+        }
     })
 }
 
@@ -75,44 +84,49 @@ fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>
     Ok(nodes.iter().find_map(speaks_against).map(str::to_owned))
 }
 
-struct OnGraph<'a>(GraphPath<'a>);
+struct OnGraph<'a> {
+    path: GraphPath<'a>,
+    method: Method,
+    _suspended: Option<Suspended>,
+}
 
 impl Sampler for OnGraph<'_> {
-    fn group(&mut self, samples: usize) -> Result<Group, Failure> {
-        self.0.group(samples)
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        self.path.group(samples, events)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of_graphs(self.0.samples.device)
+        timer::of(self.path.samples.device, Path::Graph)
     }
 
     fn method(&self) -> Method {
-        Method { path: Path::Graph, path_reason: None, flush: self.0.samples.flush }
+        self.method.clone()
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         // What must be reset cannot be launched again and again.
-        let samples = &self.0.samples;
+        let samples = &self.path.samples;
         let repeats = samples.cache == Cache::Hot && !samples.work.resets();
-        if repeats { timer::in_a_row(&mut self.0).map(Some) } else { Ok(None) }
+        if repeats { timer::in_a_row(&mut self.path).map(Some) } else { Ok(None) }
     }
 }
 
 struct OnStream<'a> {
     path: StreamPath<'a>,
-    reason: String,
+    method: Method,
+    _suspended: Option<Suspended>,
 }
 
 impl Sampler for OnStream<'_> {
-    fn group(&mut self, samples: usize) -> Result<Group, Failure> {
-        self.path.group(samples)
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        self.path.group(samples, events)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of_streams(self.path.samples.device)
+        timer::of(self.path.samples.device, Path::Stream)
     }
 
     fn method(&self) -> Method {
-        Method { path: Path::Stream, path_reason: Some(self.reason.clone()), flush: self.path.samples.flush }
+        self.method.clone()
     }
 }

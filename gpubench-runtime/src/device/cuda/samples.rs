@@ -6,8 +6,9 @@ use cust::sys::{self, CUstream};
 use super::Cuda;
 use super::call::{CallError, check};
 use super::event::{Event, Pair};
-use crate::device::{Cache, Flush, Group, Work};
+use crate::device::{Cache, Flush, Work};
 use crate::failure::Failure;
+use crate::units::Nanoseconds;
 
 /// What both paths share: the work, what goes before it, and the events around it.
 pub(super) struct Samples<'a> {
@@ -53,11 +54,14 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// Waits for the stream and reads the first `count` pairs.
-    pub(super) fn read(&self, count: usize) -> Result<Group, Failure> {
+    /// Waits for the stream, reads the first `count` pairs into `events` and returns what the whole group took.
+    pub(super) fn read(&self, count: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         // SAFETY: the stream is the open case's.
         check(unsafe { sys::cuStreamSynchronize(self.stream()) })?;
-        let events = self.device.pairs[..count].iter().map(Pair::read);
-        Ok(Group { events: events.collect::<Result<_, _>>()?, elapsed: self.whole.read()? })
+        events.reserve(count);
+        for pair in &self.device.pairs[..count] {
+            events.push(pair.read()?);
+        }
+        Ok(self.whole.read()?)
     }
 }

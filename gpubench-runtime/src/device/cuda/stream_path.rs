@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::call::CallError;
 use super::event::Event;
 use super::samples::Samples;
-use crate::device::Group;
 use crate::failure::Failure;
+use crate::units::Nanoseconds;
 
 /// No more is enqueued at once than the launch queue takes without blocking.
 const LONGEST_QUEUE: usize = 64;
@@ -31,7 +31,11 @@ impl<'a> StreamPath<'a> {
     }
 
     /// Takes a group of this many samples, or of as many as can be enqueued while the GPU is held back.
-    pub(super) fn group(&mut self, samples: usize) -> Result<Group, Failure> {
+    pub(super) fn group(
+        &mut self,
+        samples: usize,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, Failure> {
         let samples = samples.min(self.longest);
         self.samples.device.want_pairs(samples)?;
         self.delay()?;
@@ -43,7 +47,7 @@ impl<'a> StreamPath<'a> {
         let each = self.enqueueing.as_secs_f64() / samples as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
-        self.samples.read(samples)
+        self.samples.read(samples, events)
     }
 
     fn delay(&self) -> Result<(), CallError> {

@@ -1,16 +1,24 @@
-//! What events read around nothing: the floor of a path, its step, and from both what is taken off each event time. In: a
-//! path; out: a [`Timer`], measured once for each and kept.
+//! What events read where nothing is done: the step of their clock, the floor of a path, and what is taken off each event
+//! time. In: a path; out: a [`Timer`], measured once for each and kept.
+//!
+//! An empty pair reads the floor, and a pair around a launch that does nothing reads more than twice that: the launch
+//! begins and ends, and the second event waits for it. How much of this is the events' and how much the launch's own is a
+//! convention. Ours is that they get half each. On an H200 that is within 0.2 µs of what Nsight Compute does, for empty
+//! launches of any shape and for launches that only wait (`docs/method.md` has the table, `examples/overhead.rs` makes it).
 
 use super::Cuda;
 use super::graph_path::GraphPath;
+use super::kernels::Kernel;
 use super::samples::Samples;
 use super::stream_path::StreamPath;
-use crate::device::{Cache, Group, Path, Timer, Work};
+use crate::device::{Cache, Path, Timer, Work};
 use crate::failure::Failure;
 use crate::stats::Summary;
 use crate::units::Nanoseconds;
 
-/// Empty pairs in a group, how many groups go before, and how many count.
+use cust::sys::CUstream;
+
+/// Pairs in a group, how many groups go before, and how many count.
 const PAIRS: usize = 64;
 const WARM_UP: usize = 16;
 const GROUPS: usize = 8;
@@ -19,57 +27,86 @@ const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// The timer of the graph path.
-pub(super) fn of_graphs(device: &mut Cuda) -> Result<Timer, Failure> {
-    on(device, Path::Graph, |samples| {
-        let mut path = GraphPath::new(samples);
-        empty(&mut |pairs| path.group(pairs))
-    })
-}
-
-/// The timer of the stream path.
-pub(super) fn of_streams(device: &mut Cuda) -> Result<Timer, Failure> {
-    on(device, Path::Stream, |samples| {
-        let mut path = StreamPath::new(samples);
-        empty(&mut |pairs| path.group(pairs))
-    })
-}
-
-/// The timer of `path`, on which `time` takes groups of empty pairs. A flush goes before each pair, also for hot samples:
-/// pairs with nothing between them let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a
-/// flush read 1.28).
-fn on(
-    device: &mut Cuda,
-    path: Path,
-    time: impl FnOnce(Samples<'_>) -> Result<Vec<Group>, Failure>,
-) -> Result<Timer, Failure> {
+/// The timer of `path` on `device`.
+pub(super) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&path) {
         return Ok(*timer);
     }
-    let flush = device.usual_flush();
-    let groups = time(Samples::new(device, &mut Nothing, Cache::Cold, flush)?)?;
-    let step = step(&groups);
-    let pairs: Vec<_> = groups.into_iter().skip(WARM_UP).flat_map(|group| group.events).collect();
-    let floor = Summary::of(&pairs, step).map_or_else(Nanoseconds::default, |summary| summary.median);
-    let timer = Timer { step, floor, overhead: floor };
+    let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let nothing = readings(device, path, &mut Nothing)?;
+    let launches = readings(device, path, &mut { empty })?;
+    let step = step(nothing.all().chain(launches.all()));
+    let (floor, empty_launch) = (nothing.median(step), launches.median(step));
+    let overhead = Nanoseconds(empty_launch.0 / 2.0);
+    let timer = Timer { step, floor, empty_launch: Some(empty_launch), overhead };
     device.timers.insert(path, timer);
     Ok(timer)
+}
+
+/// What events read: each pair, and those around each group.
+#[derive(Default)]
+struct Readings {
+    pairs: Vec<Nanoseconds>,
+    groups: Vec<Nanoseconds>,
+}
+
+impl Readings {
+    fn all(&self) -> impl Iterator<Item = &Nanoseconds> {
+        self.pairs.iter().chain(&self.groups)
+    }
+
+    fn median(&self, step: Nanoseconds) -> Nanoseconds {
+        Summary::of(&self.pairs, step).map_or_else(Nanoseconds::default, |pairs| pairs.median)
+    }
+}
+
+/// What pairs around `work` read on `path`. A flush goes before each, also for hot samples: pairs with nothing between them
+/// let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
+fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work) -> Result<Readings, Failure> {
+    let flush = device.usual_flush();
+    let samples = Samples::new(device, work, Cache::Cold, flush)?;
+    match path {
+        Path::Stream => {
+            let mut path = StreamPath::new(samples);
+            take(&mut |events| path.group(PAIRS, events))
+        }
+        Path::Graph | Path::Host => {
+            let mut path = GraphPath::new(samples);
+            take(&mut |events| path.group(PAIRS, events))
+        }
+    }
+}
+
+fn take(
+    group: &mut dyn FnMut(&mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>,
+) -> Result<Readings, Failure> {
+    let mut readings = Readings::default();
+    for _ in 0..WARM_UP {
+        group(&mut readings.pairs)?;
+    }
+    readings.pairs.clear();
+    for _ in 0..GROUPS {
+        readings.groups.push(group(&mut readings.pairs)?);
+    }
+    Ok(readings)
 }
 
 /// The time of one more launch in a row of launches, hot: what is left when the first and the last of a row are taken away.
 pub(super) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
     let (short, long) = (path.capture_row(SHORT_ROW)?, path.capture_row(LONG_ROW)?);
     let mut slopes = Vec::with_capacity(ROWS);
+    let mut pair = Vec::with_capacity(2);
     for _ in 0..ROWS {
-        let short = path.replay(&short, 1)?.events[0];
-        let long = path.replay(&long, 1)?.events[0];
-        slopes.push(Nanoseconds((long.0 - short.0) / (LONG_ROW - SHORT_ROW) as f64));
+        pair.clear();
+        path.replay(&short, 1, &mut pair)?;
+        path.replay(&long, 1, &mut pair)?;
+        slopes.push(Nanoseconds((pair[1].0 - pair[0].0) / (LONG_ROW - SHORT_ROW) as f64));
     }
     let median = Summary::of(&slopes, Nanoseconds(0.0)).map(|summary| summary.median);
     Ok(median.unwrap_or_default())
 }
 
-/// A launch of nothing.
+/// No launch at all.
 struct Nothing;
 
 impl Work for Nothing {
@@ -78,13 +115,21 @@ impl Work for Nothing {
     }
 }
 
-fn empty(group: &mut dyn FnMut(usize) -> Result<Group, Failure>) -> Result<Vec<Group>, Failure> {
-    (0..WARM_UP + GROUPS).map(|_| group(PAIRS)).collect()
+/// A launch that does nothing.
+struct Empty {
+    kernel: Kernel,
+    stream: CUstream,
+}
+
+impl Work for Empty {
+    fn launch(&mut self) -> Result<(), Failure> {
+        // SAFETY: the kernel takes no arguments.
+        Ok(unsafe { self.kernel.launch((1, 32), self.stream, &mut []) }?)
+    }
 }
 
 /// The step of the clock: the greatest common divisor, in whole nanoseconds, of everything that events read.
-fn step(groups: &[Group]) -> Nanoseconds {
-    let readings = groups.iter().flat_map(|group| group.events.iter().chain([&group.elapsed]));
+fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
     let divisor = readings.map(|reading| reading.0.abs() as u64).fold(0, greatest_common_divisor);
     Nanoseconds(divisor.max(1) as f64)
 }
@@ -99,13 +144,9 @@ mod tests {
 
     #[test]
     fn the_step_divides_every_reading() {
-        let group = |events: &[f64], elapsed| Group {
-            events: events.iter().copied().map(Nanoseconds).collect(),
-            elapsed: Nanoseconds(elapsed),
-        };
         // As events on an H200 read.
-        let groups = [group(&[1280.0, 1312.0, 1280.0], 41_024.0), group(&[1280.0], 39_968.0)];
-        assert_eq!(step(&groups), Nanoseconds(32.0));
-        assert_eq!(step(&[]), Nanoseconds(1.0));
+        let readings = [1280.0, 1312.0, 1280.0, 3040.0].map(Nanoseconds);
+        assert_eq!(step(readings.iter()), Nanoseconds(32.0));
+        assert_eq!(step([].iter()), Nanoseconds(1.0));
     }
 }

@@ -14,8 +14,8 @@ pub(super) use self::topology::cpu_name;
 use self::flush::Sweep;
 use super::facts::{Property, Value};
 use super::{
-    Cache, Device, DeviceError, DeviceType, Facts, Flush, Group, LaunchStream, Method, Path, Sampler, Timer,
-    Wanted, Work,
+    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, Path, Sampler, Timer, Wanted,
+    Work,
 };
 use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
@@ -90,8 +90,8 @@ struct HostSampler<'a> {
 }
 
 impl Sampler for HostSampler<'_> {
-    fn group(&mut self, samples: usize) -> Result<Group, Failure> {
-        let mut events = Vec::with_capacity(samples);
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        events.reserve(samples);
         let begin = Instant::now();
         if self.cache == Cache::Hot {
             self.work.launch()?;
@@ -107,7 +107,7 @@ impl Sampler for HostSampler<'_> {
             launched?;
             events.push(event);
         }
-        Ok(Group { events, elapsed: elapsed(begin) })
+        Ok(elapsed(begin))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -118,11 +118,17 @@ impl Sampler for HostSampler<'_> {
         let step =
             pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
         let step = Nanoseconds(step.unwrap_or(1.0));
-        Ok(Timer { step, floor, overhead: floor })
+        Ok(Timer { step, floor, empty_launch: None, overhead: floor })
     }
 
     fn method(&self) -> Method {
-        Method { path: Path::Host, path_reason: None, flush: self.flush }
+        Method {
+            path: Path::Host,
+            path_reason: None,
+            flush: self.flush,
+            flush_reason: None,
+            flush_proof: None,
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use crate::model::{L2_SIZE, MEMORY_SIZE};
 /// The number of the device, and the handle of its primary context.
 const DEVICE: c_int = 0;
 const PRIMARY: usize = 0xc0;
+/// The number of the one limit that it has: how much of the L2 may be kept.
+const PERSISTING_L2: u32 = 6;
 
 const NAME: &str = "NVIDIA H200";
 const UUID: [u8; 16] = *b"a fake device, 0";
@@ -165,6 +167,21 @@ exports! {
     fn cuCtxGetStreamPriorityRange(driver, least: Out<c_int>, greatest: Out<c_int>) {
         least.offer(0);
         greatest.offer(-5);
+        Ok(())
+    }
+
+    fn cuCtxGetLimit(driver, value: Out<usize>, limit: u32) {
+        if limit != PERSISTING_L2 {
+            return Err(INVALID_VALUE);
+        }
+        value.set(driver.persisting)
+    }
+
+    fn cuCtxSetLimit(driver, limit: u32, value: usize) {
+        if limit != PERSISTING_L2 {
+            return Err(INVALID_VALUE);
+        }
+        driver.persisting = value;
         Ok(())
     }
 

@@ -1,0 +1,121 @@
+//! Whether a flush empties the L2 and leaves it clean, seen on this GPU before anything is timed behind it. In: a flush; out:
+//! a [`FlushProof`], measured once for each and kept, and from that the flush to use where the user asks for none.
+
+use std::rc::Rc;
+
+use super::Cuda;
+use super::flush::Flusher;
+use super::graph_path::GraphPath;
+use super::kernels::Kernels;
+use super::samples::Samples;
+use crate::device::{Cache, Flush, FlushProof, Wanted, Work};
+use crate::failure::{Failure, Stage};
+use crate::format;
+use crate::stats::Summary;
+use crate::units::Nanoseconds;
+
+use cust::sys::CUstream;
+
+/// How often each read is timed, after as many that do not count.
+const READS: usize = 16;
+/// Of a quarter of the L2 every line has a place in it, also where an L2 of two halves keeps a copy in each.
+const CANARY: usize = 1;
+/// The more is read, the more must be written back first; of all of the L2, part would be evicted by the rest.
+const SWEEP: usize = 3;
+
+/// A flush, with what is known of it.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    pub(super) flush: Flush,
+    pub(super) reason: Option<String>,
+    pub(super) proof: Option<FlushProof>,
+}
+
+/// The flush for what is `wanted`: the user's, whatever it does; else the first that empties the L2 and leaves it clean.
+pub(super) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failure> {
+    let none = Chosen { flush: Flush::None, reason: None, proof: None };
+    let flush = match (wanted.cache, wanted.flush) {
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(none),
+        (Cache::Cold, flush) => flush,
+    };
+    if flush == Some(Flush::Discard) && device.kernels.discard.is_none() {
+        let message = "this GPU cannot discard lines of its L2 (compute capability 8.0 can): --flush read, write or none";
+        return Err(Failure::new(Stage::Device, message));
+    }
+    if let Some(flush) = flush {
+        let proof = prove(device, flush)?;
+        let reason = (!proof.is_empty()).then(|| against(flush, &proof));
+        return Ok(Chosen { flush, reason, proof: Some(proof) });
+    }
+    let usual = device.usual_flush();
+    let proof = prove(device, usual)?;
+    if proof.is_empty() && proof.is_clean() {
+        return Ok(Chosen { flush: usual, reason: None, proof: Some(proof) });
+    }
+    let why = against(usual, &proof);
+    for flush in [Flush::Read, Flush::Write] {
+        let proof = prove(device, flush)?;
+        if flush != usual && proof.is_empty() && (proof.is_clean() || flush == Flush::Write) {
+            return Ok(Chosen { flush, reason: Some(why), proof: Some(proof) });
+        }
+    }
+    Ok(Chosen { flush: usual, reason: Some(format!("{why}; nor does another")), proof: Some(proof) })
+}
+
+/// What speaks against a flush.
+fn against(flush: Flush, proof: &FlushProof) -> String {
+    let evicted = match proof.evicted() {
+        None => return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster"),
+        Some(evicted) => evicted,
+    };
+    if proof.is_empty() {
+        format!("`{flush}` leaves the L2 dirty: a sweep takes {} longer", format::percent(proof.dirt()))
+    } else {
+        format!("`{flush}` does not empty the L2: only {} of what it held is gone", format::percent(evicted))
+    }
+}
+
+/// What is seen of `flush`.
+fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushProof, Failure> {
+    if let Some(proof) = device.proofs.get(&flush) {
+        return Ok(*proof);
+    }
+    let reference = Flush::Read;
+    let proof = FlushProof {
+        cached: read(device, CANARY, Flush::None)?,
+        flushed: read(device, CANARY, flush)?,
+        swept: read(device, CANARY, reference)?,
+        sweep: read(device, SWEEP, flush)?,
+        clean_sweep: read(device, SWEEP, reference)?,
+    };
+    device.proofs.insert(flush, proof);
+    Ok(proof)
+}
+
+/// What reading so many quarters of the L2's size takes behind `flush`.
+fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds, Failure> {
+    let kernels = Rc::clone(&device.kernels);
+    let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
+    let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
+    let mut path = GraphPath::new(Samples::new(device, &mut probe, cache, flush)?);
+    let mut events = Vec::with_capacity(2 * READS);
+    for _ in 0..2 {
+        path.group(READS, &mut events)?;
+    }
+    let read = Summary::of(&events[events.len() - READS..], Nanoseconds(0.0));
+    Ok(read.map_or_else(Nanoseconds::default, |read| read.median))
+}
+
+/// A read of memory that no flush touches.
+struct Probe {
+    flusher: Rc<Flusher>,
+    kernels: Rc<Kernels>,
+    stream: CUstream,
+    quarters: usize,
+}
+
+impl Work for Probe {
+    fn launch(&mut self) -> Result<(), Failure> {
+        Ok(self.flusher.probe(self.quarters, &self.kernels, self.stream)?)
+    }
+}

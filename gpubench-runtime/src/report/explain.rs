@@ -1,0 +1,102 @@
+//! How each number came about, for `--explain`. In: a run; out: a paragraph for each measured case.
+
+use std::fmt::Write;
+
+use super::style::BOLD;
+use crate::device::{Cache, FlushProof, Method, Timer};
+use crate::format;
+use crate::record::{Measurement, Record, Run};
+use crate::units::Nanoseconds;
+
+/// The paragraphs of all measured cases, in their order.
+#[must_use]
+pub fn explain(run: &Run) -> String {
+    let mut text = String::new();
+    for record in &run.records {
+        let Some(measured) = &record.measurement else { continue };
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "\n{BOLD}{} {}{BOLD:#} on {}", record.name(), record.cache, record.device);
+        for (what, sentence) in paragraph(record, measured) {
+            _ = writeln!(text, "  {what:10}{sentence}");
+        }
+    }
+    text
+}
+
+fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("time", time(measured)), ("path", path(&measured.method))];
+    if record.cache == Cache::Cold {
+        lines.push(("flush", flush(measured)));
+    }
+    lines.push(("warm-up", warm_up(measured)));
+    lines.push(("samples", samples(measured)));
+    lines
+}
+
+fn time(measured: &Measurement) -> String {
+    let Timer { step, floor, empty_launch, overhead } = measured.timer;
+    let event = format::time(Nanoseconds(measured.time.median.0 + overhead.0));
+    let [median, overhead, floor, step] = [measured.time.median, overhead, floor, step].map(format::time);
+    let why = match empty_launch {
+        Some(empty) => format!(
+            "half of the {} that a pair reads around an empty launch, where one around nothing reads {floor}",
+            format::time(empty)
+        ),
+        None => "what a pair reads around nothing".to_owned(),
+    };
+    format!("{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}")
+}
+
+fn path(method: &Method) -> String {
+    match &method.path_reason {
+        None => method.path.to_string(),
+        Some(reason) => format!("{}: {reason}", method.path),
+    }
+}
+
+fn flush(measured: &Measurement) -> String {
+    let Method { flush, flush_reason, flush_proof, .. } = &measured.method;
+    let event = measured.time.median.0 + measured.timer.overhead.0;
+    let each = Nanoseconds(measured.elapsed.0 / measured.samples.len().max(1) as f64 - event);
+    let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
+    if let Some(proof) = flush_proof {
+        _ = write!(text, "; {}", proved(proof));
+    }
+    if let Some(reason) = flush_reason {
+        _ = write!(text, "; {reason}");
+    }
+    text
+}
+
+/// What was seen of a flush.
+fn proved(proof: &FlushProof) -> String {
+    let read = format!(
+        "a quarter of the cache is read in {} behind it, {} where it is there, {} behind a sweep of twice the cache",
+        format::time(proof.flushed),
+        format::time(proof.cached),
+        format::time(proof.swept)
+    );
+    let dirt = format!(
+        "three quarters in {}, {} behind the sweep",
+        format::time(proof.sweep),
+        format::time(proof.clean_sweep)
+    );
+    format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+}
+
+fn warm_up(measured: &Measurement) -> String {
+    let warm_up = measured.warm_up;
+    let steady = if warm_up.steady { "steady then" } else { "not steady even then" };
+    format!("{} launches in {}, {steady}", warm_up.launches, format::time(warm_up.elapsed))
+}
+
+fn samples(measured: &Measurement) -> String {
+    format!(
+        "{} in {} groups; {} on the device, flushes included, of {} by this machine's clock ({})",
+        measured.samples.len(),
+        measured.groups,
+        format::time(measured.elapsed),
+        format::time(measured.wall),
+        format::percent(measured.elapsed.0 / measured.wall.0)
+    )
+}
