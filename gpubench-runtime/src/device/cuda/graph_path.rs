@@ -1,7 +1,12 @@
-//! Groups captured into graphs and replayed: no work of the CPU comes between an event and the launch, and a group costs
-//! one launch of a graph. In: samples to take; out: their event times.
+//! Groups captured into graphs and replayed: no work of the CPU comes between an event and the launch, and a group costs a
+//! few launches of graphs. In: samples to take; out: their event times.
+//!
+//! Every place in a graph has its own small error, the same in each replay, and so has every graph: on an H200 the places of
+//! one graph differ by a standard deviation of 0.13 µs, and its median from another graph's by 0.04 µs. So samples are taken
+//! in turn from several graphs of the same work, and graphs are short, since long ones read up to 0.1 µs more.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::event::Event;
 use super::graph::{Capture, Executable};
@@ -9,34 +14,75 @@ use super::samples::Samples;
 use crate::failure::Failure;
 use crate::units::Nanoseconds;
 
-/// Captures a group once for each size, and replays it.
+/// How many samples a graph has at most.
+const LONGEST: usize = 64;
+/// How many graphs of that many samples take turns.
+const GRAPHS: usize = 8;
+
+/// Captures groups and replays them.
 pub(super) struct GraphPath<'a> {
     pub(super) samples: Samples<'a>,
-    graphs: HashMap<usize, Executable>,
+    /// Graphs of the longest size, captured as they are first needed.
+    longest: Vec<Executable>,
+    /// Whose turn it is.
+    next: usize,
+    /// One graph for each smaller size.
+    shorter: HashMap<usize, Executable>,
 }
 
 impl<'a> GraphPath<'a> {
     pub(super) fn new(samples: Samples<'a>) -> Self {
-        Self { samples, graphs: HashMap::new() }
+        Self { samples, longest: Vec::new(), next: 0, shorter: HashMap::new() }
     }
 
-    /// Takes a group of this many samples.
+    /// Takes a group of this many samples, or of as many as the graphs have.
     pub(super) fn group(
         &mut self,
         samples: usize,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
-        self.samples.device.want_pairs(samples)?;
-        if !self.graphs.contains_key(&samples) {
-            let graph = self.capture(samples)?;
-            self.graphs.insert(samples, graph);
+        if samples < LONGEST {
+            return self.short_group(samples, events);
         }
-        self.replay(&self.graphs[&samples], samples, events)
+        let turns = (samples / LONGEST).min(GRAPHS);
+        let first = self.next;
+        self.next = (first + turns) % GRAPHS;
+        while self.longest.len() < (first + turns).min(GRAPHS) {
+            let place = self.longest.len() * LONGEST;
+            let graph = self.capture(place..place + LONGEST)?;
+            self.longest.push(graph);
+        }
+        let turns = || (first..first + turns).map(|turn| turn % GRAPHS);
+        let stream = self.samples.stream();
+        self.samples.whole.start.record(stream)?;
+        for turn in turns() {
+            self.longest[turn].launch(stream)?;
+        }
+        self.samples.whole.stop.record(stream)?;
+        self.samples.wait()?;
+        for turn in turns() {
+            self.samples.read(turn * LONGEST..(turn + 1) * LONGEST, events)?;
+        }
+        Ok(self.samples.whole.read()?)
     }
 
-    fn capture(&mut self, count: usize) -> Result<Executable, Failure> {
+    fn short_group(
+        &mut self,
+        samples: usize,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, Failure> {
+        if !self.shorter.contains_key(&samples) {
+            let graph = self.capture(0..samples)?;
+            self.shorter.insert(samples, graph);
+        }
+        self.replay(&self.shorter[&samples], samples, events)
+    }
+
+    /// A graph of samples between these pairs of events.
+    fn capture(&mut self, pairs: Range<usize>) -> Result<Executable, Failure> {
+        self.samples.device.want_pairs(pairs.end)?;
         let capture = Capture::begin(self.samples.stream())?;
-        self.samples.enqueue(count, Event::record_as_node)?;
+        self.samples.enqueue(pairs, Event::record_as_node)?;
         Ok(capture.end()?.instantiate()?)
     }
 
@@ -66,6 +112,8 @@ impl<'a> GraphPath<'a> {
         self.samples.whole.start.record(stream)?;
         graph.launch(stream)?;
         self.samples.whole.stop.record(stream)?;
-        self.samples.read(count, events)
+        self.samples.wait()?;
+        self.samples.read(0..count, events)?;
+        Ok(self.samples.whole.read()?)
     }
 }

@@ -1,6 +1,8 @@
 //! One group of samples, on whichever path: reset, flush, event, launch, event, many times over. In: a launch; out: its
 //! samples enqueued on the case's stream, and the event times read when the stream is done.
 
+use std::ops::Range;
+
 use cust::sys::{self, CUstream};
 
 use super::Cuda;
@@ -34,17 +36,17 @@ impl<'a> Samples<'a> {
         self.device.stream
     }
 
-    /// Puts `count` samples on the stream, their events recorded by `record`.
+    /// Puts a sample on the stream for each of these pairs of events, which `record` records.
     pub(super) fn enqueue(
         &mut self,
-        count: usize,
+        pairs: Range<usize>,
         record: fn(&Event, CUstream) -> Result<(), CallError>,
     ) -> Result<(), Failure> {
         let stream = self.stream();
         if self.cache == Cache::Hot {
             self.work.launch()?;
         }
-        for pair in &self.device.pairs[..count] {
+        for pair in &self.device.pairs[pairs] {
             self.work.reset()?;
             self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
             record(&pair.start, stream)?;
@@ -54,14 +56,18 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// Waits for the stream, reads the first `count` pairs into `events` and returns what the whole group took.
-    pub(super) fn read(&self, count: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+    /// Waits for all that is on the stream.
+    pub(super) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the open case's.
-        check(unsafe { sys::cuStreamSynchronize(self.stream()) })?;
-        events.reserve(count);
-        for pair in &self.device.pairs[..count] {
+        check(unsafe { sys::cuStreamSynchronize(self.stream()) })
+    }
+
+    /// What these pairs read, to the end of `events`.
+    pub(super) fn read(&self, pairs: Range<usize>, events: &mut Vec<Nanoseconds>) -> Result<(), CallError> {
+        events.reserve(pairs.len());
+        for pair in &self.device.pairs[pairs] {
             events.push(pair.read()?);
         }
-        Ok(self.whole.read()?)
+        Ok(())
     }
 }

@@ -41,13 +41,15 @@ impl<'a> StreamPath<'a> {
         self.delay()?;
         self.samples.whole.start.record(self.samples.stream())?;
         let begin = Instant::now();
-        self.samples.enqueue(samples, Event::record)?;
+        self.samples.enqueue(0..samples, Event::record)?;
         self.enqueueing = begin.elapsed();
         self.samples.whole.stop.record(self.samples.stream())?;
         let each = self.enqueueing.as_secs_f64() / samples as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
-        self.samples.read(samples, events)
+        self.samples.wait()?;
+        self.samples.read(0..samples, events)?;
+        Ok(self.samples.whole.read()?)
     }
 
     fn delay(&self) -> Result<(), CallError> {
