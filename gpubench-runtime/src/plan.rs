@@ -1,7 +1,7 @@
 //! Which cases a run measures, in which order. In: the registered entries, what the user selected and the devices to
 //! measure on; out: a [`Plan`] of jobs, or why there is none. Asks benchmarks for their axes, never for their inputs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
@@ -288,13 +288,10 @@ impl Visitor for Listing<'_> {
     fn axis(&mut self, axis: &dyn Axis) {
         let replaced = self.replaced.get(axis.name());
         let refused = replaced.and_then(|values| values.iter().find_map(|value| axis.select(value).err()));
-        let mut values = Vec::new();
-        for value in replaced.cloned().unwrap_or_else(|| axis.values()) {
-            // Given twice it is one case all the same, since its name is one.
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        let mut values = replaced.cloned().unwrap_or_else(|| axis.values());
+        // Given twice it is one case all the same, since its name is one.
+        let mut seen = HashSet::new();
+        values.retain(|value| seen.insert(value.clone()));
         self.axes.push(Listed { name: axis.name().to_owned(), values, refused });
     }
 

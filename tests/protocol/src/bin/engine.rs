@@ -1,0 +1,24 @@
+//! What the engine itself costs, measured by itself on this machine's CPU: so many samples of an empty launch on the fake
+//! libcuda, whose own work is in it too, and the plan of ten thousand cases.
+//!
+//! ```sh
+//! cargo build -p fake-cuda
+//! GPUBENCH_LIBCUDA=target/debug/libfake_cuda.so cargo run -p protocol --bin engine -- --device host
+//! ```
+
+use gpubench::{gpu_bench, host};
+use protocol::engine::{Engine, plan};
+
+/// From one number to the other, eight samples in nine are added, and nothing else.
+#[gpu_bench(args(samples = [4096, 36_864]), setup = |_samples| Engine::start())]
+fn sample(engine: &mut Engine, samples: usize, _stream: &host::Stream) -> Result<(), String> {
+    engine.sample(samples).map(drop)
+}
+
+/// Ten thousand cases.
+#[gpu_bench]
+fn plan_many(_stream: &host::Stream) -> Result<(), String> {
+    plan().map(drop).map_err(|error| error.to_string())
+}
+
+gpubench::main!();

@@ -1,0 +1,106 @@
+//! The engine without a suite around it: one empty launch on the fake, sampled as often as asked; and a benchmark of ten
+//! thousand cases that nothing registers. In: how many samples; out: what came of them. To be timed, and to count what is
+//! allocated.
+
+use cust::launch;
+use cust::module::Module;
+use cust::stream::Stream;
+use gpubench::device::{Cache, Device, DeviceType, LaunchStream, Wanted, Work, host};
+use gpubench::failure::{Failure, Stage};
+use gpubench::stats::Summary;
+use gpubench_runtime::bind::{Values, show_axis};
+use gpubench_runtime::measure::measure;
+use gpubench_runtime::plan::{Plan, PlanError, Sampling, Selection};
+use gpubench_runtime::registry::{Entry, Options, Variant, Visitor};
+
+type Gpu = <Stream as LaunchStream>::Device;
+
+const PTX: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry nothing() { ret; }";
+
+/// A device with a launch for it.
+pub struct Engine {
+    device: Gpu,
+    launch: Launch,
+}
+
+struct Launch {
+    module: Module,
+    stream: Stream,
+}
+
+impl Work for Launch {
+    #[expect(unsafe_code, reason = "launches a kernel")]
+    fn launch(&mut self) -> Result<(), Failure> {
+        let Self { module, stream } = self;
+        // SAFETY: the kernel takes nothing.
+        let launched = unsafe { launch!(module.nothing<<<1, 32, 0, stream>>>()) };
+        launched.map_err(|error| Failure::new(Stage::Launch, error))
+    }
+}
+
+impl Engine {
+    /// On the fake, which the environment must name.
+    ///
+    /// # Errors
+    /// Where it is not there.
+    pub fn start() -> Result<Self, String> {
+        let mut device = Gpu::open(0).map_err(|error| error.to_string())?;
+        let stream = Stream::over(&mut device).map_err(|error| error.to_string())?;
+        let module = Module::from_ptx(PTX, &[]).map_err(|error| error.to_string())?;
+        let mut engine = Self { device, launch: Launch { module, stream } };
+        // What the timer and the flush are like is found once.
+        engine.sample(1)?;
+        Ok(engine)
+    }
+
+    /// Takes so many cold samples: captures their graphs, replays them, and summarises what they read.
+    ///
+    /// # Errors
+    /// Where a launch fails.
+    pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
+        let wanted = Wanted { cache: Cache::Cold, flush: None, path: None };
+        let sampling = Sampling {
+            precision: 0.005,
+            samples: Some(samples),
+            warm_up: 0.0,
+            min_time: 0.0,
+            max_time: 3.0,
+            own_max_time: false,
+            flush: None,
+            path: None,
+        };
+        let sampled = self
+            .device
+            .sampler(&mut self.launch, &wanted)
+            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling));
+        sampled.map(|samples| samples.time).map_err(|failure| failure.to_string())
+    }
+}
+
+/// A benchmark of ten thousand cases, for the host.
+static MANY: Entry = Entry {
+    name: "many",
+    module: "protocol::engine",
+    file: file!(),
+    line: line!(),
+    column: 1,
+    options: Options::DEFAULT,
+    variants: &[Variant::of::<host::Stream>(visit)],
+};
+
+fn visit(visitor: &mut dyn Visitor) {
+    let n = Values::new("n", 0..10_000);
+    show_axis!(visitor, n);
+}
+
+/// Plans ten thousand cases.
+///
+/// # Errors
+/// Where they cannot be planned.
+pub fn plan() -> Result<Plan, PlanError> {
+    Plan::of(&[&MANY], &Selection::default(), &[("host".to_owned(), "host")])
+}
