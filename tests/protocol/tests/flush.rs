@@ -1,0 +1,99 @@
+//! Flushes that are tried before anything is timed behind them, and what is done where one does not do what it is for.
+
+use gpubench_runtime::device::{Flush, Method};
+use protocol::fake::{Measured, measure};
+
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+const PERSISTS: &str = env!("CARGO_BIN_EXE_persists");
+
+fn copies(arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
+    let copy = ["--quick", "cuda::copy", "--arg", "n=4194304", "--cache", "cold"];
+    measure(KERNELS, &[&copy[..], arguments].concat(), asked)
+}
+
+#[track_caller]
+fn method(measured: &Measured) -> &Method {
+    &measured.run.records[0].measurement.as_ref().expect("it was measured").method
+}
+
+/// The fake's L2 is emptied by 60 MiB to the last line, and its kernels take as long as what they move.
+#[test]
+fn the_usual_flush_is_seen_to_do_what_it_is_for() {
+    let measured = copies(&[], &[]);
+    let Method { flush, flush_reason, flush_proof, .. } = method(&measured);
+    assert_eq!((flush, flush_reason), (&Flush::Discard, &None));
+    let proof = flush_proof.expect("it was tried");
+    // 15 MiB of hits, or of misses; 45 MiB of misses.
+    let [hits, misses, sweep] = [15.0 / 7000.0, 15.0 / 4600.0, 45.0 / 4600.0].map(|read| read * 1024.0 * 1024.0);
+    assert!((proof.flushed.0 - proof.cached.0 - (misses - hits + 400.0)).abs() <= 64.0, "{proof:?}");
+    assert!((proof.sweep.0 - proof.flushed.0 - (sweep - misses)).abs() <= 64.0, "{proof:?}");
+    assert_eq!((proof.swept, proof.clean_sweep), (proof.flushed, proof.sweep));
+    assert!(proof.is_empty() && proof.is_clean());
+    measured.ended.with_code(0).shows("flushed by `discard`, which leaves the cache empty and clean");
+}
+
+/// What a written flush leaves is written back by whoever reads next.
+#[test]
+fn a_written_flush_is_seen_to_leave_dirt() {
+    let measured = copies(&["--flush", "write"], &[]);
+    let Method { flush, flush_reason, flush_proof, .. } = method(&measured);
+    assert_eq!((flush, flush_reason), (&Flush::Write, &None));
+    let proof = flush_proof.expect("it was tried");
+    assert!(proof.is_empty() && !proof.is_clean(), "{proof:?}");
+    // As much again is written back, on top of a launch and a pair of events.
+    assert!(proof.dirt() > 0.6 && proof.dirt() < 0.7, "{proof:?}");
+    measured.ended.with_code(0).shows("which leaves the cache empty and dirty (a sweep takes");
+}
+
+#[test]
+fn where_discarding_does_nothing_the_l2_is_swept_and_the_report_says_why() {
+    let measured = copies(&[], &[("KERNEL", "gpubench_discard:nothing")]);
+    let method = method(&measured);
+    assert_eq!(method.flush, Flush::Read);
+    let reason = method.flush_reason.as_deref().expect("it is not the usual one");
+    assert!(reason.starts_with("`discard` leaves the L2 dirty: a sweep takes 6"), "{reason}");
+    let ended = measured.ended.with_code(0);
+    ended.shows("flushed by `read`, which leaves the cache empty and clean; `discard` leaves the L2 dirty");
+}
+
+/// The user has the last word, and is told.
+#[test]
+fn a_flush_that_is_asked_for_is_used_whatever_it_does() {
+    let measured = copies(&["--flush", "discard"], &[("KERNEL", "gpubench_discard:nothing")]);
+    let method = method(&measured);
+    assert_eq!((method.flush, &method.flush_reason), (Flush::Discard, &None));
+    measured.ended.with_code(0).shows("flushed by `discard`, which leaves the cache empty and dirty");
+}
+
+/// The limit is the benchmark's own again when its cold case is done, and nobody touches it where nothing is kept.
+#[test]
+fn lines_that_are_kept_are_let_go_for_cold_samples() {
+    let calls = |bytes| {
+        let arguments = ["--quick", "--arg", bytes];
+        let measured = measure(PERSISTS, &arguments, &[("LOG", "")]);
+        _ = measured.ended.with_code(0);
+        let calls = measured.log.into_iter().filter(|line| line.what == "call").map(|line| line.words[0].clone());
+        calls.filter(|call| call == "cuCtxSetLimit" || call.contains("Persisting")).collect::<Vec<_>>()
+    };
+    assert_eq!(calls("bytes=0"), ["cuCtxSetLimit"]);
+    let kept = ["cuCtxSetLimit", "cuCtxSetLimit", "cuCtxResetPersistingL2Cache", "cuCtxSetLimit"];
+    assert_eq!(calls("bytes=1048576"), kept);
+}
+
+/// `--explain` has a paragraph for each row.
+#[test]
+fn explain_tells_how_each_number_came_about() {
+    let ended = copies(&["--explain"], &[]).ended.with_code(0);
+    for words in [
+        "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
+        "− overhead 1.536 µs (half of the 3.072 µs that a pair reads around an empty launch, where one around \
+         nothing reads 1.280 µs); the timer steps by 32.00 ns",
+        "  path      graph",
+        "  flush     discard: 14.",
+        "behind the sweep (+0.0 %)",
+        "steady then",
+        "on the device, flushes included, of",
+    ] {
+        ended.shows(words);
+    }
+}
