@@ -62,7 +62,7 @@ fn a_cold_sample_is_flush_event_launch_event() {
     let mut others = 0;
     for (count, kinds) in [
         (24, &[FLUSH[0], FLUSH[1], RECORD, RECORD][..]),
-        (24, &[FLUSH[0], FLUSH[1], RECORD, empty, RECORD]),
+        (48, &[FLUSH[0], FLUSH[1], RECORD, empty, RECORD]),
         (4, &[FLUSH[0], FLUSH[1], RECORD, sweep, RECORD]),
         (4, &[sweep, RECORD, sweep, RECORD]),
     ] {

@@ -18,10 +18,12 @@ use crate::units::Nanoseconds;
 
 use cust::sys::CUstream;
 
-/// Pairs in a group, how many groups go before, and how many count.
+/// Pairs in a group, how many groups go before, and how many count: one of each graph that takes turns.
 const PAIRS: usize = 64;
 const WARM_UP: usize = 16;
 const GROUPS: usize = 8;
+/// How often all those graphs are made anew for what is taken off every time: each has an error of its own.
+const ROUNDS: usize = 4;
 /// Launches in a short and in a long row, and how often each is timed.
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
@@ -33,8 +35,8 @@ pub(super) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
         return Ok(*timer);
     }
     let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
-    let nothing = readings(device, path, &mut Nothing)?;
-    let launches = readings(device, path, &mut { empty })?;
+    let nothing = readings(device, path, &mut Nothing, 1)?;
+    let launches = readings(device, path, &mut { empty }, ROUNDS)?;
     let step = step(nothing.all().chain(launches.all()));
     let (floor, empty_launch) = (nothing.median(step), launches.median(step));
     let overhead = Nanoseconds(empty_launch.0 / 2.0);
@@ -55,6 +57,21 @@ impl Readings {
         self.pairs.iter().chain(&self.groups)
     }
 
+    /// Adds what groups read, but for the first `unread` of them.
+    fn take(
+        &mut self,
+        unread: usize,
+        group: &mut dyn FnMut(&mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>,
+    ) -> Result<(), Failure> {
+        for _ in 0..unread {
+            group(&mut Vec::new())?;
+        }
+        for _ in 0..GROUPS {
+            self.groups.push(group(&mut self.pairs)?);
+        }
+        Ok(())
+    }
+
     fn median(&self, step: Nanoseconds) -> Nanoseconds {
         Summary::of(&self.pairs, step).map_or_else(Nanoseconds::default, |pairs| pairs.median)
     }
@@ -62,31 +79,28 @@ impl Readings {
 
 /// What pairs around `work` read on `path`. A flush goes before each, also for hot samples: pairs with nothing between them
 /// let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
-fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work) -> Result<Readings, Failure> {
-    let flush = device.usual_flush();
-    let samples = Samples::new(device, work, Cache::Cold, flush)?;
-    match path {
-        Path::Stream => {
-            let mut path = StreamPath::new(samples);
-            take(&mut |events| path.group(PAIRS, events))
-        }
-        Path::Graph | Path::Host => {
-            let mut path = GraphPath::new(samples);
-            take(&mut |events| path.group(PAIRS, events))
-        }
-    }
-}
-
-fn take(
-    group: &mut dyn FnMut(&mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>,
+fn readings(
+    device: &mut Cuda,
+    path: Path,
+    work: &mut dyn Work,
+    rounds: usize,
 ) -> Result<Readings, Failure> {
+    let flush = device.usual_flush();
     let mut readings = Readings::default();
-    for _ in 0..WARM_UP {
-        group(&mut readings.pairs)?;
-    }
-    readings.pairs.clear();
-    for _ in 0..GROUPS {
-        readings.groups.push(group(&mut readings.pairs)?);
+    let mut unread = WARM_UP;
+    for _ in 0..rounds {
+        let samples = Samples::new(device, work, Cache::Cold, flush)?;
+        match path {
+            Path::Stream => {
+                let mut path = StreamPath::new(samples);
+                readings.take(unread, &mut |events| path.group(PAIRS, events))?;
+            }
+            Path::Graph | Path::Host => {
+                let mut path = GraphPath::new(samples);
+                readings.take(unread, &mut |events| path.group(PAIRS, events))?;
+            }
+        }
+        unread = 0;
     }
     Ok(readings)
 }
