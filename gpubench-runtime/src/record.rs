@@ -100,6 +100,9 @@ pub struct Measurement {
     pub time: Summary,
     /// The time of one more launch in a row of launches, for hot launches under 5 µs, in nanoseconds.
     pub in_a_row: Option<Nanoseconds>,
+    /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph, in
+    /// nanoseconds.
+    pub on_stream: Option<Nanoseconds>,
     /// What follows from it.
     pub metrics: Metrics,
     /// The event times in the order they ran, in nanoseconds.

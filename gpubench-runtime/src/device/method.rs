@@ -45,6 +45,8 @@ pub struct Method {
     pub path: Path,
     /// Why it is not the path that the device prefers.
     pub path_reason: Option<String>,
+    /// How many kernels a launch was seen to put on its stream; nothing where that was not looked at.
+    pub kernels: Option<usize>,
     /// What precedes each.
     pub flush: Flush,
     /// Why it is not the flush that the device prefers, or what speaks against it.

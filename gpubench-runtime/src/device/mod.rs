@@ -137,6 +137,15 @@ pub trait Sampler {
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
+
+    /// The time of a launch of several kernels with the gaps between them that a stream has, which those in a graph have
+    /// not; `None` where that says nothing.
+    ///
+    /// # Errors
+    /// Where a launch or the device fails.
+    fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        Ok(None)
+    }
 }
 
 /// The timer of a device, measured on the path that its samples take.

@@ -42,6 +42,8 @@ pub struct Samples {
     pub warm_up: WarmUp,
     /// The time of one more launch in a row of launches, where a launch alone is so short that its start and end count.
     pub in_a_row: Option<Nanoseconds>,
+    /// The time of a launch of several kernels on the stream, where it was sampled in a graph.
+    pub on_stream: Option<Nanoseconds>,
     /// In how many groups they were taken.
     pub groups: usize,
     /// What all groups took on the device, flushes included.
@@ -81,9 +83,8 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
         }
         if events.len() >= next_look {
             next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
-            converged = summary(&events, timer).is_some_and(|time| {
-                rule.check(&time, timer.step) == Decision::Converged
-            });
+            converged = summary(&events, timer)
+                .is_some_and(|time| rule.check(&time, timer.step) == Decision::Converged);
         }
         let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
         if spent || (converged && elapsed.as_seconds() >= sampling.min_time) {
@@ -93,8 +94,21 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
     let wall = begin.elapsed().into();
     let time = summary(&events, timer).ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
+    let on_stream = sampler.on_stream()?;
     let method = sampler.method();
-    Ok(Samples { events, time, method, timer, warm_up, in_a_row, groups, elapsed, wall, converged })
+    Ok(Samples {
+        events,
+        time,
+        method,
+        timer,
+        warm_up,
+        in_a_row,
+        on_stream,
+        groups,
+        elapsed,
+        wall,
+        converged,
+    })
 }
 
 /// What is said of these event times, less the timer's overhead.

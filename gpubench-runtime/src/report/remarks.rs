@@ -58,6 +58,17 @@ fn methods(run: &Run) -> String {
     if measured().any(|(record, measured)| record.cache == Cache::Hot && above_memory(measured)) {
         text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
     }
+    for (record, measured) in measured() {
+        if let (Some(kernels), Some(stream)) = (measured.method.kernels, measured.on_stream) {
+            let graph = format::time(measured.time.median);
+            let stream = format::time(stream);
+            _ = writeln!(
+                text,
+                "{kernels} kernels: {}: {graph} in a graph, {stream} on the stream",
+                case(record)
+            );
+        }
+    }
     // Where the user chose the path there is nothing to explain.
     for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
         if let Some(reason) = &measured.method.path_reason {
@@ -89,7 +100,8 @@ fn way(record: &Record, measured: &Measurement) -> String {
 fn flushed(method: &Method) -> String {
     let flush = method.flush;
     let Some(proof) = method.flush_proof else { return format!(", flushed by `{flush}`") };
-    let empty = if proof.is_empty() { "which leaves the cache empty" } else { "which does not empty the cache" };
+    let empty =
+        if proof.is_empty() { "which leaves the cache empty" } else { "which does not empty the cache" };
     let clean = if proof.is_clean() {
         " and clean".to_owned()
     } else {

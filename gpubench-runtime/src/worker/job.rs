@@ -132,6 +132,7 @@ impl Visit<'_> {
             converged: samples.converged,
             time: samples.time,
             in_a_row: samples.in_a_row,
+            on_stream: samples.on_stream,
             metrics,
             samples: samples.events,
         };

@@ -125,6 +125,13 @@ impl Sampler for Readings<'_> {
 
     fn method(&self) -> Method {
         let flush = if self.cache == Cache::Cold { Flush::Read } else { Flush::None };
-        Method { path: Path::Host, path_reason: None, flush, flush_reason: None, flush_proof: None }
+        Method {
+            path: Path::Host,
+            path_reason: None,
+            kernels: None,
+            flush,
+            flush_reason: None,
+            flush_proof: None,
+        }
     }
 }

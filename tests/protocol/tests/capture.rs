@@ -6,8 +6,13 @@ use protocol::log::replays;
 const CAPTURES: &str = env!("CARGO_BIN_EXE_captures");
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 
-const IN_A_GRAPH: [&str; 4] =
-    ["writes_managed_memory", "copies_pinned_memory", "copies_on_the_device", "sets_memory"];
+const IN_A_GRAPH: [&str; 5] = [
+    "writes_managed_memory",
+    "launches_two_kernels",
+    "copies_pinned_memory",
+    "copies_on_the_device",
+    "sets_memory",
+];
 
 const ON_THE_STREAM: [(&str, &str); 5] = [
     ("copies_pageable_memory", "the launch copies from or to pageable host memory"),
@@ -42,6 +47,23 @@ fn a_graph_stands_for_a_launch_where_it_does_the_same() {
     for line in replays(&measured.log).concat() {
         assert!(!["host", "allocation"].contains(&line.what.as_str()), "{line:?}");
     }
+}
+
+/// A graph runs kernels closer together than a stream, so that both times are told.
+#[test]
+fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too() {
+    let measured = measure(CAPTURES, &["--quick", "writes_managed_memory", "launches_two_kernels"], &[]);
+    let ended = measured.ended.with_code(0);
+    for (record, kernels) in measured.run.records.iter().zip([1, 2]) {
+        let measurement = record.measurement.as_ref().expect("it was measured");
+        assert_eq!(measurement.method.kernels, Some(kernels));
+        assert_eq!(measurement.on_stream.is_some(), kernels > 1);
+    }
+    let two = measured.run.records[1].measurement.as_ref().expect("it was measured");
+    // The fake has no gaps on either path.
+    let gap = two.on_stream.expect("it has two kernels").0 - two.time.median.0;
+    assert!(gap.abs() <= 64.0, "{gap}");
+    ended.shows("2 kernels: captures::launches_two_kernels hot: ");
 }
 
 #[test]

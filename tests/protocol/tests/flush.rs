@@ -24,7 +24,8 @@ fn the_usual_flush_is_seen_to_do_what_it_is_for() {
     assert_eq!((flush, flush_reason), (&Flush::Discard, &None));
     let proof = flush_proof.expect("it was tried");
     // 15 MiB of hits, or of misses; 45 MiB of misses.
-    let [hits, misses, sweep] = [15.0 / 7000.0, 15.0 / 4600.0, 45.0 / 4600.0].map(|read| read * 1024.0 * 1024.0);
+    let [hits, misses, sweep] =
+        [15.0 / 7000.0, 15.0 / 4600.0, 45.0 / 4600.0].map(|read| read * 1024.0 * 1024.0);
     assert!((proof.flushed.0 - proof.cached.0 - (misses - hits + 400.0)).abs() <= 64.0, "{proof:?}");
     assert!((proof.sweep.0 - proof.flushed.0 - (sweep - misses)).abs() <= 64.0, "{proof:?}");
     assert_eq!((proof.swept, proof.clean_sweep), (proof.flushed, proof.sweep));
@@ -72,7 +73,8 @@ fn lines_that_are_kept_are_let_go_for_cold_samples() {
         let arguments = ["--quick", "--arg", bytes];
         let measured = measure(PERSISTS, &arguments, &[("LOG", "")]);
         _ = measured.ended.with_code(0);
-        let calls = measured.log.into_iter().filter(|line| line.what == "call").map(|line| line.words[0].clone());
+        let calls =
+            measured.log.into_iter().filter(|line| line.what == "call").map(|line| line.words[0].clone());
         calls.filter(|call| call == "cuCtxSetLimit" || call.contains("Persisting")).collect::<Vec<_>>()
     };
     assert_eq!(calls("bytes=0"), ["cuCtxSetLimit"]);

@@ -70,7 +70,8 @@ fn a_cold_sample_is_flush_event_launch_event() {
         assert_eq!(found.count(), count, "{kinds:?}");
         others += count;
     }
-    let hot = replays(&measured.log).into_iter().filter(|replay| replay[0].is("kernel", "gpubench_read_sweep"));
+    let hot =
+        replays(&measured.log).into_iter().filter(|replay| replay[0].is("kernel", "gpubench_read_sweep"));
     let hot = hot.filter(|replay| samples(&replay[1..], &[RECORD, sweep, RECORD]).is_some());
     assert_eq!(others + hot.count() + groups.len(), replays(&measured.log).len());
 }
@@ -124,7 +125,8 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
         assert_eq!(found, None);
     }
     // Once the groups have grown, a group is a few launches of graphs that are there, between two events, and one wait.
-    let group = [&["cuEventRecord"][..], &["cuGraphLaunch"; 4], &["cuEventRecord", "cuStreamSynchronize"]].concat();
+    let group =
+        [&["cuEventRecord"][..], &["cuGraphLaunch"; 4], &["cuEventRecord", "cuStreamSynchronize"]].concat();
     let readings = ["cuEventElapsedTime"; 256 + 1];
     let sampling = [group, readings.to_vec()].concat();
     let end = calls.iter().rposition(|call| *call == "cuEventElapsedTime").expect("pairs are read");

@@ -53,7 +53,12 @@ impl Flusher {
     }
 
     /// Enqueues a read of so many quarters of the L2's size, 3 at most, of memory that no flush touches.
-    pub(super) fn probe(&self, quarters: usize, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+    pub(super) fn probe(
+        &self,
+        quarters: usize,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
         self.sweep(2 * self.l2, quarters.min(3) * (self.l2 / 4), kernels, stream)
     }
 

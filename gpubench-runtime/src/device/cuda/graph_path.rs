@@ -66,11 +66,7 @@ impl<'a> GraphPath<'a> {
         Ok(self.samples.whole.read()?)
     }
 
-    fn short_group(
-        &mut self,
-        samples: usize,
-        events: &mut Vec<Nanoseconds>,
-    ) -> Result<Nanoseconds, Failure> {
+    fn short_group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         if !self.shorter.contains_key(&samples) {
             let graph = self.capture(0..samples)?;
             self.shorter.insert(samples, graph);

@@ -34,7 +34,8 @@ use self::event::Pair;
 use self::flush::Flusher;
 use self::kernels::{Kernels, told};
 use super::{
-    Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, Path, Sampler, Timer, Wanted, Work,
+    Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, Path, Sampler, Timer, Wanted,
+    Work,
 };
 use crate::failure::Failure;
 use crate::format;

@@ -65,7 +65,9 @@ pub(super) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failu
 /// What speaks against a flush.
 fn against(flush: Flush, proof: &FlushProof) -> String {
     let evicted = match proof.evicted() {
-        None => return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster"),
+        None => {
+            return format!("whether `{flush}` empties the L2 cannot be told: reading from it is no faster");
+        }
         Some(evicted) => evicted,
     };
     if proof.is_empty() {

@@ -22,36 +22,38 @@ pub(super) fn sampler<'a>(
     wanted: &Wanted,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = proof::choose(device, wanted)?;
-    let why_not_graph = match wanted.path {
-        Some(Path::Stream) => Some("asked for".to_owned()),
-        _ => why_not_graph(device.stream, work)?,
+    let looked = match wanted.path {
+        Some(Path::Stream) => Err("asked for".to_owned()),
+        _ => look(device.stream, work)?,
     };
-    if let (Some(reason), Some(Path::Graph)) = (&why_not_graph, wanted.path) {
+    if let (Err(reason), Some(Path::Graph)) = (&looked, wanted.path) {
         return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
     }
     let suspended = if flush.flush == Flush::None { None } else { Suspended::begin()? };
     let samples = Samples::new(device, work, wanted.cache, flush.flush)?;
-    let way = |path, path_reason| Method {
+    let way = |path, path_reason, kernels| Method {
         path,
         path_reason,
+        kernels,
         flush: flush.flush,
         flush_reason: flush.reason,
         flush_proof: flush.proof,
     };
-    Ok(match why_not_graph {
-        None => {
-            let method = way(Path::Graph, None);
+    Ok(match looked {
+        Ok(kernels) => {
+            let method = way(Path::Graph, None, Some(kernels));
             Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
         }
-        Some(reason) => {
-            let method = way(Path::Stream, Some(reason));
-            Box::new(OnStream { path: StreamPath::new(samples), method, _suspended: suspended })
+        Err(reason) => {
+            let method = way(Path::Stream, Some(reason), None);
+            Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
         }
     })
 }
 
-/// Captures one launch, its reset before it, and looks at what they put on the stream. `None` if a graph of it can stand for it.
-fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>, Failure> {
+/// Captures one launch, its reset before it, and looks at what they put on the stream. If a graph can stand for it: how many
+/// kernels the launch has; else why not.
+fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures are not this launch's.
     _ = gpubench_driver::take_failure();
@@ -68,7 +70,7 @@ fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>
         (Ok(()), Ok(_)) => None,
     };
     if let Some((stage, why)) = why {
-        return Ok(Some(format!("the {stage} cannot be captured: {why}")));
+        return Ok(Err(format!("the {stage} cannot be captured: {why}")));
     }
     let nodes = nodes?;
     if nodes.len() == before {
@@ -81,7 +83,10 @@ fn why_not_graph(stream: CUstream, work: &mut dyn Work) -> Result<Option<String>
         Node::Allocation => Some("the launch allocates or frees memory"),
         Node::Kernel | Node::Copy | Node::Memset | Node::Other => None,
     };
-    Ok(nodes.iter().find_map(speaks_against).map(str::to_owned))
+    if let Some(reason) = nodes.iter().find_map(speaks_against) {
+        return Ok(Err(reason.to_owned()));
+    }
+    Ok(Ok(nodes[before..].iter().filter(|node| **node == Node::Kernel).count()))
 }
 
 struct OnGraph<'a> {
@@ -109,21 +114,27 @@ impl Sampler for OnGraph<'_> {
         let repeats = samples.cache == Cache::Hot && !samples.work.resets();
         if repeats { timer::in_a_row(&mut self.path).map(Some) } else { Ok(None) }
     }
+
+    fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let several = self.method.kernels.is_some_and(|kernels| kernels > 1);
+        if several { timer::on_stream(&mut self.path.samples).map(Some) } else { Ok(None) }
+    }
 }
 
 struct OnStream<'a> {
-    path: StreamPath<'a>,
+    samples: Samples<'a>,
+    path: StreamPath,
     method: Method,
     _suspended: Option<Suspended>,
 }
 
 impl Sampler for OnStream<'_> {
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
-        self.path.group(samples, events)
+        self.path.group(&mut self.samples, samples, events)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(self.path.samples.device, Path::Stream)
+        timer::of(self.samples.device, Path::Stream)
     }
 
     fn method(&self) -> Method {

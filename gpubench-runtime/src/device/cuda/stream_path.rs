@@ -17,45 +17,47 @@ const LONGEST_DELAY: Duration = Duration::from_millis(2);
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
 /// Puts each group on the stream anew, behind a delay that lasts about as long as that takes.
-pub(super) struct StreamPath<'a> {
-    pub(super) samples: Samples<'a>,
+pub(super) struct StreamPath {
     /// What it took to enqueue the last group.
     enqueueing: Duration,
     /// The most samples that can be enqueued within the longest delay.
     longest: usize,
 }
 
-impl<'a> StreamPath<'a> {
-    pub(super) fn new(samples: Samples<'a>) -> Self {
-        Self { samples, enqueueing: FIRST_ENQUEUEING, longest: LONGEST_QUEUE }
+impl Default for StreamPath {
+    fn default() -> Self {
+        Self { enqueueing: FIRST_ENQUEUEING, longest: LONGEST_QUEUE }
     }
+}
 
-    /// Takes a group of this many samples, or of as many as can be enqueued while the GPU is held back.
+impl StreamPath {
+    /// Takes a group of `count` samples, or of as many as can be enqueued while the GPU is held back.
     pub(super) fn group(
         &mut self,
-        samples: usize,
+        samples: &mut Samples<'_>,
+        count: usize,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
-        let samples = samples.min(self.longest);
-        self.samples.device.want_pairs(samples)?;
-        self.delay()?;
-        self.samples.whole.start.record(self.samples.stream())?;
+        let count = count.min(self.longest);
+        samples.device.want_pairs(count)?;
+        self.delay(samples)?;
+        samples.whole.start.record(samples.stream())?;
         let begin = Instant::now();
-        self.samples.enqueue(0..samples, Event::record)?;
+        samples.enqueue(0..count, Event::record)?;
         self.enqueueing = begin.elapsed();
-        self.samples.whole.stop.record(self.samples.stream())?;
-        let each = self.enqueueing.as_secs_f64() / samples as f64;
+        samples.whole.stop.record(samples.stream())?;
+        let each = self.enqueueing.as_secs_f64() / count as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
-        self.samples.wait()?;
-        self.samples.read(0..samples, events)?;
-        Ok(self.samples.whole.read()?)
+        samples.wait()?;
+        samples.read(0..count, events)?;
+        Ok(samples.whole.read()?)
     }
 
-    fn delay(&self) -> Result<(), CallError> {
+    fn delay(&self, samples: &Samples<'_>) -> Result<(), CallError> {
         let mut nanoseconds = (self.enqueueing * 3 / 2).min(LONGEST_DELAY).as_nanos() as u64;
         let arguments = &mut [(&raw mut nanoseconds).cast()];
         // SAFETY: the kernel takes a number, and ends by itself.
-        unsafe { self.samples.device.kernels.delay.launch((1, 1), self.samples.stream(), arguments) }
+        unsafe { samples.device.kernels.delay.launch((1, 1), samples.stream(), arguments) }
     }
 }

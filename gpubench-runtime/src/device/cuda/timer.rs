@@ -79,21 +79,16 @@ impl Readings {
 
 /// What pairs around `work` read on `path`. A flush goes before each, also for hot samples: pairs with nothing between them
 /// let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
-fn readings(
-    device: &mut Cuda,
-    path: Path,
-    work: &mut dyn Work,
-    rounds: usize,
-) -> Result<Readings, Failure> {
+fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -> Result<Readings, Failure> {
     let flush = device.usual_flush();
     let mut readings = Readings::default();
     let mut unread = WARM_UP;
     for _ in 0..rounds {
-        let samples = Samples::new(device, work, Cache::Cold, flush)?;
+        let mut samples = Samples::new(device, work, Cache::Cold, flush)?;
         match path {
             Path::Stream => {
-                let mut path = StreamPath::new(samples);
-                readings.take(unread, &mut |events| path.group(PAIRS, events))?;
+                let mut path = StreamPath::default();
+                readings.take(unread, &mut |events| path.group(&mut samples, PAIRS, events))?;
             }
             Path::Graph | Path::Host => {
                 let mut path = GraphPath::new(samples);
@@ -103,6 +98,21 @@ fn readings(
         unread = 0;
     }
     Ok(readings)
+}
+
+/// The time of a launch on the stream, where the gaps between its kernels are those that a user sees.
+pub(super) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failure> {
+    let timer = of(samples.device, Path::Stream)?;
+    let mut path = StreamPath::default();
+    let mut events = Vec::new();
+    // The first group finds out how long the others take to enqueue.
+    path.group(samples, 1, &mut events)?;
+    events.clear();
+    for _ in 0..GROUPS {
+        path.group(samples, PAIRS, &mut events)?;
+    }
+    let event = Summary::of(&events, timer.step).map_or_else(Nanoseconds::default, |events| events.median);
+    Ok(Nanoseconds(event.0 - timer.overhead.0))
 }
 
 /// The time of one more launch in a row of launches, hot: what is left when the first and the last of a row are taken away.

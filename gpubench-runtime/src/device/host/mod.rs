@@ -125,6 +125,7 @@ impl Sampler for HostSampler<'_> {
         Method {
             path: Path::Host,
             path_reason: None,
+            kernels: None,
             flush: self.flush,
             flush_reason: None,
             flush_proof: None,

@@ -37,6 +37,16 @@ fn writes_managed_memory(module: &Module, y: &mut UnifiedBuffer<f32>, stream: &S
     unsafe { launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, y, n)) }
 }
 
+/// Two kernels, one after the other.
+#[gpu_bench(setup = Ok((load()?, DeviceBuffer::zeroed(N)?)))]
+fn launches_two_kernels(module: &Module, y: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: as above.
+    unsafe {
+        launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, y.as_device_ptr(), N as u64))?;
+        launch!(module.fill<<<4, 256, 0, stream>>>(0.25_f32, y.as_device_ptr(), N as u64))
+    }
+}
+
 #[gpu_bench(
     setup = Ok((LockedBuffer::new(&7_u32, N)?, device(0)?)),
     bytes = 4 * N,
