@@ -1,6 +1,6 @@
 //! What is said of a case's samples: centre, spread and how far to trust them. In: times in the order they ran,
-//! and the step of the timer that read them; out: a [`Summary`], a [`Drift`] where there is one, and from
-//! a [`StopRule`] whether more samples are needed.
+//! and the step of the timer that read them; out: a [`Summary`], a [`Drift`] or two [`Modes`] where there are
+//! such, and from a [`StopRule`] whether more samples are needed.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for
 //! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:
@@ -9,6 +9,7 @@
 mod autocorrelation;
 mod drift;
 mod median_ci;
+mod modes;
 mod quantile;
 mod stop;
 
@@ -18,6 +19,7 @@ use self::autocorrelation::effective_samples;
 pub use self::drift::Drift;
 use self::median_ci::median_ci;
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
+pub use self::modes::Modes;
 use self::quantile::{ascending, quantile};
 pub use self::stop::{Decision, StopRule};
 use crate::units::Nanoseconds;
