@@ -43,20 +43,33 @@ impl Interval {
     }
 }
 
-/// The 95 % confidence interval of the median of `sorted` (ascending, not empty), never narrower than ± one
-/// `step`.
+/// The 95 % confidence interval of the median of `sorted` (ascending, not empty), which are worth `effective`
+/// independent samples; never narrower than ± one `step`.
+pub(super) fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
+    rank_interval(sorted, effective, step, CONFIDENCE).at_least(step)
+}
+
+/// The interval between two order statistics of `sorted` (ascending, not empty) that holds the median with
+/// `confidence`, where they are worth `effective` independent samples.
+///
+/// Ranks are found as if there were `effective` samples. The lower end is then the same quantile of all n: the
+/// rank r stands for the probability (r − ½)/`effective`, between r − 1 and r samples, and so for the rank
+/// ½ + (r − ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
 ///
 /// Between neighbouring ticks of the timer there is nothing to interpolate: there the end is the outer
 /// sample, which keeps the coverage of quantised times. That holds where the time stamps fall anywhere within
 /// a step. Were they always to fall on the same place, every time would be off by up to a step, and nothing
 /// in the samples would tell.
 ///
-/// Fewer samples than [`SMALLEST_SAMPLE`] have no such interval; what comes back is the smallest to the
-/// largest of them, which covers less than its name says, and the stop rule takes no notice of it.
-pub(super) fn median_ci(sorted: &[f64], step: f64) -> Interval {
+/// Too few samples ([`SMALLEST_SAMPLE`] for 95 %) have no such interval; what comes back is the smallest to the
+/// largest of them, which covers less than its name says. The stop rule takes no notice of it where there are
+/// no more samples; where there are, but correlated ones, it says what all of them agree on.
+pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: f64, confidence: f64) -> Interval {
     // Ranks count from one, from either end; indices from zero.
     let last = sorted.len() - 1;
-    let index = lower_rank(sorted.len()).unwrap_or(1.0) - 1.0;
+    let stretch = sorted.len() as f64 / effective;
+    let rank = fractional_rank(effective, confidence).map_or(1.0, |rank| (rank - 0.5) * stretch + 0.5);
+    let index = rank - 1.0;
     // Half a step of slack, because a correction of the times may have moved them off the timer's multiples.
     let neighbours = |a: usize, b: usize| (sorted[a] - sorted[b]).abs() < 1.5 * step;
     let end = |interpolated: f64, outer: usize, inner: usize| {
@@ -67,18 +80,25 @@ pub(super) fn median_ci(sorted: &[f64], step: f64) -> Interval {
     let inner = (outer + 1).min(last);
     let low = end(index, outer, inner);
     let high = end(last as f64 - index, last - outer, last - inner);
-    Interval { low: Nanoseconds(low), high: Nanoseconds(high) }.at_least(step)
+    Interval { low: Nanoseconds(low), high: Nanoseconds(high) }
+}
+
+/// [`lower_rank`] of a `count` that need not be whole: on the straight line between the whole ones beside it.
+fn fractional_rank(count: f64, confidence: f64) -> Option<f64> {
+    let below = lower_rank(count as usize, confidence)?;
+    let above = lower_rank(count.ceil() as usize, confidence)?;
+    Some(below + count.fract() * (above - below))
 }
 
 /// The rank (from one, fractional) of the interval's lower end among `count` samples; the upper end has the
 /// same rank from above. `None` where not even the extremes reach the confidence.
 ///
 /// The samples of ranks d and n + 1 − d hold the median with probability γ(d) = P(d ≤ B ≤ n − d), B binomial
-/// (n, ½). No d gives 95 % exactly: the largest d with γ(d) ≥ 95 % gives too much and d + 1 too little.
+/// (n, ½). No d gives the confidence c exactly: the largest d with γ(d) ≥ c gives too much and d + 1 too little.
 /// Between the two the end is interpolated after Hettmansperger & Sheather, *Confidence intervals based on
 /// interpolated order statistics* (Statistics & Probability Letters 4, 1986), with the weight λ = (n − d)·I /
-/// (d + (n − 2d)·I), where I = (γ(d) − 95 %) / (γ(d) − γ(d + 1)).
-fn lower_rank(count: usize) -> Option<f64> {
+/// (d + (n − 2d)·I), where I = (γ(d) − c) / (γ(d) − γ(d + 1)).
+fn lower_rank(count: usize, confidence: f64) -> Option<f64> {
     let weights = central_weights(count);
     let twice = |sum: f64| 2.0 * sum;
     // With an even count the middle term stands alone; all others come in pairs.
@@ -91,9 +111,9 @@ fn lower_rank(count: usize) -> Option<f64> {
         sum += weight;
         let outer = (twice(sum) - unpaired) / total; // γ(d)
         let rank = count / 2 - distance; // d
-        if outer >= CONFIDENCE && rank > 0 {
+        if outer >= confidence && rank > 0 {
             let (n, d) = (count as f64, rank as f64);
-            let excess = (outer - CONFIDENCE) / (outer - inner);
+            let excess = (outer - confidence) / (outer - inner);
             return Some(d + (n - d) * excess / (d + (n - 2.0 * d) * excess));
         }
         inner = outer;
@@ -138,7 +158,7 @@ mod tests {
     #[test]
     fn whole_ranks_are_those_of_the_sign_test_table() {
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (12, 3), (20, 6), (30, 10), (50, 18), (100, 40)] {
-            let found = lower_rank(count).expect("six samples or more");
+            let found = lower_rank(count, CONFIDENCE).expect("six samples or more");
             assert_eq!(found.floor(), f64::from(rank), "n = {count}: {found}");
         }
     }
@@ -146,7 +166,7 @@ mod tests {
     #[test]
     fn ranks_bracket_the_confidence_exactly() {
         for count in 6..=120_u32 {
-            let rank = lower_rank(count as usize).expect("six samples or more").floor() as u32;
+            let rank = lower_rank(count as usize, CONFIDENCE).expect("six samples or more").floor() as u32;
             assert!(coverage_exact(count, rank) >= CONFIDENCE, "n = {count}");
             assert!(coverage_exact(count, rank + 1) < CONFIDENCE, "n = {count}");
         }
@@ -157,7 +177,7 @@ mod tests {
     fn interpolates_as_hettmansperger_and_sheather_do() {
         let excess = (1002.0 - 0.95 * 1024.0) / (1002.0 - 912.0);
         let lambda = 8.0 * excess / (2.0 + 6.0 * excess);
-        let rank = lower_rank(10).expect("six samples or more");
+        let rank = lower_rank(10, CONFIDENCE).expect("six samples or more");
         assert!((rank - (2.0 + lambda)).abs() < 1e-9, "{rank}");
     }
 
@@ -167,7 +187,7 @@ mod tests {
         for count in [2_000, 2_001, 100_000, 1_000_000, 10_000_000_usize] {
             let n = count as f64;
             let normal = n / 2.0 + 0.5 - 1.959_963_985 * n.sqrt() / 2.0;
-            let rank = lower_rank(count).expect("six samples or more");
+            let rank = lower_rank(count, CONFIDENCE).expect("six samples or more");
             assert!((rank - normal).abs() < 0.02, "n = {count}: {rank} against {normal}");
         }
     }
@@ -180,16 +200,16 @@ mod tests {
     #[test]
     fn five_samples_have_no_interval_and_show_their_range() {
         for count in 1..SMALLEST_SAMPLE {
-            assert_eq!(lower_rank(count), None);
+            assert_eq!(lower_rank(count, CONFIDENCE), None);
         }
-        assert!(lower_rank(SMALLEST_SAMPLE).is_some());
-        let interval = median_ci(&[1.0, 2.0, 3.0, 4.0, 90.0], 0.5);
+        assert!(lower_rank(SMALLEST_SAMPLE, CONFIDENCE).is_some());
+        let interval = median_ci(&[1.0, 2.0, 3.0, 4.0, 90.0], 5.0, 0.5);
         assert_eq!((interval.low.0, interval.high.0), (1.0, 90.0));
     }
 
     #[test]
     fn ties_are_as_wide_as_the_timer_is_coarse() {
-        let interval = median_ci(&[320.0; 100], 32.0);
+        let interval = median_ci(&[320.0; 100], 100.0, 32.0);
         assert_eq!((interval.low.0, interval.high.0), (288.0, 352.0));
         assert_eq!(interval.half_width().0, 32.0);
     }
@@ -199,16 +219,46 @@ mod tests {
     #[test]
     fn neighbouring_ticks_are_not_interpolated() {
         let ticks = |gap: f64| (0..10).map(|i| 1000.0 + gap * f64::from(i)).collect::<Vec<_>>();
-        let apart = median_ci(&ticks(64.0), 32.0);
+        let apart = median_ci(&ticks(64.0), 10.0, 32.0);
         assert!(apart.low.0 > 1064.0 && apart.high.0 < 1512.0, "{apart:?}");
-        let neighbours = median_ci(&ticks(32.0), 32.0);
+        let neighbours = median_ci(&ticks(32.0), 10.0, 32.0);
         assert_eq!((neighbours.low.0, neighbours.high.0), (1032.0, 1256.0));
+    }
+
+    /// 1000 samples worth 100: ten times the ranks to either side of the middle.
+    #[test]
+    fn correlated_samples_widen_it_as_if_there_were_fewer() {
+        let even = |count: i32| (0..count).map(f64::from).collect::<Vec<_>>();
+        let (hundred, thousand) = (median_ci(&even(100), 100.0, 0.0), median_ci(&even(1000), 100.0, 0.0));
+        assert!((thousand.half_width().0 - 10.0 * hundred.half_width().0).abs() < 1e-9, "{thousand:?}");
+        assert!((thousand.low.0 + thousand.high.0 - 999.0).abs() < 1e-9, "{thousand:?}");
+    }
+
+    #[test]
+    fn fewer_effective_samples_make_it_wider() {
+        let samples: Vec<f64> = (0..300).map(|i| f64::from(i).powi(3)).collect();
+        let width = |effective| median_ci(&samples, effective, 0.0).half_width().0;
+        let effective = [300.0, 299.5, 250.3, 100.0, 30.7, 10.1, 6.0, 5.9];
+        assert!(effective.is_sorted_by(|&more, &fewer| width(more) < width(fewer)));
+        assert_eq!(width(5.9), width(1.0), "the range of all samples");
+    }
+
+    /// The ends as they were before samples were weighed: those of the rank itself.
+    #[test]
+    fn independent_samples_keep_their_ranks_to_the_last_bit() {
+        for count in SMALLEST_SAMPLE..500 {
+            let samples: Vec<f64> = (0..count).map(|i| (i as f64).sqrt()).collect();
+            let index = lower_rank(count, CONFIDENCE).expect("six samples or more") - 1.0;
+            let interval = median_ci(&samples, count as f64, 0.0);
+            assert_eq!(interval.low.0, at_fractional_index(&samples, index), "{count}");
+            assert_eq!(interval.high.0, at_fractional_index(&samples, (count - 1) as f64 - index), "{count}");
+        }
     }
 
     #[test]
     fn a_wide_interval_is_left_alone() {
         let samples: Vec<f64> = (0..100).map(|i| 1000.0 * f64::from(i)).collect();
-        assert_eq!(median_ci(&samples, 32.0), median_ci(&samples, 0.0));
+        assert_eq!(median_ci(&samples, 100.0, 32.0), median_ci(&samples, 100.0, 0.0));
     }
 
     #[test]

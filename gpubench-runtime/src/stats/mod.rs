@@ -1,19 +1,26 @@
-//! What is said of a case's samples: centre, spread and how far to trust them. In: times in any order, and
-//! the step of the timer that read them; out: a [`Summary`], and from a [`StopRule`] whether more samples are
-//! needed.
+//! What is said of a case's samples: centre, spread and how far to trust them. In: times in the order they ran,
+//! and the step of the timer that read them; out: a [`Summary`], a [`Drift`] or two [`Modes`] where there are
+//! such, and from a [`StopRule`] whether more samples are needed.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for
-//! a case, its interval assumes no distribution, and no sample is ever dropped.
+//! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:
+//! clocks move, memory is refreshed, placements alternate.
 
+mod autocorrelation;
+mod drift;
 mod median_ci;
+mod modes;
 mod quantile;
 mod stop;
 
 use serde::{Deserialize, Serialize};
 
+use self::autocorrelation::effective_samples;
+pub use self::drift::Drift;
 use self::median_ci::median_ci;
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
-use self::quantile::quantile;
+pub use self::modes::Modes;
+use self::quantile::{ascending, quantile};
 pub use self::stop::{Decision, StopRule};
 use crate::units::Nanoseconds;
 
@@ -23,12 +30,17 @@ use crate::units::Nanoseconds;
 pub struct Summary {
     /// How many samples there are.
     pub samples: usize,
+    /// How many independent samples would know the median as well: fewer than there are where samples that
+    /// follow each other are alike (Geyer's initial monotone sequence estimator on the signs of their distances
+    /// from the median). Nothing in a record stored before this was known; its interval takes its samples for
+    /// independent.
+    pub effective_samples: Option<f64>,
     /// The middle of the samples: the time that speaks for the case.
     pub median: Nanoseconds,
     /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger &
-    /// Sheather 1986), never narrower than ± one step of the timer: two quantised time stamps can hide up to
-    /// that much. Below [`SMALLEST_SAMPLE`] samples there is no such interval, and this is the range of the
-    /// samples.
+    /// Sheather 1986) for the effective number of samples, never narrower than ± one step of the timer: two
+    /// quantised time stamps can hide up to that much. Below [`SMALLEST_SAMPLE`] effective samples there is no
+    /// such interval, and this is the range of the samples.
     pub median_ci: Interval,
     /// The fastest sample.
     pub min: Nanoseconds,
@@ -53,24 +65,26 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises `samples`, in any order, which a timer read in steps of `step` nanoseconds; `None` if there
-    /// are none.
+    /// Summarises `samples`, in the order they ran, which a timer read in steps of `step` nanoseconds; `None` if
+    /// there are none.
     ///
     /// Every sample must be finite. One that is not makes the figures meaningless (they may be infinite or
-    /// not a number), but causes no panic. The order of the samples changes nothing, to the last bit.
+    /// not a number), but causes no panic. Their order changes the effective number of samples and with it the
+    /// interval of the median, and nothing else, to the last bit.
     #[must_use]
     pub fn of(samples: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
-        let mut sorted: Vec<f64> = samples.iter().map(|sample| sample.0).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let sorted = ascending(samples);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let mean = mean(&sorted);
         let standard_deviation = standard_deviation(&sorted, mean);
         let at = |p| Nanoseconds(quantile(&sorted, p));
+        let effective = effective_samples(samples, at(0.5).0);
 
         Some(Self {
             samples: sorted.len(),
+            effective_samples: Some(effective),
             median: at(0.5),
-            median_ci: median_ci(&sorted, step.0),
+            median_ci: median_ci(&sorted, effective, step.0),
             min: Nanoseconds(min),
             max: Nanoseconds(max),
             mean: Nanoseconds(mean),
@@ -130,6 +144,21 @@ mod tests {
         assert_eq!((summary.samples, summary.standard_deviation.0, summary.cv), (1, 0.0, 0.0));
         assert_eq!((summary.median_ci.low.0, summary.median_ci.high.0), (608.0, 672.0));
         assert_eq!(summary.relative_half_width(), 0.05);
+    }
+
+    /// A slow wave and a fast one, of the same times.
+    #[test]
+    fn order_widens_the_interval_and_changes_nothing_else() {
+        let wave = |period: usize| -> Vec<_> {
+            (0..400).map(|i| Nanoseconds(1000.0 + (i * period % 400) as f64)).collect()
+        };
+        let [slow, fast] = [1, 149].map(|period| Summary::of(&wave(period), Nanoseconds(1.0)).expect("many"));
+        assert_eq!(fast.effective_samples, Some(400.0));
+        assert!(slow.effective_samples < Some(10.0), "{slow:?}");
+        assert!(slow.median_ci.half_width().0 > 3.0 * fast.median_ci.half_width().0, "{slow:?}");
+        let same =
+            Summary { effective_samples: fast.effective_samples, median_ci: fast.median_ci, ..slow.clone() };
+        assert_eq!(same, fast);
     }
 
     /// By hand: the mean is 5, the squares of the distances add up to 32, and 32/7 is the variance.

@@ -1,5 +1,14 @@
-//! Quantiles of a sample. In: samples in ascending order; out: a value between the smallest and the largest.
+//! Quantiles of a sample. In: samples; out: them in ascending order, and a value between the smallest and the largest.
 //! Nothing is dropped or smoothed, so the answer is at most one gap away from a time that was measured.
+
+use crate::units::Nanoseconds;
+
+/// `times` from the smallest to the largest; what is not a number goes to one of the ends.
+pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = times.iter().map(|time| time.0).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
 
 /// The `p`-quantile of `sorted` (ascending, not empty), with `p` in 0..=1: definition 7 of Hyndman & Fan,
 /// *Sample quantiles in statistical packages* (The American Statistician 50, 1996), the default of R and

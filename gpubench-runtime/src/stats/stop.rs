@@ -74,9 +74,9 @@ mod tests {
     const STEP: Nanoseconds = Nanoseconds(32.0);
 
     /// `count` samples around `median`, evenly from `-spread` to `+spread`: the interval narrows as they grow
-    /// in number.
+    /// in number. They come in strides of 61, so that those which follow each other are not alike.
     fn summary(count: usize, median: f64, spread: f64) -> Summary {
-        let offset = |i: usize| if count > 1 { 2.0 * i as f64 / (count - 1) as f64 - 1.0 } else { 0.0 };
+        let offset = |i: usize| 2.0 * (i * 61 % count) as f64 / (count - 1).max(1) as f64 - 1.0;
         let samples: Vec<_> = (0..count).map(|i| Nanoseconds(median + spread * offset(i))).collect();
         Summary::of(&samples, STEP).expect("count is above zero")
     }

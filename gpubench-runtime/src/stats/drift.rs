@@ -1,0 +1,146 @@
+//! Whether the time moves over a measurement. In: times in the order they ran, and the timer's step; out: the
+//! change from the first third of them to the last, where there is one.
+
+use serde::{Deserialize, Serialize};
+
+use super::autocorrelation::effective_samples;
+use super::median_ci::rank_interval;
+use super::quantile::{ascending, quantile};
+use crate::units::Nanoseconds;
+
+/// The fewest samples that tell a drift: thirds of twenty.
+const FEWEST: usize = 60;
+
+/// The confidence of each third's interval. Two such intervals are apart where the medians differ by
+/// √2·z(99.75 %) = 3.97 standard errors of their difference, as equal medians do once in 14,000 times.
+const CONFIDENCE: f64 = 0.995;
+
+/// The least change that matters, as a fraction.
+const LEAST_CHANGE: f64 = 0.01;
+
+/// The time moved during the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The median of the last third of the samples over that of the first, less one: 0.02 is 2 % slower at the
+    /// end. A steady slope changes half as much again from the first sample to the last.
+    pub change: f64,
+}
+
+impl Drift {
+    /// The drift of `times`, in the order they ran, which a timer read in steps of `step` nanoseconds. `None`
+    /// where there is no sign of one, and for fewer than 60 samples.
+    ///
+    /// The medians of the first and the last third must differ by more than max(1 %, one step), and by more
+    /// than chance allows (p < 0.0001): their 99.5 % confidence intervals, from order statistics and for the
+    /// effective number of samples of each third, must not touch. So neither skew nor ties nor correlated
+    /// samples pass for a drift, as long as samples are correlated over much less than a third.
+    ///
+    /// It finds a slope, and a step that falls into the middle third. A step within an outer third mostly
+    /// escapes it (and shows as two modes), and so does what comes and goes in between.
+    #[must_use]
+    pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        if times.len() < FEWEST {
+            return None;
+        }
+        let length = times.len() / 3;
+        let distance = times.len() - length;
+        let (first, last) = (Third::new(&times[..length]), Third::new(&times[distance..]));
+        let difference = last.median - first.median;
+
+        let matters = difference.abs() > (LEAST_CHANGE * first.median).max(step.0);
+        if first.median <= 0.0 || !matters {
+            return None;
+        }
+        let slope = difference / distance as f64;
+        let [before, after] = [&first, &last]
+            .map(|third| rank_interval(&third.sorted, third.effective_samples(slope), step.0, CONFIDENCE));
+        let apart = before.high < after.low || after.high < before.low;
+        apart.then(|| Self { change: difference / first.median })
+    }
+}
+
+/// A third of the samples.
+struct Third<'a> {
+    times: &'a [Nanoseconds],
+    sorted: Vec<f64>,
+    median: f64,
+}
+
+impl<'a> Third<'a> {
+    fn new(times: &'a [Nanoseconds]) -> Self {
+        let sorted = ascending(times);
+        let median = quantile(&sorted, 0.5);
+        Self { times, sorted, median }
+    }
+
+    /// The effective number of samples, as they are or less a line that rises by `slope` a sample, whichever is
+    /// more: a drift that goes on within the third must not pass for correlation, and hide itself.
+    fn effective_samples(&self, slope: f64) -> f64 {
+        let less_slope = |(index, time): (usize, &Nanoseconds)| Nanoseconds(time.0 - slope * index as f64);
+        let level: Vec<_> = self.times.iter().enumerate().map(less_slope).collect();
+        let level_median = quantile(&ascending(&level), 0.5);
+        effective_samples(self.times, self.median).max(effective_samples(&level, level_median))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Nanoseconds = Nanoseconds(32.0);
+
+    /// Times of 10 µs, with ± 40 ns of noise in no order, and what `offset` adds over 0..1.
+    fn drift(count: u32, offset: impl Fn(f64) -> f64) -> Option<f64> {
+        let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_769) >> 24) / 255.0 * 80.0 - 40.0;
+        let time = |i: u32| Nanoseconds(10_000.0 + noise(i) + offset(f64::from(i) / f64::from(count)));
+        Drift::of(&(0..count).map(time).collect::<Vec<_>>(), STEP).map(|drift| drift.change)
+    }
+
+    #[test]
+    fn a_slope_is_found_either_way() {
+        for count in [60, 300, 5000] {
+            let up = drift(count, |t| 300.0 * t).expect("3 % from start to end");
+            assert!((up - 0.02).abs() < 0.003, "{count}: {up}");
+            let down = drift(count, |t| -300.0 * t).expect("3 % from start to end");
+            assert!((down + 0.02).abs() < 0.003, "{count}: {down}");
+        }
+    }
+
+    #[test]
+    fn a_step_in_the_middle_is_found() {
+        for place in [0.35, 0.5, 0.65] {
+            let found = drift(300, |t| if t > place { 300.0 } else { 0.0 }).expect("3 % midway");
+            assert!((found - 0.03).abs() < 0.003, "at {place}: {found}");
+        }
+    }
+
+    #[test]
+    fn steady_times_do_not_drift() {
+        for count in [0, 1, 2, 59, 60, 1000] {
+            assert_eq!(drift(count, |_| 0.0), None, "{count} samples");
+        }
+    }
+
+    /// The thirds differ by 2/3 of the slope: 0.93 %, and 1.07 % of the first one's median.
+    #[test]
+    fn a_change_below_one_percent_does_not_matter() {
+        assert_eq!(drift(3000, |t| 140.0 * t), None);
+        assert!(drift(3000, |t| 165.0 * t).is_some());
+    }
+
+    #[test]
+    fn a_change_of_one_step_does_not_matter() {
+        let stepped = |high: f64| [[Nanoseconds(320.0); 50], [Nanoseconds(high); 50]].concat();
+        assert_eq!(Drift::of(&stepped(352.0), STEP), None);
+        assert_eq!(Drift::of(&stepped(384.0), STEP), Some(Drift { change: 0.2 }));
+    }
+
+    #[test]
+    fn times_below_zero_and_no_numbers_have_no_drift() {
+        for bad in [-1e4, 0.0, f64::NAN, f64::INFINITY] {
+            let mut times = vec![Nanoseconds(bad); 50];
+            times.extend([Nanoseconds(5.0); 50]);
+            assert_eq!(Drift::of(&times, STEP), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Whether the samples of a case are of two kinds. In: times in any order, and the timer's step; out: the two
+//! times that they gather around, where there is a gap between them.
+
+use serde::{Deserialize, Serialize};
+
+use super::quantile::{ascending, quantile};
+use crate::units::Nanoseconds;
+
+/// Modes are further apart than this fraction of the median.
+const LEAST_DISTANCE: f64 = 0.02;
+/// Modes are further apart than this many steps of the timer.
+const LEAST_STEPS: f64 = 3.0;
+
+/// Each mode holds at least this share of the samples.
+const LEAST_SHARE: f64 = 0.1;
+
+/// The gap holds at most this fraction of the samples that an equal width holds around either mode.
+const GAP_DEPTH: f64 = 0.25;
+/// By how many standard errors the gap's count is below the mode's.
+const GAP_ERRORS: f64 = 3.0;
+
+/// Positions in the gap that are looked at where the timer is fine.
+const POSITIONS: f64 = 64.0;
+
+/// Two times that the samples of a case gather around.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Modes {
+    /// The median of the fast samples, in nanoseconds.
+    pub low: Nanoseconds,
+    /// The median of the slow samples, in nanoseconds.
+    pub high: Nanoseconds,
+    /// The share of slow samples, as a fraction of all.
+    pub share_high: f64,
+}
+
+impl Modes {
+    /// The two modes of `times`, in any order, which a timer read in steps of `step` nanoseconds. `None` where
+    /// one mode, or no clear gap, explains them; of fewer than about 50 samples there is seldom another answer.
+    ///
+    /// The samples are split where that explains most of their variance. The parts are two modes if each holds
+    /// a tenth of the samples or more, if their medians are more than max(2 %, three steps) apart, and if there
+    /// is a gap between: a third of that distance with at most a quarter of the samples that as wide a window
+    /// holds around either median, and fewer than these by more than three standard errors. A skewed or flat
+    /// distribution splits too, but has no gap. Three modes are called two, if at all.
+    #[must_use]
+    pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        let sorted = ascending(times);
+        let (fast, slow) = sorted.split_at(split(&sorted)?);
+        // Samples, not means of two, so that they lie on ticks of the timer.
+        let (low, high) = (fast[fast.len() / 2], slow[slow.len() / 2]);
+        let distance = (LEAST_DISTANCE * quantile(&sorted, 0.5)).max(LEAST_STEPS * step.0);
+        let two = high - low > distance && has_gap(&sorted, low, high, step.0);
+        two.then(|| Self {
+            low: Nanoseconds(low),
+            high: Nanoseconds(high),
+            share_high: slow.len() as f64 / sorted.len() as f64,
+        })
+    }
+}
+
+/// How many samples of `sorted` are fast: the split into two parts with the largest variance between them,
+/// n₁·n₂·(μ₁ − μ₂)²/n², which is that of Otsu, *A threshold selection method from gray-level histograms* (IEEE
+/// Transactions on Systems, Man, and Cybernetics 9, 1979), and of 2-means in one dimension.
+///
+/// `None` where no split between different times leaves [`LEAST_SHARE`] on either side. Samples beyond the
+/// 2.5th and 97.5th percentile count as these, so that a few outliers do not decide.
+fn split(sorted: &[f64]) -> Option<usize> {
+    if sorted.is_empty() {
+        return None;
+    }
+    let (least, greatest) = (quantile(sorted, 0.025), quantile(sorted, 0.975));
+    let time = |sample: f64| sample.max(least).min(greatest) - least;
+    let count = sorted.len() as f64;
+    let mean = sorted.iter().copied().map(time).sum::<f64>() / count;
+
+    let mut sum = 0.0;
+    let mut best = (0.0, None);
+    for (index, pair) in sorted.windows(2).enumerate() {
+        sum += time(pair[0]) - mean;
+        let fast = (index + 1) as f64;
+        let between = sum * sum / (fast * (count - fast));
+        let shared = fast.min(count - fast) >= LEAST_SHARE * count;
+        if shared && pair[0] < pair[1] && between > best.0 {
+            best = (between, Some(index + 1));
+        }
+    }
+    best.1
+}
+
+/// Whether `sorted` has a gap between `low` and `high`, which are more than [`LEAST_STEPS`] apart.
+fn has_gap(sorted: &[f64], low: f64, high: f64, step: f64) -> bool {
+    // Windows are an odd number of steps wide and centred on ticks, so that each holds equally many ticks.
+    let step = step.max((high - low) / POSITIONS);
+    let steps = ((high - low) / step).round() as usize;
+    let width = (steps / 3) | 1;
+    let half = width as f64 * step / 2.0;
+    let count_around = |centre: f64| {
+        let below = |time: f64| sorted.partition_point(|&sample| sample < time);
+        below(centre + half).saturating_sub(below(centre - half)) as f64
+    };
+
+    let between = (width..=steps.saturating_sub(width)).map(|i| count_around(low + i as f64 * step));
+    let gap = between.fold(f64::INFINITY, f64::min);
+    let mode = count_around(low).min(count_around(high));
+    gap <= GAP_DEPTH * mode && mode - gap > GAP_ERRORS * (mode + gap).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Nanoseconds = Nanoseconds(32.0);
+
+    /// `count` samples each at these times.
+    fn ticks(times: &[(f64, usize)]) -> Vec<Nanoseconds> {
+        times.iter().flat_map(|&(time, count)| vec![Nanoseconds(time); count]).collect()
+    }
+
+    #[test]
+    fn two_ticks_far_apart_are_two_modes() {
+        let modes = Modes::of(&ticks(&[(3200.0, 60), (3520.0, 40)]), STEP).expect("ten steps apart");
+        assert_eq!((modes.low.0, modes.high.0, modes.share_high), (3200.0, 3520.0, 0.4));
+    }
+
+    #[test]
+    fn neighbouring_ticks_are_one_mode() {
+        for apart in [32.0, 64.0, 96.0] {
+            assert_eq!(Modes::of(&ticks(&[(320.0, 50), (320.0 + apart, 50)]), STEP), None, "{apart} ns");
+        }
+        assert_eq!(Modes::of(&ticks(&[(320.0, 50), (352.0, 50), (384.0, 50), (416.0, 50)]), STEP), None);
+    }
+
+    #[test]
+    fn ticks_all_alike_have_no_gap() {
+        let even: Vec<_> = (0..40).map(|i| (3200.0 + 32.0 * f64::from(i), 10)).collect();
+        assert_eq!(Modes::of(&ticks(&even), STEP), None);
+    }
+
+    #[test]
+    fn modes_closer_than_two_percent_are_one() {
+        assert_eq!(Modes::of(&ticks(&[(10_000.0, 50), (10_190.0, 50)]), Nanoseconds(1.0)), None);
+        assert!(Modes::of(&ticks(&[(10_000.0, 50), (10_210.0, 50)]), Nanoseconds(1.0)).is_some());
+    }
+
+    #[test]
+    fn a_few_outliers_are_no_mode_and_hide_none() {
+        assert_eq!(Modes::of(&ticks(&[(3200.0, 95), (9600.0, 5)]), STEP), None);
+        let modes = Modes::of(&ticks(&[(3200.0, 60), (3520.0, 38), (1e9, 2)]), STEP).expect("two modes");
+        assert_eq!((modes.low.0, modes.high.0), (3200.0, 3520.0));
+    }
+
+    /// A correction may have moved times off the timer's multiples, and rounding a little further.
+    #[test]
+    fn ticks_need_not_be_multiples_of_the_step() {
+        let moved: Vec<_> = (0..40).map(|i| (3200.1 + 32.7 * f64::from(i), 10)).collect();
+        assert_eq!(Modes::of(&ticks(&moved), Nanoseconds(32.7)), None);
+    }
+
+    #[test]
+    fn nothing_little_and_no_numbers_cause_no_panic() {
+        for count in 0..6 {
+            for time in [5.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let mut times = vec![Nanoseconds(1.0); count];
+                times.extend(vec![Nanoseconds(time); count]);
+                for step in [0.0, 32.0, f64::NAN, f64::INFINITY] {
+                    assert_eq!(Modes::of(&times, Nanoseconds(step)), None, "{count} times {time}, {step}");
+                }
+            }
+        }
+    }
+}
