@@ -5,8 +5,10 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::format;
 use crate::measure::Samples;
 use crate::metrics::resolved;
+use crate::stats::{Drift, Modes};
 use crate::units::Nanoseconds;
 
 /// Whether a row holds.
@@ -43,6 +45,10 @@ pub enum Reason {
         /// The one asked for.
         wanted: f64,
     },
+    /// The launch got slower or faster while it was sampled: the median is of no steady state.
+    Drift(Drift),
+    /// The samples are of two kinds, and the median of one of them, or between them.
+    TwoModes(Modes),
     /// The time is at or below zero, or less than the timer can tell.
     BelowResolution {
         /// The timer's step.
@@ -66,7 +72,9 @@ impl Reason {
     pub fn state(&self) -> State {
         match self {
             Self::Failed(_) => State::Invalid,
-            Self::NotConverged { .. } | Self::BelowResolution { .. } => State::Suspect,
+            Self::NotConverged { .. } | Self::Drift(_) | Self::TwoModes(_) | Self::BelowResolution { .. } => {
+                State::Suspect
+            }
         }
     }
 }
@@ -81,6 +89,16 @@ impl Display for Reason {
                 100.0 * reached,
                 100.0 * wanted
             ),
+            Self::Drift(Drift { change }) => {
+                let slower = if *change > 0.0 { "longer" } else { "less" };
+                let change = format::percent(change.abs());
+                write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
+            }
+            Self::TwoModes(Modes { low, high, share_high }) => {
+                let [low, high] = [*low, *high].map(format::time);
+                let share = format::percent(*share_high);
+                write!(f, "two modes: {low}, and {high} in {share} of the samples")
+            }
             Self::BelowResolution { step } => {
                 write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
             }
@@ -107,5 +125,7 @@ pub fn judge(samples: &Samples, wanted: f64) -> Verdict {
     } else if !samples.converged {
         reasons.push(Reason::NotConverged { reached: samples.time.relative_half_width(), wanted });
     }
+    reasons.extend(samples.drift.map(Reason::Drift));
+    reasons.extend(samples.modes.map(Reason::TwoModes));
     Verdict::of(reasons)
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::device::{Method, Sampler, Timer};
 use crate::failure::{Failure, Stage};
 use crate::plan::Sampling;
-use crate::stats::{Decision, StopRule, Summary};
+use crate::stats::{Decision, Drift, Modes, StopRule, Summary};
 use crate::units::Nanoseconds;
 
 use self::groups::GroupSize;
@@ -34,6 +34,10 @@ pub struct Samples {
     pub events: Vec<Nanoseconds>,
     /// What is said of the times: the event times less the timer's overhead.
     pub time: Summary,
+    /// Whether they moved while they were taken.
+    pub drift: Option<Drift>,
+    /// Whether they are of two kinds.
+    pub modes: Option<Modes>,
     /// How the samples were taken.
     pub method: Method,
     /// The timer on that path.
@@ -83,8 +87,8 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
         }
         if events.len() >= next_look {
             next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
-            converged = summary(&events, timer)
-                .is_some_and(|time| rule.check(&time, timer.step) == Decision::Converged);
+            let time = Summary::of(&times(&events, timer), timer.step);
+            converged = time.is_some_and(|time| rule.check(&time, timer.step) == Decision::Converged);
         }
         let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
         if spent || (converged && elapsed.as_seconds() >= sampling.min_time) {
@@ -92,13 +96,18 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
         }
     }
     let wall = begin.elapsed().into();
-    let time = summary(&events, timer).ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+    let times = times(&events, timer);
+    let time = Summary::of(&times, timer.step);
+    let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+    let (drift, modes) = (Drift::of(&times, timer.step), Modes::of(&times, timer.step));
     let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
     let on_stream = sampler.on_stream()?;
     let method = sampler.method();
     Ok(Samples {
         events,
         time,
+        drift,
+        modes,
         method,
         timer,
         warm_up,
@@ -111,8 +120,7 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
     })
 }
 
-/// What is said of these event times, less the timer's overhead.
-fn summary(events: &[Nanoseconds], timer: Timer) -> Option<Summary> {
-    let times: Vec<_> = events.iter().map(|event| Nanoseconds(event.0 - timer.overhead.0)).collect();
-    Summary::of(&times, timer.step)
+/// Event times less the timer's overhead.
+fn times(events: &[Nanoseconds], timer: Timer) -> Vec<Nanoseconds> {
+    events.iter().map(|event| Nanoseconds(event.0 - timer.overhead.0)).collect()
 }

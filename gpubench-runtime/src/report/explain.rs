@@ -91,9 +91,15 @@ fn warm_up(measured: &Measurement) -> String {
 }
 
 fn samples(measured: &Measurement) -> String {
+    let count = measured.samples.len();
+    let worth = match measured.time.effective_samples {
+        Some(effective) if effective < 0.995 * count as f64 => {
+            format!(" that are worth {effective:.0} independent ones")
+        }
+        _ => String::new(),
+    };
     format!(
-        "{} in {} groups; {} on the device, flushes included, of {} by this machine's clock ({})",
-        measured.samples.len(),
+        "{count}{worth} in {} groups; {} on the device, flushes included, of {} by this machine's clock ({})",
         measured.groups,
         format::time(measured.elapsed),
         format::time(measured.wall),

@@ -22,6 +22,8 @@ fn samples<'a>(replay: &'a [Line], kinds: &[(&str, &str)]) -> Option<Vec<&'a [Li
 }
 
 const FLUSH: [(&str, &str); 2] = [("memset", ""), ("kernel", "gpubench_discard")];
+/// What goes before each hot sample.
+const SPACE: (&str, &str) = ("kernel", "gpubench_delay");
 const RECORD: (&str, &str) = ("record", "");
 const LAUNCH: (&str, &str) = ("kernel", "copy");
 
@@ -72,7 +74,7 @@ fn a_cold_sample_is_flush_event_launch_event() {
     }
     let hot =
         replays(&measured.log).into_iter().filter(|replay| replay[0].is("kernel", "gpubench_read_sweep"));
-    let hot = hot.filter(|replay| samples(&replay[1..], &[RECORD, sweep, RECORD]).is_some());
+    let hot = hot.filter(|replay| samples(&replay[1..], &[SPACE, RECORD, sweep, RECORD]).is_some());
     assert_eq!(others + hot.count() + groups.len(), replays(&measured.log).len());
 }
 
@@ -85,10 +87,12 @@ fn a_hot_group_begins_with_a_launch_that_does_not_count() {
     let groups: Vec<usize> = replays(&measured.log)
         .into_iter()
         .filter(|replay| replay[0].is("kernel", "copy"))
-        .map(|replay| samples(&replay[1..], &[RECORD, LAUNCH, RECORD]).expect("pairs around launches").len())
+        .map(|replay| {
+            samples(&replay[1..], &[SPACE, RECORD, LAUNCH, RECORD]).expect("pairs around launches").len()
+        })
         .collect();
     assert_eq!(groups.iter().sum::<usize>(), measurement.warm_up.launches + measurement.samples.len());
-    // Once it has grown, a group is four graphs of 64 samples, of eight that take turns.
+    // Once it has grown, a group is four graphs of 64 samples, of sixteen that take turns.
     assert!(groups.ends_with(&[64; 8]), "{groups:?}");
 }
 
@@ -151,6 +155,8 @@ fn on_the_stream_a_group_stands_behind_a_delay() {
     }
     let delays = done.iter().filter(|line| line.is("kernel", "gpubench_delay"));
     assert!(delays.clone().all(|delay| delay.duration <= 2e6));
+    // Those of 8 µs go before hot samples, of which the proof of the flush has some.
+    let delays = delays.filter(|delay| delay.duration > 8e3);
     let waits = measured.log.iter().filter(|line| line.is("call", "cuStreamSynchronize")).count();
     assert!(delays.count() <= waits);
 }

@@ -2,6 +2,7 @@
 //! the median of noise.
 
 use gpubench_runtime::device::Cache;
+use gpubench_runtime::verdict::Reason;
 use protocol::fake::measure;
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
@@ -73,13 +74,23 @@ fn intervals_hold_the_median_as_often_as_they_say() {
     assert!((279..=291).contains(&hits), "{hits} of 300 intervals hold the median");
 }
 
-/// A kernel that gets slower all the time is told by its interval: no two halves of its samples agree.
+/// A kernel that gets slower by 4 % in 10 ms is told as one, by as much as its samples say; one that does not is not.
 #[test]
-fn drift_is_in_the_samples() {
+fn drift_is_seen() {
     let arguments = ["reads", "--arg", "ns=123457", "--arg", "bytes=4096", "--cache", "hot"];
-    let measured = measure(LASTING, &arguments, &[("DRIFT", "1")]);
-    let record = &measured.run.records[0];
-    let samples = &record.measurement.as_ref().expect("it was measured").samples;
+    let reasons = |drift| {
+        let measured = measure(LASTING, &arguments, &[("DRIFT", drift)]);
+        let record = measured.run.records.into_iter().next().expect("one case");
+        let measurement = record.measurement.expect("it was measured");
+        (record.verdict.reasons, measurement.samples, measurement.timer.overhead.0)
+    };
+    let (reasons_then, samples, overhead) = reasons("4");
     assert!(samples.windows(2).all(|pair| pair[0].0 <= pair[1].0 + STEP), "{samples:?}");
-    assert!(samples[samples.len() - 1].0 > 1.001 * samples[0].0);
+    let [Reason::Drift(drift)] = reasons_then[..] else { panic!("{reasons_then:?}") };
+    // They grow evenly, so that the middle of a third is its median.
+    let third = samples.len() / 3;
+    let middle = |from: usize| samples[from + third / 2].0 - overhead;
+    let change = middle(samples.len() - third) / middle(0) - 1.0;
+    assert!(drift.change > 0.01 && (drift.change - change).abs() < 0.002, "{drift:?} against {change}");
+    assert_eq!(reasons("0").0, []);
 }

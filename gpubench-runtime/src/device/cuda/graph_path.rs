@@ -3,7 +3,7 @@
 //!
 //! Every place in a graph has its own small error, the same in each replay, and so has every graph: on an H200 the places of
 //! one graph differ by a standard deviation of 0.13 µs, and its median from another graph's by 0.04 µs. So samples are taken
-//! in turn from several graphs of the same work, and graphs are short, since long ones read up to 0.1 µs more.
+//! in turn from many graphs of the same work, and graphs are short, since long ones read up to 0.1 µs more.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::units::Nanoseconds;
 /// How many samples a graph has at most.
 const LONGEST: usize = 64;
 /// How many graphs of that many samples take turns.
-const GRAPHS: usize = 8;
+const GRAPHS: usize = 16;
 
 /// Captures groups and replays them.
 pub(super) struct GraphPath<'a> {

@@ -2,6 +2,7 @@
 //! and PTX lie in `kernels/`; `scripts/ptx` builds the one from the other.
 
 use std::ffi::c_void;
+use std::time::Duration;
 
 use cust::module::Module;
 use cust::sys::{self, CUfunction, CUstream};
@@ -23,7 +24,7 @@ pub(super) struct Kernels {
     /// `(void* buffer, u64 lines)`: discards lines of 128 bytes; from compute capability 8.0.
     pub(super) discard: Option<Kernel>,
     /// `(u64 nanoseconds)`: one thread waits so long, 2 ms at most.
-    pub(super) delay: Kernel,
+    delay: Kernel,
     /// `()`: does nothing.
     pub(super) empty: Kernel,
     // The functions are parts of these.
@@ -41,6 +42,15 @@ impl Kernels {
             discard: discard.as_ref().map(|module| find(module, "gpubench_discard")).transpose()?,
             _modules: std::iter::once(measure).chain(discard).collect(),
         })
+    }
+}
+
+impl Kernels {
+    /// Keeps `stream` busy for so long, 2 ms at most.
+    pub(super) fn delay(&self, duration: Duration, stream: CUstream) -> Result<(), CallError> {
+        let mut nanoseconds = duration.as_nanos() as u64;
+        // SAFETY: the kernel takes a number, and ends by itself.
+        unsafe { self.delay.launch((1, 1), stream, &mut [(&raw mut nanoseconds).cast()]) }
     }
 }
 

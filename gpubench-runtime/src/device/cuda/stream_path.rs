@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::call::CallError;
 use super::event::Event;
 use super::samples::Samples;
 use crate::failure::Failure;
@@ -40,7 +39,8 @@ impl StreamPath {
     ) -> Result<Nanoseconds, Failure> {
         let count = count.min(self.longest);
         samples.device.want_pairs(count)?;
-        self.delay(samples)?;
+        let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
+        samples.device.kernels.delay(delay, samples.stream())?;
         samples.whole.start.record(samples.stream())?;
         let begin = Instant::now();
         samples.enqueue(0..count, Event::record)?;
@@ -52,12 +52,5 @@ impl StreamPath {
         samples.wait()?;
         samples.read(0..count, events)?;
         Ok(samples.whole.read()?)
-    }
-
-    fn delay(&self, samples: &Samples<'_>) -> Result<(), CallError> {
-        let mut nanoseconds = (self.enqueueing * 3 / 2).min(LONGEST_DELAY).as_nanos() as u64;
-        let arguments = &mut [(&raw mut nanoseconds).cast()];
-        // SAFETY: the kernel takes a number, and ends by itself.
-        unsafe { samples.device.kernels.delay.launch((1, 1), samples.stream(), arguments) }
     }
 }
