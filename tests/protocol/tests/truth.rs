@@ -77,7 +77,8 @@ fn intervals_hold_the_median_as_often_as_they_say() {
 /// A kernel that gets slower by 4 % in 10 ms is told as one, by as much as its samples say; one that does not is not.
 #[test]
 fn drift_is_seen() {
-    let arguments = ["reads", "--arg", "ns=123457", "--arg", "bytes=4096", "--cache", "hot"];
+    let arguments =
+        ["reads", "--arg", "ns=123457", "--arg", "bytes=4096", "--cache", "hot", "--samples", "120"];
     let reasons = |drift| {
         let measured = measure(LASTING, &arguments, &[("DRIFT", drift)]);
         let record = measured.run.records.into_iter().next().expect("one case");
