@@ -159,4 +159,9 @@ pub struct Timer {
     pub empty_launch: Option<Nanoseconds>,
     /// What is taken off each event time.
     pub overhead: Nanoseconds,
+    /// How far apart single pairs around such a launch read, from the 5th percentile to the 95th. Times that differ by less
+    /// may differ by the timer's doing.
+    pub spread: Nanoseconds,
+    /// The same of the medians of groups of them.
+    pub group_spread: Nanoseconds,
 }

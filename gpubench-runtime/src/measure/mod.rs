@@ -99,7 +99,10 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
     let times = times(&events, timer);
     let time = Summary::of(&times, timer.step);
     let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-    let (drift, modes) = (Drift::of(&times, timer.step), Modes::of(&times, timer.step));
+    // What the timer does by itself is not the launch's doing.
+    let drift = Drift::of(&times, timer.step)
+        .filter(|drift| (drift.change * time.median.0).abs() > timer.group_spread.0);
+    let modes = Modes::of(&times, timer.step).filter(|modes| modes.high.0 - modes.low.0 > timer.spread.0);
     let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
     let on_stream = sampler.on_stream()?;
     let method = sampler.method();

@@ -34,7 +34,7 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, floor, empty_launch, overhead } = measured.timer;
+    let Timer { step, floor, empty_launch, overhead, .. } = measured.timer;
     let event = format::time(Nanoseconds(measured.time.median.0 + overhead.0));
     let [median, overhead, floor, step] = [measured.time.median, overhead, floor, step].map(format::time);
     let why = match empty_launch {

@@ -120,7 +120,7 @@ impl Sampler for Readings<'_> {
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         let floor = Nanoseconds(FLOOR as f64);
-        Ok(Timer { step: Nanoseconds(STEP as f64), floor, empty_launch: None, overhead: floor })
+        Ok(Timer { step: Nanoseconds(STEP as f64), floor, overhead: floor, ..Timer::default() })
     }
 
     fn method(&self) -> Method {

@@ -40,7 +40,14 @@ pub(super) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     let step = step(nothing.all().chain(launches.all()));
     let (floor, empty_launch) = (nothing.median(step), launches.median(step));
     let overhead = Nanoseconds(empty_launch.0 / 2.0);
-    let timer = Timer { step, floor, empty_launch: Some(empty_launch), overhead };
+    let timer = Timer {
+        step,
+        floor,
+        empty_launch: Some(empty_launch),
+        overhead,
+        spread: spread(&launches.pairs),
+        group_spread: spread(&launches.group_medians()),
+    };
     device.timers.insert(path, timer);
     Ok(timer)
 }
@@ -70,6 +77,11 @@ impl Readings {
             self.groups.push(group(&mut self.pairs)?);
         }
         Ok(())
+    }
+
+    fn group_medians(&self) -> Vec<Nanoseconds> {
+        let groups = self.pairs.chunks(PAIRS);
+        groups.filter_map(|group| Summary::of(group, Nanoseconds(0.0)).map(|group| group.median)).collect()
     }
 
     fn median(&self, step: Nanoseconds) -> Nanoseconds {
@@ -150,6 +162,12 @@ impl Work for Empty {
         // SAFETY: the kernel takes no arguments.
         Ok(unsafe { self.kernel.launch((1, 32), self.stream, &mut []) }?)
     }
+}
+
+/// From the 5th percentile to the 95th.
+fn spread(times: &[Nanoseconds]) -> Nanoseconds {
+    let summary = Summary::of(times, Nanoseconds(0.0));
+    summary.map_or_else(Nanoseconds::default, |times| Nanoseconds(times.p95.0 - times.p5.0))
 }
 
 /// The step of the clock: the greatest common divisor, in whole nanoseconds, of everything that events read.

@@ -118,7 +118,7 @@ impl Sampler for HostSampler<'_> {
         let step =
             pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
         let step = Nanoseconds(step.unwrap_or(1.0));
-        Ok(Timer { step, floor, empty_launch: None, overhead: floor })
+        Ok(Timer { step, floor, overhead: floor, ..Timer::default() })
     }
 
     fn method(&self) -> Method {
