@@ -12,11 +12,14 @@ use crate::signature::Launch;
 mod check;
 mod code;
 mod errors;
+mod exact;
 mod expand;
+mod group;
 mod parse;
 mod scope;
 mod signature;
 mod spans;
+mod variants;
 
 /// Registers a launch function as a benchmark. The function stays what it was: other code goes on calling it.
 ///
@@ -130,6 +133,29 @@ pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
     let registration =
         register(options.into(), function.clone()).unwrap_or_else(syn::Error::into_compile_error);
     quote!(#function #registration).into()
+}
+
+/// Defaults for benchmarks that have something in common, as a constant that `group = NAME` refers to.
+///
+/// ```
+/// use gpubench::{gpu_bench, group, host};
+///
+/// group!(TRANSFERS = "transfers", cold, max_time = 0.5, tags = ["bus"]);
+///
+/// #[gpu_bench(group = TRANSFERS)] // shown as `…::transfers::up`, measured cold too
+/// fn up(_stream: &host::Stream) {}
+///
+/// #[gpu_bench(group = TRANSFERS, cold = false, tags = ["slow"])] // tagged `bus` and `slow`
+/// fn down(_stream: &host::Stream) {}
+/// # fn main() {}
+/// ```
+///
+/// The name may have attributes and a visibility before it: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. What the group
+/// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `precision`, `max_time`,
+/// `timeout`, `ignore`, `tags` and `link`; what a benchmark says itself goes before that, but for `tags`, which add up.
+#[proc_macro]
+pub fn group(tokens: TokenStream) -> TokenStream {
+    group::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// What follows the function: parse, check, expand.
