@@ -152,13 +152,14 @@ pub struct Counts {
     pub items: Option<u64>,
 }
 
-/// Every annotated function that is linked, in the order of crate, file, line and column.
+/// Every annotated function that is linked, in the order of crate, file, line and column. Those that one call of a macro
+/// wrote stand in one place: they follow by module and name.
 #[must_use]
 pub fn entries() -> Vec<&'static Entry> {
     let mut entries: Vec<&Entry> = inventory::iter::<Entry>().collect();
     entries.sort_by_key(|entry| {
         let krate = entry.module.split("::").next();
-        (krate, entry.file, entry.line, entry.column, entry.name)
+        (krate, entry.file, entry.line, entry.column, entry.module, entry.name)
     });
     entries
 }
