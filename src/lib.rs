@@ -64,6 +64,11 @@ macro_rules! main {
     };
 }
 
+/// The pages whose examples must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/annotating.md")]
+mod pages {}
+
 /// What the expansions of `#[gpu_bench]` and `main!` name. Not public: it changes without notice.
 #[doc(hidden)]
 pub mod __private {

@@ -9,6 +9,7 @@ use gpubench_runtime::registry::Link;
 use gpubench_runtime::verdict::State;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_options");
+const FORMS: &str = env!("CARGO_BIN_EXE_forms");
 const CLOCKWORK: [&str; 3] = ["--quick", "--device", "clockwork"];
 
 #[track_caller]
@@ -216,6 +217,36 @@ fn a_condition_that_panics_costs_its_own_case() {
     assert_eq!(record(&run, "options::cannot_say[n=1] hot").verdict.state, State::Valid);
     let told = record(&run, "options::cannot_say[n=0] hot").verdict.reasons[0].to_string();
     assert!(told.starts_with("args: panicked at ") && told.contains("divide by zero"), "{told}");
+}
+
+/// Whatever the function looks like, its row is that of its launches.
+#[test]
+fn functions_are_measured_as_they_are_found() {
+    let (ended, run) = measure(FORMS, &CLOCKWORK);
+    _ = ended.with_code(0);
+    let rows: Vec<(String, f64)> = run
+        .records
+        .iter()
+        .map(|record| {
+            let measured = record.measurement.as_ref().expect("it was measured");
+            (record.name().replace("forms::", ""), measured.time.median.0 / 32.0)
+        })
+        .collect();
+    let expected = [
+        ("of_any_arity", 110.0),
+        ("whose_stream_is_first", 120.0),
+        ("whose_stream_is_taken", 130.0),
+        ("match[type=140]", 140.0),
+        ("that_has_boxed_errors", 150.0),
+        ("of_a_closure", 160.0),
+        ("of_several_launches", 170.0),
+        ("private::unseen_outside", 180.0),
+        ("private::nested", 190.0),
+        ("twenty[steps=200]", 200.0),
+        ("twenty_one[steps=210]", 210.0),
+        ("under_a_condition", 220.0),
+    ];
+    assert_eq!(rows, expected.map(|(name, steps)| (name.to_owned(), steps)));
 }
 
 /// 100 steps of 32 ns for each block.
