@@ -144,7 +144,10 @@ fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
 fn refuse(error: &PlanError) -> Exit {
     let exit = match error {
         PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
-        PlanError::Duplicate { .. } | PlanError::NoSuchAxis(_) | PlanError::BadArg { .. } => Exit::Usage,
+        PlanError::Duplicate { .. }
+        | PlanError::Twice { .. }
+        | PlanError::NoSuchAxis(_)
+        | PlanError::BadArg { .. } => Exit::Usage,
     };
     complain(error, exit)
 }

@@ -114,7 +114,7 @@ impl Options {
                 }
             }
             "unsafe" => self.unsafety = Some(Token![unsafe](name.span())),
-            "crate" => self.krate = Some(value(name, input, Path::parse_mod_style)?),
+            "crate" => self.krate = Some(crate_path(name, input)?),
             unknown => {
                 tell_unknown(name, unknown, KNOWN.into_iter().chain(KNOWN_TO_GROUPS), errors);
                 skip_value(input);
@@ -164,7 +164,11 @@ pub(crate) fn tell_unknown(
 
 /// Reads `crate = PATH`.
 pub(crate) fn crate_path(name: &Ident, input: ParseStream) -> syn::Result<Path> {
-    value(name, input, Path::parse_mod_style)
+    value(name, input, |input| {
+        Path::parse_mod_style(input).map_err(|error| {
+            syn::Error::new(error.span(), "`crate` is the path of gpubench, such as `crate::renamed`")
+        })
+    })
 }
 
 #[cfg(test)]

@@ -24,9 +24,9 @@ impl<T, E: Display> Launched for Result<T, E> {
     }
 }
 
-/// What a check may return: nothing, or a `Result` of nothing, so that the type of a bare `Err("…")` follows.
+/// What a check or a reset may return: nothing, or a `Result` of nothing, so that the type of a bare `Err("…")` follows.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a check returns",
+    message = "`{Self}` is not what a check or a reset returns",
     label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
 )]
 pub trait Checked {

@@ -145,8 +145,12 @@ pub(super) struct Args {
     pub(super) bench: bool,
 
     /// Nothing is captured; test runners pass it
-    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    #[arg(long, alias = "show-output", hide = true, action = ArgAction::SetTrue)]
     pub(super) nocapture: bool,
+
+    /// One case runs at a time; `cargo test -- --test-threads N` hands it to every target
+    #[arg(long, hide = true)]
+    pub(super) test_threads: Option<usize>,
 }
 
 /// Which cache states to measure.

@@ -22,6 +22,14 @@ pub enum PlanError {
         /// Where the other stands.
         second: String,
     },
+    /// Two instances of a benchmark have one name.
+    #[error("`{name}` is there twice ({place}): two of its `types` or `consts` are the same")]
+    Twice {
+        /// The name.
+        name: String,
+        /// Where it stands.
+        place: String,
+    },
     /// Filters, skips or devices leave nothing.
     #[error("no benchmark matches {selection}{}. --list shows the {available} that are there", but_for(*ignored))]
     Nothing {

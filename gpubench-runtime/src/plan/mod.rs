@@ -222,6 +222,7 @@ fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str
     })
 }
 
+/// A case is known by its name, so that no two may have the same.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
     let mut seen: BTreeMap<String, &Entry> = BTreeMap::new();
@@ -233,6 +234,43 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
                 second: place(entry),
             });
         }
+        let mut instances = BTreeSet::new();
+        for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
+            let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+            let name = shown_name(&entry.path(), &generics);
+            if !instances.insert((variant.device, name.clone())) {
+                return Err(PlanError::Twice { name, place: place(entry) });
+            }
+        }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::host::Stream;
+    use crate::registry::{Options, Visitor};
+
+    fn visit(_: &mut dyn Visitor) {}
+
+    fn two() -> String {
+        (1 + 1).to_string()
+    }
+
+    const N: [Generic; 1] = [Generic { name: "N", value: two }];
+
+    #[test]
+    fn constants_of_one_value_are_refused() {
+        let variants: &[Variant] =
+            Box::leak(Box::new([Variant::of::<Stream>(&N, visit), Variant::of::<Stream>(&N, visit)]));
+        let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", Options::DEFAULT);
+        let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
+        let devices = [("host".to_owned(), "host")];
+        let refused = Plan::of(&[&entry], &Selection::default(), &devices).expect_err("they are the same");
+        assert_eq!(
+            refused.to_string(),
+            "`kernels::sum[N=2]` is there twice (src/lib.rs:3:1): two of its `types` or `consts` are the same"
+        );
+    }
 }

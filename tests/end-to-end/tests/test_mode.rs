@@ -64,6 +64,16 @@ fn the_environment_asks_for_it_too() {
     ended.shows("test result: ok. 1 passed; 0 failed; 0 skipped; 0 ignored; nothing timed");
 }
 
+/// What people hand to `cargo test` reaches every target.
+#[test]
+fn flags_for_other_tests_do_no_harm() {
+    for flags in
+        [&["--nocapture"] as &[&str], &["--show-output", "--test-threads", "1"], &["--test-threads=4"]]
+    {
+        test(OPTIONS, &[&["named"], flags].concat()).with_code(0).shows("1 passed; 0 failed");
+    }
+}
+
 /// `cargo test FILTER` hands its filter to every target.
 #[test]
 fn a_filter_that_leaves_nothing_is_no_error() {

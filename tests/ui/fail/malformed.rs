@@ -17,7 +17,7 @@ fn sweeps(_stream: &host::Stream) {}
 #[gpu_bench(skip_if = 1 > 2, cold, tags = "nightly", link = "up")]
 fn texts(_stream: &host::Stream) {}
 
-#[gpu_bench(group = 3, name = copy, timeout = "1 min", stream = 2)]
+#[gpu_bench(group = 3, name = copy, timeout = "1 min", stream = 2, crate = 3)]
 fn names(_stream: &host::Stream) {}
 
 fn main() {}
