@@ -33,8 +33,10 @@
 //! and any type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
 //! attribute takes, [`main!`] what makes a suite.
 
-pub use gpubench_macros::gpu_bench;
+pub use gpubench_macros::{gpu_bench, group};
+pub use gpubench_runtime::bind::pow2;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
+pub use gpubench_runtime::registry::Group;
 pub use gpubench_runtime::{failure, record, report, stats, units, verdict};
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
@@ -55,18 +57,29 @@ macro_rules! main {
         $(#[allow(unused_imports, clippy::single_component_path_imports)] use $kernels as _;)*
 
         fn main() -> ::std::process::ExitCode {
-            $crate::__private::main($crate::__private::build())
+            // Cargo sets this variable while it compiles a bench target, and for no example or binary.
+            let bench_target = ::core::option_env!("CARGO_TARGET_TMPDIR").is_some();
+            $crate::__private::main($crate::__private::build(), bench_target)
         }
     };
 }
 
+/// The pages whose examples must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/annotating.md")]
+mod pages {}
+
 /// What the expansions of `#[gpu_bench]` and `main!` name. Not public: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use gpubench_runtime::bind::{Bound, Checked, Launched, Values, count, set_up, show_axis};
+    pub use gpubench_runtime::bind::{
+        Bound, Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
+    };
     pub use gpubench_runtime::main;
     pub use gpubench_runtime::record::Program;
-    pub use gpubench_runtime::registry::{Counts, Entry, Options, Variant, Visitor, inventory};
+    pub use gpubench_runtime::registry::{
+        Counts, Entry, Generic, Group, Link, Options, Variant, Visitor, inventory,
+    };
 
     /// The build of gpubench that a suite runs on.
     #[must_use]

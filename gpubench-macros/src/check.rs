@@ -4,29 +4,39 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt as _;
-use syn::{ExprClosure, Ident, Path};
+use syn::{Expr, ExprClosure, Ident, LitStr, Path, Token};
 
-use crate::code::Code;
+use crate::code::{Code, first_use};
 use crate::errors::{Errors, did_you_mean};
-use crate::parse::{Named, Options};
+use crate::parse::{Data, Group, Named, Options};
 use crate::signature::{Launch, Param, Passed};
+use crate::variants::{Variant, variants};
 
 /// All that an expansion is made of.
 pub(crate) struct Benchmark {
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
+    /// The name that it is shown by, where that is another.
+    pub(crate) title: Option<LitStr>,
+    /// Of the user, who says that the function may be called so.
+    pub(crate) unsafety: Option<Token![unsafe]>,
+    /// Its instances: one, unless types or constants are swept.
+    pub(crate) variants: Vec<Variant>,
     pub(crate) output: Option<TokenStream>,
     pub(crate) params: Vec<(Role, Param)>,
     /// Which of the parameters is the stream.
     stream: usize,
     pub(crate) axes: Vec<Named>,
+    /// How many of them go together in each sweep.
+    pub(crate) sweeps: Vec<usize>,
     pub(crate) setup: Option<Code>,
     pub(crate) counts: Vec<Named>,
+    pub(crate) item: Option<LitStr>,
     pub(crate) reset: Option<Code>,
     pub(crate) check: Option<Code>,
-    pub(crate) cold: bool,
-    pub(crate) precision: Option<String>,
-    pub(crate) max_time: Option<f64>,
+    pub(crate) skip_if: Option<(Expr, LitStr)>,
+    pub(crate) data: Data,
+    pub(crate) group: Option<Group>,
     pub(crate) krate: Option<Path>,
 }
 
@@ -45,9 +55,11 @@ impl Benchmark {
     /// Joins the two; `None` where there is no stream.
     pub(crate) fn check(options: Options, launch: Launch, errors: &mut Errors) -> Option<Self> {
         check_counts(&options.counts, errors);
+        check_safety(&options, &launch, errors);
+        let variants = variants(&options, &launch, errors);
         let stream = stream_of(&options, &launch, errors)?;
         let params = launch.params.into_iter().enumerate().map(|(index, param)| {
-            let axis = options.args.iter().position(|axis| is_named(&param, &axis.name));
+            let axis = options.args.axes.iter().position(|axis| is_named(&param, &axis.name));
             let role = match axis {
                 _ if index == stream => Role::Stream,
                 Some(axis) => Role::Axis(axis),
@@ -58,20 +70,26 @@ impl Benchmark {
         let benchmark = Self {
             attributes: launch.attributes,
             name: launch.name,
+            title: options.name,
+            unsafety: options.unsafety,
+            variants,
             output: launch.output,
             params: params.collect(),
             stream,
-            axes: options.args,
+            axes: options.args.axes,
+            sweeps: options.args.sweeps,
             setup: options.setup.map(Code::of),
             counts: options.counts,
+            item: options.item,
             reset: options.reset.map(Code::of),
             check: options.check.map(Code::of),
-            cold: options.cold,
-            precision: options.precision.map(|precision| precision.value()),
-            max_time: options.max_time,
+            skip_if: options.skip_if,
+            data: options.data,
+            group: options.group,
             krate: options.krate,
         };
         benchmark.check_passing(errors);
+        benchmark.check_skip_if(errors);
         benchmark.check_setup(errors);
         benchmark.check_reset(errors);
         benchmark.check_check(errors);
@@ -90,6 +108,11 @@ impl Benchmark {
     }
 
     fn check_passing(&self, errors: &mut Errors) {
+        if self.stream().unnamed {
+            let message = "the stream's type says which device measures, so that it must be named: `impl Trait` is \
+                           not; a type parameter with `types(S = […])` is";
+            errors.at(&self.stream().tokens, message);
+        }
         for (role, param) in &self.params {
             let thing = match role {
                 Role::Input => continue,
@@ -98,6 +121,19 @@ impl Benchmark {
             };
             if param.passed == Passed::Mutable {
                 errors.at(&param.tokens, format_args!("{thing} is taken by `&` or by value"));
+            }
+        }
+    }
+
+    /// It is asked before there are inputs.
+    fn check_skip_if(&self, errors: &mut Errors) {
+        let Some((condition, _)) = &self.skip_if else { return };
+        for (index, (role, param)) in self.params.iter().enumerate() {
+            let Some(name) = param.name.as_ref().filter(|_| !matches!(role, Role::Axis(_))) else { continue };
+            if let Some(place) = first_use(condition, name) {
+                let what = if index == self.stream { "the stream" } else { "what `setup` makes" };
+                let message = format!("`skip_if` is asked before `setup`: it sees `args`, not {what}");
+                errors.at(place, message);
             }
         }
     }
@@ -147,6 +183,23 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
     }
 }
 
+/// Both say that the function is unsafe, or neither does.
+fn check_safety(options: &Options, launch: &Launch, errors: &mut Errors) {
+    let name = launch.name.unraw();
+    match (&options.unsafety, &launch.unsafety) {
+        (None, Some(unsafety)) => {
+            let message = format!(
+                "`{name}` is unsafe to call: `#[gpu_bench(unsafe, …)]` says that it is sound on what `setup` makes"
+            );
+            errors.at(unsafety, message);
+        }
+        (Some(unsafety), None) => {
+            errors.at(unsafety, format_args!("`{name}` is safe to call: leave `unsafe` out"));
+        }
+        _ => {}
+    }
+}
+
 /// The index of the parameter that is the stream.
 fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<usize> {
     let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
@@ -170,7 +223,7 @@ fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<
         }
         None => named.unwrap_or(last),
     };
-    let axis = options.args.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
+    let axis = options.args.axes.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
     if let Some(axis) = axis {
         let why = if options.stream.is_some() || named.is_some() {
             "it is the stream"

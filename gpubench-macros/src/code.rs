@@ -49,6 +49,23 @@ pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
     within(code.to_token_stream(), name, &format!("{{{name}"))
 }
 
+/// The first place in `code` that is the variable `name`, rather than a field of that name.
+pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
+    struct Uses<'a>(&'a Ident, Option<Ident>);
+
+    impl Visit<'_> for Uses<'_> {
+        fn visit_expr_path(&mut self, path: &syn::ExprPath) {
+            if let Some(used) = path.path.get_ident().filter(|used| *used == self.0) {
+                self.1.get_or_insert_with(|| used.clone());
+            }
+        }
+    }
+
+    let mut uses = Uses(name, None);
+    uses.visit_expr(code);
+    uses.1
+}
+
 /// `body` after the statements `lets`, in a function of its own where it returns early or leaves its error's type
 /// open: that is then a boxed one, which every error and string converts to.
 pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {

@@ -1,52 +1,35 @@
 //! The registration of a benchmark. In: a [`Benchmark`]; out: the `const` block that follows the function. Every name
 //! in it has mixed-site hygiene, so that the user's names and these never meet.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::{Expr, ReturnType};
+use syn::{Expr, LitStr, ReturnType};
 
 use crate::check::{Benchmark, Role};
 use crate::code::{Code, inlined, mentions};
+use crate::exact::exact;
+use crate::parse::Group as Named;
 use crate::scope::{axis_value, axis_variable, local, placed};
 use crate::signature::Passed;
-use crate::spans::{first, last, mixed};
+use crate::spans::{at, first, last, mixed};
+use crate::variants::Variant;
 
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
-    let Benchmark { attributes, axes, .. } = benchmark;
     let krate = benchmark.krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
-    let declared = axes.iter().map(|axis| {
-        let (variable, name, values) = (axis_variable(&axis.name), shown(&axis.name), &axis.value);
-        quote_spanned!(variable.span()=> let #variable = __gb::Values::new(#name, #values);)
-    });
-    let showings = axes.iter().map(|axis| {
-        let variable = axis_variable(&axis.name);
-        quote_spanned!(variable.span()=> __gb::show_axis!(visitor, #variable);)
-    });
-    let setup = benchmark.setup();
-    let launch = benchmark.launch();
-    let counts = benchmark.counts();
-    let reset = benchmark.reset();
-    let check = benchmark.check_outputs();
-    let entry = benchmark.entry();
-    // These stand where the stream's type does, which is at fault if it is not a `LaunchStream`.
-    let stream = first(&benchmark.stream().ty);
-    let bound = quote_spanned!(stream=> __gb::Bound::new(setup, #launch));
-    let case = quote_spanned!(stream=> &mut case);
+    let attributes = &benchmark.attributes;
+    let names: Vec<Ident> = (0..benchmark.variants.len())
+        .map(|index| format_ident!("__VARIANT_{index}", span = mixed()))
+        .collect();
+    let variants =
+        names.iter().zip(&benchmark.variants).map(|(name, variant)| benchmark.variant(name, variant));
+    let entry = benchmark.entry(&names);
     quote_spanned! {mixed()=>
         #attributes
-        // Where every option is given, the rest is none.
-        #[allow(clippy::needless_update)]
         const _: () = {
             use #krate::__private as __gb;
 
-            fn __visit(visitor: &mut dyn __gb::Visitor) {
-                #(#declared)*
-                #setup
-                #(#showings)*
-                let mut case = #bound #counts #reset #check;
-                __gb::Visitor::case(visitor, #case);
-            }
+            #(#variants)*
 
             __gb::inventory::submit! { #entry }
         };
@@ -54,11 +37,69 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
 }
 
 impl Benchmark {
-    fn entry(&self) -> TokenStream {
-        let (name, stream) = (shown(&self.name), &self.stream().ty);
-        let cold = self.cold.then(|| quote_spanned!(mixed()=> cold: true,));
-        let precision = self.precision.iter();
-        let max_time = self.max_time.iter();
+    /// `const NAME: Variant = …;`
+    fn variant(&self, name: &Ident, variant: &Variant) -> TokenStream {
+        let declared = self.axes.iter().map(|axis| {
+            let (variable, name, values) =
+                (axis_variable(&axis.name), shown(&axis.name), values(&axis.value));
+            quote_spanned!(variable.span()=> let #variable = __gb::Values::new(#name, #values);)
+        });
+        let sweeps = self.sweeps();
+        let aliases = variant.aliases();
+        let setup = self.setup();
+        let launch = self.launch(variant);
+        let counts = self.counts();
+        let reset = self.reset();
+        let check = self.check_outputs();
+        let skip_if = self.skip_if();
+        let generics = variant.generics();
+        // These stand where the stream's type does, which is at fault if it is not a `LaunchStream`.
+        let stream_type = variant.placed(&self.stream().ty);
+        let stream = first(&stream_type);
+        let bound = quote_spanned!(stream=> __gb::Bound::new(setup, #launch));
+        let case = quote_spanned!(stream=> &mut case);
+        quote_spanned! {mixed()=>
+            const #name: __gb::Variant = {
+                #aliases
+                fn __visit(visitor: &mut dyn __gb::Visitor) {
+                    #(#declared)*
+                    #setup
+                    let mut case = #bound #counts #reset #check #skip_if;
+                    __gb::Visitor::visit(visitor, #sweeps, #case);
+                }
+                __gb::Variant::of::<#stream_type>(#generics, __visit)
+            };
+        }
+    }
+
+    /// `&[&[&n], &[&a, &b]]`: the axes, those that go together side by side.
+    fn sweeps(&self) -> TokenStream {
+        let mut axes = self.axes.iter().map(|axis| {
+            let variable = axis_variable(&axis.name);
+            quote_spanned!(variable.span()=> &__gb::axis!(#variable))
+        });
+        let sweeps = self.sweeps.iter().map(|together| {
+            let axes = axes.by_ref().take(*together);
+            quote_spanned!(mixed()=> &[#(#axes),*])
+        });
+        quote_spanned!(mixed()=> &[#(#sweeps),*])
+    }
+
+    fn entry(&self, variants: &[Ident]) -> TokenStream {
+        let name = self.title.as_ref().map_or_else(|| shown(&self.name), LitStr::value);
+        let group = self.group.as_ref();
+        let own = [self.data.fields(false)].into_iter().chain(group.and_then(Named::field));
+        let item = self
+            .item
+            .as_ref()
+            .map(|item| quote_spanned!(mixed()=> item: ::core::option::Option::Some(#item),));
+        let fields: TokenStream = own.chain(item).collect();
+        let base =
+            group.and_then(Named::base).unwrap_or_else(|| quote_spanned!(mixed()=> __gb::Options::DEFAULT));
+        let options = match fields.is_empty() {
+            true => base,
+            false => quote_spanned!(mixed()=> __gb::Options { #fields ..#base }),
+        };
         quote_spanned! {mixed()=>
             __gb::Entry {
                 name: #name,
@@ -66,13 +107,8 @@ impl Benchmark {
                 file: ::core::file!(),
                 line: ::core::line!(),
                 column: ::core::column!(),
-                options: __gb::Options {
-                    #cold
-                    #(precision: #precision,)*
-                    #(max_time: ::core::option::Option::Some(#max_time),)*
-                    ..__gb::Options::DEFAULT
-                },
-                variants: &[__gb::Variant::of::<#stream>(__visit)],
+                options: #options,
+                variants: &[#(#variants),*],
             }
         }
     }
@@ -108,7 +144,7 @@ impl Benchmark {
     }
 
     /// The closure that calls the function once.
-    fn launch(&self) -> TokenStream {
+    fn launch(&self, variant: &Variant) -> TokenStream {
         let stream = &self.stream().ty;
         let state = self.take_apart(|_| true);
         let values = self.params.iter().enumerate().map(|(index, (role, param))| match role {
@@ -133,7 +169,23 @@ impl Benchmark {
         let name = &self.name;
         let output = self.output.clone().unwrap_or_else(|| name.to_token_stream());
         let name = quote_spanned!(first(&output)=> (#name));
-        let call = quote_spanned!(last(&output)=> #name(#(#arguments),*));
+        let call = match variant.turbofish() {
+            // A path with types in it cannot stand in parentheses.
+            Some(types) => {
+                let name = &self.name;
+                quote_spanned!(last(&output)=> #name #types (#(#arguments),*))
+            }
+            None => quote_spanned!(last(&output)=> #name(#(#arguments),*)),
+        };
+        let call = match &self.unsafety {
+            // All of the block is the user's, so that lints on unsafe code look at it.
+            Some(unsafety) => {
+                let mut block = Group::new(Delimiter::Brace, call);
+                block.set_span(unsafety.span);
+                quote!(#unsafety #block)
+            }
+            None => call,
+        };
         quote_spanned! {mixed()=>
             |state: &mut _, stream: &#stream| {
                 #state
@@ -151,7 +203,10 @@ impl Benchmark {
         let lets = self.bind_names(|name| self.counts.iter().any(|count| mentions(&count.value, name)));
         let counts = self.counts.iter().map(|count| {
             let (option, text, value) = (&count.name, shown(&count.name), &count.value);
-            quote_spanned!(mixed()=> #option: __gb::count(#text, #value)?,)
+            match exact(value) {
+                Some(exact) => quote_spanned!(mixed()=> #option: __gb::count_exact(#text, #value, #exact)?,),
+                None => quote_spanned!(mixed()=> #option: __gb::count(#text, #value)?,),
+            }
         });
         Some(quote_spanned! {mixed()=>
             .counts(|state| {
@@ -198,6 +253,14 @@ impl Benchmark {
         })
     }
 
+    /// `.skip_if(|| condition, "why")`, if there is one.
+    fn skip_if(&self) -> Option<TokenStream> {
+        let (condition, why) = self.skip_if.as_ref()?;
+        let axes = self.bind_axes(|name| mentions(condition, name));
+        let condition = inlined(&axes, condition, &ReturnType::Default);
+        Some(quote_spanned!(mixed()=> .skip_if(|| #condition, #why)))
+    }
+
     /// `code` on the inputs and what else it is `given`: what to bind before it, and its value. A function or closure has
     /// the inputs `passed`; an expression has the names that `bound` says.
     fn on_inputs(
@@ -219,6 +282,18 @@ impl Benchmark {
             }
             Code::Expr(expr) => (bound(expr), inlined(&TokenStream::new(), expr, &ReturnType::Default)),
         }
+    }
+}
+
+/// The values of an axis as they are written, but for a `pow2(…)` that they begin with: that is ours.
+fn values(value: &Expr) -> TokenStream {
+    let mut tokens = value.to_token_stream().into_iter().peekable();
+    match (tokens.next(), tokens.peek()) {
+        (Some(TokenTree::Ident(name)), Some(TokenTree::Group(_))) if name == "pow2" => {
+            let place = at(name.span());
+            quote_spanned!(place=> __gb::pow2).into_iter().chain(tokens).collect()
+        }
+        _ => value.to_token_stream(),
     }
 }
 

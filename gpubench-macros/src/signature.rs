@@ -5,7 +5,9 @@ use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt as _, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, FnArg, Generics, Ident, Lifetime, Meta, Pat, PatType, ReturnType, Safety, Signature};
+use syn::{
+    Attribute, FnArg, GenericParam, Ident, Lifetime, Meta, Pat, PatType, ReturnType, Safety, Signature,
+};
 use syn::{Token, Type, TypeImplTrait, Visibility, token};
 
 use crate::errors::Errors;
@@ -16,9 +18,17 @@ pub(crate) struct Launch {
     /// Its attributes that its registration needs too: when it exists, and which lints it silences.
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
+    pub(crate) unsafety: Option<Token![unsafe]>,
+    pub(crate) generics: Vec<Generic>,
     pub(crate) params: Vec<Param>,
     /// The tokens of its return type.
     pub(crate) output: Option<TokenStream>,
+}
+
+/// A type parameter, or a constant one with its type.
+pub(crate) struct Generic {
+    pub(crate) name: Ident,
+    pub(crate) constant: Option<TokenStream>,
 }
 
 /// One of its parameters.
@@ -28,6 +38,8 @@ pub(crate) struct Param {
     pub(crate) passed: Passed,
     /// Its type without the outermost reference, as a local variable can be annotated with it.
     pub(crate) ty: TokenStream,
+    /// Whether an `impl Trait` is part of it.
+    pub(crate) unnamed: bool,
     /// Where that reference stands.
     ampersand: Option<Span>,
     /// All that was written.
@@ -83,11 +95,11 @@ impl Launch {
                 "an `async` function only makes a future: annotate one that launches the work",
             );
         }
-        if let Safety::Unsafe(token) = signature.safety {
-            let message = "an `unsafe` function cannot be annotated: annotate a safe one that calls it";
-            errors.at(token, message);
-        }
-        refuse_generics(&signature, errors);
+        let unsafety = match signature.safety {
+            Safety::Unsafe(token) => Some(token),
+            _ => None,
+        };
+        let generics = signature.generics.params.iter().filter_map(Generic::of).collect();
         let lifetimes: Vec<Lifetime> =
             signature.generics.lifetimes().map(|param| param.lifetime.clone()).collect();
         let mut params = Vec::new();
@@ -100,7 +112,20 @@ impl Launch {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(ty.into_token_stream()),
         };
-        Some(Self { attributes: copied(attributes), name: signature.ident, params, output })
+        let (attributes, name) = (copied(attributes), signature.ident);
+        Some(Self { attributes, name, unsafety, generics, params, output })
+    }
+}
+
+impl Generic {
+    fn of(param: &GenericParam) -> Option<Self> {
+        match param {
+            GenericParam::Type(param) => Some(Self { name: param.ident.clone(), constant: None }),
+            GenericParam::Const(param) => {
+                Some(Self { name: param.ident.clone(), constant: Some(param.ty.to_token_stream()) })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -124,7 +149,9 @@ impl Param {
             }
             ty => (Passed::Value, None, ty.into_token_stream()),
         };
-        Self { name, passed, ty: inferable(ty, lifetimes), ampersand, tokens }
+        let mut unnamed = false;
+        let ty = inferable(ty, lifetimes, &mut unnamed);
+        Self { name, passed, ty, unnamed, ampersand, tokens }
     }
 
     /// Its type if it were `passed` so, the reference where the user's stands.
@@ -155,13 +182,15 @@ fn ungrouped(ty: Type) -> Type {
     }
 }
 
-/// The type as a local variable's: the function's own lifetimes become `'_`, and `impl Trait` becomes `_`.
-fn inferable(ty: TokenStream, lifetimes: &[Lifetime]) -> TokenStream {
+/// The type as a local variable's: the function's own lifetimes become `'_`, and `impl Trait` becomes `_`, which leaves it
+/// `unnamed`.
+fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> TokenStream {
     let parser = |input: ParseStream| {
         let mut output = TokenStream::new();
         while !input.is_empty() {
             if input.peek(Token![impl]) {
                 input.parse::<TypeImplTrait>()?;
+                *unnamed = true;
                 output.extend(quote!(_));
             } else if input.peek(Lifetime) {
                 let mut lifetime: Lifetime = input.parse()?;
@@ -172,7 +201,8 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime]) -> TokenStream {
             } else {
                 match input.parse()? {
                     TokenTree::Group(group) => {
-                        let mut inner = Group::new(group.delimiter(), inferable(group.stream(), lifetimes));
+                        let tokens = inferable(group.stream(), lifetimes, unnamed);
+                        let mut inner = Group::new(group.delimiter(), tokens);
                         inner.set_span(group.span());
                         output.append(inner);
                     }
@@ -184,19 +214,6 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime]) -> TokenStream {
     };
     // Only `impl` can fail, and syn has parsed this type before.
     parser.parse2(ty.clone()).unwrap_or(ty)
-}
-
-fn refuse_generics(signature: &Signature, errors: &mut Errors) {
-    let Generics { params, .. } = &signature.generics;
-    let Some(generic) = params.iter().find(|param| !matches!(param, syn::GenericParam::Lifetime(_))) else {
-        return;
-    };
-    let message = format!(
-        "a generic function needs a choice of its types and constants, which is not supported yet: annotate a \
-         function that calls `{}::<…>`",
-        signature.ident
-    );
-    errors.at(generic, message);
 }
 
 fn names_self(tokens: TokenStream) -> bool {

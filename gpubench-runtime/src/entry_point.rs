@@ -20,19 +20,20 @@ use crate::record::{Program, Run};
 use crate::registry::{self, Entry};
 use crate::report::{self, Progress};
 use crate::run::{self, Conduct, RunError};
+use crate::trial::{self, Outcome};
 use crate::verdict::State;
 use crate::worker;
 
-/// The `main` of a suite, which `gpubench::main!` generates.
+/// The `main` of a suite, which `gpubench::main!` generates; `bench_target` says whether that is one.
 #[must_use]
-pub fn main(program: Program) -> ExitCode {
+pub fn main(program: Program, bench_target: bool) -> ExitCode {
     if env::args_os().nth(1).is_some_and(|first| first == worker::FLAG) {
         return match worker::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, Exit::Failed).into(),
         };
     }
-    let options = match cli::parse(env::args_os()) {
+    let options = match cli::parse(env::args_os(), bench_target) {
         Ok(options) => options,
         Err(message) => {
             let exit = if message.use_stderr() { Exit::Usage } else { Exit::Done };
@@ -52,7 +53,11 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     let Selected { devices, mut notes } = Devices::find(&kinds(&entries))
         .select(options.device.as_deref())
         .map_err(|error| complain(&error, Exit::NoDevice))?;
-    let plan = plan(&entries, options, &devices)?;
+    let planned = Plan::of(&entries, &options.selection, &names(&devices));
+    if options.test {
+        return test(planned, options);
+    }
+    let plan = planned.map_err(|error| refuse(&error))?;
     let json = options.json.as_deref().map(Output::create).transpose()?;
     if program.opt_level == "0" {
         notes.push(
@@ -62,33 +67,65 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     }
 
     let stop = Stop::on_signals();
-    let conduct =
-        Conduct { sampling: options.sampling, timeout: options.timeout, in_process: options.in_process };
     let mut progress = Progress::over(plan.cases());
+    progress.says("measuring the device's peaks");
     let (run, ended) =
-        run::measure(&plan, &devices, notes, program, &conduct, &mut progress, &|| stop.signal().is_some());
+        run::measure(&plan, &devices, notes, program, &conduct(options), &mut progress, &|| {
+            stop.signal().is_some()
+        });
     drop(progress);
 
-    let mut exit = match ended {
-        Ok(()) => worst(&run),
-        Err(error @ RunError::Interrupted) => {
-            complain(&error, Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8)))
-        }
-        Err(error @ RunError::Device { .. }) => complain(&error, Exit::NoDevice),
-        Err(error @ RunError::NoWorker(_)) => complain(&error, Exit::Failed),
-    };
+    let mut exit = ended.map_or_else(|error| give_up(&error, &stop), |()| worst(&run));
     let mut results = report::render(&run);
     if options.explain {
         results += &report::explain(&run);
     }
-    if let Err(error) = print(&results, options) {
-        exit = exit.min(complain(&format!("the results cannot be printed: {error}"), Exit::Failed));
-    }
+    exit = exit.min(print_results(&results, options));
     // A device that failed before anything was measured leaves nothing worth an earlier file.
     if let Some(json) = json.filter(|_| !run.devices.is_empty()) {
         exit = exit.min(json.write(&run).err().unwrap_or(Exit::Done));
     }
     Ok(exit)
+}
+
+/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
+fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exit> {
+    let plan = match planned {
+        Ok(plan) => plan,
+        Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
+        Err(error) => return Err(refuse(&error)),
+    };
+    let stop = Stop::on_signals();
+    let mut progress = Progress::over(plan.jobs.len());
+    let (trials, ended) =
+        trial::run(&plan, &conduct(options), &mut |job| progress.begins(job), &|| stop.signal().is_some());
+    drop(progress);
+    let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
+    let found = if failed { Exit::Failed } else { Exit::Done };
+    let exit = ended.map_or_else(|error| give_up(&error, &stop), |()| found);
+    Ok(exit.min(print_results(&report::trials(&trials, plan.ignored), options)))
+}
+
+fn conduct(options: &Options) -> Conduct {
+    let Options { sampling, timeout, own_timeout, in_process, .. } = *options;
+    Conduct { sampling, timeout, own_timeout, in_process }
+}
+
+/// Says why a run ended early.
+fn give_up(error: &RunError, stop: &Stop) -> Exit {
+    let exit = match error {
+        RunError::Interrupted => Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8)),
+        RunError::Device { .. } => Exit::NoDevice,
+        RunError::NoWorker(_) => Exit::Failed,
+    };
+    complain(error, exit)
+}
+
+fn print_results(text: &str, options: &Options) -> Exit {
+    match print(text, options) {
+        Ok(()) => Exit::Done,
+        Err(error) => complain(&format!("the results cannot be printed: {error}"), Exit::Failed),
+    }
 }
 
 fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
@@ -99,7 +136,6 @@ fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
         kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| found::asks_for(wanted, kind)));
     let kinds: Vec<_> = kinds.map(|kind| (kind.to_owned(), kind)).collect();
     let plan = match Plan::of(entries, &options.selection, &kinds) {
-        _ if options.only_ignored => Plan::default(),
         Ok(plan) => plan,
         Err(PlanError::Nothing { .. }) => Plan::default(),
         Err(error) => return Err(refuse(&error)),
@@ -109,14 +145,13 @@ fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
         .map_err(|error| complain(&error, Exit::Failed))
 }
 
-fn plan(entries: &[&Entry], options: &Options, devices: &[Found]) -> Result<Plan, Exit> {
-    Plan::of(entries, &options.selection, &names(devices)).map_err(|error| refuse(&error))
-}
-
 fn refuse(error: &PlanError) -> Exit {
     let exit = match error {
         PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
-        PlanError::Duplicate { .. } | PlanError::NoSuchAxis(_) | PlanError::BadArg { .. } => Exit::Usage,
+        PlanError::Duplicate { .. }
+        | PlanError::Twice { .. }
+        | PlanError::NoSuchAxis(_)
+        | PlanError::BadArg { .. } => Exit::Usage,
     };
     complain(error, exit)
 }

@@ -1,7 +1,7 @@
 //! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
-use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds};
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
@@ -39,6 +39,19 @@ pub fn gigabytes(rate: BytesPerSecond) -> String {
 #[must_use]
 pub fn gigaflops(rate: FlopsPerSecond) -> String {
     significant(rate.0 / 1e9, 3)
+}
+
+/// Items per second with the prefix that fits, such as `12.3 G interactions/s`.
+#[must_use]
+pub fn items(rate: ItemsPerSecond, item: &str) -> String {
+    let (value, prefix) = match rate.0 {
+        r if r < 1e3 => (r, ""),
+        r if r < 1e6 => (r / 1e3, "k "),
+        r if r < 1e9 => (r / 1e6, "M "),
+        r if r < 1e12 => (r / 1e9, "G "),
+        r => (r / 1e12, "T "),
+    };
+    format!("{} {prefix}{item}/s", significant(value, 3))
 }
 
 /// Clocks in megahertz, such as `1980 MHz`.
@@ -105,6 +118,8 @@ mod tests {
         assert_eq!(gigabytes(BytesPerSecond(4.4731e12)), "4473");
         assert_eq!(gigabytes(BytesPerSecond(12.346e9)), "12.3");
         assert_eq!(gigaflops(FlopsPerSecond(0.5e9)), "0.50");
+        let shown = [0.5, 12_300.0, 2.5e9, 1e13].map(|rate| items(ItemsPerSecond(rate), "keys"));
+        assert_eq!(shown, ["0.50 keys/s", "12.3 k keys/s", "2.50 G keys/s", "10.0 T keys/s"]);
     }
 
     #[test]

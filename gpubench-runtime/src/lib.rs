@@ -3,7 +3,7 @@
 //! [`registry`] → [`plan`] → [`worker`] (with [`device`] and [`mod@measure`]) → samples → [`stats`] → [`metrics`] →
 //! [`verdict`] → [`record`] → [`report`]
 //!
-//! [`cli`] reads what the user wants, [`run`] leads a run from plan to report, and [`bind`] is what the expansion of
+//! [`cli`] reads what the user wants, [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, and [`bind`] is what the expansion of
 //! `#[gpu_bench]` is written with. Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod bind;
@@ -19,10 +19,12 @@ pub mod registry;
 pub mod report;
 pub mod run;
 pub mod stats;
+pub mod trial;
 pub mod units;
 pub mod verdict;
 pub mod worker;
 
 mod entry_point;
+mod supervisor;
 
 pub use entry_point::main;

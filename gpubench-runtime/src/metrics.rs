@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::device::{Facts, Quantity};
-use crate::registry::Counts;
-use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds};
+use crate::registry::{Counts, Link};
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
 
 /// What follows from a case's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Metrics {
     pub bandwidth: Option<BytesPerSecond>,
     /// Floating-point operations per second.
     pub throughput: Option<FlopsPerSecond>,
+    /// Items per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemsPerSecond>,
     /// The parts of the device's peaks that these are.
     pub shares: Vec<Share>,
     /// A cold case's time over that of the same launch hot.
@@ -41,14 +44,14 @@ pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
 }
 
 impl Metrics {
-    /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`]; `hot` is the same launch's time
-    /// with its data cached, where that was measured.
+    /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`], at a `precision` and over the
+    /// `link` that it names; `hot` is the same launch's time with its data cached, where that was measured.
     #[must_use]
     pub fn of(
         counts: &Counts,
         time: Nanoseconds,
         facts: &Facts,
-        precision: &str,
+        (precision, link): (&str, Option<Link>),
         hot: Option<Nanoseconds>,
     ) -> Self {
         let rate = |count: Option<u64>| count.map(|count| Bytes(count).per(time));
@@ -58,8 +61,10 @@ impl Metrics {
             let of_peak = value? / facts.peak(&quantity)?.value;
             Some(Share { quantity, of_peak })
         };
+        // What crosses a bus has that bus for its limit, not the memory at one end of it.
+        let in_memory = bandwidth.filter(|_| matches!(link, None | Some(Link::D2d)));
         let shares = [
-            share(Quantity::MemoryBandwidth, bandwidth.map(|rate| rate.0)),
+            share(Quantity::MemoryBandwidth, in_memory.map(|rate| rate.0)),
             share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),
         ];
         Self {
@@ -67,6 +72,7 @@ impl Metrics {
             written: rate(counts.writes),
             bandwidth,
             throughput,
+            items: counts.items.map(|items| ItemsPerSecond(items as f64 / time.as_seconds())),
             shares: shares.into_iter().flatten().collect(),
             cold_over_hot: hot.map(|hot| time.0 / hot.0),
         }
@@ -109,13 +115,15 @@ mod tests {
             writes: Some(4 * elements),
             bytes: Some(12 * elements),
             flops: Some(2 * elements),
+            items: Some(elements),
         };
         let time = Nanoseconds(12.0 * elements as f64 / 110.374872);
-        let metrics = Metrics::of(&counts, time, &facts(), "f32", None);
+        let metrics = Metrics::of(&counts, time, &facts(), ("f32", None), None);
         let bandwidth = metrics.bandwidth.expect("bytes are given").0;
         assert!((bandwidth / 110.374872e9 - 1.0).abs() < 1e-12);
         assert!((metrics.read.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
         assert!((metrics.throughput.expect("flops are given").0 / (bandwidth / 6.0) - 1.0).abs() < 1e-12);
+        assert!((metrics.items.expect("items are given").0 / (bandwidth / 12.0) - 1.0).abs() < 1e-12);
         let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
         assert!((share - 0.7458).abs() < 1e-4);
         assert_eq!(metrics.share(&Quantity::Compute("f64".to_owned())), None);
@@ -123,10 +131,26 @@ mod tests {
 
     #[test]
     fn cold_is_held_against_hot() {
-        let metrics =
-            Metrics::of(&Counts::default(), Nanoseconds(141.0), &facts(), "f32", Some(Nanoseconds(95.0)));
+        let metrics = Metrics::of(
+            &Counts::default(),
+            Nanoseconds(141.0),
+            &facts(),
+            ("f32", None),
+            Some(Nanoseconds(95.0)),
+        );
         assert_eq!(metrics.cold_over_hot, Some(141.0 / 95.0));
         assert_eq!((metrics.bandwidth, metrics.throughput, metrics.shares.len()), (None, None, 0));
+    }
+
+    #[test]
+    fn bytes_over_a_bus_are_no_part_of_the_memorys_peak() {
+        let counts = Counts { bytes: Some(1 << 30), ..Counts::default() };
+        let share = |link| {
+            let metrics = Metrics::of(&counts, Nanoseconds(1e7), &facts(), ("f32", link), None);
+            metrics.share(&Quantity::MemoryBandwidth)
+        };
+        assert_eq!([share(Some(Link::H2d)), share(Some(Link::D2h))], [None; 2]);
+        assert!(share(None).is_some() && share(None) == share(Some(Link::D2d)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::measure::WarmUp;
 use crate::metrics::Metrics;
 use crate::plan::{Arg, Job, Sampling, shown_name};
-use crate::registry::Counts;
+use crate::registry::{Counts, Link};
 use crate::stats::Summary;
 use crate::units::Nanoseconds;
 use crate::verdict::{Reason, Verdict};
@@ -37,6 +37,30 @@ pub struct Run {
     pub devices: Vec<Facts>,
     /// What came out, in the order it was measured.
     pub records: Vec<Record>,
+    /// What benchmarks say is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+}
+
+/// A benchmark's arguments that are not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// The device in the words of the command line.
+    pub device: String,
+    /// Why, in the benchmark's own words.
+    pub why: String,
+}
+
+impl Skipped {
+    /// The name by which its cases would be known, less their device and cache state.
+    #[must_use]
+    pub fn name(&self) -> String {
+        shown_name(&self.benchmark, &self.args)
+    }
 }
 
 /// The build that measured.
@@ -80,6 +104,12 @@ pub struct Measurement {
     pub counts: Counts,
     /// The compute peak it is held against.
     pub precision: String,
+    /// What its items are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The link that its bytes move over, where the benchmark names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
     /// Whether its outputs were checked, and right.
     pub checked: bool,
     /// How it was timed.

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::device::Facts;
 use crate::device::id::Found;
 use crate::failure::{Failure, Stage};
-use crate::plan::{Job, Plan, Sampling};
-use crate::record::{Program, Record, Run, SCHEMA};
-use crate::worker::{Loss, Reply, Request, Worker};
+use crate::plan::{Fate, Job, Plan, Sampling};
+use crate::record::{Program, Record, Run, SCHEMA, Skipped};
+use crate::supervisor::{Ended, Supervisor};
+use crate::worker::{Reply, Request};
 
 /// Looking at a device is no case, and may take longer than one is allowed to.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
@@ -20,10 +21,20 @@ const FACTS_LIMIT: Duration = Duration::from_secs(60);
 pub struct Conduct {
     /// How cases are sampled.
     pub sampling: Sampling,
-    /// The wall time a job may take.
+    /// The wall time a case may take.
     pub timeout: Duration,
+    /// Whether a benchmark's own `timeout` goes before that.
+    pub own_timeout: bool,
     /// Measure in this process.
     pub in_process: bool,
+}
+
+impl Conduct {
+    /// The wall time that a case of `job` may take.
+    #[must_use]
+    pub fn limit(&self, job: &Job) -> Duration {
+        job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
+    }
 }
 
 /// Follows a run while it goes on.
@@ -55,6 +66,15 @@ pub enum RunError {
     NoWorker(io::Error),
 }
 
+impl From<Ended> for RunError {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Interrupted => Self::Interrupted,
+            Ended::NoWorker(error) => Self::NoWorker(error),
+        }
+    }
+}
+
 /// Measures `plan` on `devices`, until it is done or `stop` says so. The run holds all that was measured, also where it
 /// ended early.
 pub fn measure(
@@ -78,25 +98,50 @@ pub fn measure(
         planned: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
+        skipped: Vec::new(),
     };
-    let mut lead = Lead { run, worker: None, unusable: BTreeMap::new(), conduct, observer, stop };
+    let supervisor = Supervisor::new(conduct.in_process, stop);
+    let mut lead = Lead { found: Results { run, observer }, supervisor, unusable: BTreeMap::new(), conduct };
     let ended = lead.devices(devices).and_then(|()| lead.plan(plan));
-    if let Some(worker) = lead.worker.take() {
-        worker.dismiss();
-    }
-    let mut run = lead.run;
+    lead.supervisor.dismiss();
+    let mut run = lead.found.run;
     run.wall = begin.elapsed().as_secs_f64();
     (run, ended)
 }
 
 struct Lead<'a> {
-    run: Run,
-    worker: Option<Worker>,
+    found: Results<'a>,
+    supervisor: Supervisor<'a>,
     /// Devices that cannot be used, and why.
     unusable: BTreeMap<String, String>,
     conduct: &'a Conduct,
+}
+
+/// What has come in so far, and who follows it.
+struct Results<'a> {
+    run: Run,
     observer: &'a mut dyn Observer,
-    stop: &'a dyn Fn() -> bool,
+}
+
+impl Results<'_> {
+    fn keep(&mut self, mut record: Record) {
+        let device = self.run.devices.iter().find(|facts| facts.device == record.device);
+        record.fake = device.is_some_and(|facts| facts.fake);
+        self.observer.record(&record);
+        self.run.records.push(record);
+    }
+
+    /// The same failure for every case of `job`.
+    fn fail(&mut self, job: &Job, failure: &Failure) {
+        for cache in &job.caches {
+            self.keep(Record::failed(job, *cache, failure.clone()));
+        }
+    }
+
+    fn skip(&mut self, job: &Job, why: &str) {
+        let Job { benchmark, args, device, .. } = job.clone();
+        self.run.skipped.push(Skipped { benchmark, args, device, why: why.to_owned() });
+    }
 }
 
 impl Lead<'_> {
@@ -105,8 +150,8 @@ impl Lead<'_> {
         for Found { device, .. } in devices {
             match self.device(device)? {
                 Ok(facts) => {
-                    self.observer.device(&facts);
-                    self.run.devices.push(facts);
+                    self.found.observer.device(&facts);
+                    self.found.run.devices.push(facts);
                 }
                 Err(message) if devices.len() == 1 => {
                     return Err(RunError::Device { device: device.clone(), message });
@@ -123,59 +168,56 @@ impl Lead<'_> {
         let request = Request::Facts { device: device.to_owned() };
         let mut answer = Err("the worker did not tell what is known of it".to_owned());
         let limit = FACTS_LIMIT.max(self.conduct.timeout);
-        let lost = self.ask(&request, limit, &mut |_, reply| match reply {
+        let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
             // Whatever it calls itself, its cases ask for it by this name.
             Reply::Facts(facts) => answer = Ok(Facts { device: device.to_owned(), ..facts }),
             Reply::NoDevice(message) => answer = Err(message),
-            Reply::Record(_) | Reply::DeviceLost | Reply::Done => {}
+            Reply::Record(_) | Reply::Tested(_) | Reply::DeviceLost | Reply::Done => {}
         })?;
         Ok(lost.map_or(answer, |loss| Err(loss.to_string())))
     }
 
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        for (job, failure) in &plan.broken {
-            self.fail(job, failure);
-        }
-        for job in &plan.jobs {
-            if (self.stop)() {
-                return Err(RunError::Interrupted);
-            }
-            self.observer.job(job);
-            match self.unusable.get(&job.device) {
-                Some(message) => self.fail(job, &Failure::new(Stage::Device, message)),
-                None => self.job(job.clone())?,
+        for (job, fate) in &plan.jobs {
+            match fate {
+                Fate::Skipped(why) => self.found.skip(job, why),
+                Fate::Broken(failure) => self.found.fail(job, failure),
+                Fate::Measured => {
+                    if self.supervisor.stops() {
+                        return Err(RunError::Interrupted);
+                    }
+                    self.found.observer.job(job);
+                    match self.unusable.get(&job.device) {
+                        Some(message) => self.found.fail(job, &Failure::new(Stage::Device, message)),
+                        None => self.job(job.clone())?,
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// The same failure for every case of `job`.
-    fn fail(&mut self, job: &Job, failure: &Failure) {
-        for cache in &job.caches {
-            self.keep(Record::failed(job, *cache, failure.clone()));
-        }
-    }
-
     /// Measures a job; each worker that is lost takes one of its cases along.
     fn job(&mut self, mut job: Job) -> Result<(), RunError> {
         while !job.caches.is_empty() {
-            let facts = self.run.devices.iter().find(|facts| facts.device == job.device);
+            let facts = self.found.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
             let request = Request::Measure { job: job.clone(), sampling: self.conduct.sampling, facts };
             let before = job.caches.len();
             let mut failed = None;
             let mut device_lost = false;
-            let lost = self.ask(&request, self.conduct.timeout, &mut |lead, reply| match reply {
+            let (found, limit) = (&mut self.found, self.conduct.limit(&job));
+            let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.cache);
-                    lead.keep(*record);
+                    found.keep(*record);
                 }
                 Reply::NoDevice(message) => failed = Some(Failure::new(Stage::Device, message)),
                 Reply::DeviceLost => device_lost = true,
-                Reply::Facts(_) | Reply::Done => {}
+                Reply::Facts(_) | Reply::Tested(_) | Reply::Done => {}
             })?;
             if device_lost {
-                self.worker = None;
+                self.supervisor.replace();
                 if job.caches.len() < before {
                     continue;
                 }
@@ -184,39 +226,8 @@ impl Lead<'_> {
             let Some(cache) = job.caches.first().copied() else { break };
             let failure = failure.unwrap_or_else(|| Failure::new(Stage::Worker, "sent no result"));
             job.caches.remove(0);
-            self.keep(Record::failed(&job, cache, failure));
+            self.found.keep(Record::failed(&job, cache, failure));
         }
         Ok(())
-    }
-
-    fn keep(&mut self, mut record: Record) {
-        let device = self.run.devices.iter().find(|facts| facts.device == record.device);
-        record.fake = device.is_some_and(|facts| facts.fake);
-        self.observer.record(&record);
-        self.run.records.push(record);
-    }
-
-    /// Asks the worker, a new one where there is none. Returns how it was lost, if it was.
-    fn ask(
-        &mut self,
-        request: &Request,
-        limit: Duration,
-        reply: &mut dyn FnMut(&mut Self, Reply),
-    ) -> Result<Option<Loss>, RunError> {
-        let mut worker = match self.worker.take() {
-            Some(worker) => worker,
-            None if self.conduct.in_process => Worker::Here(Box::default()),
-            None => Worker::start().map_err(RunError::NoWorker)?,
-        };
-        let stop = self.stop;
-        match worker.ask(request, limit, stop, &mut |answer| reply(self, answer)) {
-            Ok(()) => {
-                self.worker = Some(worker);
-                Ok(None)
-            }
-            Err(Loss::Interrupted) => Err(RunError::Interrupted),
-            Err(_) if stop() => Err(RunError::Interrupted),
-            Err(loss) => Ok(Some(loss)),
-        }
     }
 }

@@ -25,6 +25,11 @@ pub struct BytesPerSecond(pub f64);
 #[serde(transparent)]
 pub struct FlopsPerSecond(pub f64);
 
+/// A rate of whatever a benchmark counts, in items per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ItemsPerSecond(pub f64);
+
 impl Nanoseconds {
     /// The same span in seconds.
     #[must_use]

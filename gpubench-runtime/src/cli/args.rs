@@ -31,7 +31,26 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILTER", env = "GPUBENCH_SKIP", help_heading = "What to measure")]
     pub(super) skip: Vec<String>,
 
-    /// Values for an argument in place of those the benchmark lists, such as n=1024,4096
+    /// Measure only benchmarks that have one of these tags
+    #[arg(
+        long,
+        value_name = "TAG,…",
+        env = "GPUBENCH_TAG",
+        value_delimiter = ',',
+        help_heading = "What to measure"
+    )]
+    pub(super) tag: Vec<String>,
+
+    /// Measure only benchmarks that are marked `ignore`
+    #[arg(long, env = "GPUBENCH_IGNORED", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
+    pub(super) ignored: bool,
+
+    /// Measure those that are marked `ignore` too
+    #[arg(long, env = "GPUBENCH_INCLUDE_IGNORED", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
+    pub(super) include_ignored: bool,
+
+    /// Values for an argument in place of those the benchmark lists, such as n=1024,4096; and which of the types and
+    /// constants that it lists, such as T=f32
     #[arg(
         long = "arg",
         value_name = "NAME=VALUE,…",
@@ -48,6 +67,10 @@ pub(super) struct Args {
     /// Where to measure: GPUs by number or UUID (`0`, `0,2`), `host` for this machine's CPU, `all` for every device
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = "What to measure")]
     pub(super) device: Option<String>,
+
+    /// Launch each benchmark once, check it, and time nothing; bench targets do so without `--bench`
+    #[arg(long, env = "GPUBENCH_TEST", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
+    pub(super) test: bool,
 
     /// List the cases and measure nothing
     #[arg(long, env = "GPUBENCH_LIST", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
@@ -95,15 +118,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MAX_TIME", help_heading = "How to measure")]
     pub(super) max_time: Option<f64>,
 
-    /// Give a case up, and its process with it, after this long
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        env = "GPUBENCH_TIMEOUT",
-        default_value_t = 60.0,
-        help_heading = "How to measure"
-    )]
-    pub(super) timeout: f64,
+    /// Give a case up, and its process with it, after this long; 60 s, or what the benchmark says
+    #[arg(long, value_name = "SECONDS", env = "GPUBENCH_TIMEOUT", help_heading = "How to measure")]
+    pub(super) timeout: Option<f64>,
 
     /// Measure in this process, for debuggers: a crash then ends the run
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
@@ -127,17 +144,17 @@ pub(super) struct Args {
     )]
     pub(super) color: clap::ColorChoice,
 
-    /// What `cargo bench` adds to the command line: measuring is what happens anyway
+    /// What `cargo bench` adds to the command line: a bench target measures
     #[arg(long, hide = true, action = ArgAction::SetTrue)]
     pub(super) bench: bool,
 
-    /// List only ignored benchmarks, of which there are none; test runners ask for them
-    #[arg(long, hide = true, action = ArgAction::SetTrue)]
-    pub(super) ignored: bool,
-
     /// Nothing is captured; test runners pass it
-    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    #[arg(long, alias = "show-output", hide = true, action = ArgAction::SetTrue)]
     pub(super) nocapture: bool,
+
+    /// One case runs at a time; `cargo test -- --test-threads N` hands it to every target
+    #[arg(long, hide = true)]
+    pub(super) test_threads: Option<usize>,
 }
 
 /// Which cache states to measure.

@@ -15,13 +15,18 @@ pub use self::options::Options;
 
 use self::args::Args;
 
-/// Reads the command line of this process, `arguments` with the program's name first.
+/// Reads the command line of this process, `arguments` with the program's name first. A `bench_target` is in test mode
+/// unless cargo's `--bench` is among them.
 ///
 /// # Errors
 /// What to print, and where to: help that was asked for goes to standard output, mistakes to standard error.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, clap::Error> {
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    bench_target: bool,
+) -> Result<Options, clap::Error> {
     let args = Args::try_parse_from(arguments)?;
-    Options::of(args).map_err(|message| Args::command().error(ErrorKind::ValueValidation, message))
+    Options::of(args, bench_target)
+        .map_err(|message| Args::command().error(ErrorKind::ValueValidation, message))
 }
 
 #[cfg(test)]

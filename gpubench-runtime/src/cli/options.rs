@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::args::{Args, CacheChoice, ListFormat, PathChoice};
 use crate::device::{Cache, Path};
-use crate::plan::{Sampling, Selection};
+use crate::plan::{Ignored, Sampling, Selection};
 
 /// What the user wants, settled.
 #[derive(Clone, Debug)]
@@ -18,12 +18,14 @@ pub struct Options {
     pub device: Option<String>,
     /// List the cases in this way and measure nothing.
     pub list: Option<ListFormat>,
-    /// List no benchmark but ignored ones.
-    pub only_ignored: bool,
+    /// Launch each benchmark once and time nothing.
+    pub test: bool,
     /// How to sample.
     pub sampling: Sampling,
-    /// The wall time a job may take.
+    /// The wall time a case may take.
     pub timeout: Duration,
+    /// Whether a benchmark's own `timeout` goes before that.
+    pub own_timeout: bool,
     /// Measure in this process.
     pub in_process: bool,
     /// Say how each number came about.
@@ -35,7 +37,8 @@ pub struct Options {
 }
 
 impl Options {
-    pub(super) fn of(args: Args) -> Result<Self, String> {
+    /// What `args` mean to a program that is a bench target, or is none.
+    pub(super) fn of(args: Args, bench_target: bool) -> Result<Self, String> {
         let mut sampling = if args.quick { QUICK } else { USUAL };
         if let Some(precision) = &args.precision {
             sampling.precision = parse_percent(precision)
@@ -61,13 +64,27 @@ impl Options {
                 sampling.min_time, sampling.max_time
             ));
         }
-        let timeout = Duration::try_from_secs_f64(args.timeout).ok().filter(|timeout| !timeout.is_zero());
-        let timeout = timeout.ok_or_else(|| format!("--timeout {}: give seconds above 0", args.timeout))?;
+        let timeout = match args.timeout {
+            None => TIMEOUT,
+            Some(seconds) => Duration::try_from_secs_f64(seconds)
+                .ok()
+                .filter(|timeout| !timeout.is_zero())
+                .ok_or_else(|| format!("--timeout {seconds}: give seconds above 0"))?,
+        };
+        let ignored = match (args.ignored, args.include_ignored) {
+            (_, true) => Ignored::Included,
+            (true, false) => Ignored::Only,
+            // As test runners expect of a list: those that are ignored are on it.
+            (false, false) if args.list => Ignored::Included,
+            (false, false) => Ignored::Left,
+        };
         Ok(Self {
             selection: Selection {
                 filters: args.filters.iter().flat_map(|names| split_names(names)).collect(),
                 exact: args.exact,
                 skip: args.skip.iter().flat_map(|names| split_names(names)).collect(),
+                tags: args.tag,
+                ignored,
                 args: parse_args(&args.args)?,
                 caches: args.cache.map(|choice| match choice {
                     CacheChoice::Hot => vec![Cache::Hot],
@@ -77,9 +94,10 @@ impl Options {
             },
             device: args.device,
             list: args.list.then_some(args.format),
-            only_ignored: args.ignored,
+            test: args.test || (bench_target && !args.bench),
             sampling,
             timeout,
+            own_timeout: args.timeout.is_none(),
             in_process: args.in_process,
             explain: args.explain,
             json: args.json,
@@ -87,6 +105,9 @@ impl Options {
         })
     }
 }
+
+/// How long a case may take where nobody says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const USUAL: Sampling = Sampling {
     precision: 0.005,

@@ -8,19 +8,22 @@ mod progress;
 mod remarks;
 mod style;
 mod table;
+mod trials;
 
 use crate::record::Run;
 
 pub use self::explain::explain;
 pub use self::list::list;
 pub use self::progress::Progress;
+pub use self::trials::trials;
 
 /// A run as it is printed: what it ran on, then its results.
 #[must_use]
 pub fn render(run: &Run) -> String {
     let header = header::header(&run.notes, &run.devices);
-    if run.records.is_empty() {
+    if run.records.is_empty() && run.skipped.is_empty() {
         return header;
     }
-    format!("{header}\n{}{}", table::table(run), remarks::remarks(run))
+    let table = if run.records.is_empty() { String::new() } else { format!("\n{}", table::table(run)) };
+    format!("{header}{table}{}", remarks::remarks(run))
 }

@@ -22,9 +22,19 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
-        bar.set_message("measuring the device's peaks");
-        bar.tick();
         Self { bar }
+    }
+
+    /// What is being done.
+    pub fn says(&mut self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.tick();
+    }
+
+    /// A job of a run that measures nothing begins.
+    pub fn begins(&mut self, job: &Job) {
+        self.bar.set_message(job.to_string());
+        self.bar.inc(1);
     }
 }
 

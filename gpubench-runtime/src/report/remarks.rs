@@ -7,11 +7,12 @@ use super::style::of_state;
 use crate::device::{Cache, Method, Path, Quantity};
 use crate::format;
 use crate::record::{Measurement, Record, Run};
+use crate::registry::Link;
 use crate::verdict::{Reason, State};
 
 /// Everything that stands under the table of `run`.
 pub(super) fn remarks(run: &Run) -> String {
-    let parts = [reasons(run), methods(run), summary(run)];
+    let parts = [reasons(run), skipped(run), methods(run), summary(run)];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
@@ -44,6 +45,11 @@ fn reasons(run: &Run) -> String {
     text
 }
 
+/// What benchmarks say is left out, each in its own words.
+fn skipped(run: &Run) -> String {
+    run.skipped.iter().map(|skipped| format!("skipped {}: {}\n", skipped.name(), skipped.why)).collect()
+}
+
 /// How rows were timed: each way once, then the rows that were not timed as their device prefers.
 fn methods(run: &Run) -> String {
     let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
@@ -67,6 +73,15 @@ fn methods(run: &Run) -> String {
                 "{kernels} kernels: {}: {graph} in a graph, {stream} on the stream",
                 case(record)
             );
+        }
+    }
+    // Their shares of a peak are missing, which must not look like an oversight.
+    for link in [Link::H2d, Link::D2h] {
+        let over =
+            |measured: &&Measurement| measured.link == Some(link) && measured.metrics.bandwidth.is_some();
+        let rows = measured().map(|(_, measured)| measured).filter(over).count();
+        if rows > 0 {
+            _ = writeln!(text, "{link}: {} over that link, whose peak is not known", counted(rows, "row"));
         }
     }
     // Where the user chose the path there is nothing to explain.
@@ -117,7 +132,12 @@ fn summary(run: &Run) -> String {
     let cases = counted(run.records.len(), "case");
     let missing = run.planned - run.records.len().min(run.planned);
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
-    format!("{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid, in {:.1} s\n", run.wall)
+    let skipped =
+        if run.skipped.is_empty() { String::new() } else { format!(", {} skipped", run.skipped.len()) };
+    format!(
+        "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
+        run.wall
+    )
 }
 
 fn case(record: &Record) -> String {

@@ -12,13 +12,14 @@ use crate::record::{Measurement, Record, Run};
 use crate::stats::{SMALLEST_SAMPLE, Summary};
 use crate::verdict::State;
 
-const HEAD: [&str; 11] =
-    ["", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "cold/hot", "samples", ""];
+const HEAD: [&str; 12] =
+    ["", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "items", "cold/hot", "samples", ""];
 
 /// The columns from this one on hold numbers.
 const FIRST_NUMBER: usize = 2;
-/// This one is shown where there is something in it.
+/// These are shown where there is something in them.
 const IN_A_ROW: usize = 4;
+const ITEMS: usize = 8;
 
 /// The table of all records.
 #[must_use]
@@ -50,10 +51,17 @@ pub(super) fn table(run: &Run) -> String {
         table.add_row(row(shown, record));
         styles.push(of_state(record.verdict.state));
     }
-    let in_a_row =
-        |record: &Record| record.measurement.as_ref().is_some_and(|measured| measured.in_a_row.is_some());
-    if let Some(column) = table.column_mut(IN_A_ROW).filter(|_| !run.records.iter().any(in_a_row)) {
-        column.set_constraint(ColumnConstraint::Hidden);
+    let any = |has: fn(&Measurement) -> bool| {
+        run.records.iter().filter_map(|record| record.measurement.as_ref()).any(has)
+    };
+    let optional = [
+        (IN_A_ROW, any(|measured| measured.in_a_row.is_some())),
+        (ITEMS, any(|measured| measured.metrics.items.is_some())),
+    ];
+    for (column, _) in optional.into_iter().filter(|(_, any)| !any) {
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
     }
     let mut text = String::new();
     for (number, line) in table.lines().enumerate() {
@@ -90,6 +98,9 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
         or_nothing(metrics.bandwidth.map(format::gigabytes)),
         or_nothing(share.map(format::percent)),
         or_nothing(metrics.throughput.map(format::gigaflops)),
+        or_nothing(
+            metrics.items.map(|rate| format::items(rate, measured.item.as_deref().unwrap_or("items"))),
+        ),
         or_nothing(metrics.cold_over_hot.map(format::ratio)),
         measured.time.samples.to_string(),
         mark.to_owned(),

@@ -34,6 +34,42 @@ pub(super) fn run(
     }
 }
 
+/// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Returns whether it has a check.
+pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device) -> Result<bool, Failure> {
+    let mut trial = Trial { job, device, outcome: Ok(false) };
+    Failure::catch(Stage::Args, || {
+        (variant.visit)(&mut trial);
+        Ok(())
+    })?;
+    trial.outcome
+}
+
+/// Selects the job's arguments, then launches once.
+struct Trial<'a> {
+    job: &'a Job,
+    device: &'a mut dyn Device,
+    outcome: Result<bool, Failure>,
+}
+
+impl Visitor for Trial<'_> {
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+        self.outcome = select(self.job, sweeps).and_then(|()| {
+            let prepared = Failure::catch(Stage::Device, || Prepared::of(case, self.device))?;
+            Ok(prepared.checked)
+        });
+    }
+}
+
+/// Selects the arguments of `job`.
+fn select(job: &Job, sweeps: &[&[&dyn Axis]]) -> Result<(), Failure> {
+    for axis in sweeps.iter().copied().flatten() {
+        if let Some(arg) = job.args.iter().find(|arg| arg.name == axis.name()) {
+            axis.select(&arg.value).map_err(|message| Failure::new(Stage::Args, message))?;
+        }
+    }
+    Ok(())
+}
+
 /// Selects the job's arguments, then measures the cases that they make.
 struct Visit<'a> {
     job: &'a Job,
@@ -47,16 +83,9 @@ struct Visit<'a> {
 }
 
 impl Visitor for Visit<'_> {
-    fn axis(&mut self, axis: &dyn Axis) {
-        let arg = self.job.args.iter().find(|arg| arg.name == axis.name());
-        if let Some(Err(message)) = arg.map(|arg| axis.select(&arg.value)) {
-            self.fail(&Failure::new(Stage::Args, message));
-        }
-    }
-
-    fn case(&mut self, case: &mut dyn Case) {
-        if self.left.is_empty() {
-            return;
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+        if let Err(failure) = select(self.job, sweeps) {
+            return self.fail(&failure);
         }
         let prepared = match Failure::catch(Stage::Device, || Prepared::of(case, self.device)) {
             Ok(prepared) => prepared,
@@ -115,13 +144,15 @@ impl Visit<'_> {
         let (median, timer, precision) = (samples.time.median, samples.timer, self.options.precision);
         let metrics = if resolved(median, timer.step) {
             let hot = hot.filter(|hot| resolved(*hot, timer.step));
-            Metrics::of(&prepared.counts, median, self.facts, precision, hot)
+            Metrics::of(&prepared.counts, median, self.facts, (precision, self.options.link), hot)
         } else {
             Metrics::default()
         };
         let measurement = Measurement {
             counts: prepared.counts,
             precision: precision.to_owned(),
+            item: self.options.item.map(str::to_owned),
+            link: self.options.link,
             checked: prepared.checked,
             method: samples.method,
             timer,

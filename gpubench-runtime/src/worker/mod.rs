@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::id::DeviceId;
 use crate::device::{Device, Facts};
+use crate::failure::Failure;
 use crate::plan::{Job, Sampling};
 use crate::record::Record;
 use crate::registry::{self, Entry, Variant};
@@ -37,6 +38,11 @@ pub enum Request {
         /// What is known of its device.
         facts: Box<Facts>,
     },
+    /// Launch a job once, look at what came out, and time nothing.
+    Test {
+        /// The job.
+        job: Job,
+    },
 }
 
 /// What a worker says.
@@ -47,6 +53,8 @@ pub enum Reply {
     Facts(Facts),
     /// A case is done, one way or another.
     Record(Box<Record>),
+    /// A job was launched once: whether its outputs were looked at, or what went wrong.
+    Tested(Result<bool, Failure>),
     /// The device cannot be used.
     NoDevice(String),
     /// After an error the device is of no more use to this process; another may use it.
@@ -77,24 +85,38 @@ impl Bench {
                 reply(facts.map_or_else(Reply::NoDevice, Reply::Facts));
             }
             Request::Measure { job, sampling, facts } => {
-                let found = self.find(job).and_then(|(entry, variant)| {
-                    let device = self.open(&job.device, variant)?;
-                    Ok((entry, variant, device))
+                self.on_device(job, reply, |found, device, reply| {
+                    job::run(job, found, device, sampling, facts, &mut |record| {
+                        reply(Reply::Record(Box::new(record)));
+                    });
                 });
-                match found {
-                    Ok((entry, variant, device)) => {
-                        job::run(job, (entry, variant), device, sampling, facts, &mut |record| {
-                            reply(Reply::Record(Box::new(record)));
-                        });
-                        if device.settle().is_err() {
-                            reply(Reply::DeviceLost);
-                        }
-                    }
-                    Err(message) => reply(Reply::NoDevice(message)),
-                }
+            }
+            Request::Test { job } => {
+                self.on_device(job, reply, |(_, variant), device, reply| {
+                    reply(Reply::Tested(job::test(job, variant, device)));
+                });
             }
         }
         reply(Reply::Done);
+    }
+
+    /// Does `work` for `job` on its device, and tells whether that can still be used.
+    fn on_device(
+        &mut self,
+        job: &Job,
+        reply: &mut dyn FnMut(Reply),
+        work: impl FnOnce((&Entry, &Variant), &mut dyn Device, &mut dyn FnMut(Reply)),
+    ) {
+        let found = self.find(job).and_then(|found| Ok((found, self.open(&job.device, found.1)?)));
+        match found {
+            Ok((found, device)) => {
+                work(found, device, reply);
+                if device.settle().is_err() {
+                    reply(Reply::DeviceLost);
+                }
+            }
+            Err(message) => reply(Reply::NoDevice(message)),
+        }
     }
 
     fn find(&self, job: &Job) -> Result<(&'static Entry, &'static Variant), String> {
@@ -102,7 +124,9 @@ impl Bench {
         let entry =
             entry.ok_or_else(|| format!("there is no benchmark `{}` in this program", job.benchmark))?;
         let kind = DeviceId::parse(&job.device).kind;
-        let variant = entry.variants.iter().find(|variant| variant.device == kind);
+        let chosen =
+            |variant: &Variant| variant.generics.iter().all(|generic| job.args.contains(&generic.arg()));
+        let variant = entry.variants.iter().find(|variant| variant.device == kind && chosen(variant));
         let variant =
             variant.ok_or_else(|| format!("`{}` does not run on `{}`", job.benchmark, job.device))?;
         Ok((entry, variant))

@@ -1,32 +1,28 @@
-//! Somebody else's kernels, in the edition before the current one and without unsafe code: one for this machine's CPU,
-//! and a function that needs CUDA.
+//! Somebody else's kernels, in the edition before the current one and without unsafe code: functions that need CUDA, which
+//! are annotated where the feature `bench` is on, and some for this machine's CPU that are there for nothing else.
 
 #![forbid(unsafe_code)]
-#![deny(warnings, missing_docs)]
+#![deny(warnings, missing_docs, unused_qualifications)]
 
-use std::hint::black_box;
+use cust::error::CudaResult;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::stream::Stream;
 
-use gpubench::{gpu_bench, host};
+#[cfg(feature = "bench")]
+pub mod host;
 
-/// y ← y + x
-#[gpu_bench(
-    args(n = [1 << 10, 1 << 12]),
-    setup = inputs,
-    reads = 4 * (x.len() + y.len()),
-    writes = 4 * y.len(),
-    flops = y.len(),
-    cold,
+/// Copies `x` to `y`.
+#[cfg_attr(
+    feature = "bench",
+    gpubench::gpu_bench(
+        args(n = pow2(10..=11)),
+        setup = |n| Ok((DeviceBuffer::from_slice(&vec![1_u8; n])?, DeviceBuffer::from_slice(&vec![0; n])?)),
+        bytes = 2 * x.len(),
+        link = d2d,
+    )
 )]
-pub fn accumulate(x: &[f32], y: &mut [f32], stream: &host::Stream) -> Result<(), String> {
-    if x.len() != y.len() {
-        return Err(format!("{} elements cannot be added to {}", x.len(), y.len()));
-    }
-    stream.run(|| y.iter_mut().zip(x).for_each(|(y, x)| *y += x));
-    Ok(())
-}
-
-fn inputs(n: usize) -> Result<(Vec<f32>, Vec<f32>), String> {
-    Ok((vec![1.0; n], vec![0.0; n]))
+pub fn copy(x: &DeviceBuffer<u8>, y: &mut DeviceBuffer<u8>, _stream: &Stream) -> CudaResult<()> {
+    y.copy_from(x)
 }
 
 /// How many GPUs there are, or why that cannot be told.
@@ -37,10 +33,4 @@ pub fn gpus() -> String {
         Ok(count) => format!("{count} GPUs"),
         Err(error) => format!("no GPU: {error}"),
     }
-}
-
-/// How long it takes to be told that.
-#[gpu_bench]
-pub fn ask_cuda(stream: &host::Stream) {
-    black_box(stream.run(gpus));
 }

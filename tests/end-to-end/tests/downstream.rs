@@ -22,6 +22,9 @@ const TOOLKIT: [&str; 4] = ["CUDA_LIBRARY_PATH", "CUDA_PATH", "CUDA_ROOT", "CUDA
 /// Optimising would take longer than all other tests, and tell nothing more.
 const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
 
+/// The same for what is no bench target, so that both share what they depend on.
+const UNOPTIMISED_TOO: (&str, &str) = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+
 /// `cargo` as a user of the crate calls it, keeping what it builds in the folder `target`.
 fn cargo(target: &str, command: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     // One at a time: all of them write the lock file.
@@ -55,8 +58,10 @@ fn told(output: &Output) -> String {
 /// The crate's bench target, linked with `flags`.
 #[track_caller]
 fn build(flags: &[&str]) -> PathBuf {
-    let bench = ["--bench=own", "--profile=bench", "--message-format=json-render-diagnostics", "--"];
-    let built = cargo("downstream", "rustc", &[&bench, flags].concat(), &[REQUIREMENT, UNOPTIMISED]);
+    let bench = ["--bench=own", "--features=bench", "--profile=bench"];
+    let messages = ["--message-format=json-render-diagnostics", "--"];
+    let built =
+        cargo("downstream", "rustc", &[&bench[..], &messages, flags].concat(), &[REQUIREMENT, UNOPTIMISED]);
     assert!(built.status.success(), "{}", told(&built));
     let messages = String::from_utf8(built.stdout).expect("cargo writes UTF-8");
     let messages = messages.lines().map(|line| serde_json::from_str(line).expect("JSON"));
@@ -94,17 +99,29 @@ fn its_bench_target_finds_and_measures_its_own() {
 
     let listed = run(program, &["--bench", "--list", "--format", "terse"]).with_code(0);
     insta::assert_snapshot!(listed.stdout, @"
-    downstream::accumulate[n=1024]: benchmark
-    downstream::accumulate[n=4096]: benchmark
-    downstream::ask_cuda: benchmark
+    downstream::host::accumulate[n=1024]: benchmark
+    downstream::host::accumulate[n=4096]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=16, n=64, what=small]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=16, n=128, what=large]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=64, n=64, what=small]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=64, n=128, what=large]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=16, n=64, what=small]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=16, n=128, what=large]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=64, n=64, what=small]: benchmark
+    downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=64, n=128, what=large]: benchmark
+    downstream::host::ask_cuda: benchmark
+    downstream::host::counts_too_much[n=100000]: benchmark
+    downstream::copy[n=1024]: benchmark
+    downstream::copy[n=2048]: benchmark
     ");
 
-    let (ended, run) = measure(program, &["--bench", "--device", "host", "--quick", "1024", "ask"]);
+    let (ended, run) =
+        measure(program, &["--bench", "--device", "host", "--quick", "host::accumulate[n=1024", "ask"]);
     _ = ended.with_code(0);
     let expected = [
-        "downstream::accumulate[n=1024] hot",
-        "downstream::accumulate[n=1024] cold",
-        "downstream::ask_cuda hot",
+        "downstream::host::accumulate[n=1024] hot",
+        "downstream::host::accumulate[n=1024] cold",
+        "downstream::host::ask_cuda hot",
     ];
     assert_eq!(cases(&run), expected);
     for record in &run.records {
@@ -120,6 +137,52 @@ fn its_bench_target_finds_and_measures_its_own() {
     assert!(run.notes.iter().any(|note| note.contains("not optimised")), "{:?}", run.notes);
 }
 
+/// As `cargo test --benches` runs it: each benchmark once, checked and untimed. `cargo bench` adds `--bench`.
+#[test]
+fn its_bench_target_tests_unless_it_is_told_to_measure() {
+    let program = build(&[]);
+    let program = program.to_str().expect("UTF-8");
+    let ended = run(program, &[]).with_code(0);
+    insta::assert_snapshot!(ended.stdout, @"
+    test downstream::host::accumulate[n=1024] ... ok (launched, nothing to check)
+    test downstream::host::accumulate[n=4096] ... ok (launched, nothing to check)
+    test downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=16, n=64, what=small] ... ok
+    test downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=16, n=128, what=large] ... skipped: takes too long
+    test downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=64, n=64, what=small] ... ok
+    test downstream::host::quick::accumulate_in_blocks[T=u8, BLOCK=64, n=128, what=large] ... ok
+    test downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=16, n=64, what=small] ... ok
+    test downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=16, n=128, what=large] ... skipped: takes too long
+    test downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=64, n=64, what=small] ... ok
+    test downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=64, n=128, what=large] ... ok
+    test downstream::host::ask_cuda ... ok (launched, nothing to check)
+
+    test result: ok. 9 passed; 0 failed; 2 skipped; 1 ignored; nothing timed
+    ");
+    run(program, &["--tag", "no_such"]).with_code(0).shows("0 passed");
+    let ended = run(program, &["--bench", "--test", "ask_cuda"]).with_code(0);
+    ended.shows("test downstream::host::ask_cuda ... ok");
+}
+
+/// This build does not check arithmetic, as no release build does.
+#[test]
+fn a_count_that_wraps_is_told() {
+    let program = build(&[]);
+    let ended = run(program.to_str().expect("UTF-8"), &["--ignored", "counts_too_much"]).with_code(1);
+    ended.shows(
+        "counts: `flops` is 10000000000, and came out as 1410065408: `u32` does not hold it. Count in `usize` or `u64`",
+    );
+}
+
+/// Who does not ask for the benchmarks gets the functions alone.
+#[test]
+fn without_its_feature_it_does_without_gpubench() {
+    let told = cargo("downstream", "tree", &["--edges=normal", "--prefix=none"], &[REQUIREMENT]);
+    let tree = String::from_utf8(told.stdout).expect("cargo writes UTF-8");
+    assert!(tree.contains("cust v") && !tree.contains("gpubench"), "{tree}");
+    let library = cargo("downstream", "rustc", &["--lib", "--release"], &[REQUIREMENT, UNOPTIMISED_TOO]);
+    assert!(library.status.success(), "{}", self::told(&library));
+}
+
 /// The default linker is lld; GNU ld resolves archives in another way.
 #[test]
 fn gnu_ld_links_it_too() {
@@ -129,7 +192,7 @@ fn gnu_ld_links_it_too() {
     let program = build(&["-Clink-arg=-fuse-ld=bfd"]);
     needs_no_cuda(&program);
     let listed = run(program.to_str().expect("UTF-8"), &["--bench", "--list"]).with_code(0);
-    listed.shows("3 benchmarks, 5 cases");
+    listed.shows("14 benchmarks, 14 cases");
 }
 
 /// Why the README has that line. Only what it is about is built.

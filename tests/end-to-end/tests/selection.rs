@@ -1,6 +1,8 @@
 //! Which cases a user gets: listed for people, runners and programs, and chosen by filter, argument, cache state and
 //! device.
 
+use std::time::{Duration, Instant};
+
 use end_to_end::running::{cases, measure, run};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -172,4 +174,22 @@ fn the_cache_state_is_the_users_choice() {
     assert_eq!(measured(&["sweep[n=1]"]), sweep[..1]);
     assert_eq!(measured(&["sweep[n=1]", "--cache", "cold"]), sweep[1..]);
     assert_eq!(measured(&["sweep[n=1]", "--cache", "both"]), sweep);
+}
+
+/// Ten thousand cases of a hundred benchmarks, in order; the best of ten, since other tests run meanwhile.
+#[test]
+fn long_lists_take_no_time() {
+    let many = env!("CARGO_BIN_EXE_many");
+    let list = || {
+        let begin = Instant::now();
+        let ended = run(many, &["--list", "--format", "terse"]).with_code(0);
+        (begin.elapsed(), ended.stdout)
+    };
+    let (least, listed) = (0..10).map(|_| list()).min().expect("there are ten");
+    let modules = ('a'..='j').flat_map(|tens| ('k'..='t').map(move |ones| (tens, ones)));
+    let names = modules.flat_map(|(tens, ones)| {
+        (0..100).map(move |n| format!("many::{tens}::{ones}::advance[n={n}]: benchmark\n"))
+    });
+    assert_eq!(listed, names.collect::<String>());
+    assert!(least < Duration::from_millis(100), "{least:?}");
 }

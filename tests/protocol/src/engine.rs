@@ -1,17 +1,14 @@
-//! The engine without a suite around it: one empty launch on the fake, sampled as often as asked; and a benchmark of ten
-//! thousand cases that nothing registers. In: how many samples; out: what came of them. To be timed, and to count what is
-//! allocated.
+//! The engine without a suite around it: one empty launch on the fake, sampled as often as asked. In: how many samples; out:
+//! what came of them. To be timed, and to count what is allocated.
 
 use cust::launch;
 use cust::module::Module;
 use cust::stream::Stream;
-use gpubench::device::{Cache, Device, DeviceType, LaunchStream, Wanted, Work, host};
+use gpubench::device::{Cache, Device, DeviceType, LaunchStream, Wanted, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::stats::Summary;
-use gpubench_runtime::bind::{Values, show_axis};
 use gpubench_runtime::measure::measure;
-use gpubench_runtime::plan::{Plan, PlanError, Sampling, Selection};
-use gpubench_runtime::registry::{Entry, Options, Variant, Visitor};
+use gpubench_runtime::plan::Sampling;
 
 type Gpu = <Stream as LaunchStream>::Device;
 
@@ -79,28 +76,4 @@ impl Engine {
             .and_then(|mut sampler| measure(sampler.as_mut(), &sampling));
         sampled.map(|samples| samples.time).map_err(|failure| failure.to_string())
     }
-}
-
-/// A benchmark of ten thousand cases, for the host.
-static MANY: Entry = Entry {
-    name: "many",
-    module: "protocol::engine",
-    file: file!(),
-    line: line!(),
-    column: 1,
-    options: Options::DEFAULT,
-    variants: &[Variant::of::<host::Stream>(visit)],
-};
-
-fn visit(visitor: &mut dyn Visitor) {
-    let n = Values::new("n", 0..10_000);
-    show_axis!(visitor, n);
-}
-
-/// Plans ten thousand cases.
-///
-/// # Errors
-/// Where they cannot be planned.
-pub fn plan() -> Result<Plan, PlanError> {
-    Plan::of(&[&MANY], &Selection::default(), &[("host".to_owned(), "host")])
 }

@@ -8,8 +8,8 @@ async fn future(_stream: &host::Stream) {}
 #[gpu_bench]
 unsafe fn unchecked(_stream: &host::Stream) {}
 
-#[gpu_bench(setup = Ok([0; 2]))]
-fn generic<'a, T: Copy, const N: usize>(_x: &'a [T; N], _stream: &host::Stream) {}
+#[gpu_bench(unsafe, cold)]
+fn checked(_stream: &host::Stream) {}
 
 #[gpu_bench]
 struct NotAFunction;

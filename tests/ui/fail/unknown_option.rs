@@ -11,4 +11,7 @@ fn of_another_tool(_stream: &host::Stream) {}
 #[gpu_bench(undo = clear::<f32, 4>, cold)]
 fn of_a_later_version(_stream: &host::Stream) {}
 
+#[gpu_bench(types(T = [u8]), const(N = [1]), skipif = N > 1, "one", tag = ["a"], item = 3)]
+fn several<T, const N: usize>(_stream: &host::Stream) {}
+
 fn main() {}

@@ -3,7 +3,7 @@
 mod support;
 
 use gpubench::{gpu_bench, host};
-use gpubench_runtime::registry::{Counts, Options};
+use gpubench_runtime::registry::{Counts, Link, Options};
 
 /// y ← a·x + y
 #[gpu_bench(
@@ -12,11 +12,20 @@ use gpubench_runtime::registry::{Counts, Options};
     reads = 4 * (x.len() + y.len()),
     writes = 4 * y.len(),
     flops = 2 * n,
+    items = n, "elements",
     cold,
     check = verify,
+    skip_if = n > 1 << 9 && seed.len() > 3, "long",
+    name = "a x plus y",
+    group = "blas",
+    tags = ["nightly", "level 1"],
     precision = "f64",
     max_time = 0.5,
+    timeout = 5,
+    link = d2d,
+    ignore,
     stream = queue,
+    crate = ::gpubench,
 )]
 pub fn saxpy(a: f32, x: &[f32], y: &mut [f32], queue: &host::Stream, n: usize) -> Result<(), String> {
     if n == 3 {
@@ -36,24 +45,40 @@ fn verify(a: f32, x: &[f32], y: &[f32], n: usize, seed: &str) -> Result<(), Stri
 }
 
 fn main() {
-    let entry = support::entry("saxpy");
+    let entry = support::entry("a x plus y");
     assert_eq!(entry.module, module_path!());
+    assert_eq!(entry.path(), concat!(module_path!(), "::blas::a x plus y"));
     assert!(entry.file.ends_with("full_form.rs"));
     assert_eq!((entry.line, entry.column), (9, 1));
-    assert_eq!(entry.options, Options { cold: true, precision: "f64", max_time: Some(0.5) });
+    let options = Options {
+        cold: true,
+        precision: "f64",
+        max_time: Some(0.5),
+        timeout: Some(5.0),
+        ignore: true,
+        group: Some("blas"),
+        tags: &["nightly", "level 1"],
+        group_tags: &[],
+        item: Some("elements"),
+        link: Some(Link::D2d),
+    };
+    assert_eq!(entry.options, options);
 
-    let seen = support::run("saxpy");
+    let seen = support::run("a x plus y");
     assert_eq!(seen.axes[0], ("n", vec!["8".to_owned(), "1024".to_owned()]));
     assert_eq!(seen.axes[1], ("seed", vec!["one".to_owned(), "two".to_owned()]));
     assert_eq!(seen.axes.len(), 2);
-    let counts = Counts { reads: Some(64), writes: Some(32), bytes: Some(96), flops: Some(16) };
+    let counts = Counts { reads: Some(64), writes: Some(32), bytes: Some(96), flops: Some(16), items: Some(8) };
     assert_eq!(seen.counts, counts);
-    assert!(seen.checked);
+    assert!(seen.checked && seen.skipped.is_none() && seen.generics.is_empty());
 
-    let seen = support::run_with("saxpy", &[("n", "20"), ("seed", "two")]).unwrap();
+    let seen = support::run_with("a x plus y", &[("n", "20"), ("seed", "two")]).unwrap();
     assert_eq!(seen.counts.flops, Some(40));
 
-    let failure = |n| support::run_with("saxpy", &[("n", n)]).unwrap_err().to_string();
+    let seen = |seed| support::run_with("a x plus y", &[("n", "1024"), ("seed", seed)]).unwrap();
+    assert_eq!(seen("six").skipped, None);
+
+    let failure = |n| support::run_with("a x plus y", &[("n", n)]).unwrap_err().to_string();
     assert_eq!(failure("3"), "launch: three is too odd");
     assert_eq!(failure("5"), "setup: five does not fit");
     assert_eq!(failure("7"), "check: seven is wrong");

@@ -53,6 +53,33 @@ mod shadowed {
     fn among_shadows(x: &[u8; 2], n: usize, stream: &S) {
         stream.run(|| assert_eq!(x.len(), n));
     }
+
+    ::gpubench::group!(GROUP, cold, max_time = 1, tags = ["shadowed"], link = d2d);
+
+    #[::gpubench::gpu_bench(
+        types(T = [::core::primitive::u8, f32]), consts(N = [2, 3]), args(zip(n = pow2(1..3), m = [1, 2]), k = pow2(3..4)),
+        setup = of_type::<T, N>, check = |x, n, m, k| assert!(x.len() == N && n == 2 * m && k == 8),
+        items = n * m * k + x.len(), "things", skip_if = n > 4 * N, "too many", group = GROUP, name = "generic", ignore,
+        timeout = 9, tags = ["own"]
+    )]
+    fn generic_among_shadows<T, const N: usize>(x: &[T; N], n: usize, stream: &S)
+    where
+        T: Sync,
+    {
+        stream.run(|| assert!(x.len() <= N && n > 1));
+    }
+
+    #[allow(clippy::unnecessary_wraps)]
+    fn of_type<T: Copy + ::core::default::Default, const N: usize>(
+        n: usize,
+        m: usize,
+        _: usize,
+    ) -> ::core::result::Result<[T; N], &'static ::core::primitive::str> {
+        if n == m { ::core::result::Result::Err("odd") } else { ::core::result::Result::Ok([T::default(); N]) }
+    }
+
+    #[allow(dead_code)]
+    fn pow2() {}
 }
 
 mod outer {
@@ -136,7 +163,7 @@ fn all_one(y: &Vec<u8>, n: usize) {
 fn main() {
     nest();
     let names = ["among_shadows", "in_a_private_module", "nested", "through_another_path", "out_of_fashion"];
-    for name in names.into_iter().chain(["of_old_types", "fill_f32"]) {
+    for name in names.into_iter().chain(["of_old_types", "fill_f32", "generic"]) {
         drop(support::run(name));
     }
     assert_eq!(support::run("fill_u8").counts.writes, Some(3));

@@ -7,7 +7,9 @@
 //! ```
 
 use gpubench::{gpu_bench, host};
-use protocol::engine::{Engine, plan};
+use gpubench_runtime::plan::{Ignored, Plan, Selection};
+use gpubench_runtime::registry::entries;
+use protocol::engine::Engine;
 
 /// From one number to the other, eight samples in nine are added, and nothing else.
 #[gpu_bench(args(samples = [4096, 36_864]), setup = |_samples| Engine::start())]
@@ -15,10 +17,18 @@ fn sample(engine: &mut Engine, samples: usize, _stream: &host::Stream) -> Result
     engine.sample(samples).map(drop)
 }
 
-/// Ten thousand cases.
+/// Ten thousand cases, to be planned.
+#[gpu_bench(args(n = 0..10_000), ignore)]
+fn many(_stream: &host::Stream) {}
+
+/// Plans them.
 #[gpu_bench]
 fn plan_many(_stream: &host::Stream) -> Result<(), String> {
-    plan().map(drop).map_err(|error| error.to_string())
+    let many =
+        Selection { filters: vec!["::many".to_owned()], ignored: Ignored::Only, ..Selection::default() };
+    let plan =
+        Plan::of(&entries(), &many, &[("host".to_owned(), "host")]).map_err(|error| error.to_string())?;
+    if plan.cases() == 10_000 { Ok(()) } else { Err(format!("{} cases", plan.cases())) }
 }
 
 gpubench::main!();

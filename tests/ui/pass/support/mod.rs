@@ -5,14 +5,19 @@
 
 use gpubench::device::Device;
 use gpubench_runtime::failure::Failure;
-use gpubench_runtime::registry::{Axis, Case, Counts, Entry, Visitor, entries};
+use gpubench_runtime::registry::{Axis, Case, Counts, Entry, Variant, Visitor, entries};
 
 /// A benchmark after one launch.
 #[derive(Debug)]
 pub(crate) struct Seen {
+    /// The types and constants that were chosen, then the axes with what they list.
+    pub(crate) generics: Vec<(&'static str, String)>,
     pub(crate) axes: Vec<(&'static str, Vec<String>)>,
+    /// How many axes go together in each sweep.
+    pub(crate) sweeps: Vec<usize>,
     pub(crate) counts: Counts,
     pub(crate) checked: bool,
+    pub(crate) skipped: Option<&'static str>,
 }
 
 /// The benchmark `name`, which there is one of.
@@ -28,25 +33,25 @@ pub(crate) fn run(name: &str) -> Seen {
     run_with(name, &[]).unwrap_or_else(|failure| panic!("{name}: {failure}"))
 }
 
-/// Launches `name` once with the arguments `chosen`, the others being the first of their list.
+/// Launches `name` once with the arguments, types and constants `chosen`, the others being the first of their list.
 pub(crate) fn run_with(name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
     struct Run<'a> {
         device: Box<dyn Device>,
         chosen: &'a [(&'a str, &'a str)],
-        axes: Vec<(&'static str, Vec<String>)>,
-        outcome: Option<Result<(Counts, bool), Failure>>,
+        seen: Option<Result<Seen, Failure>>,
+        generics: Vec<(&'static str, String)>,
     }
 
     impl Visitor for Run<'_> {
-        fn axis(&mut self, axis: &dyn Axis) {
-            self.axes.push((axis.name(), axis.values()));
-            if let Some((_, value)) = self.chosen.iter().find(|(name, _)| *name == axis.name()) {
-                axis.select(value).unwrap();
+        fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+            let axes = || sweeps.iter().copied().flatten();
+            for axis in axes() {
+                if let Some((_, value)) = self.chosen.iter().find(|(name, _)| *name == axis.name()) {
+                    axis.select(value).unwrap();
+                }
             }
-        }
-
-        fn case(&mut self, case: &mut dyn Case) {
             let mut steps = || {
+                let skipped = case.skipped();
                 case.open(&mut *self.device)?;
                 case.setup()?;
                 case.launch()?;
@@ -55,17 +60,30 @@ pub(crate) fn run_with(name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Fail
                     case.reset()?;
                     case.launch()?;
                 }
-                Ok((case.counts()?, case.check()?))
+                Ok(Seen {
+                    generics: std::mem::take(&mut self.generics),
+                    axes: axes().map(|axis| (axis.name(), axis.values())).collect(),
+                    sweeps: sweeps.iter().map(|sweep| sweep.len()).collect(),
+                    counts: case.counts()?,
+                    checked: case.check()?,
+                    skipped,
+                })
             };
-            self.outcome = Some(steps());
+            self.seen = Some(steps());
         }
     }
 
-    let [variant] = entry(name).variants else { panic!("{name} has one variant") };
+    let listed = |variant: &Variant| -> Vec<(&'static str, String)> {
+        variant.generics.iter().map(|generic| (generic.name, (generic.value)())).collect()
+    };
+    let is_chosen = |variant: &&Variant| {
+        let other = |(name, value): &(&str, String)| chosen.iter().any(|(n, v)| n == name && v != value);
+        !listed(variant).iter().any(other)
+    };
+    let variant = entry(name).variants.iter().find(is_chosen).unwrap();
     assert_eq!(variant.device, "host");
     let device = (variant.open)(0).unwrap();
-    let mut run = Run { device, chosen, axes: Vec::new(), outcome: None };
+    let mut run = Run { device, chosen, seen: None, generics: listed(variant) };
     (variant.visit)(&mut run);
-    let (counts, checked) = run.outcome.expect("a case was shown")?;
-    Ok(Seen { axes: run.axes, counts, checked })
+    run.seen.expect("a case was shown")
 }

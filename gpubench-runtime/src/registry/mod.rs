@@ -9,9 +9,13 @@ use crate::failure::Failure;
 
 pub use inventory;
 
+mod options;
+
+pub use self::options::{Group, Link, Options};
+
 /// One annotated launch function.
 pub struct Entry {
-    /// The function's name.
+    /// The function's name, or the one that the attribute gives it.
     pub name: &'static str,
     /// The path of the module it stands in, crate first.
     pub module: &'static str,
@@ -30,57 +34,54 @@ pub struct Entry {
 inventory::collect!(Entry);
 
 impl Entry {
-    /// The name by which the benchmark is known: its module's path and its own name.
+    /// The name by which the benchmark is known: its module's path, its group if it has one, and its own name.
     #[must_use]
     pub fn path(&self) -> String {
-        format!("{}::{}", self.module, self.name)
+        match self.options.group {
+            Some(group) => format!("{}::{group}::{}", self.module, self.name),
+            None => format!("{}::{}", self.module, self.name),
+        }
     }
-}
-
-/// The options of an attribute that are plain data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Measure cold beside hot.
-    pub cold: bool,
-    /// Which compute peak the function is held against, such as `f32` or `f64`.
-    pub precision: &'static str,
-    /// The sampling budget of a case in seconds, where the function asks for another than the run's.
-    pub max_time: Option<f64>,
-}
-
-impl Options {
-    /// What an attribute without options means.
-    pub const DEFAULT: Self = Self { cold: false, precision: "f32", max_time: None };
 }
 
 /// One instance of an annotated function.
 pub struct Variant {
     /// The kind of device that its stream belongs to, such as `host`.
     pub device: &'static str,
+    /// The types and constants that were chosen for it, in the order of its parameters.
+    pub generics: &'static [Generic],
     /// Opens the device of that kind with this ordinal.
     pub open: fn(usize) -> Result<Box<dyn Device>, DeviceError>,
-    /// Shows the axes in their order, then the case with the values that were selected.
+    /// Shows the axes and the case.
     pub visit: fn(&mut dyn Visitor),
 }
 
+/// A type or constant parameter with what was chosen for it.
+pub struct Generic {
+    /// The parameter's name.
+    pub name: &'static str,
+    /// The type as it is written, or the constant's value.
+    pub value: fn() -> String,
+}
+
 impl Variant {
-    /// The instance that is launched on a stream of type `S`.
+    /// The instance with these `generics` that is launched on a stream of type `S`.
     #[must_use]
-    pub const fn of<S: LaunchStream>(visit: fn(&mut dyn Visitor)) -> Self {
+    pub const fn of<S: LaunchStream>(generics: &'static [Generic], visit: fn(&mut dyn Visitor)) -> Self {
         Self {
             device: <S::Device as DeviceType>::KIND,
+            generics,
             open: |ordinal| Ok(Box::new(<S::Device as DeviceType>::open(ordinal)?)),
             visit,
         }
     }
 }
 
-/// Looks at a variant: a listing only at its axes, a measurement at its case too.
+/// Looks at a variant: a listing at its axes, a measurement at its case.
 pub trait Visitor {
-    /// Called once for each axis, in order, before [`case`](Self::case).
-    fn axis(&mut self, axis: &dyn Axis);
-    /// Called once, after every axis.
-    fn case(&mut self, case: &mut dyn Case);
+    /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case has the
+    /// values that are selected.
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case);
 }
 
 /// An argument that a benchmark sweeps.
@@ -98,6 +99,10 @@ pub trait Axis {
 
 /// A benchmark with its arguments chosen, step by step as a measurement goes through it.
 pub trait Case {
+    /// Whether the benchmark says of some arguments that they are left out.
+    fn skips(&self) -> bool;
+    /// Why the selected arguments are left out, where they are. Needs no device.
+    fn skipped(&self) -> Option<&'static str>;
     /// Makes the stream that the launches go to.
     ///
     /// # Errors
@@ -143,15 +148,18 @@ pub struct Counts {
     pub bytes: Option<u64>,
     /// Floating-point operations.
     pub flops: Option<u64>,
+    /// Whatever else the benchmark counts.
+    pub items: Option<u64>,
 }
 
-/// Every annotated function that is linked, in the order of crate, file, line and column.
+/// Every annotated function that is linked, in the order of crate, file, line and column. Those that one call of a macro
+/// wrote stand in one place: they follow by module and name.
 #[must_use]
 pub fn entries() -> Vec<&'static Entry> {
     let mut entries: Vec<&Entry> = inventory::iter::<Entry>().collect();
     entries.sort_by_key(|entry| {
         let krate = entry.module.split("::").next();
-        (krate, entry.file, entry.line, entry.column, entry.name)
+        (krate, entry.file, entry.line, entry.column, entry.module, entry.name)
     });
     entries
 }

@@ -1,0 +1,127 @@
+//! Counts that do not wrap. In: the arithmetic of a count, such as `4 * n * n`; out: the same in numbers that do not
+//! overflow, to hold the count's value against. Only what can be evaluated twice without cost is looked at: names, fields,
+//! `.len()`, `size_of` and literals.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote_spanned};
+use syn::{BinOp, Expr, ExprBinary, Lit, Type};
+
+use crate::spans::mixed;
+
+/// The exact value of `count`, where it is arithmetic of whole numbers as far as can be seen.
+pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
+    match ungrouped(count) {
+        Expr::Binary(_) => value(count),
+        Expr::Cast(cast) if matches!(ungrouped(&cast.expr), Expr::Binary(_)) => value(count),
+        _ => None,
+    }
+}
+
+fn value(expr: &Expr) -> Option<TokenStream> {
+    match ungrouped(expr) {
+        Expr::Binary(ExprBinary { left, op, right, .. }) => {
+            let arithmetic = matches!(
+                op,
+                BinOp::Add(_)
+                    | BinOp::Sub(_)
+                    | BinOp::Mul(_)
+                    | BinOp::Div(_)
+                    | BinOp::Rem(_)
+                    | BinOp::Shl(_)
+                    | BinOp::Shr(_)
+            );
+            let (left, right) = (value(left)?, value(right)?);
+            let op = placeless(op.to_token_stream());
+            arithmetic.then(|| quote_spanned!(mixed()=> (#left #op #right)))
+        }
+        Expr::Cast(cast) if is_integer(&cast.ty) && matches!(ungrouped(&cast.expr), Expr::Binary(_)) => {
+            value(&cast.expr)
+        }
+        Expr::Lit(literal) => {
+            let Lit::Int(number) = &literal.lit else { return None };
+            let number = number.base10_parse::<i128>().ok()?;
+            Some(quote_spanned!(mixed()=> __gb::Exact::of(#number)))
+        }
+        leaf => is_leaf(leaf).then(|| quote_spanned!(mixed()=> __gb::exact!(#leaf))),
+    }
+}
+
+/// Whether evaluating it once more changes nothing and costs nothing.
+fn is_leaf(expr: &Expr) -> bool {
+    match ungrouped(expr) {
+        Expr::Path(_) => true,
+        Expr::Field(field) => is_leaf(&field.base),
+        Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)) && is_leaf(&unary.expr),
+        Expr::Cast(cast) => is_integer(&cast.ty) && is_leaf(&cast.expr),
+        Expr::MethodCall(call) => call.method == "len" && call.args.is_empty() && is_leaf(&call.receiver),
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(function) => {
+                let last = function.path.segments.last();
+                last.is_some_and(|last| last.ident == "size_of") && call.args.is_empty()
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_integer(ty: &Type) -> bool {
+    let name = ty.to_token_stream().to_string();
+    let (sign, width) = name.split_at(name.len().min(1));
+    matches!(sign, "u" | "i") && matches!(width, "8" | "16" | "32" | "64" | "128" | "size")
+}
+
+/// An operator of generated code: lints on the user's are told once.
+fn placeless(op: TokenStream) -> TokenStream {
+    let placed = op.into_iter().map(|mut token| {
+        token.set_span(mixed());
+        token
+    });
+    placed.collect()
+}
+
+fn ungrouped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(&group.expr),
+        Expr::Paren(paren) => ungrouped(&paren.expr),
+        expr => expr,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact_of(count: &str) -> Option<String> {
+        let count: Expr = syn::parse_str(count).expect(count);
+        exact(&count).map(|exact| exact.to_string().replace("__gb :: exact ! ", "").replace(' ', ""))
+    }
+
+    #[test]
+    fn arithmetic_is_done_again_in_exact_numbers() {
+        assert_eq!(exact_of("n * n").as_deref(), Some("((n)*(n))"));
+        let four = "__gb::Exact::of(4i128)";
+        assert_eq!(exact_of("4 * (x.len() + *m)").as_deref(), Some(&*format!("({four}*((x.len())+(*m)))")));
+        assert_eq!(exact_of("(n * n) as u64 - SIZE").as_deref(), Some("(((n)*(n))-(SIZE))"));
+        assert_eq!(
+            exact_of("size_of::<T>() << self_.log").as_deref(),
+            Some("((size_of::<T>())<<(self_.log))")
+        );
+    }
+
+    #[test]
+    fn nothing_is_evaluated_twice_that_may_cost_or_is_no_whole_number() {
+        for count in [
+            "n",
+            "x.len()",
+            "2.0 * n",
+            "n * f(n)",
+            "x.iter().count() * 2",
+            "(n * n) as f64",
+            "n * { n }",
+            "a < b",
+        ] {
+            assert_eq!(exact_of(count), None, "{count}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `group!`: defaults for benchmarks that have something in common. In: a name and options; out: a constant that
+//! `group = NAME` refers to.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse as _, ParseStream, Parser as _};
+use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility};
+
+use crate::errors::Errors;
+use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
+use crate::spans::mixed;
+
+/// The constant, or what is wrong.
+pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
+    let mut errors = Errors::default();
+    let parser = |input: ParseStream| Group::read(input, &mut errors);
+    let group = match parser.parse2(tokens) {
+        Ok(group) => Some(group),
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    };
+    Ok(errors.finish(group)?.expand())
+}
+
+/// What stands between the parentheses.
+struct Group {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    name: Ident,
+    shown: LitStr,
+    data: Data,
+    krate: Option<Path>,
+}
+
+impl Group {
+    /// `#[…] pub NAME = "shown", cold, …`.
+    fn read(input: ParseStream, errors: &mut Errors) -> syn::Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let name: Ident = input.parse().map_err(|error| {
+            syn::Error::new(error.span(), "a group begins with its name: `group!(TRANSFERS, cold)`")
+        })?;
+        let mut shown = LitStr::new(&name.unraw().to_string().to_lowercase(), name.span());
+        if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            let value = input.call(Expr::parse)?;
+            match name_of(&name, &value, errors) {
+                Some(text) => shown = text.unwrap_or(shown),
+                None => errors.at(value, "a group is shown as a string: `TRANSFERS = \"transfers\"`"),
+            }
+        }
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        let (mut data, mut krate) = (Data::default(), None);
+        each_option(input, errors, |name, input, errors| {
+            if name == "crate" {
+                krate = Some(crate_path(name, input)?);
+                return Ok(());
+            }
+            data.option(name, input, errors).unwrap_or_else(|| {
+                let unknown = name.unraw().to_string();
+                tell_unknown(name, &unknown, KNOWN_TO_GROUPS.into_iter().chain(["crate"]), errors);
+                skip_value(input);
+                Ok(())
+            })
+        });
+        Ok(Self { attributes, visibility, name, shown, data, krate })
+    }
+
+    fn expand(&self) -> TokenStream {
+        let Self { attributes, visibility, name, shown, data, krate } = self;
+        let krate = krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
+        let fields = data.fields(true);
+        quote_spanned! {mixed()=>
+            #(#attributes)*
+            #visibility const #name: #krate::Group = {
+                use #krate::__private as __gb;
+                __gb::Group::new(__gb::Options {
+                    group: ::core::option::Option::Some(#shown),
+                    #fields
+                    ..__gb::Options::DEFAULT
+                })
+            };
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The options that are plain data, which a group gives defaults for. In: their tokens; out: [`Data`], which writes itself
+//! as the fields of a registry entry's options.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse as _, ParseStream};
+use syn::{Expr, Ident, LitBool, LitStr, Path, Token, token};
+
+use super::read::{number, skip_value, text, value};
+use crate::errors::{Errors, did_you_mean};
+use crate::spans::{first, mixed};
+
+/// Those that a group takes.
+pub(crate) const KNOWN: [&str; 7] = ["cold", "precision", "max_time", "timeout", "ignore", "tags", "link"];
+const LINKS: [(&str, &str); 3] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")];
+
+/// Options that are plain data, as far as they are given.
+#[derive(Default)]
+pub(crate) struct Data {
+    cold: Option<bool>,
+    precision: Option<LitStr>,
+    max_time: Option<f64>,
+    timeout: Option<f64>,
+    ignore: Option<bool>,
+    tags: Vec<LitStr>,
+    link: Option<Ident>,
+}
+
+impl Data {
+    /// Reads the option `name`, if it is one of these.
+    pub(crate) fn option(
+        &mut self,
+        name: &Ident,
+        input: ParseStream,
+        errors: &mut Errors,
+    ) -> Option<syn::Result<()>> {
+        Some(match name.unraw().to_string().as_str() {
+            "cold" => switch(name, input, errors).map(|cold| self.cold = cold),
+            "ignore" => switch(name, input, errors).map(|ignore| self.ignore = ignore),
+            "precision" => string(name, "such as \"f64\"", input, errors).map(|text| self.precision = text),
+            "max_time" => seconds(name, input, errors).map(|seconds| self.max_time = seconds),
+            "timeout" => seconds(name, input, errors).map(|seconds| self.timeout = seconds),
+            "tags" => tags(name, input, errors).map(|tags| self.tags = tags),
+            "link" => link(name, input, errors).map(|link| self.link = link),
+            _ => return None,
+        })
+    }
+
+    /// `cold: true, …`, the tags as those of a group or of a benchmark.
+    pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
+        let some = quote_spanned!(mixed()=> ::core::option::Option::Some);
+        let Self { precision, tags, .. } = self;
+        let cold = self.cold.map(|cold| quote_spanned!(mixed()=> cold: #cold,));
+        let ignore = self.ignore.map(|ignore| quote_spanned!(mixed()=> ignore: #ignore,));
+        let precision = precision.as_ref().map(|precision| quote_spanned!(mixed()=> precision: #precision,));
+        let max_time = self.max_time.map(|seconds| quote_spanned!(mixed()=> max_time: #some(#seconds),));
+        let timeout = self.timeout.map(|seconds| quote_spanned!(mixed()=> timeout: #some(#seconds),));
+        let tags = (!tags.is_empty()).then(|| match of_group {
+            true => quote_spanned!(mixed()=> group_tags: &[#(#tags),*],),
+            false => quote_spanned!(mixed()=> tags: &[#(#tags),*],),
+        });
+        let link = self.link.as_ref().map(|link| quote_spanned!(mixed()=> link: #some(__gb::Link::#link),));
+        quote_spanned!(mixed()=> #cold #ignore #precision #max_time #timeout #tags #link)
+    }
+}
+
+/// `group = "text"` or `group = PATH`.
+pub(crate) enum Group {
+    /// It only names.
+    Name(LitStr),
+    /// What `group!` made.
+    Defaults(Path),
+}
+
+impl Group {
+    pub(super) fn parse(
+        option: &Ident,
+        input: ParseStream,
+        errors: &mut Errors,
+    ) -> syn::Result<Option<Self>> {
+        let value = value(option, input, Expr::parse)?;
+        if let Some(name) = name_of(option, &value, errors) {
+            return Ok(name.map(Self::Name));
+        }
+        if let Expr::Path(path) = value {
+            return Ok(Some(Self::Defaults(path.path)));
+        }
+        errors.at(value, "`group` is a string, or the name of a constant that `gpubench::group!` made");
+        Ok(None)
+    }
+
+    /// The options that it starts from.
+    pub(crate) fn base(&self) -> Option<TokenStream> {
+        let Self::Defaults(path) = self else { return None };
+        Some(quote_spanned!(first(path)=> __gb::Group::options(&#path)))
+    }
+
+    /// `group: Some("text"),`.
+    pub(crate) fn field(&self) -> Option<TokenStream> {
+        let Self::Name(name) = self else { return None };
+        Some(quote_spanned!(mixed()=> group: ::core::option::Option::Some(#name),))
+    }
+}
+
+/// A string that can be a part of a benchmark's name; `None` where it is no string, and within that where it cannot.
+pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Option<Option<LitStr>> {
+    let name = text(value)?;
+    let written = name.value();
+    // Those stand around and between the arguments of a case.
+    let reserved = written.contains(['[', ']', ',']) || written.contains(char::is_control);
+    if reserved || written.trim() != written || written.is_empty() {
+        let message = format!(
+            "`{}` becomes a part of the benchmark's name: some text without `[`, `]` or `,`, and without space around it",
+            option.unraw()
+        );
+        errors.at(name, message);
+        return Some(None);
+    }
+    Some(Some(name.clone()))
+}
+
+/// `cold`, `cold = true` or `cold = false`.
+fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<bool>> {
+    if !input.peek(Token![=]) && !input.peek(token::Paren) {
+        return Ok(Some(true));
+    }
+    let given = input.fork();
+    let chosen = given.parse::<Token![=]>().and_then(|_| given.parse::<LitBool>());
+    skip_value(input);
+    match chosen {
+        Ok(chosen) if given.is_empty() || given.peek(Token![,]) => Ok(Some(chosen.value)),
+        _ => {
+            errors.at(
+                name,
+                format_args!("`{0}` stands alone, or as `{0} = false` against its group", name.unraw()),
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// A string that says something.
+pub(super) fn string(
+    name: &Ident,
+    such_as: &str,
+    input: ParseStream,
+    errors: &mut Errors,
+) -> syn::Result<Option<LitStr>> {
+    let value = value(name, input, Expr::parse)?;
+    let text = text(&value).filter(|text| !text.value().is_empty());
+    if text.is_none() {
+        errors.at(&value, format_args!("`{}` is a string {such_as}", name.unraw()));
+    }
+    Ok(text.cloned())
+}
+
+fn seconds(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<f64>> {
+    let value = value(name, input, Expr::parse)?;
+    let seconds = number(&value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
+    if seconds.is_none() {
+        errors.at(&value, format_args!("`{}` is a positive number of seconds such as `0.5`", name.unraw()));
+    }
+    Ok(seconds)
+}
+
+fn tags(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<LitStr>> {
+    let list = value(name, input, Expr::parse)?;
+    let tags: Option<Vec<LitStr>> = match &list {
+        Expr::Array(array) => array.elems.iter().map(|tag| text(tag).cloned()).collect(),
+        _ => None,
+    };
+    let Some(tags) = tags else {
+        errors.at(list, "`tags` lists strings: `tags = [\"nightly\", \"bus\"]`");
+        return Ok(Vec::new());
+    };
+    for tag in tags.iter().filter(|tag| tag.value().is_empty() || tag.value().contains(',')) {
+        errors.at(tag, "a tag is some text without `,`, which separates them on the command line");
+    }
+    Ok(tags)
+}
+
+fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Ident>> {
+    let value = value(name, input, Expr::parse)?;
+    let written = value.to_token_stream().to_string();
+    if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
+        return Ok(Some(Ident::new(variant, mixed())));
+    }
+    let hint = did_you_mean(&written, LINKS.map(|(link, _)| link));
+    errors.at(value, format_args!("`link` is `h2d`, `d2h` or `d2d`{hint}"));
+    Ok(None)
+}

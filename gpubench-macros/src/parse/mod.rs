@@ -1,0 +1,216 @@
+//! The options between the parentheses of the attribute. In: its tokens; out: [`Options`], each as it was written.
+//! A mistake is noted and costs its own option only, so that the others are still looked at.
+
+mod data;
+mod read;
+mod sweeps;
+
+use proc_macro2::TokenStream;
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse as _, ParseStream, Parser as _};
+use syn::{Expr, Ident, LitStr, Path, Token, Type};
+
+use crate::errors::{Errors, did_you_mean};
+
+pub(crate) use self::data::{Data, Group, KNOWN as KNOWN_TO_GROUPS, name_of};
+pub(crate) use self::read::{skip_value, written};
+pub(crate) use self::sweeps::{Args, Choices};
+
+use self::read::{number, separated, text_after, value};
+
+/// Those of the attribute alone.
+const KNOWN: [&str; 17] = [
+    "args", "types", "consts", "setup", "bytes", "reads", "writes", "flops", "items", "reset", "check",
+    "skip_if", "name", "group", "stream", "unsafe", "crate",
+];
+
+/// What the attribute says.
+#[derive(Default)]
+pub(crate) struct Options {
+    pub(crate) args: Args,
+    pub(crate) types: Vec<Choices<Type>>,
+    pub(crate) consts: Vec<Choices<Expr>>,
+    pub(crate) setup: Option<Expr>,
+    pub(crate) reset: Option<Expr>,
+    pub(crate) check: Option<Expr>,
+    /// When arguments are left out, and why.
+    pub(crate) skip_if: Option<(Expr, LitStr)>,
+    /// `bytes`, `reads`, `writes`, `flops` and `items`, as far as they are given.
+    pub(crate) counts: Vec<Named>,
+    /// What `items` counts.
+    pub(crate) item: Option<LitStr>,
+    pub(crate) data: Data,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) group: Option<Group>,
+    pub(crate) stream: Option<Ident>,
+    pub(crate) unsafety: Option<Token![unsafe]>,
+    pub(crate) krate: Option<Path>,
+}
+
+/// An axis with its values, or a count with its number.
+pub(crate) struct Named {
+    pub(crate) name: Ident,
+    pub(crate) value: Expr,
+}
+
+impl Options {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        let parser = |input: ParseStream| {
+            each_option(input, errors, |name, input, errors| options.option(name, input, errors));
+            Ok(())
+        };
+        if let Err(error) = parser.parse2(tokens) {
+            errors.push(error);
+        }
+        options
+    }
+
+    fn option(&mut self, name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
+        if let Some(read) = self.data.option(name, input, errors) {
+            return read;
+        }
+        match name.unraw().to_string().as_str() {
+            "args" => self.args = sweeps::args(name, input, errors)?,
+            "types" => self.types = sweeps::types(name, input, errors)?,
+            "consts" => self.consts = sweeps::consts(name, input, errors)?,
+            "setup" => self.setup = Some(value(name, input, Expr::parse)?),
+            "reset" => self.reset = Some(value(name, input, Expr::parse)?),
+            "check" => self.check = Some(value(name, input, Expr::parse)?),
+            "skip_if" => {
+                let condition = value(name, input, Expr::parse)?;
+                match text_after(input).filter(|why| !why.value().is_empty()) {
+                    Some(why) => self.skip_if = Some((condition, why)),
+                    None => {
+                        errors.at(name, "`skip_if` says why too: `skip_if = n > 1 << 20, \"takes minutes\"`");
+                    }
+                }
+            }
+            "bytes" | "reads" | "writes" | "flops" | "items" => {
+                let value = value(name, input, Expr::parse)?;
+                if name == "items" {
+                    self.item = text_after(input);
+                }
+                if number(&value).is_some_and(|number| number <= 0.0) {
+                    errors.at(&value, format_args!("`{name}` is positive: leave it out if there are none"));
+                }
+                self.counts.push(Named { name: name.unraw(), value });
+            }
+            "name" => {
+                let value = value(name, input, Expr::parse)?;
+                match name_of(name, &value, errors) {
+                    Some(text) => self.name = text,
+                    None => errors.at(value, "`name` is a string such as \"copy in place\""),
+                }
+            }
+            "group" => self.group = Group::parse(name, input, errors)?,
+            "stream" => {
+                let value = value(name, input, Expr::parse)?;
+                match value {
+                    Expr::Path(path) if path.path.get_ident().is_some() => {
+                        self.stream = path.path.get_ident().cloned();
+                    }
+                    other => errors.at(other, "`stream` is the name of the parameter that is the stream"),
+                }
+            }
+            "unsafe" => self.unsafety = Some(Token![unsafe](name.span())),
+            "crate" => self.krate = Some(crate_path(name, input)?),
+            unknown => {
+                tell_unknown(name, unknown, KNOWN.into_iter().chain(KNOWN_TO_GROUPS), errors);
+                skip_value(input);
+                let _ = text_after(input);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads options with commas between them, each of which may be given once.
+pub(crate) fn each_option(
+    input: ParseStream,
+    errors: &mut Errors,
+    mut option: impl FnMut(&Ident, ParseStream, &mut Errors) -> syn::Result<()>,
+) {
+    let mut given: Vec<Ident> = Vec::new();
+    separated(input, errors, |input, errors| {
+        let name = input
+            .call(Ident::parse_any)
+            .map_err(|error| syn::Error::new(error.span(), "expected an option such as `cold`"))?;
+        if given.contains(&name.unraw()) {
+            errors.at(&name, format_args!("`{}` is given twice", name.unraw()));
+            skip_value(input);
+            let _ = text_after(input);
+            return Ok(());
+        }
+        given.push(name.unraw());
+        option(&name, input, errors)
+    });
+}
+
+/// Notes that there is no option `unknown`, and which of the `known` was meant, or all of them.
+pub(crate) fn tell_unknown(
+    name: &Ident,
+    unknown: &str,
+    known: impl Iterator<Item = &'static str> + Clone,
+    errors: &mut Errors,
+) {
+    let mut hint = did_you_mean(unknown, known.clone());
+    if hint.is_empty() {
+        let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+        hint = format!(": the options are {}", known.join(", "));
+    }
+    errors.at(name, format_args!("option `{unknown}` is not known{hint}"));
+}
+
+/// Reads `crate = PATH`.
+pub(crate) fn crate_path(name: &Ident, input: ParseStream) -> syn::Result<Path> {
+    value(name, input, |input| {
+        Path::parse_mod_style(input).map_err(|error| {
+            syn::Error::new(error.span(), "`crate` is the path of gpubench, such as `crate::renamed`")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(options: &str) -> (Options, Vec<String>) {
+        let mut errors = Errors::default();
+        let options = Options::parse(options.parse().expect(options), &mut errors);
+        let errors = errors.finish(Some(())).err().into_iter().flatten().map(|error| error.to_string());
+        (options, errors.collect())
+    }
+
+    fn axes(options: &Options) -> Vec<String> {
+        options.args.axes.iter().map(|axis| axis.name.to_string()).collect()
+    }
+
+    #[test]
+    fn a_mistake_costs_its_own_option() {
+        let (options, errors) =
+            parse("args(n = , m = [1]), setup = , max_tiem = f::<a, b>, r#items = 3, flops = 2 * m");
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert_eq!(axes(&options), ["m"]);
+        assert!(options.setup.is_none() && options.counts.len() == 2);
+    }
+
+    #[test]
+    fn zipped_arguments_are_one_sweep() {
+        let (options, errors) = parse("args(a = [1], zip(b = 0..2, c = [3, 4]), zip = [5])");
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(
+            (axes(&options), options.args.sweeps),
+            (["a", "b", "c", "zip"].map(str::to_owned).into(), vec![1, 2, 1])
+        );
+    }
+
+    #[test]
+    fn a_string_belongs_to_the_value_before_it() {
+        let (options, errors) = parse("items = n, \"keys\", skip_if = n > 2, \"long\", name = \"x\"");
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(options.item.map(|item| item.value()), Some("keys".to_owned()));
+        assert_eq!(options.skip_if.map(|(_, why)| why.value()), Some("long".to_owned()));
+        assert!(options.name.is_some());
+    }
+}

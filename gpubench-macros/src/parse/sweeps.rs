@@ -1,0 +1,165 @@
+//! What is swept: `args(…)`, `types(…)` and `consts(…)`. In: the tokens between the parentheses; out: each name with its
+//! values.
+
+use quote::ToTokens;
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse, ParseStream};
+use syn::{Expr, Ident, Type, bracketed, parenthesized, token};
+
+use super::Named;
+use super::read::{separated, skip_value, value, written};
+use crate::errors::Errors;
+
+/// The arguments with their values: all of them, and how many go together in each sweep.
+#[derive(Default)]
+pub(crate) struct Args {
+    pub(crate) axes: Vec<Named>,
+    pub(crate) sweeps: Vec<usize>,
+}
+
+/// A type or constant parameter with what is chosen for it.
+pub(crate) struct Choices<T> {
+    pub(crate) name: Ident,
+    pub(crate) values: Vec<T>,
+}
+
+/// `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
+pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Args> {
+    let mut args = Args::default();
+    list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
+        let name = input.call(Ident::parse)?;
+        if name == "zip" && input.peek(token::Paren) {
+            let (before, mut given) = (args.axes.len(), 0);
+            let content;
+            parenthesized!(content in input);
+            separated(&content, errors, |input, errors| {
+                given += 1;
+                args.axis(input.call(Ident::parse)?, input, errors)
+            });
+            let zipped = args.axes.len() - before;
+            if given < 2 {
+                errors.at(&name, "`zip` has several arguments go together: `zip(n = [1, 2], m = [3, 4])`");
+            }
+            check_lengths(&args.axes[before..], errors);
+            args.sweeps.extend((zipped > 0).then_some(zipped));
+            return Ok(());
+        }
+        let before = args.axes.len();
+        args.axis(name, input, errors)?;
+        args.sweeps.extend((args.axes.len() > before).then_some(1));
+        Ok(())
+    })?;
+    Ok(args)
+}
+
+impl Args {
+    fn axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
+        let value = value(&name, input, Expr::parse)?;
+        if self.axes.iter().any(|arg| arg.name.unraw() == name.unraw()) {
+            errors.at(&name, format_args!("argument `{}` is given twice", name.unraw()));
+        } else if matches!(&value, Expr::Array(array) if array.elems.is_empty()) {
+            errors.at(&value, format_args!("argument `{}` has no values", name.unraw()));
+        } else {
+            self.axes.push(Named { name, value });
+        }
+        Ok(())
+    }
+}
+
+/// Of the lists whose lengths can be seen, all are as long as the first.
+fn check_lengths(axes: &[Named], errors: &mut Errors) {
+    let mut lists = axes.iter().filter_map(|axis| match &axis.value {
+        Expr::Array(array) => Some((axis, array.elems.len())),
+        _ => None,
+    });
+    let Some((first, length)) = lists.next() else { return };
+    for (axis, other) in lists.filter(|(_, other)| *other != length) {
+        let (name, first) = (axis.name.unraw(), first.name.unraw());
+        let message = format!("`{name}` has {other} values and `{first}` {length}: zipped, they go together");
+        errors.at(&axis.value, message);
+    }
+}
+
+/// `(T = [f32, f64])`.
+pub(super) fn types(
+    option: &Ident,
+    input: ParseStream,
+    errors: &mut Errors,
+) -> syn::Result<Vec<Choices<Type>>> {
+    choices(option, "types for each parameter: `types(T = [f32, f64])`", input, errors)
+}
+
+/// `(BLOCK = [128, 256])`.
+pub(super) fn consts(
+    option: &Ident,
+    input: ParseStream,
+    errors: &mut Errors,
+) -> syn::Result<Vec<Choices<Expr>>> {
+    choices(option, "constants for each parameter: `consts(BLOCK = [128, 256])`", input, errors)
+}
+
+fn choices<T: Parse + ToTokens>(
+    option: &Ident,
+    what: &str,
+    input: ParseStream,
+    errors: &mut Errors,
+) -> syn::Result<Vec<Choices<T>>> {
+    let mut choices: Vec<Choices<T>> = Vec::new();
+    list(option, what, input, errors, |input, errors| {
+        let name = input.call(Ident::parse)?;
+        let mut values: Vec<T> = Vec::new();
+        value(&name, input, |input| {
+            if !input.peek(token::Bracket) {
+                let message = format!(
+                    "`{}` lists its choices between brackets: each makes an instance of the function",
+                    name.unraw()
+                );
+                return Err(syn::Error::new(input.span(), message));
+            }
+            let content;
+            let brackets = bracketed!(content in input);
+            if content.is_empty() {
+                errors.push(syn::Error::new(
+                    brackets.span.join(),
+                    format_args!("`{}` has no choices", name.unraw()),
+                ));
+            }
+            separated(&content, errors, |input, errors| {
+                let choice: T = input.parse()?;
+                let text = written(choice.to_token_stream());
+                if values.iter().any(|other| written(other.to_token_stream()) == text) {
+                    errors.at(&choice, format_args!("`{text}` is listed twice"));
+                } else {
+                    values.push(choice);
+                }
+                Ok(())
+            });
+            Ok(())
+        })?;
+        if choices.iter().any(|choice| choice.name.unraw() == name.unraw()) {
+            errors.at(&name, format_args!("parameter `{}` is given twice", name.unraw()));
+        } else {
+            choices.push(Choices { name, values });
+        }
+        Ok(())
+    })?;
+    Ok(choices)
+}
+
+/// Reads `(ITEM, …)`, or says that the option lists `what`.
+fn list(
+    option: &Ident,
+    what: &str,
+    input: ParseStream,
+    errors: &mut Errors,
+    item: impl FnMut(ParseStream, &mut Errors) -> syn::Result<()>,
+) -> syn::Result<()> {
+    if !input.peek(token::Paren) {
+        skip_value(input);
+        return Err(syn::Error::new_spanned(option, format_args!("`{}` lists {what}", option.unraw())));
+    }
+    let content;
+    parenthesized!(content in input);
+    separated(&content, errors, item);
+    Ok(())
+}

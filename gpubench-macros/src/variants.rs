@@ -1,0 +1,152 @@
+//! The instances of a generic launch function. In: its type and constant parameters, and what `types` and `consts` choose
+//! for them; out: a [`Variant`] for each combination.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote_spanned};
+use syn::Ident;
+use syn::ext::IdentExt as _;
+
+use crate::errors::{Errors, did_you_mean};
+use crate::parse::{Choices, Options, written};
+use crate::signature::{Generic, Launch};
+use crate::spans::{first, mixed};
+
+/// One instance: what was chosen for each parameter, in their order.
+#[derive(Clone, Default)]
+pub(crate) struct Variant(Vec<Choice>);
+
+#[derive(Clone)]
+struct Choice {
+    name: Ident,
+    /// The type of a constant.
+    constant: Option<TokenStream>,
+    value: TokenStream,
+}
+
+impl Choice {
+    /// The parameter's name in the place of what was chosen.
+    fn placed(&self) -> Ident {
+        let mut name = self.name.clone();
+        name.set_span(first(&self.value).resolved_at(name.span()));
+        name
+    }
+}
+
+/// Every combination of what is chosen, the last parameter running fastest; one instance without any for a function that
+/// is not generic.
+pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) -> Vec<Variant> {
+    let types = options.types.iter().map(|choices| Given::of(choices, false));
+    let given: Vec<Given> =
+        types.chain(options.consts.iter().map(|choices| Given::of(choices, true))).collect();
+    for choices in &given {
+        choices.check(launch, errors);
+    }
+    for axis in &options.args.axes {
+        if let Some(generic) =
+            launch.generics.iter().find(|generic| generic.name.unraw() == axis.name.unraw())
+        {
+            let message =
+                format!("`{}` is a parameter of `{}`: `{}`", generic.name, launch.name, how(generic));
+            errors.at(&axis.name, message);
+        }
+    }
+    launch.generics.iter().fold(vec![Variant::default()], |variants, generic| {
+        let chosen = given.iter().find(|given| given.name.unraw() == generic.name.unraw());
+        let Some(chosen) = chosen else {
+            let message = format!("nothing chooses the parameter `{}`: add `{}`", generic.name, how(generic));
+            errors.at(&generic.name, message);
+            return variants;
+        };
+        let extended = variants.iter().flat_map(|variant| {
+            chosen.values.iter().map(|value| {
+                let mut choices = variant.0.clone();
+                let Generic { name, constant } = generic;
+                choices.push(Choice { name: name.clone(), constant: constant.clone(), value: value.clone() });
+                Variant(choices)
+            })
+        });
+        extended.collect()
+    })
+}
+
+/// How a parameter is swept.
+fn how(generic: &Generic) -> String {
+    match generic.constant {
+        None => format!("types({} = [f32, f64])", generic.name),
+        Some(_) => format!("consts({} = [128, 256])", generic.name),
+    }
+}
+
+/// What an option chooses for a parameter.
+struct Given {
+    name: Ident,
+    values: Vec<TokenStream>,
+    constant: bool,
+}
+
+impl Given {
+    fn of<T: ToTokens>(choices: &Choices<T>, constant: bool) -> Self {
+        let values = choices.values.iter().map(ToTokens::to_token_stream).collect();
+        Self { name: choices.name.clone(), values, constant }
+    }
+
+    /// Whether the function has such a parameter.
+    fn check(&self, launch: &Launch, errors: &mut Errors) {
+        let (name, function) = (self.name.unraw(), launch.name.unraw());
+        let found = launch.generics.iter().find(|generic| generic.name.unraw() == name);
+        let message = match found {
+            Some(generic) if generic.constant.is_some() == self.constant => return,
+            Some(generic) if self.constant => format!("`{name}` is a type parameter: `{}`", how(generic)),
+            Some(generic) => format!("`{name}` is a constant parameter: `{}`", how(generic)),
+            None => {
+                let kind = if self.constant { "constant" } else { "type" };
+                let same =
+                    launch.generics.iter().filter(|generic| generic.constant.is_some() == self.constant);
+                let known: Vec<String> = same.map(|generic| generic.name.unraw().to_string()).collect();
+                let hint = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
+                format!("`{function}` has no {kind} parameter `{name}`{hint}")
+            }
+        };
+        errors.at(&self.name, message);
+    }
+}
+
+impl Variant {
+    /// `type T = f32; const B: usize = 128;`, by which the user's code names them.
+    pub(crate) fn aliases(&self) -> TokenStream {
+        let alias = |Choice { name, constant, value }: &Choice| match constant {
+            None => quote_spanned!(mixed()=> type #name = #value;),
+            Some(ty) => quote_spanned!(mixed()=> const #name: #ty = #value;),
+        };
+        self.0.iter().map(alias).collect()
+    }
+
+    /// `::<T, B>`, each in the place of what was chosen, which is at fault if the function cannot take it.
+    pub(crate) fn turbofish(&self) -> Option<TokenStream> {
+        let placed = self.0.iter().map(Choice::placed);
+        (!self.0.is_empty()).then(|| quote_spanned!(mixed()=> ::<#(#placed),*>))
+    }
+
+    /// `ty`; in the place of what was chosen for it, where it is one of the parameters.
+    pub(crate) fn placed(&self, ty: &TokenStream) -> TokenStream {
+        let name = ty.to_string();
+        let choice = self.0.iter().find(|choice| choice.name == name);
+        choice.map_or_else(|| ty.clone(), |choice| choice.placed().into_token_stream())
+    }
+
+    /// The list of what was chosen: types as they are written, constants by their value.
+    pub(crate) fn generics(&self) -> TokenStream {
+        let generics = self.0.iter().map(|Choice { name, constant, value }| {
+            let text = name.unraw().to_string();
+            let shown = match constant {
+                None => {
+                    let written = written(value.clone());
+                    quote_spanned!(mixed()=> ::std::string::String::from(#written))
+                }
+                Some(_) => quote_spanned!(mixed()=> ::std::string::ToString::to_string(&#name)),
+            };
+            quote_spanned!(mixed()=> __gb::Generic { name: #text, value: || #shown })
+        });
+        quote_spanned!(mixed()=> &[#(#generics),*])
+    }
+}

@@ -1,0 +1,150 @@
+//! The arguments that a benchmark sweeps. In: the user's values, of any type that can be shown; out: an
+//! [`Axis`](registry::Axis) over them.
+
+use std::cell::RefCell;
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use crate::registry;
+
+/// The values of one axis and the one that is selected, the first until told otherwise.
+pub struct Values<T> {
+    name: &'static str,
+    listed: Vec<T>,
+    selected: RefCell<Option<T>>,
+}
+
+impl<T: Clone> Values<T> {
+    /// The axis `name` over `listed`.
+    pub fn new(name: &'static str, listed: impl IntoIterator<Item = T>) -> Self {
+        Self { name, listed: listed.into_iter().collect(), selected: RefCell::new(None) }
+    }
+
+    /// The selected value.
+    ///
+    /// # Panics
+    /// If nothing is listed: such an axis has no cases, and nobody asks.
+    pub fn value(&self) -> T {
+        let selected = self.selected.borrow();
+        selected.as_ref().or_else(|| self.listed.first()).expect("an axis with a case has a value").clone()
+    }
+}
+
+/// An axis together with how its type is shown and parsed.
+pub struct Shown<'a, T> {
+    values: &'a Values<T>,
+    show: fn(&T) -> String,
+    parse: fn(&str) -> Option<T>,
+}
+
+impl<T: Clone> registry::Axis for Shown<'_, T> {
+    fn name(&self) -> &'static str {
+        self.values.name
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.values.listed.iter().map(self.show).collect()
+    }
+
+    fn select(&self, shown: &str) -> Result<(), String> {
+        let listed = self.values.listed.iter().find(|value| (self.show)(value) == shown);
+        let Some(value) = listed.cloned().or_else(|| (self.parse)(shown)) else {
+            let listed = self.values().join(", ");
+            return Err(format!("`{shown}` is not a value of `{}` (it has {listed})", self.values.name));
+        };
+        *self.values.selected.borrow_mut() = Some(value);
+        Ok(())
+    }
+}
+
+/// The axis over `$values`. Which traits its type has is found by autoref: method lookup tries the receiver with more `&`
+/// first, so that `Display` goes before `Debug`, and text and `FromStr` before no parsing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __axis {
+    ($values:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::{ByDebug as _, ByDisplay as _, ByFromStr as _, ByListing as _, ByText as _};
+        let values = &$values;
+        let (show, parse) = ((&&values).show(), (&&&values).parse());
+        $crate::bind::Shown::of(values, show, parse)
+    }};
+}
+pub use crate::__axis as axis;
+
+impl<'a, T> Shown<'a, T> {
+    /// `values`, shown and parsed by these functions.
+    pub fn of(values: &'a Values<T>, show: fn(&T) -> String, parse: fn(&str) -> Option<T>) -> Self {
+        Self { values, show, parse }
+    }
+}
+
+/// Values shown by their `Display`.
+pub trait ByDisplay<T> {
+    /// How.
+    fn show(&self) -> fn(&T) -> String;
+}
+impl<T: Display> ByDisplay<T> for &&Values<T> {
+    fn show(&self) -> fn(&T) -> String {
+        T::to_string
+    }
+}
+
+/// Values shown by their `Debug`, for want of `Display`.
+pub trait ByDebug<T> {
+    /// How.
+    fn show(&self) -> fn(&T) -> String;
+}
+impl<T: Debug> ByDebug<T> for &Values<T> {
+    fn show(&self) -> fn(&T) -> String {
+        |value| format!("{value:?}")
+    }
+}
+
+/// Values that can be given on the command line without being listed.
+pub trait ByFromStr<T> {
+    /// How.
+    fn parse(&self) -> fn(&str) -> Option<T>;
+}
+impl<T: FromStr> ByFromStr<T> for &&Values<T> {
+    fn parse(&self) -> fn(&str) -> Option<T> {
+        |text| text.parse().ok()
+    }
+}
+
+/// Texts, which are values as they stand.
+pub trait ByText {
+    /// How.
+    fn parse(&self) -> fn(&str) -> Option<&'static str>;
+}
+impl ByText for &&&Values<&'static str> {
+    fn parse(&self) -> fn(&str) -> Option<&'static str> {
+        // A few bytes for each value that the command line gives.
+        |text| Some(text.to_owned().leak())
+    }
+}
+
+/// Values that must be listed.
+pub trait ByListing<T> {
+    /// How.
+    fn parse(&self) -> fn(&str) -> Option<T>;
+}
+impl<T> ByListing<T> for &Values<T> {
+    fn parse(&self) -> fn(&str) -> Option<T> {
+        |_| None
+    }
+}
+
+/// The powers of two of these `exponents`: the sizes 2ⁿ.
+///
+/// In `args` it needs no path: `args(n = pow2(10..=28))`. Sizes of another type are a step away:
+/// `pow2(10..=20).map(|n| n as u32)`.
+///
+/// # Panics
+/// Where 2ⁿ does not fit a `usize`. Within `args` that is the benchmark's failure.
+pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = usize> {
+    exponents.into_iter().map(|exponent| {
+        let size = 1usize.checked_shl(exponent);
+        size.unwrap_or_else(|| panic!("pow2: 2 to the power of {exponent} does not fit a usize"))
+    })
+}

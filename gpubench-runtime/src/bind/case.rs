@@ -1,0 +1,151 @@
+//! A benchmark with its arguments chosen. In: the closures that an expansion is made of; out: a
+//! [`Case`](registry::Case) that takes the runtime through them.
+
+use std::any::Any;
+
+use crate::device::{Device, DeviceType, LaunchStream};
+use crate::failure::{Failure, Stage};
+use crate::registry::{self, Counts};
+
+/// The steps of a case as an expansion writes them: each tells its error in words.
+type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, String> + 'a>;
+type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), String> + 'a>;
+type Look<'a, T, R> = Box<dyn Fn(&T) -> Result<R, String> + 'a>;
+type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
+
+/// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
+pub struct Bound<'a, S, T> {
+    setup: Setup<'a, S, T>,
+    launch: Enqueue<'a, S, T>,
+    reset: Option<Enqueue<'a, S, T>>,
+    counts: Look<'a, T, Counts>,
+    check: Option<Look<'a, T, ()>>,
+    skip_if: Option<(Condition<'a>, &'static str)>,
+    // Dropped in this order: inputs may need their stream's device.
+    inputs: Option<T>,
+    stream: Option<S>,
+}
+
+impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
+    /// A case that makes its inputs with `setup` and runs `launch` on them.
+    pub fn new(
+        setup: impl Fn(&S) -> Result<T, String> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<(), String> + 'a,
+    ) -> Self {
+        Self {
+            setup: Box::new(setup),
+            launch: Box::new(launch),
+            reset: None,
+            counts: Box::new(|_| Ok(Counts::default())),
+            check: None,
+            skip_if: None,
+            inputs: None,
+            stream: None,
+        }
+    }
+
+    /// The same case, whose launches do this much work.
+    #[must_use]
+    pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, String> + 'a) -> Self {
+        Self { counts: Box::new(counts), ..self }
+    }
+
+    /// The same case, whose inputs `reset` makes fresh again before each sample.
+    #[must_use]
+    pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), String> + 'a) -> Self {
+        Self { reset: Some(Box::new(reset)), ..self }
+    }
+
+    /// The same case, whose outputs are looked at by `check`.
+    #[must_use]
+    pub fn check(self, check: impl Fn(&T) -> Result<(), String> + 'a) -> Self {
+        Self { check: Some(Box::new(check)), ..self }
+    }
+
+    /// The same case, which is left out for arguments that meet `condition`, because of `why`.
+    #[must_use]
+    pub fn skip_if(self, condition: impl Fn() -> bool + 'a, why: &'static str) -> Self {
+        Self { skip_if: Some((Box::new(condition), why)), ..self }
+    }
+
+    fn inputs(&self, stage: Stage) -> Result<&T, Failure> {
+        self.inputs.as_ref().ok_or_else(|| not_set_up(stage))
+    }
+}
+
+impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
+    fn skips(&self) -> bool {
+        self.skip_if.is_some()
+    }
+
+    fn skipped(&self) -> Option<&'static str> {
+        self.skip_if.as_ref().filter(|(condition, _)| condition()).map(|(_, why)| *why)
+    }
+
+    fn open(&mut self, device: &mut dyn Device) -> Result<(), Failure> {
+        let kind = <S::Device as DeviceType>::KIND;
+        let device = (device as &mut dyn Any).downcast_mut::<S::Device>();
+        let device =
+            device.ok_or_else(|| Failure::new(Stage::Device, format_args!("not a `{kind}` device")))?;
+        self.stream = Some(S::over(device).map_err(|error| Failure::new(Stage::Device, error))?);
+        Ok(())
+    }
+
+    fn setup(&mut self) -> Result<(), Failure> {
+        let stream = self.stream.as_ref().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
+        // Earlier inputs go first, so that two sets never need to fit.
+        self.inputs = None;
+        self.inputs = Some(guarded(Stage::Setup, || (self.setup)(stream))?);
+        Ok(())
+    }
+
+    fn resets(&self) -> bool {
+        self.reset.is_some()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        match (&self.reset, &mut self.inputs, &self.stream) {
+            (None, ..) => Ok(()),
+            (Some(reset), Some(inputs), Some(stream)) => {
+                reset(inputs, stream).map_err(|error| Failure::new(Stage::Reset, error))
+            }
+            _ => Err(not_set_up(Stage::Reset)),
+        }
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        match (&mut self.inputs, &self.stream) {
+            (Some(inputs), Some(stream)) => {
+                (self.launch)(inputs, stream).map_err(|error| Failure::new(Stage::Launch, error))
+            }
+            _ => Err(not_set_up(Stage::Launch)),
+        }
+    }
+
+    fn counts(&mut self) -> Result<Counts, Failure> {
+        let inputs = self.inputs(Stage::Counts)?;
+        let counts = guarded(Stage::Counts, || (self.counts)(inputs))?;
+        let split = counts.reads.is_some() || counts.writes.is_some();
+        let sum = counts.reads.unwrap_or(0).checked_add(counts.writes.unwrap_or(0));
+        match sum {
+            Some(sum) if split => Ok(Counts { bytes: Some(sum), ..counts }),
+            Some(_) => Ok(counts),
+            None => Err(Failure::new(Stage::Counts, "`reads` and `writes` together do not fit 64 bits")),
+        }
+    }
+
+    fn check(&mut self) -> Result<bool, Failure> {
+        let Some(check) = &self.check else { return Ok(false) };
+        let inputs = self.inputs(Stage::Check)?;
+        guarded(Stage::Check, || check(inputs))?;
+        Ok(true)
+    }
+}
+
+fn not_set_up(stage: Stage) -> Failure {
+    Failure::new(stage, "the inputs are not set up")
+}
+
+fn guarded<T>(stage: Stage, code: impl FnOnce() -> Result<T, String>) -> Result<T, Failure> {
+    Failure::catch(stage, || code().map_err(|message| Failure::new(stage, message)))
+}

@@ -1,0 +1,100 @@
+//! The work of one launch. In: the value of `bytes`, `reads`, `writes`, `flops` or `items`; out: a number of at least 1 that
+//! fits 64 bits, or what is wrong with it.
+
+use std::any::type_name;
+use std::fmt::Display;
+
+use super::Exact;
+
+/// A number that `bytes`, `reads`, `writes`, `flops` or `items` may be.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a count",
+    label = "expected an integer such as `usize` or `u64`, or a float"
+)]
+pub trait Count: Copy + Display {
+    /// The number, where it is at least 1 and fits 64 bits.
+    fn count(self) -> Option<u64>;
+    /// The number as it is, where it is a whole one.
+    fn whole(self) -> Option<i128>;
+}
+
+macro_rules! count_integers {
+    ($($integer:ty)*) => {$(
+        impl Count for $integer {
+            fn count(self) -> Option<u64> {
+                u64::try_from(self).ok().filter(|count| *count > 0)
+            }
+
+            fn whole(self) -> Option<i128> {
+                i128::try_from(self).ok()
+            }
+        }
+    )*};
+}
+count_integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+macro_rules! count_floats {
+    ($($float:ty)*) => {$(
+        impl Count for $float {
+            fn count(self) -> Option<u64> {
+                let rounded = f64::from(self).round();
+                // 2^64 is the first float that does not fit.
+                (1.0..18_446_744_073_709_551_616.0).contains(&rounded).then_some(rounded as u64)
+            }
+
+            fn whole(self) -> Option<i128> {
+                None
+            }
+        }
+    )*};
+}
+count_floats!(f32 f64);
+
+/// A count option's value, or what is wrong with it.
+pub fn count(option: &str, value: impl Count) -> Result<Option<u64>, String> {
+    match value.count() {
+        Some(count) => Ok(Some(count)),
+        None => Err(format!("`{option}` is {value}: it must be at least 1 and fit 64 bits")),
+    }
+}
+
+/// The same of a value whose arithmetic has been done in exact numbers too.
+pub fn count_exact<T: Count>(option: &str, value: T, exact: Exact) -> Result<Option<u64>, String> {
+    match (value.whole(), exact.value()) {
+        (Some(whole), Some(exact)) if whole != exact => Err(format!(
+            "`{option}` is {exact}, and came out as {whole}: `{}` does not hold it. Count in `usize` or `u64`",
+            type_name::<T>()
+        )),
+        _ => count(option, value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bind::exact;
+
+    #[test]
+    fn counts_are_at_least_one_and_fit_64_bits() {
+        assert_eq!(count("flops", 7i8), Ok(Some(7)));
+        assert_eq!(count("flops", 2.6), Ok(Some(3)));
+        for refused in [count("flops", 0), count("flops", -1), count("flops", 0.4), count("flops", f64::NAN)]
+        {
+            assert!(refused.is_err_and(|told| told.contains("must be at least 1")));
+        }
+        assert!(count("flops", u128::from(u64::MAX) + 1).is_err());
+        assert!(count("flops", 18_446_744_073_709_551_616.0).is_err());
+    }
+
+    #[test]
+    fn a_value_that_wrapped_is_told_by_the_exact_one() {
+        let n = 100_000u32;
+        let exact = exact!(n) * exact!(n);
+        let told = count_exact("flops", n.wrapping_mul(n), exact).expect_err("it wrapped");
+        assert_eq!(
+            told,
+            "`flops` is 10000000000, and came out as 1410065408: `u32` does not hold it. Count in `usize` or `u64`"
+        );
+        assert_eq!(count_exact("flops", u64::from(n) * u64::from(n), exact), Ok(Some(10_000_000_000)));
+    }
+}

@@ -1,0 +1,15 @@
+//! What the expansion of `#[gpu_bench]` is written with: the user's values, closures and results come in, an
+//! [`Axis`](crate::registry::Axis) or a [`Case`](crate::registry::Case) goes out. Here is all that an expansion need not
+//! spell out.
+
+mod axis;
+mod case;
+mod count;
+mod exact;
+mod outcome;
+
+pub use self::axis::{ByDebug, ByDisplay, ByFromStr, ByListing, ByText, Shown, Values, axis, pow2};
+pub use self::case::Bound;
+pub use self::count::{Count, count, count_exact};
+pub use self::exact::{Exact, Leaf, NotWhole, Whole, WholeNumber, exact};
+pub use self::outcome::{Checked, Launched, set_up};

@@ -1,0 +1,183 @@
+//! The combinations of arguments that an instance of a benchmark is measured with. In: its axes, and the values that the
+//! user gives in their place; out: every combination that is wanted, with what becomes of it.
+
+use std::collections::BTreeMap;
+
+use super::{Arg, Fate};
+use crate::failure::{Failure, Stage};
+use crate::registry::{Axis, Case, Variant, Visitor};
+
+/// What an instance has to offer.
+pub(super) struct Listed {
+    /// The combinations that are wanted, the last axis running fastest.
+    pub(super) combinations: Vec<(Vec<Arg>, Fate)>,
+    /// The names of its axes.
+    pub(super) axes: Vec<&'static str>,
+    /// An axis that cannot take what the user gives for it, and why.
+    pub(super) refused: Option<(&'static str, String)>,
+}
+
+/// Values in place of those that are listed, by the name of their axis.
+pub(super) type Given = BTreeMap<String, Vec<String>>;
+
+/// Lists `variant`, whose types and constants are `generics`.
+///
+/// # Errors
+/// Where the user's code for the axes panics, or an axis has no values.
+pub(super) fn list(
+    variant: &Variant,
+    generics: &[Arg],
+    given: &Given,
+    wanted: &dyn Fn(&[Arg]) -> bool,
+) -> Result<Listed, Failure> {
+    let mut listing = Listing { generics, given, wanted, listed: None };
+    Failure::catch(Stage::Args, || {
+        (variant.visit)(&mut listing);
+        Ok(())
+    })?;
+    listing.listed.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
+}
+
+/// Looks at the axes of a variant, and lets its case say which of their values are left out.
+struct Listing<'a> {
+    generics: &'a [Arg],
+    given: &'a Given,
+    wanted: &'a dyn Fn(&[Arg]) -> bool,
+    listed: Option<Result<Listed, Failure>>,
+}
+
+impl Visitor for Listing<'_> {
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+        self.listed = Some(self.list(sweeps, case));
+    }
+}
+
+impl Listing<'_> {
+    fn list(&self, sweeps: &[&[&dyn Axis]], case: &dyn Case) -> Result<Listed, Failure> {
+        let rows = sweeps.iter().map(|axes| Rows::of(axes, self.given)).collect::<Result<Vec<_>, _>>()?;
+        let refused = rows.iter().find_map(|rows| rows.refused.clone());
+        let mut combinations = product(self.generics, &rows);
+        combinations.retain(|args| (self.wanted)(args));
+        let axes: Vec<&dyn Axis> = sweeps.iter().flat_map(|axes| axes.iter().copied()).collect();
+        let own = self.generics.len();
+        let fate = |args: &[Arg]| {
+            if refused.is_some() || !case.skips() {
+                return Fate::Measured;
+            }
+            let skipped = Failure::catch(Stage::Args, || {
+                for (axis, arg) in axes.iter().zip(&args[own..]) {
+                    axis.select(&arg.value).map_err(|message| Failure::new(Stage::Args, message))?;
+                }
+                Ok(case.skipped())
+            });
+            match skipped {
+                Ok(None) => Fate::Measured,
+                Ok(Some(why)) => Fate::Skipped(why),
+                Err(failure) => Fate::Broken(failure),
+            }
+        };
+        let fates: Vec<Fate> = combinations.iter().map(|args| fate(args)).collect();
+        Ok(Listed {
+            combinations: combinations.into_iter().zip(fates).collect(),
+            axes: axes.iter().map(|axis| axis.name()).collect(),
+            refused,
+        })
+    }
+}
+
+/// The values of one axis, or of several that go together: a row for each step.
+struct Rows {
+    names: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+    refused: Option<(&'static str, String)>,
+}
+
+impl Rows {
+    fn of(axes: &[&dyn Axis], given: &Given) -> Result<Self, Failure> {
+        let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
+        let replaced: Vec<Option<&Vec<String>>> = names.iter().map(|name| given.get(*name)).collect();
+        // Where all are replaced, what is listed need not even be looked at.
+        let (columns, refused) = match replaced.iter().copied().collect::<Option<Vec<_>>>() {
+            Some(replaced) => {
+                let refused = axes.iter().zip(&replaced).find_map(|(axis, values)| {
+                    let refused = values.iter().find_map(|value| axis.select(value).err())?;
+                    Some((axis.name(), refused))
+                });
+                (replaced.into_iter().cloned().collect(), refused)
+            }
+            None => (axes.iter().map(|axis| axis.values()).collect::<Vec<_>>(), None),
+        };
+        if let Some((name, _)) = names.iter().zip(&columns).find(|(_, values)| values.is_empty()) {
+            return Err(Failure::new(Stage::Args, format_args!("`{name}` lists no values")));
+        }
+        let [first, others @ ..] = &columns[..] else {
+            return Ok(Self { names, rows: vec![Vec::new()], refused: None });
+        };
+        if let Some(other) = others.iter().position(|values| values.len() != first.len()) {
+            let (one, other, values) = (names[0], names[other + 1], others[other].len());
+            let message = format!(
+                "`{one}` and `{other}` go together, and `{one}` has {} values where `{other}` has {values}",
+                first.len()
+            );
+            if replaced[0].is_none() {
+                return Err(Failure::new(Stage::Args, message));
+            }
+            return Ok(Self { rows: vec![columns.concat()], names, refused: Some((one, message)) });
+        }
+        let mut rows: Vec<Vec<String>> = Vec::with_capacity(first.len());
+        let mut seen = std::collections::HashSet::with_capacity(first.len());
+        for step in 0..first.len() {
+            let row: Vec<String> = columns.iter().map(|values| values[step].clone()).collect();
+            // Given twice it is one case all the same, since its name is one.
+            if seen.insert(row.clone()) {
+                rows.push(row);
+            }
+        }
+        let mut rows = Self { names, rows, refused };
+        if replaced.iter().any(Option::is_none) {
+            rows.choose(&replaced);
+        }
+        Ok(rows)
+    }
+
+    /// Keeps the rows whose values are among those given for some of the axes: a value that is not listed would have
+    /// nothing to go together with.
+    fn choose(&mut self, given: &[Option<&Vec<String>>]) {
+        for (column, values) in given.iter().enumerate() {
+            let Some(values) = values else { continue };
+            let unlisted = values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value));
+            if let Some(value) = unlisted {
+                let name = self.names[column];
+                let others: Vec<String> = self
+                    .names
+                    .iter()
+                    .filter(|other| **other != name)
+                    .map(|other| format!("`{other}`"))
+                    .collect();
+                let message = format!(
+                    "`{value}` is not listed: `{name}` goes together with {}, which must be given too",
+                    others.join(" and ")
+                );
+                self.refused = Some((name, message));
+                return;
+            }
+        }
+        self.rows.retain(|row| {
+            row.iter().zip(given).all(|(value, given)| given.is_none_or(|values| values.contains(value)))
+        });
+    }
+}
+
+/// Every combination of `sweeps` after the args that are the same in all, the last sweep running fastest.
+fn product(same: &[Arg], sweeps: &[Rows]) -> Vec<Vec<Arg>> {
+    sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
+        let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {
+            sweep.rows.iter().map(move |row| {
+                let step = sweep.names.iter().zip(row);
+                let step = step.map(|(name, value)| Arg { name: (*name).to_owned(), value: value.clone() });
+                args.iter().cloned().chain(step).collect()
+            })
+        });
+        extended.collect()
+    })
+}

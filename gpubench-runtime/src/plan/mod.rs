@@ -1,0 +1,276 @@
+//! Which cases a run measures, in which order. In: the registered entries, what the user selected and the devices to
+//! measure on; out: a [`Plan`] of jobs, or why there is none. Asks benchmarks for their axes, never for their inputs.
+
+mod error;
+mod listing;
+mod selection;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Cache, Flush, Path};
+use crate::failure::Failure;
+use crate::registry::{Entry, Generic, Variant};
+
+pub use self::error::PlanError;
+pub use self::selection::{Ignored, Selection};
+
+use self::listing::{Listed, list};
+
+/// How a case is sampled. Times are in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// The relative half-width that the confidence interval of the median is to reach.
+    pub precision: f64,
+    /// Exactly so many samples, whatever the interval and however long they take.
+    pub samples: Option<usize>,
+    /// How long a case is warmed up at least.
+    pub warm_up: f64,
+    /// How long a case is sampled at least.
+    pub min_time: f64,
+    /// How long a case is sampled at most.
+    pub max_time: f64,
+    /// Whether a benchmark's own `max_time` goes before that.
+    pub own_max_time: bool,
+    /// What cold samples are flushed with, rather than what suits the device.
+    pub flush: Option<Flush>,
+    /// What times samples, rather than what suits the launch.
+    pub path: Option<Path>,
+}
+
+/// An argument's name and its value as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arg {
+    /// The argument's name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments in the order of its axes.
+    pub args: Vec<Arg>,
+    /// The device in the words of the command line.
+    pub device: String,
+    /// The cache states to measure, in this order.
+    pub caches: Vec<Cache>,
+    /// The wall time each of them may take, where the benchmark asks for another limit than the run's.
+    pub timeout: Option<Duration>,
+}
+
+impl Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown_name(&self.benchmark, &self.args))
+    }
+}
+
+/// The name by which a case is known, such as `kernels::saxpy[n=65536]`.
+#[must_use]
+pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
+    if args.is_empty() {
+        return benchmark.to_owned();
+    }
+    let args: Vec<String> = args.iter().map(|arg| format!("{}={}", arg.name, arg.value)).collect();
+    format!("{benchmark}[{}]", args.join(", "))
+}
+
+/// The jobs of a run.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// In the order of the devices, then of the source, then of the arguments.
+    pub jobs: Vec<(Job, Fate)>,
+    /// How many others are left out because their benchmark is to be ignored.
+    pub ignored: usize,
+}
+
+/// What becomes of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is measured.
+    Measured,
+    /// Its benchmark says why it is left out.
+    Skipped(&'static str),
+    /// Its arguments could not even be listed.
+    Broken(Failure),
+}
+
+impl Plan {
+    /// The plan for `selection` of `entries` on `devices`, each a name and the kind of device that it is.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn of(
+        entries: &[&Entry],
+        selection: &Selection,
+        devices: &[(String, &str)],
+    ) -> Result<Self, PlanError> {
+        if entries.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        refuse_duplicates(entries)?;
+        let mut plan = Self::default();
+        let mut axes_seen = BTreeSet::new();
+        for (device, kind) in devices {
+            for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
+                for variant in entry.variants.iter().filter(|variant| variant.device == *kind) {
+                    plan.add(entry, variant, device, selection, &mut axes_seen)?;
+                }
+            }
+        }
+        if plan.jobs.is_empty() {
+            return Err(PlanError::Nothing {
+                selection: selection.describe(devices),
+                available: entries.len(),
+                ignored: plan.ignored,
+            });
+        }
+        match selection.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
+            Some(name) => Err(PlanError::NoSuchAxis(name.clone())),
+            None => Ok(plan),
+        }
+    }
+
+    /// How many cases are to be measured, or fail to be.
+    #[must_use]
+    pub fn cases(&self) -> usize {
+        let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
+        planned.map(|(job, _)| job.caches.len()).sum()
+    }
+
+    fn add(
+        &mut self,
+        entry: &Entry,
+        variant: &Variant,
+        device: &str,
+        selection: &Selection,
+        axes_seen: &mut BTreeSet<&'static str>,
+    ) -> Result<(), PlanError> {
+        let benchmark = entry.path();
+        let caches = selection.caches.clone().unwrap_or_else(|| match entry.options.cold {
+            true => vec![Cache::Hot, Cache::Cold],
+            false => vec![Cache::Hot],
+        });
+        let job = |args| Job {
+            benchmark: benchmark.clone(),
+            args,
+            device: device.to_owned(),
+            caches: caches.clone(),
+            timeout: entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        };
+        let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+        let wanted = |args: &[Arg]| selection.matches(&shown_name(&benchmark, args));
+        let listed = match list(variant, &generics, &selection.args, &wanted) {
+            Ok(listed) => listed,
+            Err(failure) => {
+                let wanted = selection.matches(&benchmark);
+                let listed = wanted.then_some((generics.clone(), Fate::Broken(failure)));
+                Listed { combinations: listed.into_iter().collect(), axes: Vec::new(), refused: None }
+            }
+        };
+        if listed.combinations.is_empty() {
+            return Ok(());
+        }
+        if !selection.ignored.takes(entry.options.ignore) {
+            self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };
+            return Ok(());
+        }
+        axes_seen.extend(listed.axes.iter().chain(variant.generics.iter().map(|generic| &generic.name)));
+        if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
+            return Err(PlanError::BadArg { axis: axis.to_owned(), benchmark, message });
+        }
+        let chosen =
+            |arg: &Arg| selection.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
+        if !generics.iter().all(chosen) {
+            return Ok(());
+        }
+        self.jobs.extend(listed.combinations.into_iter().map(|(args, fate)| (job(args), fate)));
+        Ok(())
+    }
+}
+
+impl Generic {
+    /// The choice as an argument of a job.
+    #[must_use]
+    pub fn arg(&self) -> Arg {
+        Arg { name: self.name.to_owned(), value: (self.value)() }
+    }
+}
+
+/// A type or constant of `entry` that the user wants another of than there are, and those that there are.
+fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str, String)> {
+    entry.variants.first()?.generics.iter().find_map(|generic| {
+        let name = generic.name;
+        let wanted = selection.args.get(name)?;
+        let mut values: Vec<String> = Vec::new();
+        for variant in entry.variants {
+            for other in variant.generics.iter().filter(|other| other.name == name) {
+                let value = (other.value)();
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+        let unknown = wanted.iter().find(|wanted| !values.contains(wanted))?;
+        Some((name, format!("`{unknown}` is none of `{name}` (it has {})", values.join(", "))))
+    })
+}
+
+/// A case is known by its name, so that no two may have the same.
+fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
+    let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
+    let mut seen: BTreeMap<String, &Entry> = BTreeMap::new();
+    for entry in entries {
+        if let Some(first) = seen.insert(entry.path(), entry) {
+            return Err(PlanError::Duplicate {
+                name: entry.path(),
+                first: place(first),
+                second: place(entry),
+            });
+        }
+        let mut instances = BTreeSet::new();
+        for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
+            let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
+            let name = shown_name(&entry.path(), &generics);
+            if !instances.insert((variant.device, name.clone())) {
+                return Err(PlanError::Twice { name, place: place(entry) });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::host::Stream;
+    use crate::registry::{Options, Visitor};
+
+    fn visit(_: &mut dyn Visitor) {}
+
+    fn two() -> String {
+        (1 + 1).to_string()
+    }
+
+    const N: [Generic; 1] = [Generic { name: "N", value: two }];
+
+    #[test]
+    fn constants_of_one_value_are_refused() {
+        let variants: &[Variant] =
+            Box::leak(Box::new([Variant::of::<Stream>(&N, visit), Variant::of::<Stream>(&N, visit)]));
+        let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", Options::DEFAULT);
+        let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
+        let devices = [("host".to_owned(), "host")];
+        let refused = Plan::of(&[&entry], &Selection::default(), &devices).expect_err("they are the same");
+        assert_eq!(
+            refused.to_string(),
+            "`kernels::sum[N=2]` is there twice (src/lib.rs:3:1): two of its `types` or `consts` are the same"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! What the user selected of all that is there. In: the flags that say so; out: whether a benchmark or a case is wanted.
+
+use std::collections::BTreeMap;
+
+use crate::device::Cache;
+use crate::registry::Options;
+
+/// What the user selected of all that is there.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Parts of names, one of which a benchmark must contain; whole names with `exact`.
+    pub filters: Vec<String>,
+    /// Whether filters and skips are whole names.
+    pub exact: bool,
+    /// Parts of names that a benchmark must not contain.
+    pub skip: Vec<String>,
+    /// Tags, one of which a benchmark must have.
+    pub tags: Vec<String>,
+    /// What becomes of ignored benchmarks.
+    pub ignored: Ignored,
+    /// Values in place of those an axis lists, by the axis's name; and which of its types and constants.
+    pub args: BTreeMap<String, Vec<String>>,
+    /// Cache states in place of those that benchmarks ask for.
+    pub caches: Option<Vec<Cache>>,
+}
+
+/// What becomes of benchmarks whose attribute says `ignore`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ignored {
+    /// They are left out.
+    #[default]
+    Left,
+    /// They are taken with the others.
+    Included,
+    /// They alone are taken.
+    Only,
+}
+
+impl Ignored {
+    /// Whether a benchmark that is to be ignored, or is not, is taken.
+    pub(super) fn takes(self, ignore: bool) -> bool {
+        match self {
+            Self::Left => !ignore,
+            Self::Included => true,
+            Self::Only => ignore,
+        }
+    }
+}
+
+impl Selection {
+    /// Whether a case of this name is wanted.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        let hit =
+            |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
+        (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
+    }
+
+    /// Whether a benchmark of these options has a tag that is wanted.
+    pub(super) fn takes_tags_of(&self, options: &Options) -> bool {
+        self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
+    }
+
+    /// The selection on `devices` in words.
+    pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
+        let mut words = Vec::new();
+        if !self.filters.is_empty() {
+            words.push(format!("`{}`", self.filters.join("` or `")));
+        }
+        if !self.skip.is_empty() {
+            words.push(format!("without `{}`", self.skip.join("` and `")));
+        }
+        if !self.tags.is_empty() {
+            words.push(format!("with the tag `{}`", self.tags.join("` or `")));
+        }
+        if self.ignored == Ignored::Only {
+            words.push("that is ignored".to_owned());
+        }
+        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
+        words.push(format!("on {}", devices.join(", ")));
+        words.join(" ")
+    }
+}

@@ -1,0 +1,94 @@
+//! Test mode: launches every job once, looks at what came out and times nothing. In: a plan; out: what became of each job.
+//! A job that crashes or hangs costs itself and no other.
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use crate::failure::{Failure, Stage};
+use crate::plan::{Fate, Job, Plan};
+use crate::run::{Conduct, RunError};
+use crate::supervisor::Supervisor;
+use crate::worker::{Reply, Request};
+
+/// A job that was tried.
+#[derive(Debug)]
+pub struct Trial {
+    /// Its name.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a job in test mode.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It launched, and its check found nothing wrong.
+    Passed,
+    /// It launched; it has no check.
+    Launched,
+    /// Its benchmark says why it is left out.
+    Skipped(&'static str),
+    /// Something went wrong.
+    Failed(Failure),
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => f.write_str("ok"),
+            Self::Launched => f.write_str("ok (launched, nothing to check)"),
+            Self::Skipped(why) => write!(f, "skipped: {why}"),
+            Self::Failed(_) => f.write_str("FAILED"),
+        }
+    }
+}
+
+/// Tries every job of `plan`, until all are done or `stop` says so. `begins` hears of each before it is launched.
+pub fn run(
+    plan: &Plan,
+    conduct: &Conduct,
+    begins: &mut dyn FnMut(&Job),
+    stop: &dyn Fn() -> bool,
+) -> (Vec<Trial>, Result<(), RunError>) {
+    let mut supervisor = Supervisor::new(conduct.in_process, stop);
+    let mut trials = Vec::with_capacity(plan.jobs.len());
+    for (job, fate) in &plan.jobs {
+        let outcome = match fate {
+            Fate::Skipped(why) => Ok(Outcome::Skipped(why)),
+            Fate::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
+            Fate::Measured if supervisor.stops() => Err(RunError::Interrupted),
+            Fate::Measured => {
+                begins(job);
+                test(&mut supervisor, job, conduct.limit(job))
+            }
+        };
+        match outcome {
+            Ok(outcome) => trials.push(Trial { name: job.to_string(), outcome }),
+            Err(error) => return (trials, Err(error)),
+        }
+    }
+    supervisor.dismiss();
+    (trials, Ok(()))
+}
+
+fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<Outcome, RunError> {
+    let request = Request::Test { job: job.clone() };
+    let (mut tested, mut device_lost) = (None, false);
+    let lost = supervisor.ask(&request, limit, &mut |reply| match reply {
+        Reply::Tested(outcome) => tested = Some(outcome),
+        Reply::NoDevice(message) => tested = Some(Err(Failure::new(Stage::Device, message))),
+        Reply::DeviceLost => device_lost = true,
+        Reply::Facts(_) | Reply::Record(_) | Reply::Done => {}
+    })?;
+    if device_lost {
+        supervisor.replace();
+    }
+    let silent = || Failure::new(Stage::Worker, "sent no result");
+    let tested =
+        tested.unwrap_or_else(|| Err(lost.map_or_else(silent, |loss| Failure::new(Stage::Worker, loss))));
+    Ok(match tested {
+        Ok(true) => Outcome::Passed,
+        Ok(false) => Outcome::Launched,
+        Err(failure) => Outcome::Failed(failure),
+    })
+}
