@@ -86,10 +86,17 @@ pub(super) fn number(value: &Expr) -> Option<f64> {
 
 /// A literal string.
 pub(super) fn text(value: &Expr) -> Option<&LitStr> {
-    match value {
+    match ungrouped(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
-        Expr::Group(group) => text(&group.expr),
         _ => None,
+    }
+}
+
+/// An expression out of the invisible groups in which a macro passes it on.
+pub(super) fn ungrouped(value: &Expr) -> &Expr {
+    match value {
+        Expr::Group(group) => ungrouped(&group.expr),
+        value => value,
     }
 }
 

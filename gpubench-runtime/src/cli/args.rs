@@ -51,13 +51,7 @@ pub(super) struct Args {
 
     /// Values for an argument in place of those the benchmark lists, such as n=1024,4096; and which of the types and
     /// constants that it lists, such as T=f32
-    #[arg(
-        long = "arg",
-        value_name = "NAME=VALUE,…",
-        env = "GPUBENCH_ARG",
-        value_delimiter = ';',
-        help_heading = "What to measure"
-    )]
+    #[arg(long = "arg", value_name = "NAME=VALUE,…", env = "GPUBENCH_ARG", help_heading = "What to measure")]
     pub(super) args: Vec<String>,
 
     /// Measure hot, cold or both, whatever the benchmark asks for

@@ -151,17 +151,37 @@ fn seconds(flag: &str, given: Option<f64>, usual: f64) -> Result<f64, String> {
     }
 }
 
+/// `n=1,2` as the name and its values; several such from one environment variable, with `;` between them.
 fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut args: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for arg in given {
+    for arg in given.iter().flat_map(|given| split_outside_brackets(given, ';')) {
         let (name, values) = arg.split_once('=').unwrap_or((arg, ""));
-        let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+        let values: Vec<String> =
+            split_outside_brackets(values, ',').into_iter().map(|value| value.trim().to_owned()).collect();
         if name.trim().is_empty() || values.iter().any(String::is_empty) {
             return Err(format!("--arg {arg}: give a name and its values, such as n=1024,4096"));
         }
         args.entry(name.trim().to_owned()).or_default().extend(values);
     }
     Ok(args)
+}
+
+/// The parts of `text` between each `separator` that is not within brackets, as those of `[u8; 4]` and `Pair<u8, u8>` are.
+fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
+    for (place, letter) in text.char_indices() {
+        match letter {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            _ if letter == separator && depth == 0 => {
+                parts.push(&text[begin..place]);
+                begin = place + letter.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
 }
 
 #[cfg(test)]
@@ -182,6 +202,11 @@ mod tests {
         let args = args.expect("all are well formed");
         assert_eq!(args["n"], ["1", "2", "3"]);
         assert_eq!(args["m"], ["a"]);
+        let args = parse_args(&["T=[u8; 4], Pair<u8, f32>;n=1".to_owned()]).expect("both are well formed");
+        assert_eq!(
+            (&args["T"][..], &args["n"][..]),
+            (&["[u8; 4]", "Pair<u8, f32>"].map(str::to_owned)[..], &["1".to_owned()][..])
+        );
         assert!(["n", "=1", "n=", "n=1,,2"].iter().all(|arg| parse_args(&[(*arg).to_owned()]).is_err()));
     }
 }

@@ -15,6 +15,12 @@ impl Saxpy {
     fn consume(k: Box<Self>, _stream: &host::Stream) {}
 }
 
+// The attribute cannot tell this from a free function; the compiler can.
+impl Saxpy {
+    #[gpu_bench]
+    fn associated(_stream: &host::Stream) {}
+}
+
 fn main() {
     let _ = (Saxpy::launch, Saxpy::consume);
 }

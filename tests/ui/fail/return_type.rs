@@ -14,6 +14,11 @@ fn error(_stream: &host::Stream) -> Result<(), Opaque> {
     Ok(())
 }
 
+#[gpu_bench]
+fn unnamed(_stream: &host::Stream) -> impl Copy {
+    1
+}
+
 #[gpu_bench(check = 1 < 2)]
 fn check(_stream: &host::Stream) {}
 

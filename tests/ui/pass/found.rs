@@ -141,7 +141,29 @@ family! {
     two(1u64 + 1) {}
 }
 
+/// Options may come from a macro too, in the invisible groups that it passes them in.
+macro_rules! with_options {
+    ($function:ident, $name:literal, $group:expr, $tag:literal, $seconds:expr, $condition:expr, $why:literal, $count:expr) => {
+        #[gpu_bench(
+            name = $name, group = $group, tags = [$tag], max_time = $seconds, timeout = $seconds, precision = $tag,
+            args(n = [2]), skip_if = $condition, $why, items = $count, $why,
+        )]
+        fn $function(_: &Stream) {}
+    };
+}
+
+gpubench::group!(GROUP = "grouped", cold);
+with_options!(first_of_macro, "first", GROUP, "tag", 2, 1 > 2, "words", 2);
+with_options!(second_of_macro, "second", "text", "tag", 0.5, true, "words", 2 + 1);
+
 fn main() {
+    let options = |name| support::entry(name).options;
+    assert_eq!((options("first").group, options("first").cold), (Some("grouped"), true));
+    assert_eq!((options("second").group, options("second").max_time), (Some("text"), Some(0.5)));
+    assert_eq!((options("first").item, options("second").precision), (Some("words"), "tag"));
+    assert_eq!((support::run("first").skipped, support::run("second").skipped), (None, Some("words")));
+    assert_eq!(support::run("second").counts.items, Some(3));
+
     let seen = support::run("unchecked");
     assert_eq!((seen.counts.writes, seen.checked), (Some(2), true));
     let bytes = |ty| support::run_with("unchecked_generic", &[("T", ty)]).unwrap().counts.bytes;

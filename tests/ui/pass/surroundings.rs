@@ -36,6 +36,7 @@ mod shadowed {
     fn Some() {}
     #[allow(dead_code, non_snake_case)]
     fn Ok() {}
+    #[allow(clippy::unnecessary_wraps)]
     fn pair(_: usize) -> ::core::result::Result<[u8; 2], &'static ::core::primitive::str> {
         ::core::result::Result::Ok([1; 2])
     }
@@ -50,6 +51,7 @@ mod shadowed {
         args(n = [2usize]), setup = pair, check = |x, n| assert_eq!(x.len(), n), reads = x.len(), flops = n,
         cold, max_time = 1, precision = "f64"
     )]
+    #[allow(clippy::trivially_copy_pass_by_ref)]
     fn among_shadows(x: &[u8; 2], n: usize, stream: &S) {
         stream.run(|| assert_eq!(x.len(), n));
     }
@@ -75,7 +77,11 @@ mod shadowed {
         m: usize,
         _: usize,
     ) -> ::core::result::Result<[T; N], &'static ::core::primitive::str> {
-        if n == m { ::core::result::Result::Err("odd") } else { ::core::result::Result::Ok([T::default(); N]) }
+        if n == m {
+            ::core::result::Result::Err("odd")
+        } else {
+            ::core::result::Result::Ok([T::default(); N])
+        }
     }
 
     #[allow(dead_code)]
@@ -139,6 +145,7 @@ fn of_old_types(old: &Old, _stream: &gpubench::host::Stream) {
 macro_rules! fills {
     ($($name:ident: $t:ty = $one:expr, $stream:ty, $setup:expr, $check:expr, $count:expr;)*) => {$(
         #[gpubench::gpu_bench(args(n = [3usize]), setup = $setup, check = $check, writes = $count * y.len())]
+        #[allow(clippy::ptr_arg)]
         fn $name(y: &mut $t, stream: $stream) {
             stream.run(|| y.fill($one));
         }
