@@ -69,17 +69,17 @@ fn a_flush_that_is_asked_for_is_used_whatever_it_does() {
 /// The limit is the benchmark's own again when its cold case is done, and nobody touches it where nothing is kept.
 #[test]
 fn lines_that_are_kept_are_let_go_for_cold_samples() {
-    let calls = |bytes| {
-        let arguments = ["--quick", "--arg", bytes];
+    let calls = |keep| {
+        let arguments = ["--quick", "persists[", "--arg", keep];
         let measured = measure(PERSISTS, &arguments, &[("LOG", "")]);
         _ = measured.ended.with_code(0);
         let calls =
             measured.log.into_iter().filter(|line| line.what == "call").map(|line| line.words[0].clone());
         calls.filter(|call| call == "cuCtxSetLimit" || call.contains("Persisting")).collect::<Vec<_>>()
     };
-    assert_eq!(calls("bytes=0"), ["cuCtxSetLimit"]);
+    assert_eq!(calls("keep=0"), ["cuCtxSetLimit"]);
     let kept = ["cuCtxSetLimit", "cuCtxSetLimit", "cuCtxResetPersistingL2Cache", "cuCtxSetLimit"];
-    assert_eq!(calls("bytes=1048576"), kept);
+    assert_eq!(calls("keep=16777216"), kept);
 }
 
 /// `--explain` has a paragraph for each row.

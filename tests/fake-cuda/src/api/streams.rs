@@ -1,6 +1,6 @@
 //! Streams, events, and the capture of streams.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::thread;
 
 use crate::call::{Out, exports};
@@ -30,6 +30,11 @@ exports! {
         let handle = driver.handle();
         driver.streams.insert(handle, Stream::new(flags, priority));
         stream.set(handle)
+    }
+
+    // Nothing is kept in the fake's L2, whatever is asked.
+    fn cuStreamSetAttribute(driver, stream: usize, _attribute: u32, _value: *const c_void) {
+        driver.stream(stream).map(drop)
     }
 
     fn cuStreamDestroy_v2(driver, stream: usize) {
