@@ -1,7 +1,7 @@
 //! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
-use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds, Range};
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
@@ -58,6 +58,18 @@ pub fn items(rate: ItemsPerSecond, item: &str) -> String {
 #[must_use]
 pub fn clock(hertz: u64) -> String {
     format!("{} MHz", significant(hertz as f64 / 1e6, 3))
+}
+
+/// What a device draws, such as `212 W`.
+#[must_use]
+pub fn power(watts: f64) -> String {
+    format!("{watts:.0} W")
+}
+
+/// The two ends of a range, or one value where both are shown the same.
+pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String {
+    let [low, high] = [range.low, range.high].map(shown);
+    if low == high { low } else { format!("{low} to {high}") }
 }
 
 /// A part of one as a percentage, such as `93.1 %`.

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::conditions::Conditions;
 use crate::device::{Cache, Facts, Method, Timer};
 use crate::failure::Failure;
 use crate::measure::WarmUp;
@@ -118,6 +119,9 @@ pub struct Measurement {
     pub timer: Timer,
     /// What preceded the samples.
     pub warm_up: WarmUp,
+    /// What the device's sensors said meanwhile, where it has some.
+    #[serde(default)]
+    pub conditions: Option<Conditions>,
     /// In how many groups the samples were taken.
     pub groups: usize,
     /// What all groups took on the device, flushes included, in nanoseconds.

@@ -30,6 +30,15 @@ pub struct FlopsPerSecond(pub f64);
 #[serde(transparent)]
 pub struct ItemsPerSecond(pub f64);
 
+/// The lowest and the highest of several quantities.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range<T> {
+    /// The lowest.
+    pub low: T,
+    /// The highest.
+    pub high: T,
+}
+
 impl Nanoseconds {
     /// The same span in seconds.
     #[must_use]

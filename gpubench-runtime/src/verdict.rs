@@ -4,12 +4,13 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::conditions::Span;
 use crate::failure::Failure;
 use crate::format;
 use crate::measure::Samples;
 use crate::metrics::resolved;
 use crate::stats::{Drift, Modes};
-use crate::units::Nanoseconds;
+use crate::units::{Nanoseconds, Range};
 
 /// Whether a row holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,18 @@ pub enum Reason {
     Drift(Drift),
     /// The samples are of two kinds, and the median of one of them, or between them.
     TwoModes(Modes),
+    /// The clock of the multiprocessors fell while samples were taken, or something held it down.
+    ClocksFell {
+        /// Its lowest and its highest, in hertz.
+        clock: Range<u64>,
+        /// What held it down, as far as the driver tells.
+        slowed_by: Vec<String>,
+    },
+    /// Other processes had work on the device.
+    OtherProcesses {
+        /// How many.
+        count: u32,
+    },
     /// The time is at or below zero, or less than the timer can tell.
     BelowResolution {
         /// The timer's step.
@@ -72,9 +85,12 @@ impl Reason {
     pub fn state(&self) -> State {
         match self {
             Self::Failed(_) => State::Invalid,
-            Self::NotConverged { .. } | Self::Drift(_) | Self::TwoModes(_) | Self::BelowResolution { .. } => {
-                State::Suspect
-            }
+            Self::NotConverged { .. }
+            | Self::Drift(_)
+            | Self::TwoModes(_)
+            | Self::ClocksFell { .. }
+            | Self::OtherProcesses { .. }
+            | Self::BelowResolution { .. } => State::Suspect,
         }
     }
 }
@@ -98,6 +114,17 @@ impl Display for Reason {
                 let [low, high] = [*low, *high].map(format::time);
                 let share = format::percent(*share_high);
                 write!(f, "two modes: {low}, and {high} in {share} of the samples")
+            }
+            Self::ClocksFell { clock, slowed_by } => {
+                let at = format::from_to(*clock, format::clock);
+                let why = match &slowed_by[..] {
+                    [] => "the driver does not say by what".to_owned(),
+                    reasons => format!("held down by {}", reasons.join(", ")),
+                };
+                write!(f, "clocks: multiprocessors ran at {at}, {why}")
+            }
+            Self::OtherProcesses { count } => {
+                write!(f, "other processes: {count} had work on the device")
             }
             Self::BelowResolution { step } => {
                 write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
@@ -127,5 +154,53 @@ pub fn judge(samples: &Samples, wanted: f64) -> Verdict {
     }
     reasons.extend(samples.drift.map(Reason::Drift));
     reasons.extend(samples.modes.map(Reason::TwoModes));
+    reasons.extend(samples.conditions.iter().flat_map(|conditions| disturbed(&conditions.during)));
     Verdict::of(reasons)
+}
+
+/// A clock that moves by less than this, as a fraction of its highest, has not fallen.
+const STEADY_CLOCK: f64 = 0.03;
+
+/// What the sensors say against samples that were taken meanwhile.
+fn disturbed(span: &Span) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    if let Some(clock) = span.sm_clock {
+        let fell = (clock.low as f64) < (1.0 - STEADY_CLOCK) * clock.high as f64;
+        if fell || !span.slowed_by.is_empty() {
+            reasons.push(Reason::ClocksFell { clock, slowed_by: span.slowed_by.clone() });
+        }
+    }
+    let others = span.other_processes.filter(|others| *others > 0);
+    reasons.extend(others.map(|count| Reason::OtherProcesses { count }));
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
+        Span {
+            readings: 3,
+            sm_clock: Some(Range { low: low * 1_000_000, high: 1_980_000_000 }),
+            slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
+            other_processes: Some(others),
+            ..Span::default()
+        }
+    }
+
+    #[test]
+    fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
+        assert_eq!(disturbed(&Span::default()), []);
+        assert_eq!(disturbed(&span(1_935, &[], 0)), [], "2.3 % lower");
+        assert!(matches!(disturbed(&span(1_905, &[], 0))[..], [Reason::ClocksFell { .. }]), "3.8 % lower");
+        let capped = disturbed(&span(1_980, &["power cap"], 2));
+        assert_eq!(
+            capped.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "clocks: multiprocessors ran at 1980 MHz, held down by power cap",
+                "other processes: 2 had work on the device"
+            ]
+        );
+    }
 }

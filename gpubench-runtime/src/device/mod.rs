@@ -2,6 +2,7 @@
 //! the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker` and
 //! `measure`; knows nothing of benchmarks.
 
+pub mod conditions;
 pub mod cuda;
 pub mod facts;
 pub mod found;
@@ -74,6 +75,11 @@ pub trait Device: Any {
 
     /// What the device knows of an error that the user's code has just returned, to stand beside it.
     fn remark(&mut self) -> Option<String> {
+        None
+    }
+
+    /// What reads the device's sensors, where it has some.
+    fn monitor(&mut self) -> Option<Box<dyn conditions::Monitor>> {
         None
     }
 

@@ -3,9 +3,11 @@
 
 mod groups;
 mod warm_up;
+mod watch;
 
 use std::time::Instant;
 
+use crate::device::conditions::{Conditions, Monitor};
 use crate::device::{Method, Sampler, Timer};
 use crate::failure::{Failure, Stage};
 use crate::plan::Sampling;
@@ -14,6 +16,7 @@ use crate::units::Nanoseconds;
 
 use self::groups::GroupSize;
 pub use self::warm_up::WarmUp;
+use self::watch::Watch;
 
 /// The fewest samples that the stop rule may end on.
 pub const MIN_SAMPLES: usize = 30;
@@ -44,6 +47,8 @@ pub struct Samples {
     pub timer: Timer,
     /// What went before them.
     pub warm_up: WarmUp,
+    /// What the device's sensors said meanwhile.
+    pub conditions: Option<Conditions>,
     /// The time of one more launch in a row of launches, where a launch alone is so short that its start and end count.
     pub in_a_row: Option<Nanoseconds>,
     /// The time of a launch of several kernels on the stream, where it was sampled in a graph.
@@ -58,12 +63,17 @@ pub struct Samples {
     pub converged: bool,
 }
 
-/// Samples one case until it is known well enough or its budget is spent.
+/// Samples one case, while `monitor` is read, until it is known well enough or its budget is spent.
 ///
 /// # Errors
 /// Where a launch or the device fails.
-pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples, Failure> {
+pub fn measure(
+    sampler: &mut dyn Sampler,
+    sampling: &Sampling,
+    monitor: Option<Box<dyn Monitor>>,
+) -> Result<Samples, Failure> {
     let timer = sampler.timer()?;
+    let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
     let warm_up = warm_up::warm_up(sampler, timer, sampling.warm_up, &mut size)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
@@ -95,7 +105,8 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
             break;
         }
     }
-    let wall = begin.elapsed().into();
+    let end = Instant::now();
+    let conditions = watch.and_then(|watch| watch.conditions(begin, end));
     let times = times(&events, timer);
     let time = Summary::of(&times, timer.step);
     let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
@@ -114,11 +125,12 @@ pub fn measure(sampler: &mut dyn Sampler, sampling: &Sampling) -> Result<Samples
         method,
         timer,
         warm_up,
+        conditions,
         in_a_row,
         on_stream,
         groups,
         elapsed,
-        wall,
+        wall: (end - begin).into(),
         converged,
     })
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::style::BOLD;
+use crate::device::conditions::Conditions;
 use crate::device::{Cache, FlushProof, Method, Timer};
 use crate::format;
 use crate::record::{Measurement, Record, Run};
@@ -30,6 +31,7 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
     }
     lines.push(("warm-up", warm_up(measured)));
     lines.push(("samples", samples(measured)));
+    lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
     lines
 }
 
@@ -82,6 +84,29 @@ fn proved(proof: &FlushProof) -> String {
         format::time(proof.clean_sweep)
     );
     format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+}
+
+/// What the sensors said while samples were taken.
+fn sensors(conditions: &Conditions) -> String {
+    let span = &conditions.during;
+    let mut words = Vec::new();
+    words.extend(
+        span.sm_clock.map(|clock| format!("multiprocessors at {}", format::from_to(clock, format::clock))),
+    );
+    words.extend(
+        span.memory_clock.map(|clock| format!("memory at {}", format::from_to(clock, format::clock))),
+    );
+    words.extend(span.power.map(|power| format::from_to(power, format::power)));
+    words.extend(span.temperature.map(|heat| format::from_to(heat, |heat| format!("{heat} °C"))));
+    words.push(match &span.slowed_by[..] {
+        [] => "nothing slowed it down".to_owned(),
+        reasons => format!("slowed down by {}", reasons.join(", ")),
+    });
+    words.extend(span.other_processes.map(|others| match others {
+        0 => "no other process".to_owned(),
+        others => format!("{others} other processes"),
+    }));
+    format!("{} ({} readings)", words.join("; "), span.readings)
 }
 
 fn warm_up(measured: &Measurement) -> String {

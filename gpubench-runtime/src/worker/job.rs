@@ -129,8 +129,9 @@ impl Visit<'_> {
         let sampled = Failure::catch(Stage::Launch, || {
             let mut launches = Launches(case);
             let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
+            let monitor = self.device.monitor();
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            measure::measure(sampler.as_mut(), &self.sampling)
+            measure::measure(sampler.as_mut(), &self.sampling, monitor)
         });
         let samples = match sampled {
             Ok(samples) => samples,
@@ -157,6 +158,7 @@ impl Visit<'_> {
             method: samples.method,
             timer,
             warm_up: samples.warm_up,
+            conditions: samples.conditions,
             groups: samples.groups,
             elapsed: samples.elapsed,
             wall: samples.wall,

@@ -26,6 +26,12 @@ pub(crate) struct Config {
     pub(crate) kernels: Vec<(String, Misdeed)>,
     /// A folder in which a sticky fault leaves a file, so that it happens once, whatever the number of processes.
     pub(crate) once: Option<PathBuf>,
+    /// What the sensors say of the multiprocessors' clock in MHz, reading by reading; the last goes on.
+    pub(crate) clocks: Vec<u32>,
+    /// What they say holds it down, as the bits of that library.
+    pub(crate) slowed: u64,
+    /// How many processes have work on the GPU.
+    pub(crate) processes: u32,
 }
 
 /// `cuMemAlloc_v2#3=2`, and `!` behind it where the context is lost with it.
@@ -68,6 +74,14 @@ impl Config {
             faults: items(&list("FAULT")).iter().map(|item| item.parse().unwrap_or_else(refuse)).collect(),
             kernels: items(&list("KERNEL")).iter().map(|item| kernel(item).unwrap_or_else(refuse)).collect(),
             once: value("ONCE").map(PathBuf::from),
+            clocks: items(&value("CLOCKS").unwrap_or_else(|| "1980".to_owned()))
+                .iter()
+                .map(|item| {
+                    item.parse().unwrap_or_else(|_| refuse(format!("a clock is in MHz, not `{item}`")))
+                })
+                .collect(),
+            slowed: number(value, "SLOWED", 0),
+            processes: number(value, "PROCESSES", 1),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Engine {
         let sampled = self
             .device
             .sampler(&mut self.launch, &wanted)
-            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling));
+            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling, None));
         sampled.map(|samples| samples.time).map_err(|failure| failure.to_string())
     }
 }

@@ -66,6 +66,10 @@ pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Mea
     let (stored, logged) = (at("run.json"), at("log"));
     let mut environment =
         vec![("GPUBENCH_LIBCUDA".to_owned(), library().to_str().expect("UTF-8").to_owned())];
+    // Sensors are read by a thread of their own, at any time: only who asks for them has them.
+    if asked.iter().any(|(name, _)| ["CLOCKS", "SLOWED", "PROCESSES"].contains(name)) {
+        environment.push(("GPUBENCH_LIBNVML".to_owned(), library().to_str().expect("UTF-8").to_owned()));
+    }
     for (name, value) in asked {
         let value =
             if ["LOG", "ONCE"].contains(name) { at(&name.to_lowercase()) } else { (*value).to_owned() };

@@ -101,7 +101,7 @@ fn name(device: CudaDevice) -> Result<String, DeviceError> {
 }
 
 /// In the form of the driver's own tools, `GPU-` and five groups of digits.
-fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
+pub(super) fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a place for one, and the device was given by the driver.
     check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device.as_raw()) })?;

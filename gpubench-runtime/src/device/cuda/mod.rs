@@ -10,6 +10,7 @@ mod flush;
 mod graph;
 mod graph_path;
 mod kernels;
+mod nvml;
 mod persisting;
 mod proof;
 mod sampler;
@@ -33,6 +34,8 @@ use self::call::check;
 use self::event::Pair;
 use self::flush::Flusher;
 use self::kernels::{Kernels, told};
+use self::nvml::Sensors;
+use super::conditions::Monitor;
 use super::{
     Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, Path, Sampler, Timer, Wanted,
     Work,
@@ -54,6 +57,7 @@ pub struct Cuda {
     pairs: Vec<Pair>,
     timers: HashMap<Path, Timer>,
     proofs: HashMap<Flush, FlushProof>,
+    sensors: Option<Sensors>,
     _own: Stream,
     // Whatever else is dropped needs it, in the user's hands too, so that it is never released.
     _context: ManuallyDrop<Context>,
@@ -77,6 +81,7 @@ impl DeviceType for Cuda {
             pairs: Vec::new(),
             timers: HashMap::new(),
             proofs: HashMap::new(),
+            sensors: Sensors::of(&facts::uuid(device)?),
             _own: own,
             _context: ManuallyDrop::new(context),
         })
@@ -99,7 +104,13 @@ fn new_stream() -> Result<Stream, DeviceError> {
 
 impl Device for Cuda {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
-        facts::facts(self.ordinal)
+        let mut facts = facts::facts(self.ordinal)?;
+        facts.properties.extend(self.sensors.iter().flat_map(Sensors::properties));
+        Ok(facts)
+    }
+
+    fn monitor(&mut self) -> Option<Box<dyn Monitor>> {
+        self.sensors.clone().map(|sensors| Box::new(sensors) as Box<dyn Monitor>)
     }
 
     fn settle(&mut self) -> Result<(), DeviceError> {

@@ -8,4 +8,5 @@ mod device;
 mod graphs;
 mod memory;
 mod modules;
+mod nvml;
 mod streams;

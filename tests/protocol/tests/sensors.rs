@@ -1,0 +1,63 @@
+//! What a GPU's sensors say beside a measurement, and what speaks against rows.
+
+use gpubench_runtime::record::Record;
+use gpubench_runtime::units::Range;
+use protocol::fake::{Measured, measure};
+
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+
+/// One cold case, beside which readings are taken every 20 ms.
+fn copies(asked: &[(&str, &str)]) -> Measured {
+    let copy = ["cuda::copy", "--arg", "n=4194304", "--cache", "cold", "--warmup", "0.2", "--explain"];
+    measure(KERNELS, &copy, asked)
+}
+
+fn reasons(measured: &Measured) -> Vec<String> {
+    measured.run.records[0].verdict.reasons.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_the_sensors_say_is_recorded_and_shown() {
+    let measured = copies(&[("CLOCKS", "1980")]);
+    assert_eq!(reasons(&measured), Vec::<String>::new());
+    let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
+    let conditions = measurement.conditions.as_ref().expect("there are sensors");
+    for clock in [conditions.before.sm_clock, conditions.after.sm_clock] {
+        assert_eq!(clock, Some(1_980_000_000));
+    }
+    let during = &conditions.during;
+    assert!(during.readings >= 1);
+    assert_eq!(during.memory_clock, Some(Range { low: 3_201_000_000, high: 3_201_000_000 }));
+    assert_eq!(
+        (during.temperature, during.power),
+        (Some(Range { low: 41, high: 41 }), Some(Range { low: 212.4, high: 212.4 }))
+    );
+    assert_eq!((during.slowed_by.len(), during.other_processes), (0, Some(0)));
+    let ended = measured.ended.with_code(0);
+    ended.shows("power limit 700 W · ECC on · persistence on");
+    ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; nothing slowed it down; no other process (");
+}
+
+#[test]
+fn what_holds_the_clock_down_makes_a_row_suspect() {
+    // That it idles (1) and that clocks were set (2) do not; the power cap (4) does.
+    assert_eq!(reasons(&copies(&[("SLOWED", "3")])), Vec::<String>::new());
+    let capped = copies(&[("SLOWED", "7")]);
+    assert_eq!(reasons(&capped), ["clocks: multiprocessors ran at 1980 MHz, held down by power cap"]);
+    capped.ended.with_code(0).shows("1 case: 0 valid, 1 suspect, 0 invalid");
+}
+
+#[test]
+fn another_process_on_the_gpu_makes_a_row_suspect() {
+    assert_eq!(reasons(&copies(&[("PROCESSES", "1")])), Vec::<String>::new());
+    assert_eq!(reasons(&copies(&[("PROCESSES", "3")])), ["other processes: 2 had work on the device"]);
+}
+
+/// Most machines that run these tests have no such library.
+#[test]
+fn without_the_library_there_are_no_conditions() {
+    let measured = copies(&[]);
+    let Record { measurement, verdict, .. } = &measured.run.records[0];
+    assert_eq!(measurement.as_ref().map(|it| it.conditions.clone()), Some(None));
+    assert_eq!(verdict.reasons, []);
+}
