@@ -41,6 +41,21 @@ pub fn gigaflops(rate: FlopsPerSecond) -> String {
     significant(rate.0 / 1e9, 3)
 }
 
+/// A limit of memory with its unit, such as `4814 GB/s`.
+#[must_use]
+pub fn bandwidth(rate: BytesPerSecond) -> String {
+    format!("{} GB/s", gigabytes(rate))
+}
+
+/// A limit of arithmetic in the unit that fits, such as `66.9 TFLOP/s`.
+#[must_use]
+pub fn throughput(rate: FlopsPerSecond) -> String {
+    match rate.0 {
+        r if r < 1e13 => format!("{} GFLOP/s", gigaflops(rate)),
+        r => format!("{} TFLOP/s", significant(r / 1e12, 3)),
+    }
+}
+
 /// Items per second with the prefix that fits, such as `12.3 G interactions/s`.
 #[must_use]
 pub fn items(rate: ItemsPerSecond, item: &str) -> String {
@@ -118,6 +133,9 @@ mod tests {
         assert_eq!(gigabytes(BytesPerSecond(4.4731e12)), "4473");
         assert_eq!(gigabytes(BytesPerSecond(12.346e9)), "12.3");
         assert_eq!(gigaflops(FlopsPerSecond(0.5e9)), "0.50");
+        assert_eq!(bandwidth(BytesPerSecond(4.814e12)), "4814 GB/s");
+        let shown = [0.5e9, 1.03e12, 66.9e12, 1070.6e12].map(|rate| throughput(FlopsPerSecond(rate)));
+        assert_eq!(shown, ["0.50 GFLOP/s", "1030 GFLOP/s", "66.9 TFLOP/s", "1071 TFLOP/s"]);
         let shown = [0.5, 12_300.0, 2.5e9, 1e13].map(|rate| items(ItemsPerSecond(rate), "keys"));
         assert_eq!(shown, ["0.50 keys/s", "12.3 k keys/s", "2.50 G keys/s", "10.0 T keys/s"]);
     }

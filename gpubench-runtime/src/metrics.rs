@@ -91,8 +91,10 @@ mod tests {
     use crate::device::{Peak, PeakSource};
 
     fn facts() -> Facts {
-        let peak =
-            |quantity, value| Peak { quantity, value, source: PeakSource::Measured, method: String::new() };
+        let peak = |quantity, value| {
+            let (source, method) = (PeakSource::Measured, String::new());
+            Peak { quantity, value, source, method, uncertain: false }
+        };
         Facts {
             device: "host".to_owned(),
             name: "a CPU".to_owned(),

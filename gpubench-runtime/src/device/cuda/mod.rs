@@ -3,13 +3,16 @@
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
+mod arithmetic;
 mod call;
+mod datasheet;
 mod event;
 mod facts;
 mod flush;
 mod graph;
 mod graph_path;
 mod kernels;
+mod peaks;
 mod persisting;
 mod proof;
 mod sampler;
