@@ -1,11 +1,13 @@
-//! What an H200 cannot do, on a fake whose kernels last as long as they are told: its peaks, and the verdicts by them.
+//! What an H200 cannot do, on a fake whose kernels last as long as they are told: its peaks, the verdicts by them, the roof
+//! that binds, and what is said of launches that are hardly more than that.
 
-use gpubench_runtime::device::{PeakSource, Quantity};
+use gpubench_runtime::device::{Cache, PeakSource, Quantity};
 use gpubench_runtime::record::Run;
 use gpubench_runtime::verdict::{Reason, State};
-use protocol::fake::measure;
+use protocol::fake::{Measured, measure};
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 
 /// The names of the invalid cases, each too fast for what it claims.
 #[track_caller]
@@ -55,4 +57,29 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     let facts = &measured.run.devices[0];
     let f32_peak = facts.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
     assert_eq!((f32_peak.value, f32_peak.source), (2.0 * 128.0 * 132.0 * 1.98e9, PeakSource::Attribute));
+}
+
+/// 0.17 operations a byte, on a GPU that has 66.9 TFLOP/s for 4.8 TB/s.
+#[test]
+fn the_roof_and_launches_that_are_hardly_more_are_explained() {
+    let arguments = ["--quick", "--explain", "--color", "never", "saxpy", "--arg", "n=16384,4194304"];
+    let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
+    let ended = ended.with_code(0);
+    let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
+    let binds = "the memory binds, 0.17 flop/byte being less than the 13.9 flop/byte from which f32 does; ";
+    assert_eq!((lines(binds), run.records.len()), (4, 4), "{ended}");
+    let cold = run.records.iter().filter(|record| record.cache == Cache::Cold);
+    for record in cold {
+        let metrics = &record.measurement.as_ref().expect("it was measured").metrics;
+        let roof = metrics.roof.as_ref().expect("both peaks are known");
+        assert_eq!(Some(roof.of_peak), metrics.share(&Quantity::MemoryBandwidth));
+        assert_eq!(metrics.intensity, Some(1.0 / 6.0));
+    }
+    // Of 64 KiB an array, hot and cold; not of 16 MiB. It is said of valid rows.
+    assert_eq!(
+        lines("launch-bound: an empty launch takes 1.536 µs, which is half of this or more"),
+        2,
+        "{ended}"
+    );
+    assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{ended}");
 }
