@@ -1,6 +1,7 @@
 //! The edge: the only file that prints, and where a process begins and ends. In: the command line; out: results on
 //! standard output, everything else on standard error, and an exit code.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
@@ -15,6 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::cli::{self, Exit, Options};
 use crate::device::found::{self, Devices, Selected};
 use crate::device::id::Found;
+use crate::device::{Peak, Quantity};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Run};
 use crate::registry::{self, Entry};
@@ -58,6 +60,7 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
         return test(planned, options);
     }
     let plan = planned.map_err(|error| refuse(&error))?;
+    know_precisions(&entries, &options.peaks)?;
     let json = options.json.as_deref().map(Output::create).transpose()?;
     if program.opt_level == "0" {
         notes.push(
@@ -108,7 +111,7 @@ fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exi
 
 fn conduct(options: &Options) -> Conduct {
     let Options { sampling, timeout, own_timeout, in_process, .. } = *options;
-    Conduct { sampling, timeout, own_timeout, in_process }
+    Conduct { sampling, peaks: options.peaks.clone(), timeout, own_timeout, in_process }
 }
 
 /// Says why a run ended early.
@@ -154,6 +157,23 @@ fn refuse(error: &PlanError) -> Exit {
         | PlanError::BadArg { .. } => Exit::Usage,
     };
     complain(error, exit)
+}
+
+/// Refuses a peak of a precision that no benchmark has: a misspelt one would be none at all, and say nothing.
+fn know_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), Exit> {
+    let known: BTreeSet<&str> = entries.iter().map(|entry| entry.options.precision).collect();
+    for peak in peaks {
+        let Quantity::Compute(precision) = &peak.quantity else { continue };
+        if !known.contains(precision.as_str()) {
+            let known: Vec<String> = known.iter().map(|precision| format!("`{precision}`")).collect();
+            let message = format!(
+                "--peak {precision}=…: no benchmark of this program has this precision (they have {})",
+                known.join(", ")
+            );
+            return Err(complain(&message, Exit::Usage));
+        }
+    }
+    Ok(())
 }
 
 fn names(devices: &[Found]) -> Vec<(String, &'static str)> {

@@ -41,17 +41,51 @@ pub fn gigaflops(rate: FlopsPerSecond) -> String {
     significant(rate.0 / 1e9, 3)
 }
 
+/// A limit of memory with its unit, such as `4814 GB/s`.
+#[must_use]
+pub fn bandwidth(rate: BytesPerSecond) -> String {
+    format!("{} GB/s", gigabytes(rate))
+}
+
+/// A limit of arithmetic in the unit that fits, such as `66.9 TFLOP/s`.
+#[must_use]
+pub fn throughput(rate: FlopsPerSecond) -> String {
+    match rate.0 {
+        r if r < 1e13 => format!("{} GFLOP/s", gigaflops(rate)),
+        r => format!("{} TFLOP/s", significant(r / 1e12, 3)),
+    }
+}
+
+/// A number of floating-point operations, such as `34.4 GFLOP`.
+#[must_use]
+pub fn operations(flops: u64) -> String {
+    let (value, prefix) = prefixed(flops as f64);
+    format!("{} {prefix}FLOP", significant(value, 3))
+}
+
+/// Operations a byte, such as `13.9 flop/byte`.
+#[must_use]
+pub fn intensity(flops_per_byte: f64) -> String {
+    format!("{} flop/byte", significant(flops_per_byte, 3))
+}
+
 /// Items per second with the prefix that fits, such as `12.3 G interactions/s`.
 #[must_use]
 pub fn items(rate: ItemsPerSecond, item: &str) -> String {
-    let (value, prefix) = match rate.0 {
-        r if r < 1e3 => (r, ""),
-        r if r < 1e6 => (r / 1e3, "k "),
-        r if r < 1e9 => (r / 1e6, "M "),
-        r if r < 1e12 => (r / 1e9, "G "),
-        r => (r / 1e12, "T "),
-    };
-    format!("{} {prefix}{item}/s", significant(value, 3))
+    let (value, prefix) = prefixed(rate.0);
+    let space = if prefix.is_empty() { "" } else { " " };
+    format!("{} {prefix}{space}{item}/s", significant(value, 3))
+}
+
+/// A value and the decimal prefix that leaves a digit before its point.
+fn prefixed(value: f64) -> (f64, &'static str) {
+    match value {
+        v if v < 1e3 => (v, ""),
+        v if v < 1e6 => (v / 1e3, "k"),
+        v if v < 1e9 => (v / 1e6, "M"),
+        v if v < 1e12 => (v / 1e9, "G"),
+        v => (v / 1e12, "T"),
+    }
 }
 
 /// Clocks in megahertz, such as `1980 MHz`.
@@ -130,6 +164,10 @@ mod tests {
         assert_eq!(gigabytes(BytesPerSecond(4.4731e12)), "4473");
         assert_eq!(gigabytes(BytesPerSecond(12.346e9)), "12.3");
         assert_eq!(gigaflops(FlopsPerSecond(0.5e9)), "0.50");
+        assert_eq!(bandwidth(BytesPerSecond(4.814e12)), "4814 GB/s");
+        let shown = [0.5e9, 1.03e12, 66.9e12, 1070.6e12].map(|rate| throughput(FlopsPerSecond(rate)));
+        assert_eq!(shown, ["0.50 GFLOP/s", "1030 GFLOP/s", "66.9 TFLOP/s", "1071 TFLOP/s"]);
+        assert_eq!([640, 34_359_738_368].map(operations), ["640 FLOP", "34.4 GFLOP"]);
         let shown = [0.5, 12_300.0, 2.5e9, 1e13].map(|rate| items(ItemsPerSecond(rate), "keys"));
         assert_eq!(shown, ["0.50 keys/s", "12.3 k keys/s", "2.50 G keys/s", "10.0 T keys/s"]);
     }

@@ -1,7 +1,7 @@
 //! The runtime of gpubench. A measurement goes one way through it, each step knowing only those before:
 //!
 //! [`registry`] → [`plan`] → [`worker`] (with [`device`] and [`mod@measure`]) → samples → [`stats`] → [`metrics`] →
-//! [`verdict`] → [`record`] → [`report`]
+//! [`verdict`] (by [`limits`]) → [`record`] → [`report`]
 //!
 //! [`cli`] reads what the user wants, [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, and [`bind`] is what the expansion of
 //! `#[gpu_bench]` is written with. Users of gpubench meet all of it through the `gpubench` crate.
@@ -11,6 +11,7 @@ pub mod cli;
 pub mod device;
 pub mod failure;
 pub mod format;
+pub mod limits;
 pub mod measure;
 pub mod metrics;
 pub mod plan;

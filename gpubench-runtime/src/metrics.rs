@@ -24,6 +24,13 @@ pub struct Metrics {
     pub items: Option<ItemsPerSecond>,
     /// The parts of the device's peaks that these are.
     pub shares: Vec<Share>,
+    /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intensity: Option<f64>,
+    /// Of the two peaks that limit such a launch the one that binds, and the part of it that this is (Williams, Waterman &
+    /// Patterson 2009): at its peak, the memory or the arithmetic takes longer. Nothing where one of them is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roof: Option<Share>,
     /// A cold case's time over that of the same launch hot.
     pub cold_over_hot: Option<f64>,
 }
@@ -67,6 +74,13 @@ impl Metrics {
             share(Quantity::MemoryBandwidth, in_memory.map(|rate| rate.0)),
             share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),
         ];
+        // The work over its peak is the least that it takes, so that the larger share is that of the peak that binds.
+        let roof = match &shares {
+            [Some(memory), Some(compute)] => {
+                Some(if compute.of_peak > memory.of_peak { compute.clone() } else { memory.clone() })
+            }
+            _ => None,
+        };
         Self {
             read: rate(counts.reads),
             written: rate(counts.writes),
@@ -74,6 +88,10 @@ impl Metrics {
             throughput,
             items: counts.items.map(|items| ItemsPerSecond(items as f64 / time.as_seconds())),
             shares: shares.into_iter().flatten().collect(),
+            intensity: in_memory
+                .and(counts.flops.zip(counts.bytes))
+                .map(|(flops, bytes)| flops as f64 / bytes as f64),
+            roof,
             cold_over_hot: hot.map(|hot| time.0 / hot.0),
         }
     }
@@ -91,8 +109,10 @@ mod tests {
     use crate::device::{Peak, PeakSource};
 
     fn facts() -> Facts {
-        let peak =
-            |quantity, value| Peak { quantity, value, source: PeakSource::Measured, method: String::new() };
+        let peak = |quantity, value| {
+            let (source, method) = (PeakSource::Measured, String::new());
+            Peak { quantity, value, source, method, uncertain: false }
+        };
         Facts {
             device: "host".to_owned(),
             name: "a CPU".to_owned(),
@@ -127,6 +147,27 @@ mod tests {
         let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
         assert!((share - 0.7458).abs() < 1e-4);
         assert_eq!(metrics.share(&Quantity::Compute("f64".to_owned())), None);
+    }
+
+    /// 148 GB/s and 1030 GFLOP/s meet at 6.96 flop/byte: the memory binds below, compute above.
+    #[test]
+    fn the_roof_is_the_peak_that_takes_longer() {
+        let roof = |flops, precision, link| {
+            let counts = Counts { bytes: Some(1_000_000), flops, ..Counts::default() };
+            let time = Nanoseconds(20_000.0);
+            let metrics = Metrics::of(&counts, time, &facts(), (precision, link), None);
+            // In tenths of a per mille.
+            (metrics.intensity, metrics.roof.map(|roof| (roof.quantity, (1e4 * roof.of_peak).round())))
+        };
+        let compute = Quantity::Compute("f32".to_owned());
+        let below = roof(Some(6_900_000), "f32", None);
+        assert_eq!(below, (Some(6.9), Some((Quantity::MemoryBandwidth, 3378.0))));
+        let above = roof(Some(7_000_000), "f32", None);
+        assert_eq!(above, (Some(7.0), Some((compute, 3398.0))));
+        // Without one of the peaks there is no roof, without one of the counts no intensity.
+        assert_eq!(roof(Some(7_000_000), "f64", None), (Some(7.0), None));
+        assert_eq!(roof(None, "f32", None), (None, None));
+        assert_eq!(roof(Some(7_000_000), "f32", Some(Link::H2d)), (None, None));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::device::Facts;
 use crate::device::id::Found;
+use crate::device::{Facts, Peak};
 use crate::failure::{Failure, Stage};
 use crate::plan::{Fate, Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA, Skipped};
@@ -21,6 +21,8 @@ const FACTS_LIMIT: Duration = Duration::from_secs(60);
 pub struct Conduct {
     /// How cases are sampled.
     pub sampling: Sampling,
+    /// Limits that go before those that are known of a device.
+    pub peaks: Vec<Peak>,
     /// The wall time a case may take.
     pub timeout: Duration,
     /// Whether a benchmark's own `timeout` goes before that.
@@ -170,7 +172,10 @@ impl Lead<'_> {
         let limit = FACTS_LIMIT.max(self.conduct.timeout);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
             // Whatever it calls itself, its cases ask for it by this name.
-            Reply::Facts(facts) => answer = Ok(Facts { device: device.to_owned(), ..facts }),
+            Reply::Facts(facts) => {
+                let peaks = self.conduct.peaks.iter().chain(&facts.peaks).cloned().collect();
+                answer = Ok(Facts { device: device.to_owned(), peaks, ..facts });
+            }
             Reply::NoDevice(message) => answer = Err(message),
             Reply::Record(_) | Reply::Tested(_) | Reply::DeviceLost | Reply::Done => {}
         })?;

@@ -1,16 +1,19 @@
-//! How far a row can be trusted. In: a case's samples, or why it has none; out: a [`Verdict`] with its reasons.
+//! How far a row can be trusted. In: a case's samples and what it claims, or why it has none; out: a [`Verdict`] with its
+//! reasons.
 
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
 use crate::device::conditions::Span;
+use crate::device::{Facts, Quantity};
 use crate::failure::Failure;
 use crate::format;
+use crate::limits::{self, Claim, ImpossibleSpeed};
 use crate::measure::Samples;
 use crate::metrics::resolved;
 use crate::stats::{Drift, Modes};
-use crate::units::{Nanoseconds, Range};
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds, Range};
 
 /// Whether a row holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +32,7 @@ pub enum State {
     Valid,
     /// The number was measured, with a reservation.
     Suspect,
-    /// There is no number to be used.
+    /// There is no number, or none to be used.
     Invalid,
 }
 
@@ -39,6 +42,8 @@ pub enum State {
 pub enum Reason {
     /// The case did not get as far as a result.
     Failed(Failure),
+    /// There was too little time for what the launch claims to do.
+    ImpossibleSpeed(ImpossibleSpeed),
     /// The sampling budget was spent before the interval was as narrow as asked for.
     NotConverged {
         /// The relative half-width that was reached.
@@ -84,7 +89,7 @@ impl Reason {
     #[must_use]
     pub fn state(&self) -> State {
         match self {
-            Self::Failed(_) => State::Invalid,
+            Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
             Self::NotConverged { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
@@ -99,6 +104,7 @@ impl Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(failure) => write!(f, "{failure}"),
+            Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
             Self::NotConverged { reached, wanted } => write!(
                 f,
                 "not converged: the median is known to ± {:.2} % (asked for: {:.2} %)",
@@ -133,6 +139,25 @@ impl Display for Reason {
     }
 }
 
+/// What cannot be, and what to look for.
+fn impossible(speed: &ImpossibleSpeed) -> String {
+    let ImpossibleSpeed { quantity, work, peak, took, least } = speed;
+    let [took, least] = [*took, *least].map(format::time);
+    match quantity {
+        Quantity::MemoryBandwidth => format!(
+            "impossible: {} cannot cross the memory in {took}; at its peak of {} that takes {least}: did the kernel run?",
+            format::bytes(Bytes(*work)),
+            format::bandwidth(BytesPerSecond(*peak))
+        ),
+        Quantity::Compute(precision) => format!(
+            "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
+             run, and in this precision?",
+            format::operations(*work),
+            format::throughput(FlopsPerSecond(*peak))
+        ),
+    }
+}
+
 impl Verdict {
     /// The verdict that these reasons make together.
     #[must_use]
@@ -142,11 +167,15 @@ impl Verdict {
     }
 }
 
-/// What speaks against these samples, which were to reach the relative half-width `wanted`.
+/// What speaks against these samples, which were to reach the relative half-width `wanted`, of a launch that claims so much
+/// on such a device.
 #[must_use]
-pub fn judge(samples: &Samples, wanted: f64) -> Verdict {
+pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -> Verdict {
     let step = samples.timer.step;
-    let mut reasons = Vec::new();
+    // As long as it can have been: nothing of the event time taken off, and what two readings can hide.
+    let took = Nanoseconds(samples.time.median.0 + samples.timer.overhead.0 + step.0);
+    let mut reasons: Vec<_> =
+        limits::broken(claim, took, facts).map(Reason::ImpossibleSpeed).into_iter().collect();
     if !resolved(samples.time.median, step) {
         reasons.push(Reason::BelowResolution { step });
     } else if !samples.converged {

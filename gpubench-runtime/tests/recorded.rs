@@ -1,11 +1,14 @@
 //! Recorded runs under `docs/results` print as they did: each `NAME.json` with a `NAME.txt` beside it is read, rendered and
-//! held against that text. In: the files as they are committed; out: a difference, if there is one.
+//! held against that text; and none of their times is one that a GPU cannot have had. In: the files as they are committed;
+//! out: a difference, if there is one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gpubench_runtime::limits::{Claim, begins_cold, broken};
 use gpubench_runtime::record::{Run, SCHEMA};
 use gpubench_runtime::report::render;
+use gpubench_runtime::units::Nanoseconds;
 
 #[test]
 fn recorded_runs_print_as_they_did() {
@@ -24,6 +27,31 @@ fn recorded_runs_print_as_they_did() {
             assert_eq!(measured.samples.len(), measured.time.samples, "{name}: {}", record.name());
         }
     }
+}
+
+/// What a GPU was seen to do it can do: hot rows far above the peak of its memory, and cold ones near it.
+#[test]
+fn what_was_measured_is_not_impossible() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results");
+    let (mut judged, mut closest) = (0, 0.0_f64);
+    for (json, _) in recorded(&root) {
+        let run: Run = serde_json::from_slice(&fs::read(&json).expect("it is there")).expect("a run");
+        for record in &run.records {
+            let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
+            let cold = begins_cold(record.cache, &measured.method);
+            let (counts, precision, link) = (measured.counts, &*measured.precision, measured.link);
+            let claim = Claim { counts, precision, link, cold };
+            let timer = measured.timer;
+            let took = Nanoseconds(measured.time.median.0 + timer.overhead.0 + timer.step.0);
+            assert_eq!(broken(&claim, took, facts), None, "{}: {}", json.display(), record.name());
+            // At no time at all it would be, for all that must cross the memory.
+            if let Some(limit) = broken(&claim, Nanoseconds(0.0), facts) {
+                judged += 1;
+                closest = closest.max(limit.least.0 / took.0);
+            }
+        }
+    }
+    assert!(judged >= 30 && closest > 0.85, "{judged} rows, up to {closest} of the limit");
 }
 
 /// Every JSON below `folder` that has a text of the same name beside it.

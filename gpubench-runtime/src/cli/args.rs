@@ -116,6 +116,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_TIMEOUT", help_heading = "How to measure")]
     pub(super) timeout: Option<f64>,
 
+    /// A limit of the device to hold results against, before those that are known: `memory=4800GB/s`, or a precision as in
+    /// "f16 tensor=300TFLOP/s"; impossible results are told by it
+    #[arg(
+        long = "peak",
+        value_name = "QUANTITY=VALUE",
+        env = "GPUBENCH_PEAK",
+        help_heading = "How to measure"
+    )]
+    pub(super) peaks: Vec<String>,
+
     /// Measure in this process, for debuggers: a crash then ends the run
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,

@@ -3,6 +3,7 @@
 mod args;
 mod exit;
 mod options;
+mod peaks;
 
 use std::ffi::OsString;
 

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::args::{Args, CacheChoice, ListFormat, PathChoice};
-use crate::device::{Cache, Path};
+use super::peaks::parse_peaks;
+use crate::device::{Cache, Path, Peak};
 use crate::plan::{Ignored, Sampling, Selection};
 
 /// What the user wants, settled.
@@ -22,6 +23,8 @@ pub struct Options {
     pub test: bool,
     /// How to sample.
     pub sampling: Sampling,
+    /// Limits that go before those that are known of a device.
+    pub peaks: Vec<Peak>,
     /// The wall time a case may take.
     pub timeout: Duration,
     /// Whether a benchmark's own `timeout` goes before that.
@@ -96,6 +99,7 @@ impl Options {
             list: args.list.then_some(args.format),
             test: args.test || (bench_target && !args.bench),
             sampling,
+            peaks: parse_peaks(&args.peaks)?,
             timeout,
             own_timeout: args.timeout.is_none(),
             in_process: args.in_process,

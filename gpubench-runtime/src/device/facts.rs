@@ -18,12 +18,13 @@ pub struct Facts {
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.
     pub last_level_cache: Option<Bytes>,
-    /// The limits that results are held against.
+    /// The limits that results are held against. Where there are several of a quantity, the first is the one that counts, and
+    /// the others are there to be compared with.
     pub peaks: Vec<Peak>,
 }
 
 impl Facts {
-    /// The limit of `quantity`, if it is known.
+    /// The limit of `quantity` that counts, if one is known: the first.
     #[must_use]
     pub fn peak(&self, quantity: &Quantity) -> Option<&Peak> {
         self.peaks.iter().find(|peak| peak.quantity == *quantity)
@@ -71,6 +72,9 @@ pub struct Peak {
     pub source: PeakSource,
     /// How it came about, in a few words.
     pub method: String,
+    /// Whether that may be off: cards of a kind differ, or nothing confirms it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncertain: bool,
 }
 
 /// Something that a device can do only so much of in a second.
@@ -89,6 +93,10 @@ pub enum Quantity {
 pub enum PeakSource {
     /// From what the driver tells of the device.
     Attribute,
+    /// From what its maker states.
+    Datasheet,
     /// Measured on this device by this program.
     Measured,
+    /// From the user.
+    User,
 }

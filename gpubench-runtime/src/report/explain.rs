@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::style::BOLD;
 use crate::device::conditions::Conditions;
-use crate::device::{Cache, FlushProof, Method, Timer};
+use crate::device::{Cache, FlushProof, Method, Quantity, Timer};
 use crate::format;
 use crate::record::{Measurement, Record, Run};
 use crate::units::Nanoseconds;
@@ -32,6 +32,8 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
     lines.push(("warm-up", warm_up(measured)));
     lines.push(("samples", samples(measured)));
     lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
+    lines.extend(roof(measured).map(|roof| ("roof", roof)));
+    lines.extend(launch_bound(measured).map(|bound| ("launch", bound)));
     lines
 }
 
@@ -130,4 +132,40 @@ fn samples(measured: &Measurement) -> String {
         format::time(measured.wall),
         format::percent(measured.elapsed.0 / measured.wall.0)
     )
+}
+
+/// Which of the two peaks binds, and what part of it was reached.
+fn roof(measured: &Measurement) -> Option<String> {
+    let metrics = &measured.metrics;
+    let has = format::intensity(metrics.intensity?);
+    let Some(roof) = &metrics.roof else {
+        return Some(format!("{has}; which peak binds is not known"));
+    };
+    let memory = metrics.share(&Quantity::MemoryBandwidth)?;
+    let compute = metrics.share(&Quantity::Compute(measured.precision.clone()))?;
+    // Where both peaks bind alike, the two shares would be the same.
+    let meet = format::intensity(metrics.intensity? * memory / compute);
+    let (precision, reached) = (&measured.precision, format::percent(roof.of_peak));
+    Some(match roof.quantity {
+        Quantity::MemoryBandwidth => {
+            format!(
+                "the memory binds, {has} being less than the {meet} from which {precision} does; {reached} of its peak"
+            )
+        }
+        Quantity::Compute(_) => {
+            format!(
+                "{precision} binds, {has} being more than the {meet} up to which the memory does; {reached} of its peak"
+            )
+        }
+    })
+}
+
+/// Where a rate says more of launching than of the kernel. It is no reservation, since the time is right.
+fn launch_bound(measured: &Measurement) -> Option<String> {
+    let Timer { empty_launch, overhead, .. } = measured.timer;
+    let empty = Nanoseconds(empty_launch?.0 - overhead.0);
+    let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
+    (claims && measured.time.median.0 <= 2.0 * empty.0).then(|| {
+        format!("launch-bound: an empty launch takes {}, which is half of this or more", format::time(empty))
+    })
 }

@@ -1,21 +1,23 @@
-//! What stands above the results: the notes of a run and the facts of its devices.
+//! What stands above the results: the notes of a run and the facts of its devices. In: a run; out: text.
 
 use std::fmt::Write;
 
 use super::style::{BOLD, NOTE};
 use crate::device::{Facts, Peak, PeakSource, Quantity, facts::Value};
 use crate::format;
+use crate::record::Run;
 use crate::units::{BytesPerSecond, FlopsPerSecond};
 
-/// The notes, then for each device its name, its properties and its peaks with their sources.
+/// The notes, then for each device its name, its properties and the peaks that its rows are held against, with their
+/// sources. A GPU has a peak for every precision; those that no row is held against would hide the others.
 #[must_use]
-pub(super) fn header(notes: &[String], devices: &[Facts]) -> String {
+pub(super) fn header(run: &Run) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    for note in notes {
+    for note in &run.notes {
         _ = writeln!(text, "{NOTE}{note}{NOTE:#}");
     }
-    for facts in devices {
+    for facts in &run.devices {
         _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", facts.device, facts.name);
         if facts.fake {
             _ = writeln!(text, "  {NOTE}FAKE: a stand-in for tests. Its times are made up{NOTE:#}");
@@ -25,11 +27,31 @@ pub(super) fn header(notes: &[String], devices: &[Facts]) -> String {
         if !properties.is_empty() {
             _ = writeln!(text, "  {}", properties.join(" · "));
         }
-        for peak in &facts.peaks {
-            _ = writeln!(text, "  peak {}", shown_peak(peak));
+        for quantity in quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity)) {
+            let peaks: Vec<&Peak> = facts.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
+            _ = writeln!(text, "  peak {}", shown_peaks(quantity, &peaks));
         }
     }
     text
+}
+
+/// What there are peaks of, each once.
+fn quantities(facts: &Facts) -> Vec<&Quantity> {
+    let mut quantities = Vec::new();
+    for peak in &facts.peaks {
+        if !quantities.contains(&&peak.quantity) {
+            quantities.push(&peak.quantity);
+        }
+    }
+    quantities
+}
+
+/// Whether the peak tells a reader anything: that of the memory always, one of compute where a row is held against it.
+fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
+    let rows = run.records.iter().filter(|record| record.device == facts.device);
+    let mut measured = rows.filter_map(|record| record.measurement.as_ref());
+    *quantity == Quantity::MemoryBandwidth
+        || measured.any(|measured| measured.metrics.share(quantity).is_some())
 }
 
 fn shown(name: &str, value: &Value) -> String {
@@ -41,18 +63,32 @@ fn shown(name: &str, value: &Value) -> String {
     }
 }
 
-fn shown_peak(peak: &Peak) -> String {
-    let limit = match &peak.quantity {
-        Quantity::MemoryBandwidth => {
-            format!("memory bandwidth {} GB/s", format::gigabytes(BytesPerSecond(peak.value)))
-        }
-        Quantity::Compute(precision) => {
-            format!("{precision} {} GFLOP/s", format::gigaflops(FlopsPerSecond(peak.value)))
-        }
+/// The peaks of a quantity: the one that counts, then the others behind its source.
+fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
+    let Some((counts, others)) = peaks.split_first() else { return String::new() };
+    let name = match quantity {
+        Quantity::MemoryBandwidth => "memory bandwidth",
+        Quantity::Compute(precision) => precision,
     };
-    let source = match peak.source {
+    let others: String =
+        others.iter().map(|peak| format!("; {}: {}", shown_source(peak.source), shown_limit(peak))).collect();
+    format!("{name} {} ({}: {}{others})", shown_limit(counts), shown_source(counts.source), counts.method)
+}
+
+fn shown_limit(peak: &Peak) -> String {
+    let about = if peak.uncertain { "about " } else { "" };
+    let limit = match peak.quantity {
+        Quantity::MemoryBandwidth => format::bandwidth(BytesPerSecond(peak.value)),
+        Quantity::Compute(_) => format::throughput(FlopsPerSecond(peak.value)),
+    };
+    format!("{about}{limit}")
+}
+
+fn shown_source(source: PeakSource) -> &'static str {
+    match source {
         PeakSource::Attribute => "from attributes",
+        PeakSource::Datasheet => "from the datasheet",
         PeakSource::Measured => "measured",
-    };
-    format!("{limit} ({source}: {})", peak.method)
+        PeakSource::User => "given",
+    }
 }

@@ -20,7 +20,7 @@ pub use self::trials::trials;
 /// A run as it is printed: what it ran on, then its results.
 #[must_use]
 pub fn render(run: &Run) -> String {
-    let header = header::header(&run.notes, &run.devices);
+    let header = header::header(run);
     if run.records.is_empty() && run.skipped.is_empty() {
         return header;
     }

@@ -78,11 +78,14 @@ fn row(name: String, record: &Record) -> Vec<String> {
     [name, record.cache.to_string()].into_iter().chain(cells).collect()
 }
 
+/// What a number must not be read without.
 fn mark(record: &Record) -> &'static str {
     match record.verdict.state {
+        State::Invalid if record.fake => "fake, invalid",
+        State::Invalid => "invalid",
         _ if record.fake => "fake",
         State::Suspect => "?",
-        State::Valid | State::Invalid => "",
+        State::Valid => "",
     }
 }
 

@@ -3,13 +3,14 @@
 
 use crate::device::{Cache, Device, Facts, Wanted, Work};
 use crate::failure::{Failure, Stage};
+use crate::limits::{Claim, begins_cold};
 use crate::measure;
 use crate::metrics::{Metrics, resolved};
 use crate::plan::{Job, Sampling};
 use crate::record::{Measurement, Record};
 use crate::registry::{Axis, Case, Counts, Entry, Options, Variant, Visitor};
 use crate::units::Nanoseconds;
-use crate::verdict::judge;
+use crate::verdict::{State, judge};
 
 /// Measures the cases of `job` and hands each record to `done` as it is made. Cases that are left when a failure has cost
 /// the device get none: another process may still measure them.
@@ -96,7 +97,9 @@ impl Visitor for Visit<'_> {
             let record = self.record(case, cache, &prepared, hot);
             let failed = record.measurement.is_none();
             if cache == Cache::Hot {
-                hot = record.measurement.as_ref().map(|measured| measured.time.median);
+                let measured = record.measurement.as_ref();
+                let holds = record.verdict.state != State::Invalid;
+                hot = measured.filter(|_| holds).map(|measured| measured.time.median);
             }
             self.finish(record);
             if failed && self.device.settle().is_err() {
@@ -141,8 +144,10 @@ impl Visit<'_> {
             }
             Err(failure) => return Record::failed(self.job, cache, remarked(failure, self.device)),
         };
-        let verdict = judge(&samples, self.sampling.precision);
         let (median, timer, precision) = (samples.time.median, samples.timer, self.options.precision);
+        let cold = begins_cold(cache, &samples.method);
+        let claim = Claim { counts: prepared.counts, precision, link: self.options.link, cold };
+        let verdict = judge(&samples, self.sampling.precision, &claim, self.facts);
         let metrics = if resolved(median, timer.step) {
             let hot = hot.filter(|hot| resolved(*hot, timer.step));
             Metrics::of(&prepared.counts, median, self.facts, (precision, self.options.link), hot)

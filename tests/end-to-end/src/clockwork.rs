@@ -82,6 +82,7 @@ impl Device for Tower {
                 value: BANDWIDTH,
                 source: PeakSource::Measured,
                 method: "by definition".to_owned(),
+                uncertain: false,
             }],
         })
     }

@@ -95,6 +95,19 @@ fn a_time_limit_comes_from_the_environment_too() {
 }
 
 #[test]
+fn peaks_come_from_the_environment_too() {
+    let beat = [("FILTER", "s::beat"), ("CACHE", "hot"), CLOCKWORK, ("QUICK", "true")];
+    let shares = |arguments: &[&str]| {
+        let run = measured(arguments, &[&beat[..], &[("PEAK", "memory=6GB/s; f32=1GFLOP/s")]].concat());
+        let metrics = run.records[0].measurement.as_ref().expect("it was measured").metrics.clone();
+        metrics.shares.iter().map(|share| (1e6 * share.of_peak).round()).collect::<Vec<_>>()
+    };
+    // Hot, 9600 bytes and 1600 operations in 3.2 µs.
+    assert_eq!(shares(&[]), [0.5e6, 0.5e6]);
+    assert_eq!(shares(&["--peak", "memory=12GB/s"]), [0.25e6]);
+}
+
+#[test]
 fn flags_win() {
     let environment = [SWEEP, CLOCKWORK, ("SAMPLES", "12"), ("PRECISION", "2%"), ("CACHE", "cold")];
     let run = measured(&["hair", "--samples", "7", "--precision", "3%", "--cache", "hot"], &environment);

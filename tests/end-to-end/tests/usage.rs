@@ -49,6 +49,15 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--cache", "warm"], "[possible values: hot, cold, both]"),
         (&["--arg", "n"], "--arg n: give a name and its values, such as n=1024,4096"),
         (&["--arg", "n=1,,2"], "--arg n=1,,2: give a name and its values"),
+        (&["--peak", "memory=4800"], "--peak memory=4800: give a bandwidth above 0 in MB/s, GB/s or TB/s"),
+        (
+            &["--peak", "f32"],
+            "--peak f32: give `memory` or a precision, and its peak, such as memory=4800GB/s",
+        ),
+        (
+            &["--peak", "f23=60TFLOP/s"],
+            "--peak f23=…: no benchmark of this program has this precision (they have `f32`)",
+        ),
         (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
     ] {
         run(SUITE, arguments).with_code(2).says_only(words);

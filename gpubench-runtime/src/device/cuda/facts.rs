@@ -1,5 +1,4 @@
-//! What the driver tells of a GPU. In: its number; out: [`Facts`], and the list of those that are there. The theoretical
-//! bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its edges.
+//! What the driver tells of a GPU. In: its number; out: [`Facts`], and the list of those that are there.
 
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use cust::sys;
@@ -7,9 +6,10 @@ use cust::sys;
 use super::Cuda;
 use super::call::check;
 use super::kernels::told;
+use super::peaks::{Attributes, peaks};
 use crate::device::facts::{Property, Value};
 use crate::device::id::Found;
-use crate::device::{DeviceError, DeviceType, Facts, Peak, PeakSource, Quantity};
+use crate::device::{DeviceError, DeviceType, Facts};
 use crate::units::Bytes;
 
 /// The GPUs that are there.
@@ -44,6 +44,8 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let device = device(ordinal)?;
     let attribute = |attribute| read(device, attribute);
     let (major, minor) = capability(device)?;
+    let multiprocessors = attribute(DeviceAttribute::MultiprocessorCount)?;
+    let clock = attribute(DeviceAttribute::ClockRate)? * 1000;
     let memory = device.total_memory().map_err(|error| told("the size of the memory", error))? as u64;
     let memory_clock = attribute(DeviceAttribute::MemoryClockRate)? * 1000;
     let bus_width = attribute(DeviceAttribute::GlobalMemoryBusWidth)?;
@@ -51,8 +53,8 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let mut properties = vec![
         Property::new("UUID", Value::Text(uuid(device)?)),
         Property::new("compute capability", Value::Text(format!("{major}.{minor}"))),
-        Property::new("multiprocessors", Value::Count(attribute(DeviceAttribute::MultiprocessorCount)?)),
-        Property::new("clock", Value::Hertz(attribute(DeviceAttribute::ClockRate)? * 1000)),
+        Property::new("multiprocessors", Value::Count(multiprocessors)),
+        Property::new("clock", Value::Hertz(clock)),
         Property::new("memory", Value::Bytes(Bytes(memory))),
         Property::new("memory clock", Value::Hertz(memory_clock)),
         Property::new("bus", Value::Text(format!("{bus_width} bit"))),
@@ -60,21 +62,17 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     ];
     let driver = gpubench_driver::load().map_err(|error| DeviceError(error.to_string()))?;
     properties.push(Property::new("driver for CUDA", Value::Text(driver.version.to_string())));
-    let bandwidth = 2 * memory_clock * bus_width / 8;
-    // A virtual GPU may not tell its clock; then there is no peak.
-    let peaks = (bandwidth > 0).then(|| Peak {
-        quantity: Quantity::MemoryBandwidth,
-        value: bandwidth as f64,
-        source: PeakSource::Attribute,
-        method: "2 × memory clock × bus width / 8".to_owned(),
-    });
+    let name = name(device)?;
+    let attributes =
+        Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
+    let peaks = peaks(&name, &attributes);
     Ok(Facts {
         device: format!("{}:{ordinal}", Cuda::KIND),
-        name: name(device)?,
+        name,
         fake: driver.fake,
         properties,
         last_level_cache: Some(l2),
-        peaks: peaks.into_iter().collect(),
+        peaks,
     })
 }
 

@@ -3,7 +3,9 @@
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
+mod arithmetic;
 mod call;
+mod datasheet;
 mod event;
 mod facts;
 mod flush;
@@ -11,6 +13,7 @@ mod graph;
 mod graph_path;
 mod kernels;
 mod nvml;
+mod peaks;
 mod persisting;
 mod proof;
 mod sampler;

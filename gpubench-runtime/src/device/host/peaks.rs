@@ -25,6 +25,7 @@ pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<P
         value,
         source: PeakSource::Measured,
         method: method.to_owned(),
+        uncertain: false,
     };
     let f32_lanes = arch.dispatch(F32Lanes) as f64;
     let f64_lanes = arch.dispatch(F64Lanes) as f64;

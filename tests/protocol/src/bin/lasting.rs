@@ -1,5 +1,5 @@
 //! Launches of a kernel that the fake knows by its name, `lasts`: it takes as many nanoseconds as it is told, and what it
-//! takes to read the bytes that it is given. So the truth of each case is known.
+//! takes to read the bytes that it is given. So the truth of each case is known, and what it claims can be more.
 
 #![expect(unsafe_code, reason = "launches a kernel")]
 
@@ -36,6 +36,23 @@ fn reads(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -
 #[gpu_bench(args(run = 0..300), setup = |_run| inputs(4096))]
 fn repeats(module: &Module, buffer: &DeviceBuffer<u8>, stream: &Stream) -> CudaResult<()> {
     reads(module, buffer, 100_000, stream)
+}
+
+/// Claims to read what takes 10 µs at the peak of an H200's memory: 4814.304 bytes a nanosecond.
+#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), reads = 48_143_040, cold)]
+fn claims_bytes(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    reads(module, buffer, ns, stream)
+}
+
+/// Claims to compute what takes 12.5 µs at the peak of an H200 for this precision, 132 × 2048 × 2 × 1.98 GHz.
+#[gpu_bench(
+    args(ns = [8_300_u64, 8_600]),
+    setup = |_ns| inputs(4096),
+    flops = 13_381_632_000_u64,
+    precision = "bf16 tensor",
+)]
+fn claims_flops(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    reads(module, buffer, ns, stream)
 }
 
 gpubench::main!();

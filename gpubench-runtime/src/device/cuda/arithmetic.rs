@@ -1,0 +1,138 @@
+//! How much arithmetic a multiprocessor does in a clock. In: a compute capability; out: fused multiply-adds a clock for each
+//! precision, dense, for as many as are known. Nothing in the driver tells this, so that it is a table.
+//!
+//! Sources: f64, f32, f16 and bf16 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming Guide;
+//! tensor precisions from NVIDIA's white papers on the architectures (named at each row), as the dense rates that these give
+//! for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is never counted.
+
+/// What a multiprocessor does in one precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rate {
+    /// As `precision = "…"` names it.
+    pub(super) precision: &'static str,
+    /// Fused multiply-adds in a clock; each is two operations.
+    pub(super) fma: u64,
+    /// Whether cards of this capability differ, or no source was found to confirm it.
+    pub(super) uncertain: bool,
+}
+
+const fn known(precision: &'static str, fma: u64) -> Rate {
+    Rate { precision, fma, uncertain: false }
+}
+
+const fn about(precision: &'static str, fma: u64) -> Rate {
+    Rate { precision, fma, uncertain: true }
+}
+
+/// The rates of a compute capability; none for one that is not in the table.
+pub(super) fn rates(capability: (u64, u64)) -> &'static [Rate] {
+    TABLE.iter().find(|(of, _)| *of == capability).map_or(&[], |(_, rates)| rates)
+}
+
+/// By compute capability.
+const TABLE: [((u64, u64), &[Rate]); 9] = [
+    // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
+    ((7, 0), &[known("f64", 32), known("f32", 64), known("f16", 128), known("f16 tensor", 512)]),
+    // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32.
+    ((7, 5), &[known("f64", 2), known("f32", 64), known("f16", 128), about("f16 tensor", 512)]),
+    // "NVIDIA A100 Tensor Core GPU Architecture": 108 × 1024 × 2 × 1.41 GHz = 312 TFLOP/s.
+    (
+        (8, 0),
+        &[
+            known("f64", 32),
+            known("f32", 64),
+            known("f16", 256),
+            known("bf16", 128),
+            known("f64 tensor", 64),
+            known("tf32 tensor", 512),
+            known("f16 tensor", 1024),
+            known("bf16 tensor", 1024),
+        ],
+    ),
+    // "NVIDIA Ampere GA102 GPU Architecture". GeForce cards do half as much where they accumulate in f32.
+    (
+        (8, 6),
+        &[
+            known("f64", 2),
+            known("f32", 128),
+            known("f16", 128),
+            about("bf16", 128),
+            about("tf32 tensor", 256),
+            about("f16 tensor", 512),
+            about("bf16 tensor", 512),
+        ],
+    ),
+    // "NVIDIA Ada GPU Architecture". As above: an RTX 4090 does half of what an L40S does a multiprocessor and clock.
+    (
+        (8, 9),
+        &[
+            known("f64", 2),
+            known("f32", 128),
+            known("f16", 128),
+            about("bf16", 128),
+            about("tf32 tensor", 256),
+            about("f16 tensor", 512),
+            about("bf16 tensor", 512),
+            about("fp8 tensor", 1024),
+        ],
+    ),
+    // "NVIDIA H100 Tensor Core GPU Architecture": 132 × 2048 × 2 × 1.83 GHz = 989 TFLOP/s. Cards made for export, such as
+    // the H20, do less than their multiprocessors would.
+    (
+        (9, 0),
+        &[
+            known("f64", 64),
+            known("f32", 128),
+            known("f16", 256),
+            known("bf16", 256),
+            known("f64 tensor", 128),
+            known("tf32 tensor", 1024),
+            known("f16 tensor", 2048),
+            known("bf16 tensor", 2048),
+            known("fp8 tensor", 4096),
+        ],
+    ),
+    // "NVIDIA Blackwell Architecture Technical Brief": 148 × 4096 × 2 × 1.85 GHz = 2243 TFLOP/s on a B200.
+    (
+        (10, 0),
+        &[
+            about("f64", 64),
+            known("f32", 128),
+            about("f16", 256),
+            about("bf16", 256),
+            about("f64 tensor", 64),
+            about("tf32 tensor", 2048),
+            about("f16 tensor", 4096),
+            about("bf16 tensor", 4096),
+            about("fp8 tensor", 8192),
+        ],
+    ),
+    // A B300, which gives up f64; by what is published of its sums, not of its multiprocessors.
+    (
+        (10, 3),
+        &[
+            about("f64", 2),
+            known("f32", 128),
+            about("f16", 256),
+            about("bf16", 256),
+            about("tf32 tensor", 2048),
+            about("f16 tensor", 4096),
+            about("bf16 tensor", 4096),
+            about("fp8 tensor", 8192),
+        ],
+    ),
+    // "NVIDIA RTX Blackwell GPU Architecture". GeForce cards do half as much where they accumulate in f32.
+    (
+        (12, 0),
+        &[
+            known("f64", 2),
+            known("f32", 128),
+            known("f16", 128),
+            about("bf16", 128),
+            about("tf32 tensor", 256),
+            about("f16 tensor", 512),
+            about("bf16 tensor", 512),
+            about("fp8 tensor", 1024),
+        ],
+    ),
+];

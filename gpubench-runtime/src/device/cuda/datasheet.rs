@@ -1,0 +1,115 @@
+//! What NVIDIA states of a few cards. In: the name that the driver gives a card; out: its stated peaks. They are what users
+//! compare with, and what counts where the attributes of a card do not tell all: a GeForce and a card of the same chip for
+//! data centres look the same to the driver. Tensor rates are dense: half of what is stated "with sparsity".
+
+use crate::device::Quantity;
+
+/// What is stated of a card.
+pub(super) struct Datasheet {
+    /// The names of the cards that it is stated of, as the driver tells them.
+    names: &'static [&'static str],
+    /// Where it is stated.
+    pub(super) source: &'static str,
+    /// In GB/s.
+    memory: f64,
+    /// In TFLOP/s, by precision.
+    compute: &'static [(&'static str, f64)],
+}
+
+impl Datasheet {
+    /// Every stated peak, in bytes or operations a second.
+    pub(super) fn peaks(&self) -> impl Iterator<Item = (Quantity, f64)> + '_ {
+        let compute = self
+            .compute
+            .iter()
+            .map(|(precision, tera)| (Quantity::Compute((*precision).to_owned()), tera * 1e12));
+        std::iter::once((Quantity::MemoryBandwidth, self.memory * 1e9)).chain(compute)
+    }
+}
+
+/// What is stated of the card of this name. It must be all of the name: a part of a card is named after it.
+pub(super) fn of(name: &str) -> Option<&'static Datasheet> {
+    DATASHEETS.iter().find(|datasheet| datasheet.names.contains(&name))
+}
+
+const HOPPER: &[(&str, f64)] = &[
+    ("f64", 34.0),
+    ("f64 tensor", 67.0),
+    ("f32", 67.0),
+    ("tf32 tensor", 494.7),
+    ("f16 tensor", 989.4),
+    ("bf16 tensor", 989.4),
+    ("fp8 tensor", 1978.9),
+];
+const A100: &[(&str, f64)] = &[
+    ("f64", 9.7),
+    ("f64 tensor", 19.5),
+    ("f32", 19.5),
+    ("tf32 tensor", 156.0),
+    ("f16 tensor", 312.0),
+    ("bf16 tensor", 312.0),
+];
+
+const DATASHEETS: [Datasheet; 9] = [
+    Datasheet { names: &["NVIDIA H200"], source: "H200", memory: 4800.0, compute: HOPPER },
+    Datasheet { names: &["NVIDIA H100 80GB HBM3"], source: "H100 SXM", memory: 3350.0, compute: HOPPER },
+    Datasheet {
+        names: &["NVIDIA H100 PCIe"],
+        source: "H100 PCIe",
+        memory: 2000.0,
+        compute: &[
+            ("f64", 26.0),
+            ("f64 tensor", 51.0),
+            ("f32", 51.0),
+            ("tf32 tensor", 378.0),
+            ("f16 tensor", 756.5),
+            ("bf16 tensor", 756.5),
+            ("fp8 tensor", 1513.0),
+        ],
+    },
+    Datasheet {
+        names: &["NVIDIA A100-SXM4-40GB", "NVIDIA A100-PCIE-40GB"],
+        source: "A100 40GB",
+        memory: 1555.0,
+        compute: A100,
+    },
+    Datasheet { names: &["NVIDIA A100-SXM4-80GB"], source: "A100 80GB SXM", memory: 2039.0, compute: A100 },
+    Datasheet { names: &["NVIDIA A100 80GB PCIe"], source: "A100 80GB PCIe", memory: 1935.0, compute: A100 },
+    Datasheet {
+        names: &["NVIDIA L4"],
+        source: "L4",
+        memory: 300.0,
+        compute: &[
+            ("f32", 30.3),
+            ("tf32 tensor", 60.0),
+            ("f16 tensor", 121.0),
+            ("bf16 tensor", 121.0),
+            ("fp8 tensor", 242.5),
+        ],
+    },
+    Datasheet {
+        names: &["NVIDIA L40S"],
+        source: "L40S",
+        memory: 864.0,
+        compute: &[
+            ("f32", 91.6),
+            ("tf32 tensor", 183.0),
+            ("f16 tensor", 362.05),
+            ("bf16 tensor", 362.05),
+            ("fp8 tensor", 733.0),
+        ],
+    },
+    // By the white paper on Ada. The rates of f16 and fp8 are those that accumulate in f16; in f32 it is half of them.
+    Datasheet {
+        names: &["NVIDIA GeForce RTX 4090"],
+        source: "Ada white paper, RTX 4090",
+        memory: 1008.0,
+        compute: &[
+            ("f32", 82.6),
+            ("tf32 tensor", 82.6),
+            ("f16 tensor", 330.3),
+            ("bf16 tensor", 165.2),
+            ("fp8 tensor", 660.6),
+        ],
+    },
+];

@@ -1,0 +1,106 @@
+//! Speeds that a device cannot have had, on a clock whose truth is known: a launch that is one reading too fast for what it
+//! claims is invalid, one that is not is measured as ever.
+
+use end_to_end::clockwork::{FLOOR, STEP};
+use end_to_end::running::{Ended, measure, record};
+use gpubench_runtime::device::Quantity;
+use gpubench_runtime::record::Run;
+use gpubench_runtime::units::Nanoseconds;
+use gpubench_runtime::verdict::{Reason, State};
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+
+#[track_caller]
+fn measured(arguments: &[&str]) -> (Ended, Run) {
+    let usual = ["--device", "clockwork", "--color", "never", "--quick", "--samples", "40"];
+    measure(SUITE, &[&usual, arguments].concat())
+}
+
+fn reasons<'a>(run: &'a Run, case: &str) -> &'a [Reason] {
+    &record(run, &format!("two_devices::{case}")).verdict.reasons
+}
+
+/// Cold, `beat` reads 6400 bytes and writes 3200, which the cache may keep. The pair around it reads 8512 ns, so that it took
+/// less than 8544.
+#[test]
+fn what_is_read_cold_must_cross_the_memory() {
+    let (ended, run) = measured(&["s::beat", "--peak", "memory=0.749GB/s"]);
+    _ = ended.with_code(1);
+    let [Reason::ImpossibleSpeed(speed)] = reasons(&run, "beat cold") else { panic!("{:?}", run.records) };
+    assert_eq!((&speed.quantity, speed.work, speed.peak), (&Quantity::MemoryBandwidth, 6_400, 0.749e9));
+    assert_eq!(speed.took, Nanoseconds((8_000 + FLOOR + STEP) as f64));
+    assert!((speed.least.0 - 6_400.0 / 0.749).abs() < 1e-6, "{speed:?}");
+    // Hot, all of it fits the cache.
+    assert_eq!(reasons(&run, "beat hot"), []);
+
+    // The time, less the overhead, is still too short for it: 8000 ns, where it takes 8533.
+    let (ended, run) = measured(&["s::beat", "--peak", "memory=0.75GB/s"]);
+    _ = ended.with_code(0);
+    assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{:?}", run.records);
+}
+
+/// 1600 operations, hot in less than 3744 ns.
+#[test]
+fn what_is_computed_takes_its_time() {
+    let cold_over_hot = |run: &Run| {
+        let cold = record(run, "two_devices::beat cold").measurement.as_ref().expect("it was measured");
+        cold.metrics.cold_over_hot
+    };
+    let (ended, run) = measured(&["s::beat", "--peak", "f32=0.427GFLOP/s"]);
+    let ended = ended.with_code(1);
+    ended.shows("  peak f32 0.43 GFLOP/s (given: --peak)");
+    ended.shows(
+        "invalid two_devices::beat hot: impossible: 1.60 kFLOP cannot be done in 3.744 µs; at the f32 peak of \
+         0.43 GFLOP/s that takes 3.747 µs: did the kernel run, and in this precision?",
+    );
+    assert!(matches!(reasons(&run, "beat hot"), [Reason::ImpossibleSpeed(_)]), "{:?}", run.records);
+    assert_eq!(reasons(&run, "beat cold"), []);
+    // Nothing is held against a time that cannot be.
+    assert_eq!(cold_over_hot(&run), None);
+
+    let (ended, run) = measured(&["s::beat", "--peak", "f32=0.428GFLOP/s"]);
+    _ = ended.with_code(0);
+    assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{:?}", run.records);
+    assert_eq!(cold_over_hot(&run), Some(2.5));
+}
+
+/// It claims a MiB in a nanosecond. What the device says of its memory it has measured, which proves nothing.
+#[test]
+fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
+    let (ended, run) = measured(&["hair", "--peak", "memory=1TB/s"]);
+    _ = ended.with_code(1);
+    let reasons = reasons(&run, "hair hot");
+    let [Reason::ImpossibleSpeed(speed), Reason::BelowResolution { .. }] = reasons else {
+        panic!("{reasons:?}")
+    };
+    // Twice the cache may have been there: as much of what is read as of what is written.
+    assert_eq!(speed.work, (1 << 20) - 2 * (32 << 10));
+    let (ended, run) = measured(&["hair"]);
+    _ = ended.with_code(0);
+    assert_eq!(record(&run, "two_devices::hair hot").verdict.state, State::Suspect);
+}
+
+/// The number is shown, and nobody reads it without its mark.
+#[test]
+fn the_table_shows_what_is_impossible() {
+    let (ended, _) = measured(&["s::beat", "--peak", "memory=0.5GB/s"]);
+    let (table, _) = ended.stdout.rsplit_once(", in ").expect("the wall time");
+    insta::assert_snapshot!(table, @"
+    clockwork: a clock with known hands
+      2 hands · cache 32 KiB
+      peak memory bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s)
+
+                           time            GB/s  of peak  GFLOP/s  cold/hot  samples
+    two_devices
+      beat       hot   3.200 µs  ± 1.00 %  3.00    600 %     0.50                 40
+                 cold  8.000 µs  ± 0.40 %  1.20    240 %     0.20     2.50×       40  invalid
+
+    invalid two_devices::beat cold: impossible: 6.2 KiB cannot cross the memory in 8.544 µs; at its peak of 0.50 GB/s that takes 12.80 µs: did the kernel run?
+
+    clockwork hot: timed by the monotonic clock
+    clockwork cold: timed by the monotonic clock, flushed by `read`
+    hot rows above 100 % of the memory's bandwidth are served by caches
+
+    2 cases: 1 valid, 0 suspect, 1 invalid
+    ");
+}

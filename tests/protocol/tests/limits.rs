@@ -1,0 +1,85 @@
+//! What an H200 cannot do, on a fake whose kernels last as long as they are told: its peaks, the verdicts by them, the roof
+//! that binds, and what is said of launches that are hardly more than that.
+
+use gpubench_runtime::device::{Cache, PeakSource, Quantity};
+use gpubench_runtime::record::Run;
+use gpubench_runtime::verdict::{Reason, State};
+use protocol::fake::{Measured, measure};
+
+const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+
+/// The names of the invalid cases, each too fast for what it claims.
+#[track_caller]
+fn impossible(run: &Run) -> Vec<String> {
+    let invalid = run.records.iter().filter(|record| record.verdict.state == State::Invalid);
+    let named = invalid.map(|record| {
+        assert!(matches!(record.verdict.reasons[..], [Reason::ImpossibleSpeed(_)]), "{:?}", record.verdict);
+        assert!(record.measurement.is_some(), "the measurement is kept");
+        let name = record.name();
+        format!("{} {}", name.trim_start_matches("lasting::"), record.cache)
+    });
+    named.collect()
+}
+
+/// A pair around it reads 9.84 µs or 10.14: the overhead is in its favour, and so is a step of the clock.
+#[test]
+fn bytes_that_cannot_have_crossed_the_memory_are_impossible() {
+    let quick = ["--quick", "claims_bytes", "--color", "never"];
+    let measured = measure(LASTING, &quick, &[]);
+    assert_eq!(impossible(&measured.run), ["claims_bytes[ns=8300] cold"]);
+    let ended = measured.ended.with_code(1);
+    ended.shows("at its peak of 4814 GB/s that takes 10.00 µs: did the kernel run?");
+    ended.shows("fake, invalid");
+    // 48 MB fit the L2, and a flush that does nothing leaves them there.
+    let unflushed = measure(LASTING, &[&quick[..], &["--flush", "none"]].concat(), &[]);
+    assert_eq!(impossible(&unflushed.run), [""; 0]);
+    // The user knows better, and is believed.
+    let slower = measure(LASTING, &[&quick[..], &["--peak", "memory=4700GB/s"]].concat(), &[]);
+    assert_eq!(impossible(&slower.run), ["claims_bytes[ns=8300] cold", "claims_bytes[ns=8600] cold"]);
+}
+
+/// A clock may be a quarter above what the driver tells.
+#[test]
+fn operations_that_cannot_have_been_done_are_impossible() {
+    let measured = measure(LASTING, &["--quick", "claims_flops", "--color", "never"], &[]);
+    assert_eq!(impossible(&measured.run), ["claims_flops[ns=8300] hot"]);
+    let ended = measured.ended.with_code(1);
+    ended.shows(
+        "at the bf16 tensor peak of 1071 TFLOP/s that takes 12.50 µs: did the kernel run, and in this",
+    );
+    ended.shows(
+        "  peak bf16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
+         from the datasheet: 989 TFLOP/s)",
+    );
+    // Of what no row is held against, nothing is said.
+    assert!(!ended.stdout.contains("peak f32"), "{ended}");
+    let facts = &measured.run.devices[0];
+    let f32_peak = facts.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
+    assert_eq!((f32_peak.value, f32_peak.source), (2.0 * 128.0 * 132.0 * 1.98e9, PeakSource::Attribute));
+}
+
+/// 0.17 operations a byte, on a GPU that has 66.9 TFLOP/s for 4.8 TB/s.
+#[test]
+fn the_roof_and_launches_that_are_hardly_more_are_explained() {
+    let arguments = ["--quick", "--explain", "--color", "never", "saxpy", "--arg", "n=16384,4194304"];
+    let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
+    let ended = ended.with_code(0);
+    let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
+    let binds = "the memory binds, 0.17 flop/byte being less than the 13.9 flop/byte from which f32 does; ";
+    assert_eq!((lines(binds), run.records.len()), (4, 4), "{ended}");
+    let cold = run.records.iter().filter(|record| record.cache == Cache::Cold);
+    for record in cold {
+        let metrics = &record.measurement.as_ref().expect("it was measured").metrics;
+        let roof = metrics.roof.as_ref().expect("both peaks are known");
+        assert_eq!(Some(roof.of_peak), metrics.share(&Quantity::MemoryBandwidth));
+        assert_eq!(metrics.intensity, Some(1.0 / 6.0));
+    }
+    // Of 64 KiB an array, hot and cold; not of 16 MiB. It is said of valid rows.
+    assert_eq!(
+        lines("launch-bound: an empty launch takes 1.536 µs, which is half of this or more"),
+        2,
+        "{ended}"
+    );
+    assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{ended}");
+}
