@@ -92,3 +92,30 @@ fn shown_source(source: PeakSource) -> &'static str {
         PeakSource::User => "given",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_tells_its_source_and_the_others_with_what_is_uncertain() {
+        let quantity = Quantity::Compute("bf16 tensor".to_owned());
+        let peak = |value, source, method: &str, uncertain| Peak {
+            quantity: quantity.clone(),
+            value,
+            source,
+            method: method.to_owned(),
+            uncertain,
+        };
+        let stated = peak(165.2e12, PeakSource::Datasheet, "Ada white paper, RTX 4090", false);
+        let table = peak(330.3e12, PeakSource::Attribute, "multiprocessors × 512 FMA × 2 × clock", true);
+        assert_eq!(
+            shown_peaks(&quantity, &[&stated, &table]),
+            "bf16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
+        );
+        assert_eq!(
+            shown_peaks(&quantity, &[&table]),
+            "bf16 tensor about 330 TFLOP/s (from attributes: multiprocessors × 512 FMA × 2 × clock)"
+        );
+    }
+}
