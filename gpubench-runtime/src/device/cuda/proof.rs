@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use cust::sys::CUstream;
+
 use super::Cuda;
 use super::flush::Flusher;
 use super::graph_path::GraphPath;
@@ -13,8 +15,6 @@ use crate::failure::{Failure, Stage};
 use crate::format;
 use crate::stats::Summary;
 use crate::units::Nanoseconds;
-
-use cust::sys::CUstream;
 
 /// How often each read is timed, after as many that do not count.
 const READS: usize = 16;

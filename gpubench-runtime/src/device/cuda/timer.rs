@@ -3,8 +3,10 @@
 //!
 //! An empty pair reads the floor, and a pair around a launch that does nothing reads more than twice that: the launch
 //! begins and ends, and the second event waits for it. How much of this is the events' and how much the launch's own is a
-//! convention. Ours is that they get half each. On an H200 that is within 0.2 µs of what Nsight Compute does, for empty
-//! launches of any shape and for launches that only wait (`docs/method.md` has the table, `examples/overhead.rs` makes it).
+//! convention. Ours is that they get half each. On an H200 that is within 0.3 µs of what Nsight Compute does, for empty
+//! launches of any shape and for launches that only wait (`docs/method.md` has the table, `examples/overhead` makes it).
+
+use cust::sys::CUstream;
 
 use super::Cuda;
 use super::graph_path::GraphPath;
@@ -16,13 +18,11 @@ use crate::failure::Failure;
 use crate::stats::Summary;
 use crate::units::Nanoseconds;
 
-use cust::sys::CUstream;
-
-/// Pairs in a group, how many groups go before, and how many count: one of each graph that takes turns.
+/// Pairs in a group, how many groups go before, and how many count, each of another graph.
 const PAIRS: usize = 64;
 const WARM_UP: usize = 16;
 const GROUPS: usize = 8;
-/// How often all those graphs are made anew for what is taken off every time: each has an error of its own.
+/// How often those graphs are made anew for what is taken off every time: each has an error of its own.
 const ROUNDS: usize = 4;
 /// Launches in a short and in a long row, and how often each is timed.
 const SHORT_ROW: usize = 8;
@@ -34,9 +34,9 @@ pub(super) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&path) {
         return Ok(*timer);
     }
-    let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
     let nothing = readings(device, path, &mut Nothing, 1)?;
-    let launches = readings(device, path, &mut { empty }, ROUNDS)?;
+    let launches = readings(device, path, &mut empty, ROUNDS)?;
     let step = step(nothing.all().chain(launches.all()));
     let (floor, empty_launch) = (nothing.median(step), launches.median(step));
     let overhead = Nanoseconds(empty_launch.0 / 2.0);
