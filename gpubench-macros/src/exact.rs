@@ -6,19 +6,20 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 
+use crate::parse::bare;
 use crate::spans::mixed;
 
 /// The exact value of `count`, where it is arithmetic of whole numbers as far as can be seen.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
-    match ungrouped(count) {
+    match bare(count) {
         Expr::Binary(_) => value(count),
-        Expr::Cast(cast) if matches!(ungrouped(&cast.expr), Expr::Binary(_)) => value(count),
+        Expr::Cast(cast) if matches!(bare(&cast.expr), Expr::Binary(_)) => value(count),
         _ => None,
     }
 }
 
 fn value(expr: &Expr) -> Option<TokenStream> {
-    match ungrouped(expr) {
+    match bare(expr) {
         Expr::Binary(ExprBinary { left, op, right, .. }) => {
             let arithmetic = matches!(
                 op,
@@ -34,7 +35,7 @@ fn value(expr: &Expr) -> Option<TokenStream> {
             let op = placeless(op.to_token_stream());
             arithmetic.then(|| quote_spanned!(mixed()=> (#left #op #right)))
         }
-        Expr::Cast(cast) if is_integer(&cast.ty) && matches!(ungrouped(&cast.expr), Expr::Binary(_)) => {
+        Expr::Cast(cast) if is_integer(&cast.ty) && matches!(bare(&cast.expr), Expr::Binary(_)) => {
             value(&cast.expr)
         }
         Expr::Lit(literal) => {
@@ -48,7 +49,7 @@ fn value(expr: &Expr) -> Option<TokenStream> {
 
 /// Whether evaluating it once more changes nothing and costs nothing.
 fn is_leaf(expr: &Expr) -> bool {
-    match ungrouped(expr) {
+    match bare(expr) {
         Expr::Path(_) => true,
         Expr::Field(field) => is_leaf(&field.base),
         Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)) && is_leaf(&unary.expr),
@@ -78,14 +79,6 @@ fn placeless(op: TokenStream) -> TokenStream {
         token
     });
     placed.collect()
-}
-
-fn ungrouped(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Group(group) => ungrouped(&group.expr),
-        Expr::Paren(paren) => ungrouped(&paren.expr),
-        expr => expr,
-    }
 }
 
 #[cfg(test)]

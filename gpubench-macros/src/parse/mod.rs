@@ -13,7 +13,7 @@ use syn::{Expr, Ident, LitStr, Path, Token, Type};
 use crate::errors::{Errors, did_you_mean};
 
 pub(crate) use self::data::{Data, Group, KNOWN as KNOWN_TO_GROUPS, name_of};
-pub(crate) use self::read::{skip_value, written};
+pub(crate) use self::read::{bare, skip_value, written};
 pub(crate) use self::sweeps::{Args, Choices};
 
 use self::read::{number, separated, text_after, value};

@@ -71,15 +71,13 @@ pub(super) fn skip_to_comma(input: ParseStream) {
 
 /// The value of a literal number, with or without a sign.
 pub(super) fn number(value: &Expr) -> Option<f64> {
-    match value {
+    match bare(value) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().ok(),
             Lit::Float(number) => number.base10_parse().ok(),
             _ => None,
         },
         Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => number(&unary.expr).map(|number| -number),
-        Expr::Group(group) => number(&group.expr),
-        Expr::Paren(paren) => number(&paren.expr),
         _ => None,
     }
 }
@@ -96,6 +94,15 @@ pub(super) fn text(value: &Expr) -> Option<&LitStr> {
 pub(super) fn ungrouped(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => ungrouped(&group.expr),
+        value => value,
+    }
+}
+
+/// An expression out of parentheses too.
+pub(crate) fn bare(value: &Expr) -> &Expr {
+    match value {
+        Expr::Group(group) => bare(&group.expr),
+        Expr::Paren(paren) => bare(&paren.expr),
         value => value,
     }
 }
