@@ -106,6 +106,13 @@ pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String 
     if low == high { low } else { format!("{low} to {high}") }
 }
 
+/// `1 case`, `2 cases`.
+#[must_use]
+pub fn counted(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
 /// A part of one as a percentage, such as `93.1 %`.
 #[must_use]
 pub fn percent(part: f64) -> String {

@@ -57,8 +57,8 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
         let shortest = least.0 / above(peak);
         (took.0 < shortest).then_some(ImpossibleSpeed { quantity, work, peak: peak.value, took, least })
     };
-    let in_memory = matches!(claim.link, None | Some(Link::D2d));
-    let bytes = in_memory.then(|| crossing(&claim.counts, claim.cold, facts.last_level_cache));
+    let bytes =
+        Link::is_memory(claim.link).then(|| crossing(&claim.counts, claim.cold, facts.last_level_cache));
     let memory = bytes.and_then(|bytes| limit(Quantity::MemoryBandwidth, bytes));
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));

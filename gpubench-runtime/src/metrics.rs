@@ -68,8 +68,7 @@ impl Metrics {
             let of_peak = value? / facts.peak(&quantity)?.value;
             Some(Share { quantity, of_peak })
         };
-        // What crosses a bus has that bus for its limit, not the memory at one end of it.
-        let in_memory = bandwidth.filter(|_| matches!(link, None | Some(Link::D2d)));
+        let in_memory = bandwidth.filter(|_| Link::is_memory(link));
         let shares = [
             share(Quantity::MemoryBandwidth, in_memory.map(|rate| rate.0)),
             share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),

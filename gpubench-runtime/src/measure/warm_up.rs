@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{Sampler, Timer};
 use crate::failure::Failure;
-use crate::stats::Summary;
+use crate::stats;
 use crate::units::Nanoseconds;
 
 use super::groups::GroupSize;
@@ -42,7 +42,7 @@ pub(super) fn warm_up(
         size.learn(events.len(), elapsed);
         warm_up.launches += events.len();
         warm_up.elapsed.0 += elapsed.0;
-        let median = Summary::of(&events, timer.step).map(|summary| summary.median);
+        let median = stats::median(&events);
         warm_up.steady = match (last, median) {
             (Some(last), Some(median)) => {
                 (median.0 - last.0).abs() <= (AGREEMENT * median.0).max(timer.step.0)

@@ -82,6 +82,15 @@ pub enum Link {
     D2d,
 }
 
+impl Link {
+    /// Whether the memory's peak is the limit of what moves over `link`, which is not said of most launches. What crosses a
+    /// bus has that bus for its limit, not the memory at one end of it.
+    #[must_use]
+    pub fn is_memory(link: Option<Self>) -> bool {
+        matches!(link, None | Some(Self::D2d))
+    }
+}
+
 impl Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

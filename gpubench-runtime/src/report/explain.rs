@@ -39,7 +39,7 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
 
 fn time(measured: &Measurement) -> String {
     let Timer { step, floor, empty_launch, overhead, .. } = measured.timer;
-    let event = format::time(Nanoseconds(measured.time.median.0 + overhead.0));
+    let event = format::time(event_time(measured));
     let [median, overhead, floor, step] = [measured.time.median, overhead, floor, step].map(format::time);
     let why = match empty_launch {
         Some(empty) => format!(
@@ -51,6 +51,11 @@ fn time(measured: &Measurement) -> String {
     format!("{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}")
 }
 
+/// The median of what the events read.
+fn event_time(measured: &Measurement) -> Nanoseconds {
+    Nanoseconds(measured.time.median.0 + measured.timer.overhead.0)
+}
+
 fn path(method: &Method) -> String {
     match &method.path_reason {
         None => method.path.to_string(),
@@ -60,8 +65,8 @@ fn path(method: &Method) -> String {
 
 fn flush(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_proof, .. } = &measured.method;
-    let event = measured.time.median.0 + measured.timer.overhead.0;
-    let each = Nanoseconds(measured.elapsed.0 / measured.samples.len().max(1) as f64 - event);
+    let sample = measured.elapsed.0 / measured.samples.len().max(1) as f64;
+    let each = Nanoseconds(sample - event_time(measured).0);
     let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
     if let Some(proof) = flush_proof {
         _ = write!(text, "; {}", proved(proof));
@@ -106,9 +111,10 @@ fn sensors(conditions: &Conditions) -> String {
     });
     words.extend(span.other_processes.map(|others| match others {
         0 => "no other process".to_owned(),
+        1 => "1 other process".to_owned(),
         others => format!("{others} other processes"),
     }));
-    format!("{} ({} readings)", words.join("; "), span.readings)
+    format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
 fn warm_up(measured: &Measurement) -> String {
@@ -126,8 +132,8 @@ fn samples(measured: &Measurement) -> String {
         _ => String::new(),
     };
     format!(
-        "{count}{worth} in {} groups; {} on the device, flushes included, of {} by this machine's clock ({})",
-        measured.groups,
+        "{count}{worth} in {}; {} on the device, flushes included, of {} by this machine's clock ({})",
+        format::counted(measured.groups, "group"),
         format::time(measured.elapsed),
         format::time(measured.wall),
         format::percent(measured.elapsed.0 / measured.wall.0)

@@ -33,7 +33,8 @@ fn reasons(run: &Run) -> String {
         }
     }
     if not_converged > 0 {
-        let (cases, wanted) = (counted(not_converged, "case"), format::percent(run.sampling.precision));
+        let (cases, wanted) =
+            (format::counted(not_converged, "case"), format::percent(run.sampling.precision));
         let style = of_state(State::Suspect);
         _ = writeln!(
             text,
@@ -84,7 +85,11 @@ fn methods(run: &Run) -> String {
             |measured: &&Measurement| measured.link == Some(link) && measured.metrics.bandwidth.is_some();
         let rows = measured().map(|(_, measured)| measured).filter(over).count();
         if rows > 0 {
-            _ = writeln!(text, "{link}: {} over that link, whose peak is not known", counted(rows, "row"));
+            _ = writeln!(
+                text,
+                "{link}: {} over that link, whose peak is not known",
+                format::counted(rows, "row")
+            );
         }
     }
     // Where the user chose the path there is nothing to explain.
@@ -132,7 +137,7 @@ fn flushed(method: &Method) -> String {
 fn summary(run: &Run) -> String {
     let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
     let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
-    let cases = counted(run.records.len(), "case");
+    let cases = format::counted(run.records.len(), "case");
     let missing = run.planned - run.records.len().min(run.planned);
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
     let skipped =
@@ -145,10 +150,4 @@ fn summary(run: &Run) -> String {
 
 fn case(record: &Record) -> String {
     format!("{} {}", record.name(), record.cache)
-}
-
-/// `1 case`, `2 cases`.
-fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }

@@ -20,6 +20,7 @@ pub use self::drift::Drift;
 use self::median_ci::median_ci;
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;
+pub use self::quantile::median;
 use self::quantile::{ascending, quantile};
 pub use self::stop::{Decision, StopRule};
 use crate::units::Nanoseconds;

@@ -10,6 +10,12 @@ pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
     sorted
 }
 
+/// The median of `times` in any order, that of a [`Summary`](super::Summary) without the rest of it; `None` of none.
+#[must_use]
+pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
+    (!times.is_empty()).then(|| Nanoseconds(quantile(&ascending(times), 0.5)))
+}
+
 /// The `p`-quantile of `sorted` (ascending, not empty), with `p` in 0..=1: definition 7 of Hyndman & Fan,
 /// *Sample quantiles in statistical packages* (The American Statistician 50, 1996), the default of R and
 /// NumPy.

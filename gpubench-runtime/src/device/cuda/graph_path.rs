@@ -52,18 +52,9 @@ impl<'a> GraphPath<'a> {
             let graph = self.capture(place..place + LONGEST)?;
             self.longest.push(graph);
         }
-        let turns = || (first..first + turns).map(|turn| turn % GRAPHS);
-        let stream = self.samples.stream();
-        self.samples.whole.start.record(stream)?;
-        for turn in turns() {
-            self.longest[turn].launch(stream)?;
-        }
-        self.samples.whole.stop.record(stream)?;
-        self.samples.wait()?;
-        for turn in turns() {
-            self.samples.read(turn * LONGEST..(turn + 1) * LONGEST, events)?;
-        }
-        Ok(self.samples.whole.read()?)
+        let turns = (first..first + turns).map(|turn| turn % GRAPHS);
+        let graphs = turns.map(|turn| (&self.longest[turn], turn * LONGEST..(turn + 1) * LONGEST));
+        self.replay(graphs, events)
     }
 
     fn short_group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
@@ -71,7 +62,7 @@ impl<'a> GraphPath<'a> {
             let graph = self.capture(0..samples)?;
             self.shorter.insert(samples, graph);
         }
-        self.replay(&self.shorter[&samples], samples, events)
+        self.replay(std::iter::once((&self.shorter[&samples], 0..samples)), events)
     }
 
     /// A graph of samples between these pairs of events.
@@ -97,19 +88,22 @@ impl<'a> GraphPath<'a> {
         Ok(capture.end()?.instantiate()?)
     }
 
-    /// Replays `graph` and reads its first `count` pairs into `events`; returns what the whole of it took.
-    pub(super) fn replay(
+    /// Replays graphs one after the other and reads the pairs of each into `events`; returns what the whole of it took.
+    pub(super) fn replay<'g>(
         &self,
-        graph: &Executable,
-        count: usize,
+        graphs: impl Iterator<Item = (&'g Executable, Range<usize>)> + Clone,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
         let stream = self.samples.stream();
         self.samples.whole.start.record(stream)?;
-        graph.launch(stream)?;
+        for (graph, _) in graphs.clone() {
+            graph.launch(stream)?;
+        }
         self.samples.whole.stop.record(stream)?;
         self.samples.wait()?;
-        self.samples.read(0..count, events)?;
+        for (_, pairs) in graphs {
+            self.samples.read(pairs, events)?;
+        }
         Ok(self.samples.whole.read()?)
     }
 }

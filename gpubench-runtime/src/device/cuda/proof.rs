@@ -13,7 +13,7 @@ use super::samples::Samples;
 use crate::device::{Cache, Flush, FlushProof, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::format;
-use crate::stats::Summary;
+use crate::stats::median;
 use crate::units::Nanoseconds;
 
 /// How often each read is timed, after as many that do not count.
@@ -104,8 +104,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     for _ in 0..2 {
         path.group(READS, &mut events)?;
     }
-    let read = Summary::of(&events[events.len() - READS..], Nanoseconds(0.0));
-    Ok(read.map_or_else(Nanoseconds::default, |read| read.median))
+    Ok(median(&events[events.len() - READS..]).unwrap_or_default())
 }
 
 /// A read of memory that no flush touches.

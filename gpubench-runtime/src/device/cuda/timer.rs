@@ -15,7 +15,7 @@ use super::samples::Samples;
 use super::stream_path::StreamPath;
 use crate::device::{Cache, Path, Timer, Work};
 use crate::failure::Failure;
-use crate::stats::Summary;
+use crate::stats::{Summary, median};
 use crate::units::Nanoseconds;
 
 /// Pairs in a group, how many groups go before, and how many count, each of another graph.
@@ -38,7 +38,7 @@ pub(super) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     let nothing = readings(device, path, &mut Nothing, 1)?;
     let launches = readings(device, path, &mut empty, ROUNDS)?;
     let step = step(nothing.all().chain(launches.all()));
-    let (floor, empty_launch) = (nothing.median(step), launches.median(step));
+    let [floor, empty_launch] = [&nothing, &launches].map(|it| median(&it.pairs).unwrap_or_default());
     let overhead = Nanoseconds(empty_launch.0 / 2.0);
     let timer = Timer {
         step,
@@ -80,12 +80,7 @@ impl Readings {
     }
 
     fn group_medians(&self) -> Vec<Nanoseconds> {
-        let groups = self.pairs.chunks(PAIRS);
-        groups.filter_map(|group| Summary::of(group, Nanoseconds(0.0)).map(|group| group.median)).collect()
-    }
-
-    fn median(&self, step: Nanoseconds) -> Nanoseconds {
-        Summary::of(&self.pairs, step).map_or_else(Nanoseconds::default, |pairs| pairs.median)
+        self.pairs.chunks(PAIRS).filter_map(median).collect()
     }
 }
 
@@ -123,8 +118,7 @@ pub(super) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failur
     for _ in 0..GROUPS {
         path.group(samples, PAIRS, &mut events)?;
     }
-    let event = Summary::of(&events, timer.step).map_or_else(Nanoseconds::default, |events| events.median);
-    Ok(Nanoseconds(event.0 - timer.overhead.0))
+    Ok(Nanoseconds(median(&events).unwrap_or_default().0 - timer.overhead.0))
 }
 
 /// The time of one more launch in a row of launches, hot: what is left when the first and the last of a row are taken away.
@@ -134,12 +128,12 @@ pub(super) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure>
     let mut pair = Vec::with_capacity(2);
     for _ in 0..ROWS {
         pair.clear();
-        path.replay(&short, 1, &mut pair)?;
-        path.replay(&long, 1, &mut pair)?;
+        for row in [&short, &long] {
+            path.replay(std::iter::once((row, 0..1)), &mut pair)?;
+        }
         slopes.push(Nanoseconds((pair[1].0 - pair[0].0) / (LONG_ROW - SHORT_ROW) as f64));
     }
-    let median = Summary::of(&slopes, Nanoseconds(0.0)).map(|summary| summary.median);
-    Ok(median.unwrap_or_default())
+    Ok(median(&slopes).unwrap_or_default())
 }
 
 /// No launch at all.
