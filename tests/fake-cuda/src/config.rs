@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::code::Code;
+use crate::driver::BEGIN;
 
 /// Everything that a test can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,12 +27,20 @@ pub(crate) struct Config {
     pub(crate) kernels: Vec<(String, Misdeed)>,
     /// A folder in which a sticky fault leaves a file, so that it happens once, whatever the number of processes.
     pub(crate) once: Option<PathBuf>,
+    /// The clock of the multiprocessors in MHz, by the counters of the device itself, each with the second of the device's
+    /// time from which on it is that.
+    counted: Vec<(f64, u64)>,
     /// What the sensors say of the multiprocessors' clock in MHz, reading by reading; the last goes on.
     pub(crate) clocks: Vec<u32>,
     /// What they say holds it down, as the bits of that library.
     pub(crate) slowed: u64,
     /// How many processes have work on the GPU.
     pub(crate) processes: u32,
+    /// How often they count energy, in milliseconds; 0 if they do not.
+    pub(crate) energy: u64,
+    /// What locking clocks returns, and resetting them.
+    pub(crate) lock: u32,
+    pub(crate) unlock: u32,
 }
 
 /// `cuMemAlloc_v2#3=2`, and `!` behind it where the context is lost with it.
@@ -60,6 +69,13 @@ impl Config {
         Self::of(&|name| env::var(format!("GPUBENCH_FAKE_{name}")).ok().filter(|value| !value.is_empty()))
     }
 
+    /// The clock of the multiprocessors at a time of the device, in MHz.
+    pub(crate) fn clock_at(&self, time: f64) -> u64 {
+        let seconds = (time - BEGIN) * 1e-9;
+        let begun = self.counted.iter().rfind(|(from, _)| *from <= seconds);
+        begun.map_or(USUAL_CLOCK, |(_, clock)| *clock)
+    }
+
     fn of(value: &dyn Fn(&str) -> Option<String>) -> Self {
         let list = |name| value(name).unwrap_or_default();
         let items = |list: &str| -> Vec<String> {
@@ -74,6 +90,10 @@ impl Config {
             faults: items(&list("FAULT")).iter().map(|item| item.parse().unwrap_or_else(refuse)).collect(),
             kernels: items(&list("KERNEL")).iter().map(|item| kernel(item).unwrap_or_else(refuse)).collect(),
             once: value("ONCE").map(PathBuf::from),
+            counted: items(&list("COUNTED"))
+                .iter()
+                .map(|item| counted(item).unwrap_or_else(refuse))
+                .collect(),
             clocks: items(&value("CLOCKS").unwrap_or_else(|| "1980".to_owned()))
                 .iter()
                 .map(|item| {
@@ -82,9 +102,15 @@ impl Config {
                 .collect(),
             slowed: number(value, "SLOWED", 0),
             processes: number(value, "PROCESSES", 1),
+            energy: number(value, "ENERGY", 20),
+            lock: number(value, "LOCK", 0),
+            unlock: number(value, "UNLOCK", 0),
         }
     }
 }
+
+/// The clock of the multiprocessors where nobody asks for another.
+const USUAL_CLOCK: u64 = 1980;
 
 fn number<T: FromStr>(value: &dyn Fn(&str) -> Option<String>, name: &str, usual: T) -> T {
     let Some(text) = value(name) else { return usual };
@@ -112,6 +138,13 @@ impl FromStr for Fault {
         };
         parse().ok_or_else(|| format!("a fault is `call#number=code`, not `{text}`"))
     }
+}
+
+/// `1410@0.3`.
+fn counted(text: &str) -> Result<(f64, u64), String> {
+    let parsed =
+        text.split_once('@').and_then(|(clock, from)| Some((from.parse().ok()?, clock.parse().ok()?)));
+    parsed.ok_or_else(|| format!("a clock that is counted is `MHz@seconds`, not `{text}`"))
 }
 
 /// `fill:nothing`, `fill:never-ends` or `fill:700`.

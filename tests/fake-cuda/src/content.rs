@@ -22,6 +22,8 @@ pub(crate) enum Content {
     Map(Map),
     /// The sum of an array of f32, as f64.
     Sum(View),
+    /// For each thread of a block of 256 the sum of 8 pairs of f32 that were turned, block after block.
+    Turned { angle: f32, steps: u64, inputs: View },
 }
 
 /// An operation on elements, applied so many times: its last input is what the time before made.
@@ -164,6 +166,16 @@ impl Content {
                     map.read(offset + (block * BLOCK) as u64, out);
                 }
             }
+            Self::Turned { angle, steps, inputs } => {
+                let block: Vec<[u8; 4]> = inputs
+                    .to_bytes()
+                    .chunks(64)
+                    .map(|thread| turned(*angle, *steps, thread).to_le_bytes())
+                    .collect();
+                elements(4, offset, out, |first, out| {
+                    each(out, first, |index| block[index as usize % block.len()]);
+                });
+            }
             Self::Sum(view) => elements(8, offset, out, |_, out| {
                 each(out, 0, |_| sum(view).to_le_bytes());
             }),
@@ -226,6 +238,25 @@ fn update<const SIZE: usize>(out: &mut [u8], change: impl Fn(usize, [u8; SIZE]) 
     for (index, place) in out.as_chunks_mut().0.iter_mut().enumerate() {
         *place = change(index, *place);
     }
+}
+
+/// The sum of a thread's pairs after so many turns, in its order of operations.
+fn turned(angle: f32, steps: u64, inputs: &[u8]) -> f32 {
+    let mut pairs: Vec<[f32; 2]> = inputs
+        .as_chunks()
+        .0
+        .as_chunks()
+        .0
+        .iter()
+        .map(|pair: &[[u8; 4]; 2]| pair.map(f32::from_le_bytes))
+        .collect();
+    for _ in 0..steps {
+        for [x, y] in &mut pairs {
+            *x = (-angle).mul_add(*y, *x);
+            *y = angle.mul_add(*x, *y);
+        }
+    }
+    pairs.iter().fold(0.0, |sum, [x, y]| sum + x + y)
 }
 
 /// The sum of all f32 of `view`, in f64: exact for the inputs of the kernels under test.

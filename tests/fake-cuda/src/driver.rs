@@ -22,7 +22,7 @@ use crate::stream::{Event, NULL, Stream};
 pub(crate) type Answer = Result<(), Code>;
 
 /// When the device's clock begins: not at a multiple of its step.
-const BEGIN: f64 = 1e9 + 5.0;
+pub(crate) const BEGIN: f64 = 1e9 + 5.0;
 
 /// All that there is.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use std::ops::Range;
 use crate::content::{Content, Operation, View};
 use crate::l2::Access;
 use crate::memory::Memory;
+use crate::model::{FLOPS, STEP};
 use crate::ptx::Entry;
 
-/// The longest that the measurement's own delay lasts.
+/// The longest that the measurement's own delay lasts, and its count of cycles.
 const LONGEST_DELAY: u64 = 2_000_000;
 
 /// A kernel with its arguments, ready to run.
@@ -54,6 +55,10 @@ pub(crate) enum Effect {
     /// The last range gets what the operation makes of all the ranges before it.
     Map(Operation, Vec<Range<u64>>),
     Sum(Range<u64>, u64),
+    /// By an angle, so many times, from one range to the other.
+    Turn(f32, u64, Range<u64>, Range<u64>),
+    /// So many nanoseconds, and before them the cycles of as long.
+    Cycles(u64, u64),
 }
 
 impl Launch {
@@ -105,6 +110,12 @@ impl Launch {
                 let touched = std::iter::once((x.clone(), Read)).chain(small).collect();
                 done(touched, Effect::Sum(x, total))
             }
+            ("turn", [4, 8, 8, 8], &[a, inputs, steps, sums]) => {
+                let (inputs, sums) = (range(inputs, 4 * 16 * 256), range(sums, 4 * 256 * self.blocks));
+                let touched = vec![(inputs.clone(), Read), (sums.clone(), Write)];
+                let lasts = Lasts::AndMemory((32 * 256 * self.blocks * steps) as f64 / FLOPS);
+                Doing { lasts, ..done(touched, Effect::Turn(float(a), steps, inputs, sums)) }
+            }
             ("random_f32", [8, 8, 8], &[y, n, seed]) => {
                 let y = range(y, 4 * n);
                 done(vec![(y.clone(), Write)], Effect::Random(seed, false, y))
@@ -124,6 +135,13 @@ impl Launch {
                 let lasts = Lasts::Exactly((nanoseconds.min(LONGEST_DELAY) / 32 * 32) as f64);
                 Doing { lasts, ..Doing::default() }
             }
+            // From one tick of the timer to another.
+            ("gpubench_clock", [8, 8], &[duration, read]) => {
+                let step = STEP as u64;
+                let nanoseconds = duration.min(LONGEST_DELAY).next_multiple_of(step);
+                let lasts = Lasts::Exactly((nanoseconds + step) as f64);
+                Doing { effect: Effect::Cycles(nanoseconds, read), lasts, ..Doing::default() }
+            }
             // For tests of the measurement: so many nanoseconds, and what reading the range takes.
             ("lasts", [8, 8, 8], &[nanoseconds, start, bytes]) => Doing {
                 lasts: Lasts::AndMemory(nanoseconds as f64),
@@ -135,8 +153,8 @@ impl Launch {
 }
 
 impl Effect {
-    /// Leaves in `memory` what the kernel would. All ranges are there.
-    pub(crate) fn apply(self, memory: &mut Memory) {
+    /// Leaves in `memory` what the kernel would on a device with this `clock` in MHz. All ranges are there.
+    pub(crate) fn apply(self, memory: &mut Memory, clock: u64) {
         match self {
             Self::None => {}
             Self::Copy(from, to) => memory.put(to, memory.view(from)),
@@ -148,6 +166,14 @@ impl Effect {
                 let Some(to) = ranges.pop() else { return };
                 let inputs = ranges.into_iter().map(|range| memory.view(range)).collect();
                 memory.put(to.start, View::map(operation, inputs));
+            }
+            Self::Cycles(nanoseconds, to) => {
+                let counts = [clock * nanoseconds / 1000, nanoseconds].map(u64::to_le_bytes).concat();
+                memory.put(to, View::of(Content::Bytes(counts), 16));
+            }
+            Self::Turn(angle, steps, from, to) => {
+                let turned = Content::Turned { angle, steps, inputs: memory.view(from) };
+                memory.put(to.start, View::of(turned, to.end - to.start));
             }
             Self::Sum(from, to) => memory.put(to, View::of(Content::Sum(memory.view(from)), 8)),
         }

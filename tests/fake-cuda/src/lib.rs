@@ -16,9 +16,12 @@
 //! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. Several stand with commas between them; any code will do. |
 //! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. |
 //! | `ONCE` | a folder | What costs the context happens once and leaves a file there, whatever the number of processes. |
+//! | `COUNTED` | `1410@0.3` | The clock of the multiprocessors, in MHz, that kernels count from this second of the device's time on; before, and usually, 1980. |
 //! | `CLOCKS` | `1980,1410` | What the sensors say of the clock, reading by reading, where `GPUBENCH_LIBNVML` names this library too. |
 //! | `SLOWED` | `4` | What they say holds it down: bits of NVIDIA's management library, 4 being the power cap. |
 //! | `PROCESSES` | `3` | How many processes they say have work on the GPU, this one included; usually 1. |
+//! | `ENERGY` | `100` | How often they count the energy of 212.4 W, in milliseconds of the host's time; usually 20, never with 0. |
+//! | `LOCK`, `UNLOCK` | `4` | What locking clocks returns, and resetting them: codes of that library, 4 being that it is not permitted. |
 //! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
 
 mod api;

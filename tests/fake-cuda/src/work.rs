@@ -130,7 +130,7 @@ impl Driver {
             if let Some(range) = doing.discarded {
                 self.l2.discard(range);
             }
-            doing.effect.apply(&mut self.memory);
+            doing.effect.apply(&mut self.memory, self.config.clock_at(begin));
         }
         let duration = match doing.lasts {
             Lasts::Exactly(duration) => return duration,

@@ -1,13 +1,17 @@
 //! The few functions of NVIDIA's management library that the runtime asks, for the same GPU: sensors that say what the
-//! environment has them say. They are apart from the driver's state, since another thread reads them at any time.
+//! environment has them say, and clocks that are locked in the log alone. They are apart from the driver's state, since another
+//! thread reads them at any time.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::LazyLock;
+use std::fmt::Arguments;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::call::Out;
 use crate::config::Config;
 use crate::driver::Answer;
+use crate::log::Log;
 
 /// What functions return.
 type Code = c_uint;
@@ -19,6 +23,12 @@ const INSUFFICIENT_SIZE: Code = 7;
 static CONFIG: LazyLock<Config> = LazyLock::new(Config::read);
 /// How often the clock was read.
 static READ: AtomicUsize = AtomicUsize::new(0);
+/// Since when energy is counted.
+static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// What is drawn all the time, in milliwatts, and the highest clock of the multiprocessors, in MHz.
+const POWER: c_uint = 212_400;
+const MAX_CLOCK: c_uint = 1980;
 
 fn told(answer: Answer) -> Code {
     if answer.is_ok() { SUCCESS } else { NOT_SUPPORTED }
@@ -69,10 +79,42 @@ tells! {
     fn nvmlDeviceGetHandleByUUID(_uuid: *const c_char; usize) { 0xd0 }
     fn nvmlDeviceGetClockInfo(_device: usize, kind: c_int; c_uint) { clock(kind) }
     fn nvmlDeviceGetTemperature(_device: usize, _sensor: c_int; c_uint) { 41 }
-    fn nvmlDeviceGetPowerUsage(_device: usize; c_uint) { 212_400 }
+    fn nvmlDeviceGetPowerUsage(_device: usize; c_uint) { POWER }
     fn nvmlDeviceGetEnforcedPowerLimit(_device: usize; c_uint) { 700_000 }
+    fn nvmlDeviceGetMaxClockInfo(_device: usize, kind: c_int; c_uint) { if kind == 1 { MAX_CLOCK } else { 3201 } }
     fn nvmlDeviceGetPersistenceMode(_device: usize; c_int) { 1 }
     fn nvmlDeviceGetCurrentClocksThrottleReasons(_device: usize; u64) { CONFIG.slowed }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(_device: usize, energy: Out<u64>) -> Code {
+    let milliseconds = BEGIN.elapsed().as_millis() as u64;
+    match milliseconds.checked_div(CONFIG.energy) {
+        Some(updates) => told(energy.set(updates * CONFIG.energy * u64::from(POWER) / 1000)),
+        None => NOT_SUPPORTED,
+    }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceSetGpuLockedClocks(_device: usize, least: c_uint, most: c_uint) -> Code {
+    changed(CONFIG.lock, format_args!("nvmlDeviceSetGpuLockedClocks {} {least} {most}", CONFIG.lock))
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceResetGpuLockedClocks(_device: usize) -> Code {
+    changed(CONFIG.unlock, format_args!("nvmlDeviceResetGpuLockedClocks {}", CONFIG.unlock))
+}
+
+/// What changes the device is in the log at once, whatever becomes of the process.
+fn changed(code: Code, call: Arguments<'_>) -> Code {
+    static LOG: LazyLock<Mutex<Log>> = LazyLock::new(|| Mutex::new(Log::open(CONFIG.log.as_deref())));
+    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    log.add(0.0, 0.0, None, format_args!("call {call}"));
+    log.write();
+    code
 }
 
 /// The clock of the multiprocessors (1) or of the memory (2), in MHz.
