@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::conditions::Conditions;
+use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::{Cache, Facts, Method, Timer};
 use crate::failure::Failure;
 use crate::measure::WarmUp;
@@ -122,6 +122,9 @@ pub struct Measurement {
     /// What the device's sensors said meanwhile, where it has some.
     #[serde(default)]
     pub conditions: Option<Conditions>,
+    /// The clock of the multiprocessors behind its groups by the device's own counters, where it has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_clock: Option<DeviceClock>,
     /// In how many groups the samples were taken.
     pub groups: usize,
     /// What all groups took on the device, flushes included, in nanoseconds.

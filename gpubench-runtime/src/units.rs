@@ -39,6 +39,16 @@ pub struct Range<T> {
     pub high: T,
 }
 
+impl<T: PartialOrd + Copy> Range<T> {
+    /// `range`, or nothing, as far as it takes to have `value` in it.
+    #[must_use]
+    pub fn including(range: Option<Self>, value: T) -> Self {
+        let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
+        let low = if value < low { value } else { low };
+        Self { low, high: if value > high { value } else { high } }
+    }
+}
+
 impl Nanoseconds {
     /// The same span in seconds.
     #[must_use]

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::conditions::Span;
+use crate::device::conditions::{DeviceClock, Span};
 use crate::device::{Facts, Quantity};
 use crate::failure::Failure;
 use crate::format;
@@ -183,25 +183,34 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     }
     reasons.extend(samples.drift.map(Reason::Drift));
     reasons.extend(samples.modes.map(Reason::TwoModes));
-    reasons.extend(samples.conditions.iter().flat_map(|conditions| disturbed(&conditions.during)));
+    let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
+    reasons.extend(clocks_fell(during, samples.device_clock.as_ref()));
+    reasons.extend(during.and_then(other_processes));
     Verdict::of(reasons)
 }
 
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.
 const STEADY_CLOCK: f64 = 0.03;
 
-/// What the sensors say against samples that were taken meanwhile.
-fn disturbed(span: &Span) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    if let Some(clock) = span.sm_clock {
-        let fell = (clock.low as f64) < (1.0 - STEADY_CLOCK) * clock.high as f64;
-        if fell || !span.slowed_by.is_empty() {
-            reasons.push(Reason::ClocksFell { clock, slowed_by: span.slowed_by.clone() });
-        }
-    }
-    let others = span.other_processes.filter(|others| *others > 0);
-    reasons.extend(others.map(|count| Reason::OtherProcesses { count }));
-    reasons
+/// Whether the clock fell while samples were taken, or something held it down. By how much the device's own counters say
+/// where there are some: they are read behind every group, where sensors may have no reading at all, and one of another
+/// moment. From the highest of the warm-up on, since a launch that draws too much brings the clock down there, and it stays
+/// down. What held it down only sensors tell.
+fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<Reason> {
+    let slowed_by = sensors.map_or(&[][..], |span| &span.slowed_by);
+    let counted = counted.map(|clock| {
+        let high = clock.before.map_or(0, |before| before.high).max(clock.during.high);
+        Range { high, ..clock.during }
+    });
+    let clock = counted.or_else(|| sensors?.sm_clock)?;
+    let fell = (clock.low as f64) < (1.0 - STEADY_CLOCK) * clock.high as f64;
+    (fell || !slowed_by.is_empty()).then(|| Reason::ClocksFell { clock, slowed_by: slowed_by.to_vec() })
+}
+
+/// Whether others were there while samples were taken.
+fn other_processes(sensors: &Span) -> Option<Reason> {
+    let count = sensors.other_processes.filter(|others| *others > 0)?;
+    Some(Reason::OtherProcesses { count })
 }
 
 #[cfg(test)]
@@ -220,16 +229,44 @@ mod tests {
 
     #[test]
     fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
-        assert_eq!(disturbed(&Span::default()), []);
-        assert_eq!(disturbed(&span(1_935, &[], 0)), [], "2.3 % lower");
-        assert!(matches!(disturbed(&span(1_905, &[], 0))[..], [Reason::ClocksFell { .. }]), "3.8 % lower");
-        let capped = disturbed(&span(1_980, &["power cap"], 2));
+        let fell = |span: &Span| clocks_fell(Some(span), None);
+        assert_eq!((fell(&Span::default()), other_processes(&Span::default())), (None, None));
+        assert_eq!(fell(&span(1_935, &[], 0)), None, "2.3 % lower");
+        assert!(matches!(fell(&span(1_905, &[], 0)), Some(Reason::ClocksFell { .. })), "3.8 % lower");
+        assert_eq!(other_processes(&span(1_980, &[], 0)), None);
+        let capped = span(1_980, &["power cap"], 2);
         assert_eq!(
-            capped.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
             [
-                "clocks: multiprocessors ran at 1980 MHz, held down by power cap",
-                "other processes: 2 had work on the device"
+                Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap".to_owned()),
+                Some("other processes: 2 had work on the device".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn the_devices_own_counters_say_by_how_much_clocks_fell() {
+        let clock = |before: Option<u64>, low: u64| {
+            let megahertz = |low: u64, high: u64| Range { low: low * 1_000_000, high: high * 1_000_000 };
+            let during = megahertz(low, 1_700);
+            let before = before.map(|high| megahertz(345, high));
+            DeviceClock { before, during, mean: during.high, after: during.high, readings: 7 }
+        };
+        let fell = |sensors: Option<&Span>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock)) {
+            None => None,
+            Some(Reason::ClocksFell { clock, slowed_by }) => {
+                Some((clock.low / 1_000_000, clock.high / 1_000_000, slowed_by.len()))
+            }
+            Some(other) => panic!("{other}"),
+        };
+        assert_eq!(fell(None, &clock(None, 1_650)), None, "2.9 % lower");
+        assert_eq!(fell(None, &clock(None, 1_648)), Some((1_648, 1_700, 0)), "3.1 % lower");
+        // It came down in the warm-up, and stayed there.
+        assert_eq!(fell(None, &clock(Some(1_980), 1_690)), Some((1_690, 1_980, 0)));
+        assert_eq!(fell(None, &clock(Some(1_740), 1_690)), None);
+        // Sensors had no reading of that moment, or one of another; what they say of the reason counts.
+        assert_eq!(fell(Some(&span(1_980, &[], 0)), &clock(None, 1_648)), Some((1_648, 1_700, 0)));
+        assert_eq!(fell(Some(&span(1_410, &[], 0)), &clock(None, 1_690)), None);
+        assert_eq!(fell(Some(&span(1_980, &["heat"], 0)), &clock(None, 1_690)), Some((1_690, 1_700, 1)));
     }
 }

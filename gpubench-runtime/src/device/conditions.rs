@@ -1,5 +1,5 @@
-//! Clocks, power and temperature beside a measurement. In: readings of a device's [`Monitor`]; out: the [`Conditions`] of a
-//! case. Whatever a device does not tell is left out.
+//! Clocks, power and temperature beside a measurement. In: readings of a device's [`Monitor`], or of its own counters; out: the
+//! [`Conditions`] of a case and its [`DeviceClock`]. Whatever a device does not tell is left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,22 @@ pub struct Conditions {
     pub after: Reading,
 }
 
+/// The clock of the multiprocessors by the device's own counters, in hertz: the cycles of one of them over nanoseconds, counted
+/// right behind groups of launches. It needs no library, and there is a reading for each group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceClock {
+    /// Behind the groups of the warm-up.
+    pub before: Option<Range<u64>>,
+    /// Behind the groups of samples.
+    pub during: Range<u64>,
+    /// The mean of those.
+    pub mean: u64,
+    /// Behind the last of them.
+    pub after: u64,
+    /// How many there were.
+    pub readings: usize,
+}
+
 impl Span {
     /// All of `readings` together.
     #[must_use]
@@ -79,11 +95,7 @@ impl Span {
 }
 
 fn range<T: PartialOrd + Copy>(values: impl Iterator<Item = T>) -> Option<Range<T>> {
-    values.fold(None, |range, value| {
-        let Range { low, high } = range.unwrap_or(Range { low: value, high: value });
-        let low = if value < low { value } else { low };
-        Some(Range { low, high: if value > high { value } else { high } })
-    })
+    values.fold(None, |range, value| Some(Range::including(range, value)))
 }
 
 #[cfg(test)]

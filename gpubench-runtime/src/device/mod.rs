@@ -78,9 +78,12 @@ pub trait Device: Any {
         None
     }
 
-    /// What reads the device's sensors, where it has some.
-    fn monitor(&mut self) -> Option<Box<dyn conditions::Monitor>> {
-        None
+    /// What reads the device's sensors.
+    ///
+    /// # Errors
+    /// Why there are none, in a few words.
+    fn monitor(&mut self) -> Result<Box<dyn conditions::Monitor>, String> {
+        Err("the device has none".to_owned())
     }
 
     /// Prepares to time `work` as `wanted`. All samples of a case come from one sampler.
@@ -135,6 +138,12 @@ pub trait Sampler {
 
     /// How the samples are taken.
     fn method(&self) -> Method;
+
+    /// The clock of the multiprocessors right behind the last group, in hertz, by the device's own counters; `None` where it
+    /// has none, or nothing was taken since this was last asked.
+    fn clock(&mut self) -> Option<u64> {
+        None
+    }
 
     /// The time of one more launch in a row of launches, with no event between them; `None` where that says nothing.
     ///

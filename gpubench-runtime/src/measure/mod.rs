@@ -1,19 +1,21 @@
 //! The protocol of a measurement: warm-up, groups of samples, the stop rule. In: a [`Sampler`] of one case and how it is
 //! to be sampled; out: the samples, with what is known of how they came about. Judges nothing.
 
+mod clock;
 mod groups;
 mod warm_up;
 mod watch;
 
 use std::time::Instant;
 
-use crate::device::conditions::{Conditions, Monitor};
+use crate::device::conditions::{Conditions, DeviceClock, Monitor};
 use crate::device::{Method, Sampler, Timer};
 use crate::failure::{Failure, Stage};
 use crate::plan::Sampling;
 use crate::stats::{Decision, Drift, Modes, StopRule, Summary};
 use crate::units::Nanoseconds;
 
+use self::clock::Clocks;
 use self::groups::GroupSize;
 pub use self::warm_up::WarmUp;
 use self::watch::Watch;
@@ -49,6 +51,8 @@ pub struct Samples {
     pub warm_up: WarmUp,
     /// What the device's sensors said meanwhile.
     pub conditions: Option<Conditions>,
+    /// The clock behind their groups by the device's own counters.
+    pub device_clock: Option<DeviceClock>,
     /// The time of one more launch in a row of launches, where a launch alone is so short that its start and end count.
     pub in_a_row: Option<Nanoseconds>,
     /// The time of a launch of several kernels on the stream, where it was sampled in a graph.
@@ -75,7 +79,8 @@ pub fn measure(
     let timer = sampler.timer()?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
-    let warm_up = warm_up::warm_up(sampler, timer, sampling.warm_up, &mut size)?;
+    let (mut warming, mut clocks) = (Clocks::default(), Clocks::default());
+    let warm_up = warm_up::warm_up(sampler, timer, sampling.warm_up, &mut size, &mut warming)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
     let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
     let (mut groups, mut elapsed, mut next_look) = (0, Nanoseconds::default(), MIN_SAMPLES);
@@ -85,6 +90,7 @@ pub fn measure(
         let before = events.len();
         let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
         let group = sampler.group(size.next().min(left), &mut events)?;
+        clocks.read(sampler);
         size.learn(events.len() - before, group);
         groups += 1;
         elapsed.0 += group.0;
@@ -126,6 +132,7 @@ pub fn measure(
         timer,
         warm_up,
         conditions,
+        device_clock: clocks.after(warming),
         in_a_row,
         on_stream,
         groups,

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::stats;
 use crate::units::Nanoseconds;
 
+use super::clock::Clocks;
 use super::groups::GroupSize;
 
 /// Successive groups agree when their medians are this close, as a fraction.
@@ -32,6 +33,7 @@ pub(super) fn warm_up(
     timer: Timer,
     seconds: f64,
     size: &mut GroupSize,
+    clocks: &mut Clocks,
 ) -> Result<WarmUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let mut last: Option<Nanoseconds> = None;
@@ -39,6 +41,7 @@ pub(super) fn warm_up(
     while warm_up.elapsed.as_seconds() < PATIENCE * seconds {
         events.clear();
         let elapsed = sampler.group(size.next(), &mut events)?;
+        clocks.read(sampler);
         size.learn(events.len(), elapsed);
         warm_up.launches += events.len();
         warm_up.elapsed.0 += elapsed.0;

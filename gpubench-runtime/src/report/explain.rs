@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::style::BOLD;
-use crate::device::conditions::Conditions;
+use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::{Cache, FlushProof, Method, Quantity, Timer};
 use crate::format;
 use crate::record::{Measurement, Record, Run};
@@ -31,6 +31,7 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
     }
     lines.push(("warm-up", warm_up(measured)));
     lines.push(("samples", samples(measured)));
+    lines.extend(measured.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
     lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
     lines.extend(roof(measured).map(|roof| ("roof", roof)));
     lines.extend(launch_bound(measured).map(|bound| ("launch", bound)));
@@ -91,6 +92,18 @@ fn proved(proof: &FlushProof) -> String {
         format::time(proof.clean_sweep)
     );
     format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+}
+
+/// What the device's own counters said behind the samples.
+fn clock(counted: &DeviceClock) -> String {
+    let range = |range| format::from_to(range, format::clock);
+    let warm_up =
+        counted.before.map(|before| format!("; {} in the warm-up", range(before))).unwrap_or_default();
+    format!(
+        "multiprocessors at {} by their own counters, behind each of {}{warm_up}",
+        range(counted.during),
+        format::counted(counted.readings, "group")
+    )
 }
 
 /// What the sensors said while samples were taken.

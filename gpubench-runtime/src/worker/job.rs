@@ -134,7 +134,7 @@ impl Visit<'_> {
             let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
             let monitor = self.device.monitor();
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            measure::measure(sampler.as_mut(), &self.sampling, monitor)
+            measure::measure(sampler.as_mut(), &self.sampling, monitor.ok())
         });
         let samples = match sampled {
             Ok(samples) => samples,
@@ -164,6 +164,7 @@ impl Visit<'_> {
             timer,
             warm_up: samples.warm_up,
             conditions: samples.conditions,
+            device_clock: samples.device_clock,
             groups: samples.groups,
             elapsed: samples.elapsed,
             wall: samples.wall,

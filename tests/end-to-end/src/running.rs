@@ -36,7 +36,8 @@ pub fn command(program: &str) -> std::process::Command {
             command.env_remove(name);
         }
     }
-    command.env("GPUBENCH_LIBCUDA", "no-libcuda-here");
+    // Nor are its sensors in sight, and above all not its clocks.
+    command.env("GPUBENCH_LIBCUDA", "no-libcuda-here").env("GPUBENCH_LIBNVML", "no-libnvml-here");
     command
 }
 

@@ -58,6 +58,16 @@ fn a_cold_sample_is_flush_event_launch_event() {
         assert!(stops.iter().zip(starts).all(|(stop, start)| (stop - start).abs() < 0.2), "{sample:?}");
         assert!(sample.iter().all(|line| line.stream == start.stream), "{sample:?}");
     }
+    // The clock is counted behind the last event of a group, which no replay is between.
+    let work: Vec<&Line> = measured.log.iter().filter(|line| line.stream.is_some()).collect();
+    let counts = (0..work.len()).filter(|index| work[*index].is("kernel", "gpubench_clock"));
+    // Once when the device is opened.
+    let counts: Vec<usize> = counts.skip(1).collect();
+    assert!(counts.len() >= groups.len() / 4, "{} counts", counts.len());
+    for index in counts {
+        let before = [work[index - 1], work[index - 2]].map(|line| line.what.as_str());
+        assert_eq!(before, ["record"; 2], "the sample's event, and the group's");
+    }
     // What is left are the timer's pairs around nothing and around an empty launch, and what proves the flush: reads of a
     // quarter of the L2 and of three.
     let [sweep, empty] = ["gpubench_read_sweep", "gpubench_empty"].map(|name| ("kernel", name));
@@ -128,9 +138,14 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
         });
         assert_eq!(found, None);
     }
-    // Once the groups have grown, a group is a few launches of graphs that are there, between two events, and one wait.
-    let group =
-        [&["cuEventRecord"][..], &["cuGraphLaunch"; 4], &["cuEventRecord", "cuStreamSynchronize"]].concat();
+    // Once the groups have grown, a group is a few launches of graphs that are there, between two events, then the count of
+    // cycles and one wait.
+    let group = [
+        &["cuEventRecord"][..],
+        &["cuGraphLaunch"; 4],
+        &["cuEventRecord", "cuLaunchKernel", "cuStreamSynchronize"],
+    ]
+    .concat();
     let readings = ["cuEventElapsedTime"; 256 + 1];
     let sampling = [group, readings.to_vec()].concat();
     let end = calls.iter().rposition(|call| *call == "cuEventElapsedTime").expect("pairs are read");

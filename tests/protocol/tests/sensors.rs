@@ -34,7 +34,7 @@ fn what_the_sensors_say_is_recorded_and_shown() {
     );
     assert_eq!((during.slowed_by.len(), during.other_processes), (0, Some(0)));
     let ended = measured.ended.with_code(0);
-    ended.shows("power limit 700 W · ECC on · persistence on");
+    ended.shows("power limit 700 W · ECC on · MIG not told · persistence on · other processes 0");
     ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; nothing slowed it down; no other process (");
 }
 
@@ -51,6 +51,32 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
 fn another_process_on_the_gpu_makes_a_row_suspect() {
     assert_eq!(reasons(&copies(&[("PROCESSES", "1")])), Vec::<String>::new());
     assert_eq!(reasons(&copies(&[("PROCESSES", "3")])), ["other processes: 2 had work on the device"]);
+}
+
+/// The clock falls after 0.45 s of the device's time, most of which is warm-up, and sensors do not notice; nor would they be
+/// asked where they are missing.
+#[test]
+fn the_clock_is_counted_behind_every_group() {
+    let fallen = |counted, asked: &[(&str, &str)]| {
+        let arguments =
+            ["cuda::copy", "--arg", "n=4194304", "--cache", "cold", "--min-time", "0.3", "--explain"];
+        let measured = measure(KERNELS, &arguments, &[asked, &[("COUNTED", counted)]].concat());
+        let clock = measured.run.records[0].measurement.as_ref().and_then(|it| it.device_clock.clone());
+        (reasons(&measured), clock.expect("the fake counts"), measured.ended.with_code(0))
+    };
+    let megahertz = |low: u64, high: u64| Range { low: 1_000_000 * low, high: 1_000_000 * high };
+    let (reasons, clock, ended) = fallen("1410@0.45", &[]);
+    assert_eq!(
+        reasons,
+        ["clocks: multiprocessors ran at 1410 MHz to 1980 MHz, the driver does not say by what"]
+    );
+    assert_eq!((clock.during, clock.after), (megahertz(1410, 1980), 1_410_000_000));
+    assert_eq!(clock.before, Some(megahertz(1980, 1980)));
+    assert!(clock.readings > 20 && (1_410_000_000..1_980_000_000).contains(&clock.mean), "{clock:?}");
+    ended.shows("  clock     multiprocessors at 1410 MHz to 1980 MHz by their own counters, behind each of ");
+    // Beside sensors that see nothing of it, and where it is less than 3 %.
+    assert_eq!(fallen("1410@0.45", &[("CLOCKS", "1980")]).0, reasons);
+    assert_eq!(fallen("1930@0.45", &[("CLOCKS", "1980")]).0, Vec::<String>::new());
 }
 
 /// Most machines that run these tests have no such library.

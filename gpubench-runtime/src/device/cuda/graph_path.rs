@@ -99,8 +99,7 @@ impl<'a> GraphPath<'a> {
         for (graph, _) in graphs.clone() {
             graph.launch(stream)?;
         }
-        self.samples.whole.stop.record(stream)?;
-        self.samples.wait()?;
+        self.samples.end()?;
         for (_, pairs) in graphs {
             self.samples.read(pairs, events)?;
         }

@@ -25,6 +25,8 @@ pub(super) struct Kernels {
     pub(super) discard: Option<Kernel>,
     /// `(u64 nanoseconds)`: one thread waits so long, 2 ms at most.
     delay: Kernel,
+    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for so long, 2 ms at most.
+    pub(super) clock: Kernel,
     /// `()`: does nothing.
     pub(super) empty: Kernel,
     // The functions are parts of these.
@@ -38,6 +40,7 @@ impl Kernels {
         Ok(Self {
             read_sweep: find(&measure, "gpubench_read_sweep")?,
             delay: find(&measure, "gpubench_delay")?,
+            clock: find(&measure, "gpubench_clock")?,
             empty: find(&measure, "gpubench_empty")?,
             discard: discard.as_ref().map(|module| find(module, "gpubench_discard")).transpose()?,
             _modules: std::iter::once(measure).chain(discard).collect(),

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod call;
+mod clock;
 mod datasheet;
 mod event;
 mod facts;
@@ -34,11 +35,13 @@ use cust::sys::{self, CUstream};
 pub(super) use self::facts::list;
 
 use self::call::check;
+use self::clock::ClockProbe;
 use self::event::Pair;
 use self::flush::Flusher;
 use self::kernels::{Kernels, told};
 use self::nvml::Sensors;
 use super::conditions::Monitor;
+use super::facts::{Property, Value};
 use super::{
     Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, Path, Sampler, Timer, Wanted,
     Work,
@@ -60,7 +63,9 @@ pub struct Cuda {
     pairs: Vec<Pair>,
     timers: HashMap<Path, Timer>,
     proofs: HashMap<Flush, FlushProof>,
-    sensors: Option<Sensors>,
+    clock: ClockProbe,
+    /// Or why there are none.
+    sensors: Result<Sensors, String>,
     _own: Stream,
     // Whatever else is dropped needs it, in the user's hands too, so that it is never released.
     _context: ManuallyDrop<Context>,
@@ -76,6 +81,10 @@ impl DeviceType for Cuda {
         let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
         let l2 = Bytes(facts::read(device, DeviceAttribute::L2CacheSize)?);
         let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
+        // Loaded here: a kernel that is first launched behind samples is loaded there, and changes where later ones lie. On an
+        // H200, sums of 64 KiB then read 0.15 µs more.
+        let clock = ClockProbe::new()?;
+        clock.enqueue(&kernels, own.as_inner())?;
         Ok(Self {
             ordinal,
             kernels: Rc::new(kernels),
@@ -84,6 +93,7 @@ impl DeviceType for Cuda {
             pairs: Vec::new(),
             timers: HashMap::new(),
             proofs: HashMap::new(),
+            clock,
             sensors: Sensors::of(&facts::uuid(device)?),
             _own: own,
             _context: ManuallyDrop::new(context),
@@ -108,11 +118,13 @@ fn new_stream() -> Result<Stream, DeviceError> {
 impl Device for Cuda {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
         let mut facts = facts::facts(self.ordinal)?;
-        facts.properties.extend(self.sensors.iter().flat_map(Sensors::properties));
+        let known = self.sensors.as_ref().map_err(Clone::clone).and_then(Sensors::properties);
+        let none = |why| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
+        facts.properties.extend(known.unwrap_or_else(none));
         Ok(facts)
     }
 
-    fn monitor(&mut self) -> Option<Box<dyn Monitor>> {
+    fn monitor(&mut self) -> Result<Box<dyn Monitor>, String> {
         self.sensors.clone().map(|sensors| Box::new(sensors) as Box<dyn Monitor>)
     }
 

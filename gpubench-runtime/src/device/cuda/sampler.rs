@@ -108,6 +108,10 @@ impl Sampler for OnGraph<'_> {
         self.method.clone()
     }
 
+    fn clock(&mut self) -> Option<u64> {
+        self.path.samples.device.clock.take()
+    }
+
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         // What must be reset cannot be launched again and again.
         let samples = &self.path.samples;
@@ -139,5 +143,9 @@ impl Sampler for OnStream<'_> {
 
     fn method(&self) -> Method {
         self.method.clone()
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.samples.device.clock.take()
     }
 }

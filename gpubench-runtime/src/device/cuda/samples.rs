@@ -64,6 +64,14 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
+    /// Ends a group: its last event, then the clock that it was at, and waits for all that is on the stream.
+    pub(super) fn end(&self) -> Result<(), CallError> {
+        let stream = self.stream();
+        self.whole.stop.record(stream)?;
+        self.device.clock.enqueue(&self.device.kernels, stream)?;
+        self.wait()
+    }
+
     /// Waits for all that is on the stream.
     pub(super) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the open case's.

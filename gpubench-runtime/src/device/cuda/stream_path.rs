@@ -45,11 +45,10 @@ impl StreamPath {
         let begin = Instant::now();
         samples.enqueue(0..count, Event::record)?;
         self.enqueueing = begin.elapsed();
-        samples.whole.stop.record(samples.stream())?;
+        samples.end()?;
         let each = self.enqueueing.as_secs_f64() / count as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
-        samples.wait()?;
         samples.read(0..count, events)?;
         Ok(samples.whole.read()?)
     }

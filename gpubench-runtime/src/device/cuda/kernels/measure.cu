@@ -46,5 +46,31 @@ extern "C" __global__ void __launch_bounds__(32) gpubench_delay(u64 duration)
     }
 }
 
+// How fast this multiprocessor's clock runs: its cycles and the timer's nanoseconds from one tick of the timer to the first
+// that comes `duration` or more later, into `read`. From tick to tick, so that the timer's step, which is 1 us on some GPUs,
+// is no error. One thread. Where that takes too long it ends as `gpubench_delay` does, and `read` has 0 nanoseconds.
+extern "C" __global__ void __launch_bounds__(32) gpubench_clock(u64 duration, u64* read)
+{
+    const u64 longest = 2000000;
+    if (duration > longest) duration = longest;
+    const u64 before = nanoseconds();
+    const long long first = clock64();
+    u64 start = before, elapsed = 0;
+    long long begin = first, end = first;
+    for (int reads = 0; reads < 1000000 && end - first < (long long)(4 * longest); reads++) {
+        const u64 now = nanoseconds();
+        end = clock64();
+        if (start == before) {
+            start = now;
+            begin = end;
+        } else if (now - start >= duration) {
+            elapsed = now - start;
+            break;
+        }
+    }
+    read[0] = end - begin;
+    read[1] = elapsed;
+}
+
 // Nothing: what the events around it read is their own.
 extern "C" __global__ void gpubench_empty() {}
