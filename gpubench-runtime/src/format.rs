@@ -1,7 +1,7 @@
 //! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
-use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds, Range};
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Range};
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
@@ -100,6 +100,24 @@ pub fn power(watts: f64) -> String {
     format!("{watts:.0} W")
 }
 
+/// Energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
+#[must_use]
+pub fn energy(energy: Joules) -> String {
+    let (value, unit) = match energy.0 {
+        e if e < 1e-3 => (e * 1e6, "µJ"),
+        e if e < 1.0 => (e * 1e3, "mJ"),
+        e => (e, "J"),
+    };
+    format!("{} {unit}", significant(value, 3))
+}
+
+/// Work for each joule with the prefix that fits, such as `105 GFLOP/J`.
+#[must_use]
+pub fn per_joule(work: f64, what: &str) -> String {
+    let (value, prefix) = prefixed(work);
+    format!("{} {prefix}{what}/J", significant(value, 3))
+}
+
 /// The two ends of a range, or one value where both are shown the same.
 pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String {
     let [low, high] = [range.low, range.high].map(shown);
@@ -186,5 +204,8 @@ mod tests {
         assert_eq!(plus_minus(0.0042), "± 0.42 %");
         assert_eq!(plus_minus(f64::INFINITY), "± ?");
         assert_eq!(ratio(1.4842), "1.48×");
+        let shown = [45.6e-6, 12.34e-3, 0.9996, 2.5].map(|joules| energy(Joules(joules)));
+        assert_eq!(shown, ["45.6 µJ", "12.3 mJ", "1000 mJ", "2.50 J"]);
+        assert_eq!([per_joule(105.4e9, "FLOP"), per_joule(512.0, "B")], ["105 GFLOP/J", "512 B/J"]);
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{Facts, Quantity};
 use crate::registry::{Counts, Link};
-use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
 
 /// What follows from a case's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,12 @@ pub struct Metrics {
     /// Patterson 2009): at its peak, the memory or the arithmetic takes longer. Nothing where one of them is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roof: Option<Share>,
+    /// Operations for each joule that launches in a row take, in flop/J.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flops_per_joule: Option<f64>,
+    /// Bytes read and written for each such joule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_joule: Option<f64>,
     /// A cold case's time over that of the same launch hot.
     pub cold_over_hot: Option<f64>,
 }
@@ -91,8 +97,17 @@ impl Metrics {
                 .and(counts.flops.zip(counts.bytes))
                 .map(|(flops, bytes)| flops as f64 / bytes as f64),
             roof,
+            flops_per_joule: None,
+            bytes_per_joule: None,
             cold_over_hot: hot.map(|hot| time.0 / hot.0),
         }
+    }
+
+    /// The same with what a launch that does `counts` does for the energy that it takes.
+    #[must_use]
+    pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
+        let per_joule = |count: Option<u64>| Some(count? as f64 / per_launch.filter(|it| it.0 > 0.0)?.0);
+        Self { flops_per_joule: per_joule(counts.flops), bytes_per_joule: per_joule(counts.bytes), ..self }
     }
 
     /// The part of a peak, if it is known.
@@ -167,6 +182,17 @@ mod tests {
         assert_eq!(roof(Some(7_000_000), "f64", None), (Some(7.0), None));
         assert_eq!(roof(None, "f32", None), (None, None));
         assert_eq!(roof(Some(7_000_000), "f32", Some(Link::H2d)), (None, None));
+    }
+
+    #[test]
+    fn work_is_held_against_the_energy_that_it_takes() {
+        let counts = Counts { bytes: Some(3_000), flops: Some(500), ..Counts::default() };
+        let per_joule = |energy| {
+            let metrics = Metrics::default().with_energy(&counts, energy);
+            (metrics.bytes_per_joule, metrics.flops_per_joule)
+        };
+        assert_eq!(per_joule(Some(Joules(0.25))), (Some(12_000.0), Some(2_000.0)));
+        assert_eq!([per_joule(None), per_joule(Some(Joules(0.0)))], [(None, None); 2]);
     }
 
     #[test]

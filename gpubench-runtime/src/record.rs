@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::{Cache, Facts, Method, Timer};
 use crate::failure::Failure;
-use crate::measure::WarmUp;
+use crate::measure::{Energy, WarmUp};
 use crate::metrics::Metrics;
 use crate::plan::{Arg, Job, Sampling, shown_name};
 use crate::registry::{Counts, Link};
@@ -140,6 +140,9 @@ pub struct Measurement {
     /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph, in
     /// nanoseconds.
     pub on_stream: Option<Nanoseconds>,
+    /// What a launch takes from the supply, or why that is not known, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// What follows from it.
     pub metrics: Metrics,
     /// The event times in the order they ran, in nanoseconds.

@@ -30,6 +30,16 @@ pub struct FlopsPerSecond(pub f64);
 #[serde(transparent)]
 pub struct ItemsPerSecond(pub f64);
 
+/// Energy in joules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Joules(pub f64);
+
+/// Power in watts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Watts(pub f64);
+
 /// The lowest and the highest of several quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range<T> {

@@ -12,13 +12,15 @@ use crate::errors::{Errors, did_you_mean};
 use crate::spans::{first, mixed};
 
 /// Those that a group takes.
-pub(crate) const KNOWN: [&str; 7] = ["cold", "precision", "max_time", "timeout", "ignore", "tags", "link"];
+pub(crate) const KNOWN: [&str; 8] =
+    ["cold", "energy", "precision", "max_time", "timeout", "ignore", "tags", "link"];
 const LINKS: [(&str, &str); 3] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")];
 
 /// Options that are plain data, as far as they are given.
 #[derive(Default)]
 pub(crate) struct Data {
     cold: Option<bool>,
+    energy: Option<bool>,
     precision: Option<LitStr>,
     max_time: Option<f64>,
     timeout: Option<f64>,
@@ -37,6 +39,7 @@ impl Data {
     ) -> Option<syn::Result<()>> {
         Some(match name.unraw().to_string().as_str() {
             "cold" => switch(name, input, errors).map(|cold| self.cold = cold),
+            "energy" => switch(name, input, errors).map(|energy| self.energy = energy),
             "ignore" => switch(name, input, errors).map(|ignore| self.ignore = ignore),
             "precision" => string(name, "such as \"f64\"", input, errors).map(|text| self.precision = text),
             "max_time" => seconds(name, input, errors).map(|seconds| self.max_time = seconds),
@@ -52,6 +55,7 @@ impl Data {
         let some = quote_spanned!(mixed()=> ::core::option::Option::Some);
         let Self { precision, tags, .. } = self;
         let cold = self.cold.map(|cold| quote_spanned!(mixed()=> cold: #cold,));
+        let energy = self.energy.map(|energy| quote_spanned!(mixed()=> energy: #energy,));
         let ignore = self.ignore.map(|ignore| quote_spanned!(mixed()=> ignore: #ignore,));
         let precision = precision.as_ref().map(|precision| quote_spanned!(mixed()=> precision: #precision,));
         let max_time = self.max_time.map(|seconds| quote_spanned!(mixed()=> max_time: #some(#seconds),));
@@ -61,7 +65,7 @@ impl Data {
             false => quote_spanned!(mixed()=> tags: &[#(#tags),*],),
         });
         let link = self.link.as_ref().map(|link| quote_spanned!(mixed()=> link: #some(__gb::Link::#link),));
-        quote_spanned!(mixed()=> #cold #ignore #precision #max_time #timeout #tags #link)
+        quote_spanned!(mixed()=> #cold #energy #ignore #precision #max_time #timeout #tags #link)
     }
 }
 

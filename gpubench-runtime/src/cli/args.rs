@@ -74,7 +74,7 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_FORMAT", default_value = "pretty", help_heading = "What to measure")]
     pub(super) format: ListFormat,
 
-    /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case
+    /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case, no energy unless asked for
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) quick: bool,
 
@@ -125,6 +125,11 @@ pub(super) struct Args {
         help_heading = "How to measure"
     )]
     pub(super) peaks: Vec<String>,
+
+    /// Measure what a launch takes from the supply, whatever the benchmark asks for: launches follow one another for a second or
+    /// two after the hot samples of each case
+    #[arg(long, env = "GPUBENCH_ENERGY", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
+    pub(super) energy: bool,
 
     /// Measure in this process, for debuggers: a crash then ends the run
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]

@@ -60,6 +60,7 @@ impl Options {
         sampling.warm_up = seconds("--warmup", args.warmup, sampling.warm_up)?;
         sampling.min_time = seconds("--min-time", args.min_time, sampling.min_time)?;
         sampling.max_time = seconds("--max-time", args.max_time, sampling.max_time.max(sampling.min_time))?;
+        sampling.energy = args.energy.then_some(true).or(sampling.energy);
         sampling.own_max_time = !args.quick && args.max_time.is_none() && args.min_time.is_none();
         if sampling.min_time > sampling.max_time {
             return Err(format!(
@@ -122,8 +123,9 @@ const USUAL: Sampling = Sampling {
     own_max_time: true,
     flush: None,
     path: None,
+    energy: None,
 };
-const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, ..USUAL };
+const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, energy: Some(false), ..USUAL };
 
 /// Names that are separated by commas. Those within a name, as in `f[n=1, m=2]`, have a space behind them.
 fn split_names(names: &str) -> Vec<String> {

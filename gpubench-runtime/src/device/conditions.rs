@@ -3,12 +3,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::Range;
+use crate::units::{Joules, Range};
 
 /// Reads a device's sensors while something is measured, from a thread of its own.
 pub trait Monitor: Send {
     /// What the sensors say now.
     fn read(&mut self) -> Reading;
+
+    /// What the device has drawn since some time in the past, where it counts that.
+    fn energy(&mut self) -> Option<Joules> {
+        None
+    }
 }
 
 /// What the sensors of a device said at one moment.

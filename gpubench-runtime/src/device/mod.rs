@@ -145,6 +145,16 @@ pub trait Sampler {
         None
     }
 
+    /// Launches about so often, with nothing between the launches, and waits: how often it was. `None` where a launch cannot
+    /// follow another, since it needs fresh inputs.
+    ///
+    /// # Errors
+    /// Where a launch or the device fails.
+    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+        _ = launches;
+        Ok(None)
+    }
+
     /// The time of one more launch in a row of launches, with no event between them; `None` where that says nothing.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! to be sampled; out: the samples, with what is known of how they came about. Judges nothing.
 
 mod clock;
+mod energy;
 mod groups;
 mod warm_up;
 mod watch;
@@ -16,6 +17,7 @@ use crate::stats::{Decision, Drift, Modes, StopRule, Summary};
 use crate::units::Nanoseconds;
 
 use self::clock::Clocks;
+pub use self::energy::{Energy, Measured, energy};
 use self::groups::GroupSize;
 pub use self::warm_up::WarmUp;
 use self::watch::Watch;

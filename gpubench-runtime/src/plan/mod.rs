@@ -39,6 +39,9 @@ pub struct Sampling {
     pub flush: Option<Flush>,
     /// What times samples, rather than what suits the launch.
     pub path: Option<Path>,
+    /// Whether to measure the energy of launches, whatever benchmarks ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<bool>,
 }
 
 /// An argument's name and its value as it is shown.

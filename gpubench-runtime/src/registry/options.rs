@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Measure cold beside hot.
     pub cold: bool,
+    /// Measure the energy of a launch too.
+    pub energy: bool,
     /// Which compute peak the function is held against, such as `f32` or `f64`.
     pub precision: &'static str,
     /// The sampling budget of a case in seconds, where the function asks for another than the run's.
@@ -34,6 +36,7 @@ impl Options {
     /// What an attribute without options means.
     pub const DEFAULT: Self = Self {
         cold: false,
+        energy: false,
         precision: "f32",
         max_time: None,
         timeout: None,

@@ -6,6 +6,8 @@ use super::style::BOLD;
 use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::{Cache, FlushProof, Method, Quantity, Timer};
 use crate::format;
+use crate::measure::{Energy, Measured};
+use crate::metrics::Metrics;
 use crate::record::{Measurement, Record, Run};
 use crate::units::Nanoseconds;
 
@@ -33,6 +35,7 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
     lines.push(("samples", samples(measured)));
     lines.extend(measured.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
     lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
+    lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
     lines.extend(roof(measured).map(|roof| ("roof", roof)));
     lines.extend(launch_bound(measured).map(|bound| ("launch", bound)));
     lines
@@ -128,6 +131,28 @@ fn sensors(conditions: &Conditions) -> String {
         others => format!("{others} other processes"),
     }));
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
+}
+
+/// What a launch takes from the supply, how that was found, and what it is good for.
+fn energy(energy: &Energy, metrics: &Metrics) -> String {
+    let measured = match energy {
+        Energy::Measured(measured) => measured,
+        Energy::Refused(why) => return format!("not known: {why}"),
+    };
+    let Measured { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
+    let each = Nanoseconds(elapsed.0 / launches as f64);
+    let sensor =
+        sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor.0))).unwrap_or_default();
+    let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
+    let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
+    format!(
+        "{} a launch = {} × {}, of {launches} in a row{}; idle power is in it; by {updates} updates of the device's counter in {}{sensor}",
+        format::energy(per_launch),
+        format::power(power.0),
+        format::time(each),
+        work.into_iter().flatten().collect::<String>(),
+        format::time(counted),
+    )
 }
 
 fn warm_up(measured: &Measurement) -> String {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::style::of_state;
 use crate::device::{Cache, Method, Path, Quantity};
 use crate::format;
+use crate::measure::Energy;
 use crate::record::{Measurement, Record, Run};
 use crate::registry::Link;
 use crate::verdict::{Reason, State};
@@ -92,6 +93,7 @@ fn methods(run: &Run) -> String {
             );
         }
     }
+    text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
     for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
         if let Some(reason) = &measured.method.path_reason {
@@ -99,6 +101,20 @@ fn methods(run: &Run) -> String {
         }
     }
     text
+}
+
+/// Why energy that was asked for is not known, each reason once with the number of its rows.
+fn no_energy(run: &Run) -> String {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for measured in run.records.iter().filter_map(|record| record.measurement.as_ref()) {
+        let Some(Energy::Refused(why)) = &measured.energy else { continue };
+        match reasons.iter_mut().find(|(other, _)| other == why) {
+            Some((_, rows)) => *rows += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    let line = |(why, rows)| format!("energy: not known of {}: {why}\n", format::counted(rows, "row"));
+    reasons.into_iter().map(line).collect()
 }
 
 fn above_memory(measured: &Measurement) -> bool {

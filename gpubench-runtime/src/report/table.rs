@@ -8,18 +8,23 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table};
 use super::style::{BOLD, of_state};
 use crate::device::Quantity;
 use crate::format;
+use crate::measure::Energy;
 use crate::record::{Measurement, Record, Run};
 use crate::stats::{SMALLEST_SAMPLE, Summary};
+use crate::units::Joules;
 use crate::verdict::State;
 
-const HEAD: [&str; 12] =
-    ["", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "items", "cold/hot", "samples", ""];
+const HEAD: [&str; 13] = [
+    "", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "items", "energy", "cold/hot", "samples",
+    "",
+];
 
 /// The columns from this one on hold numbers.
 const FIRST_NUMBER: usize = 2;
 /// These are shown where there is something in them.
 const IN_A_ROW: usize = 4;
 const ITEMS: usize = 8;
+const ENERGY: usize = 9;
 
 /// The table of all records.
 #[must_use]
@@ -57,6 +62,7 @@ pub(super) fn table(run: &Run) -> String {
     let optional = [
         (IN_A_ROW, any(|measured| measured.in_a_row.is_some())),
         (ITEMS, any(|measured| measured.metrics.items.is_some())),
+        (ENERGY, any(|measured| per_launch(measured).is_some())),
     ];
     for (column, _) in optional.into_iter().filter(|(_, any)| !any) {
         if let Some(column) = table.column_mut(column) {
@@ -104,10 +110,15 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
         or_nothing(
             metrics.items.map(|rate| format::items(rate, measured.item.as_deref().unwrap_or("items"))),
         ),
+        or_nothing(per_launch(measured).map(format::energy)),
         or_nothing(metrics.cold_over_hot.map(format::ratio)),
         measured.time.samples.to_string(),
         mark.to_owned(),
     ]
+}
+
+fn per_launch(measured: &Measurement) -> Option<Joules> {
+    measured.energy.as_ref().and_then(Energy::per_launch)
 }
 
 /// Half the interval as a part of the median, where there are samples enough for an interval.

@@ -1,10 +1,11 @@
 //! One job from inputs to records: set up, one checked launch, then each cache state warmed up, sampled, summarised and
 //! judged. In: a job and its open device; out: a record for each of its cases.
 
-use crate::device::{Cache, Device, Facts, Wanted, Work};
+use crate::device::conditions::Monitor;
+use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::limits::{Claim, begins_cold};
-use crate::measure;
+use crate::measure::{self, Energy};
 use crate::metrics::{Metrics, resolved};
 use crate::plan::{Job, Sampling};
 use crate::record::{Measurement, Record};
@@ -129,15 +130,19 @@ impl Visit<'_> {
         prepared: &Prepared,
         hot: Option<Nanoseconds>,
     ) -> Record {
+        // Launches that follow one another are hot.
+        let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let sampled = Failure::catch(Stage::Launch, || {
             let mut launches = Launches(case);
             let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
-            let monitor = self.device.monitor();
+            let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            measure::measure(sampler.as_mut(), &self.sampling, monitor.ok())
+            let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok())?;
+            let each = samples.in_a_row.unwrap_or(samples.time.median);
+            Ok((samples, meter.map(|meter| energy(sampler.as_mut(), each, meter))))
         });
-        let samples = match sampled {
-            Ok(samples) => samples,
+        let (samples, energy) = match sampled {
+            Ok(sampled) => sampled,
             // The sampler's own failures have the driver's words in them.
             Err(failure) if failure.stage == Stage::Sampling => {
                 return Record::failed(self.job, cache, failure);
@@ -154,6 +159,7 @@ impl Visit<'_> {
         } else {
             Metrics::default()
         };
+        let metrics = metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch));
         let measurement = Measurement {
             counts: prepared.counts,
             precision: precision.to_owned(),
@@ -172,6 +178,7 @@ impl Visit<'_> {
             time: samples.time,
             in_a_row: samples.in_a_row,
             on_stream: samples.on_stream,
+            energy,
             metrics,
             samples: samples.events,
         };
@@ -213,6 +220,16 @@ fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
         }
         None => failure,
     }
+}
+
+/// What a launch takes from the supply. What goes wrong meanwhile costs that and not the samples.
+fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, meter: Result<Box<dyn Monitor>, String>) -> Energy {
+    let meter = match meter {
+        Ok(meter) => meter,
+        Err(why) => return Energy::Refused(format!("there are no sensors: {why}")),
+    };
+    let measured = Failure::catch(Stage::Launch, || Ok(measure::energy(sampler, each, meter)));
+    measured.unwrap_or_else(|failure| Energy::Refused(failure.to_string()))
 }
 
 struct Launches<'a>(&'a mut dyn Case);

@@ -69,6 +69,7 @@ impl Engine {
             own_max_time: false,
             flush: None,
             path: None,
+            energy: None,
         };
         let sampled = self
             .device

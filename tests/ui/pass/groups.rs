@@ -5,7 +5,7 @@ mod support;
 use gpubench::{Group, gpu_bench, group, host};
 use gpubench_runtime::registry::{Link, Options};
 
-group!(TRANSFERS, cold, max_time = 0.5, tags = ["bus", "slow"], link = h2d, precision = "f64", timeout = 2, ignore);
+group!(TRANSFERS, cold, max_time = 0.5, tags = ["bus", "slow"], link = h2d, precision = "f64", timeout = 2, ignore, energy);
 
 mod elsewhere {
     gpubench::group!(
@@ -20,7 +20,7 @@ fn as_the_group(_stream: &host::Stream) {}
 
 #[gpu_bench(
     group = TRANSFERS, cold = false, max_time = 1, tags = ["own"], link = d2h, precision = "f16", timeout = 3,
-    ignore = false
+    ignore = false, energy = false
 )]
 fn otherwise(_stream: &host::Stream) {}
 
@@ -34,6 +34,7 @@ fn main() {
     let options = |name| support::entry(name).options;
     let group = Options {
         cold: true,
+        energy: true,
         max_time: Some(0.5),
         timeout: Some(2.0),
         precision: "f64",
@@ -46,6 +47,7 @@ fn main() {
     assert_eq!(options("as_the_group"), group);
     let own = Options {
         cold: false,
+        energy: false,
         max_time: Some(1.0),
         timeout: Some(3.0),
         precision: "f16",

@@ -19,6 +19,9 @@ const LONGEST: usize = 64;
 /// How many graphs of that many samples take turns.
 const GRAPHS: usize = 16;
 
+/// How many launches without events a graph has at most.
+const LONGEST_ROW: usize = 256;
+
 /// Captures groups and replays them.
 pub(super) struct GraphPath<'a> {
     pub(super) samples: Samples<'a>,
@@ -28,11 +31,13 @@ pub(super) struct GraphPath<'a> {
     next: usize,
     /// One graph for each smaller size.
     shorter: HashMap<usize, Executable>,
+    /// Launches with nothing between them, and how many.
+    row: Option<(Executable, usize)>,
 }
 
 impl<'a> GraphPath<'a> {
     pub(super) fn new(samples: Samples<'a>) -> Self {
-        Self { samples, longest: Vec::new(), next: 0, shorter: HashMap::new() }
+        Self { samples, longest: Vec::new(), next: 0, shorter: HashMap::new(), row: None }
     }
 
     /// Takes a group of this many samples, or of as many as the graphs have.
@@ -86,6 +91,31 @@ impl<'a> GraphPath<'a> {
         }
         pair.stop.record_as_node(stream)?;
         Ok(capture.end()?.instantiate()?)
+    }
+
+    /// Launches about so often, with nothing between the launches, and waits; returns how often.
+    pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
+        let (row, length) = match &self.row {
+            Some(row) => row,
+            None => {
+                let row = self.capture_bare_row(launches.clamp(1, LONGEST_ROW))?;
+                self.row.insert(row)
+            }
+        };
+        let rows = launches.div_ceil(*length);
+        for _ in 0..rows {
+            row.launch(self.samples.stream())?;
+        }
+        self.samples.wait()?;
+        Ok(rows * length)
+    }
+
+    fn capture_bare_row(&mut self, launches: usize) -> Result<(Executable, usize), Failure> {
+        let capture = Capture::begin(self.samples.stream())?;
+        for _ in 0..launches {
+            self.samples.work.launch()?;
+        }
+        Ok((capture.end()?.instantiate()?, launches))
     }
 
     /// Replays graphs one after the other and reads the pairs of each into `events`; returns what the whole of it took.

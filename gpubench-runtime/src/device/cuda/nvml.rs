@@ -12,6 +12,7 @@ use nvml_wrapper::error::NvmlError;
 
 use crate::device::conditions::{Monitor, Reading};
 use crate::device::facts::{Property, Value};
+use crate::units::Joules;
 
 /// Where the library is, if not where the system finds it.
 const LIBRARY: &str = "GPUBENCH_LIBNVML";
@@ -98,6 +99,11 @@ impl Monitor for Sensors {
             slowed_by: slowed_by.map(|(_, words)| (*words).to_owned()).collect(),
             other_processes: others(&device).ok(),
         }
+    }
+
+    fn energy(&mut self) -> Option<Joules> {
+        let millijoules = self.device().ok()?.total_energy_consumption().ok()?;
+        Some(Joules(millijoules as f64 / 1e3))
     }
 }
 

@@ -112,6 +112,10 @@ impl Sampler for OnGraph<'_> {
         self.path.samples.device.clock.take()
     }
 
+    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+        if self.path.samples.work.resets() { Ok(None) } else { self.path.back_to_back(launches).map(Some) }
+    }
+
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         // What must be reset cannot be launched again and again.
         let samples = &self.path.samples;
@@ -147,5 +151,16 @@ impl Sampler for OnStream<'_> {
 
     fn clock(&mut self) -> Option<u64> {
         self.samples.device.clock.take()
+    }
+
+    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+        if self.samples.work.resets() {
+            return Ok(None);
+        }
+        for _ in 0..launches {
+            self.samples.work.launch()?;
+        }
+        self.samples.wait()?;
+        Ok(Some(launches))
     }
 }

@@ -1,0 +1,249 @@
+//! What a launch takes from the supply. In: a sampler whose case has just been sampled, and a device that counts its energy;
+//! out: an [`Energy`], or why there is none. The counter is updated a few times a second, so that launches follow one another
+//! for a second or more, and what counts is what it grew by from one update to another.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::Sampler;
+use crate::device::conditions::Monitor;
+use crate::units::{Joules, Nanoseconds, Watts};
+
+/// How long launches follow one another: at least, and until there are updates enough, and at most.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(2);
+/// Between the first update that counts and the last there are so many, or there is no result.
+const LEAST_UPDATES: usize = 10;
+/// How often the counter is read: an update is known to have come within this.
+const PERIOD: Duration = Duration::from_millis(2);
+/// How often the sensor of power is.
+const SENSOR_PERIOD: Duration = Duration::from_millis(50);
+/// What launches that are waited for together should take.
+const TOGETHER: Nanoseconds = Nanoseconds(50e6);
+/// The most of them.
+const MOST_TOGETHER: f64 = 16_384.0;
+
+/// What was measured of a case's energy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Energy {
+    /// What a launch takes.
+    Measured(Measured),
+    /// Why that is not known.
+    Refused(String),
+}
+
+impl Energy {
+    /// What a launch takes, if that is known.
+    #[must_use]
+    pub fn per_launch(&self) -> Option<Joules> {
+        match self {
+            Self::Measured(measured) => Some(measured.per_launch),
+            Self::Refused(_) => None,
+        }
+    }
+}
+
+/// What launches that follow one another take. All that the device drew meanwhile is theirs, what it draws when idle too.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// What one of them takes: the power over their number in a second.
+    pub per_launch: Joules,
+    /// What the device drew on average, by its counter of energy.
+    pub power: Watts,
+    /// The mean of what its sensor of power said meanwhile, to hold against it.
+    pub sensor: Option<Watts>,
+    /// How many launches there were.
+    pub launches: usize,
+    /// What they took by this machine's clock, in nanoseconds.
+    pub elapsed: Nanoseconds,
+    /// How often the counter was updated between the first update and the last.
+    pub updates: usize,
+    /// How long that was, in nanoseconds.
+    pub counted: Nanoseconds,
+}
+
+/// Has launches that take about `each` follow one another while `monitor` is read.
+pub fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, mut monitor: Box<dyn Monitor>) -> Energy {
+    let measured = match monitor.energy() {
+        None => Err("the device does not count its energy".to_owned()),
+        Some(_) => launch_and_read(sampler, each, monitor),
+    };
+    measured.map_or_else(Energy::Refused, Energy::Measured)
+}
+
+fn launch_and_read(
+    sampler: &mut dyn Sampler,
+    each: Nanoseconds,
+    monitor: Box<dyn Monitor>,
+) -> Result<Measured, String> {
+    let together = (TOGETHER.0 / each.0.max(1.0)).clamp(1.0, MOST_TOGETHER) as usize;
+    let mut launch = || {
+        let launched = sampler.back_to_back(together).map_err(|failure| failure.to_string())?;
+        launched.ok_or_else(|| "a launch needs a reset before the next".to_owned())
+    };
+    // What is captured, and a device that has idled since the last sample, are no part of it.
+    launch()?;
+    let seen = Arc::new(AtomicUsize::new(0));
+    let (end, ended) = channel();
+    let counter = thread::spawn({
+        let seen = Arc::clone(&seen);
+        move || read(monitor, &seen, &ended)
+    });
+    let begin = Instant::now();
+    let mut launches = 0;
+    let launched = loop {
+        match launch() {
+            Ok(number) => launches += number,
+            Err(why) => break Err(why),
+        }
+        let enough = seen.load(Ordering::Relaxed) > LEAST_UPDATES && begin.elapsed() >= SHORTEST;
+        if enough || begin.elapsed() >= LONGEST {
+            break Ok(());
+        }
+    };
+    let elapsed = begin.elapsed();
+    drop(end);
+    let updates = counter.join().map_err(|_| "the counter of energy could not be read".to_owned())?;
+    launched?;
+    evaluate(&updates, launches, elapsed)
+}
+
+/// An update of the counter: when it was seen, what it was then, and what the sensor of power said.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    when: Instant,
+    counted: Joules,
+    sensor: Option<Watts>,
+}
+
+/// Reads the counter until the other side goes away; the updates that came. `seen` is how many so far.
+fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -> Vec<Update> {
+    let mut updates = Vec::new();
+    let mut last = monitor.energy();
+    let mut asked: Option<Instant> = None;
+    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(PERIOD) {
+        let now = monitor.energy();
+        if let Some(counted) = now.filter(|_| now != last) {
+            let when = Instant::now();
+            let due = asked.is_none_or(|asked| when - asked >= SENSOR_PERIOD);
+            let sensor = due.then(|| monitor.read().power.map(Watts)).flatten();
+            asked = if due { Some(when) } else { asked };
+            updates.push(Update { when, counted, sensor });
+            seen.fetch_add(1, Ordering::Relaxed);
+        }
+        last = now;
+    }
+    updates
+}
+
+/// What `updates` tell of so many launches.
+fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<Measured, String> {
+    let between = updates.len().saturating_sub(1);
+    let [first, .., last] = updates else { return Err(too_few(between, elapsed)) };
+    if between < LEAST_UPDATES {
+        return Err(too_few(between, elapsed));
+    }
+    let counted = Nanoseconds::from(last.when - first.when);
+    let power = Watts((last.counted.0 - first.counted.0) / counted.as_seconds());
+    let elapsed = Nanoseconds::from(elapsed);
+    let told: Vec<f64> = updates.iter().filter_map(|update| Some(update.sensor?.0)).collect();
+    let sensor = (!told.is_empty()).then(|| Watts(told.iter().sum::<f64>() / told.len() as f64));
+    let per_launch = Joules(power.0 * elapsed.as_seconds() / launches as f64);
+    Ok(Measured { per_launch, power, sensor, launches, elapsed, updates: between, counted })
+}
+
+fn too_few(updates: usize, elapsed: Duration) -> String {
+    format!(
+        "the device's counter of energy was updated {updates} times in {:.1} s, and less than {LEAST_UPDATES} say little",
+        elapsed.as_secs_f64()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::conditions::Reading;
+    use crate::device::{Method, Timer};
+    use crate::failure::{Failure, Stage};
+
+    /// Updates of so many watts, each so long after the last.
+    fn updates(number: u64, watts: f64, period: Duration) -> Vec<Update> {
+        let begin = Instant::now();
+        let update = |index: u64| Update {
+            when: begin + period * index as u32,
+            counted: Joules(1e6 + watts * period.as_secs_f64() * index as f64),
+            sensor: Some(Watts(watts + 1.0)),
+        };
+        (0..number).map(update).collect()
+    }
+
+    #[test]
+    fn a_launch_takes_the_power_over_the_launches_of_a_second() {
+        let updates = updates(11, 700.0, Duration::from_millis(100));
+        let measured =
+            evaluate(&updates, 5000, Duration::from_millis(1250)).expect("there are updates enough");
+        assert!((measured.power.0 - 700.0).abs() < 1e-6, "{measured:?}");
+        // 700 W for 0.25 ms each.
+        assert!((measured.per_launch.0 - 0.175).abs() < 1e-9, "{measured:?}");
+        assert_eq!((measured.updates, measured.counted), (10, Nanoseconds(1e9)));
+        assert!((measured.sensor.expect("it told").0 - 701.0).abs() < 1e-6);
+    }
+
+    /// A device that counts energy, a sampler whose launches do not follow one another, or fail.
+    struct Counts;
+    struct Fails(Option<Failure>);
+
+    impl Monitor for Counts {
+        fn read(&mut self) -> Reading {
+            Reading::default()
+        }
+
+        fn energy(&mut self) -> Option<Joules> {
+            Some(Joules(1.0))
+        }
+    }
+
+    impl Sampler for Fails {
+        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+            unreachable!("it is not sampled")
+        }
+
+        fn timer(&mut self) -> Result<Timer, Failure> {
+            unreachable!("it is not sampled")
+        }
+
+        fn method(&self) -> Method {
+            unreachable!("it is not sampled")
+        }
+
+        fn back_to_back(&mut self, _: usize) -> Result<Option<usize>, Failure> {
+            self.0.clone().map_or(Ok(None), Err)
+        }
+    }
+
+    #[test]
+    fn launches_that_cannot_follow_one_another_are_refused_in_words() {
+        let refused = |failure| energy(&mut Fails(failure), Nanoseconds(1e6), Box::new(Counts));
+        assert_eq!(refused(None), Energy::Refused("a launch needs a reset before the next".to_owned()));
+        let failure = Failure::new(Stage::Launch, "out of paper");
+        assert_eq!(refused(Some(failure)), Energy::Refused("launch: out of paper".to_owned()));
+    }
+
+    #[test]
+    fn few_updates_are_refused_with_their_number() {
+        let period = Duration::from_millis(200);
+        let refused = |number| evaluate(&updates(number, 700.0, period), 9, Duration::from_secs(2)).err();
+        assert_eq!(
+            refused(10).as_deref(),
+            Some("the device's counter of energy was updated 9 times in 2.0 s, and less than 10 say little")
+        );
+        assert_eq!(refused(11), None);
+        assert!([0, 1].map(refused).iter().all(Option::is_some));
+    }
+}
