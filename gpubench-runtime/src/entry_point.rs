@@ -17,6 +17,7 @@ use crate::cli::{self, Exit, Options};
 use crate::device::found::{self, Devices, Selected};
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
+use crate::keeper::{self, Keeper};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Run};
 use crate::registry::{self, Entry};
@@ -31,6 +32,13 @@ use crate::worker;
 pub fn main(program: Program, bench_target: bool) -> ExitCode {
     if env::args_os().nth(1).is_some_and(|first| first == worker::FLAG) {
         return match worker::serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error, Exit::Failed).into(),
+        };
+    }
+    if env::args_os().nth(1).is_some_and(|first| first == keeper::FLAG) {
+        let arguments: Vec<String> = env::args().skip(2).collect();
+        return match keeper::serve(&arguments) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error, Exit::Failed).into(),
         };
@@ -69,16 +77,22 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
         );
     }
 
+    let keeper = lock_clocks(options, &devices)?;
+    let locked = keeper.iter().flat_map(|keeper| keeper.locked.clone()).collect();
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.cases());
     progress.says("measuring the device's peaks");
     let (run, ended) =
-        run::measure(&plan, &devices, notes, program, &conduct(options), &mut progress, &|| {
+        run::measure(&plan, &devices, notes, program, &conduct(options, locked), &mut progress, &|| {
             stop.signal().is_some()
         });
     drop(progress);
 
+    let released = keeper.map_or(Ok(()), Keeper::release);
     let mut exit = ended.map_or_else(|error| give_up(&error, &stop), |()| worst(&run));
+    if let Err(why) = released {
+        exit = exit.min(complain(&why, Exit::Failed));
+    }
     let mut results = report::render(&run);
     if options.explain {
         results += &report::explain(&run);
@@ -101,7 +115,9 @@ fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exi
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len());
     let (trials, ended) =
-        trial::run(&plan, &conduct(options), &mut |job| progress.begins(job), &|| stop.signal().is_some());
+        trial::run(&plan, &conduct(options, Vec::new()), &mut |job| progress.begins(job), &|| {
+            stop.signal().is_some()
+        });
     drop(progress);
     let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
     let found = if failed { Exit::Failed } else { Exit::Done };
@@ -109,9 +125,16 @@ fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exi
     Ok(exit.min(print_results(&report::trials(&trials, plan.ignored), options)))
 }
 
-fn conduct(options: &Options) -> Conduct {
+/// Locks clocks, where that is asked for. What a user asks for and does not get is not measured otherwise.
+fn lock_clocks(options: &Options, devices: &[Found]) -> Result<Option<Keeper>, Exit> {
+    let Some(target) = options.lock_clocks else { return Ok(None) };
+    let locked = Keeper::lock(devices, target);
+    locked.map(Some).map_err(|why| complain(&format!("--lock-clocks {target}: {why}"), Exit::Usage))
+}
+
+fn conduct(options: &Options, locked: Vec<(String, String)>) -> Conduct {
     let Options { sampling, timeout, own_timeout, in_process, .. } = *options;
-    Conduct { sampling, peaks: options.peaks.clone(), timeout, own_timeout, in_process }
+    Conduct { sampling, peaks: options.peaks.clone(), timeout, own_timeout, in_process, locked }
 }
 
 /// Says why a run ended early.

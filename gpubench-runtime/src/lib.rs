@@ -4,7 +4,7 @@
 //! [`verdict`] (by [`limits`]) → [`record`] → [`report`]
 //!
 //! [`cli`] reads what the user wants, [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, and [`bind`] is what the expansion of
-//! `#[gpu_bench]` is written with. Users of gpubench meet all of it through the `gpubench` crate.
+//! `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a run lasts, from a process of its own. Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod bind;
 pub mod cli;
@@ -26,6 +26,7 @@ pub mod verdict;
 pub mod worker;
 
 mod entry_point;
+mod keeper;
 mod supervisor;
 
 pub use entry_point::main;

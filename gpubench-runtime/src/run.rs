@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::device::facts::{Property, Value};
 use crate::device::id::Found;
 use crate::device::{Facts, Peak};
 use crate::failure::{Failure, Stage};
@@ -29,6 +30,8 @@ pub struct Conduct {
     pub own_timeout: bool,
     /// Measure in this process.
     pub in_process: bool,
+    /// Devices whose clocks are locked, and what to.
+    pub locked: Vec<(String, String)>,
 }
 
 impl Conduct {
@@ -174,7 +177,10 @@ impl Lead<'_> {
             // Whatever it calls itself, its cases ask for it by this name.
             Reply::Facts(facts) => {
                 let peaks = self.conduct.peaks.iter().chain(&facts.peaks).cloned().collect();
-                answer = Ok(Facts { device: device.to_owned(), peaks, ..facts });
+                let locked = self.conduct.locked.iter().filter(|(locked, _)| locked == device);
+                let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
+                let properties = facts.properties.into_iter().chain(locked).collect();
+                answer = Ok(Facts { device: device.to_owned(), properties, peaks, ..facts });
             }
             Reply::NoDevice(message) => answer = Err(message),
             Reply::Record(_) | Reply::Tested(_) | Reply::DeviceLost | Reply::Done => {}

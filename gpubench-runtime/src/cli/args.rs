@@ -131,6 +131,11 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_ENERGY", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) energy: bool,
 
+    /// Lock the clock of the GPUs' multiprocessors for this run: at `base`, at `max`, or at so many MHz. Needs root; at the end of
+    /// the run, however it ends, the clocks are reset to the driver's default, which need not be what they were locked to before
+    #[arg(long, value_name = "base|max|MHZ", env = "GPUBENCH_LOCK_CLOCKS", help_heading = "How to measure")]
+    pub(super) lock_clocks: Option<String>,
+
     /// Measure in this process, for debuggers: a crash then ends the run
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::args::{Args, CacheChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
-use crate::device::{Cache, Path, Peak};
+use crate::device::{Cache, ClockTarget, Path, Peak};
 use crate::plan::{Ignored, Sampling, Selection};
 
 /// What the user wants, settled.
@@ -29,6 +29,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Whether a benchmark's own `timeout` goes before that.
     pub own_timeout: bool,
+    /// Where the clocks of GPUs are locked for the run.
+    pub lock_clocks: Option<ClockTarget>,
     /// Measure in this process.
     pub in_process: bool,
     /// Say how each number came about.
@@ -103,6 +105,7 @@ impl Options {
             peaks: parse_peaks(&args.peaks)?,
             timeout,
             own_timeout: args.timeout.is_none(),
+            lock_clocks: args.lock_clocks.as_deref().map(parse_lock).transpose()?,
             in_process: args.in_process,
             explain: args.explain,
             json: args.json,
@@ -155,6 +158,10 @@ fn seconds(flag: &str, given: Option<f64>, usual: f64) -> Result<f64, String> {
         Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
         Some(seconds) => Err(format!("{flag} {seconds}: give seconds, 0 or more")),
     }
+}
+
+fn parse_lock(text: &str) -> Result<ClockTarget, String> {
+    text.parse().map_err(|what| format!("--lock-clocks {text}: {what}"))
 }
 
 /// `n=1,2` as the name and its values; several such from one environment variable, with `;` between them.

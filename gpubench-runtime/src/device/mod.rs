@@ -2,6 +2,7 @@
 //! the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker` and
 //! `measure`; knows nothing of benchmarks.
 
+mod clock_target;
 pub mod conditions;
 pub mod cuda;
 pub mod facts;
@@ -12,6 +13,7 @@ mod method;
 
 use std::any::Any;
 
+pub use clock_target::ClockTarget;
 pub use facts::{Facts, Peak, PeakSource, Quantity};
 pub use method::{Cache, Flush, FlushProof, Method, Path, Wanted};
 use serde::{Deserialize, Serialize};

@@ -58,6 +58,14 @@ fn values_that_make_no_sense_are_usage_errors() {
             &["--peak", "f23=60TFLOP/s"],
             "--peak f23=…: no benchmark of this program has this precision (they have `f32`)",
         ),
+        (
+            &["--lock-clocks", "fast"],
+            "--lock-clocks fast: give `base`, `max`, or a clock in MHz such as 1500",
+        ),
+        (
+            &["--lock-clocks", "base", "--device", "clockwork"],
+            "--lock-clocks base: there is no GPU whose clocks could be locked",
+        ),
         (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
     ] {
         run(SUITE, arguments).with_code(2).says_only(words);

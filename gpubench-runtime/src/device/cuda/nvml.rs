@@ -1,5 +1,5 @@
-//! What NVIDIA's management library tells of a GPU beside its attributes: sensors, and how it is set up. In: a UUID; out: a
-//! [`Monitor`], and properties. All of it is optional: a machine may lack the library, and a GPU any of its answers.
+//! What NVIDIA's management library tells of a GPU beside its attributes: sensors, and how it is set up; and the clocks that it
+//! sets. In: a UUID; out: a [`Monitor`], and properties. A machine may lack the library, and a GPU any of its answers.
 
 use std::env;
 use std::sync::Arc;
@@ -7,9 +7,11 @@ use std::sync::Arc;
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, TemperatureSensor};
+use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
+use crate::device::ClockTarget;
 use crate::device::conditions::{Monitor, Reading};
 use crate::device::facts::{Property, Value};
 use crate::units::Joules;
@@ -105,6 +107,45 @@ impl Monitor for Sensors {
         let millijoules = self.device().ok()?.total_energy_consumption().ok()?;
         Some(Joules(millijoules as f64 / 1e3))
     }
+}
+
+/// Locks the clock of the multiprocessors of the GPU with this UUID; returns what that is in words, such as `locked to base`.
+///
+/// # Errors
+/// Why that cannot be done.
+pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, String> {
+    let sensors = Sensors::of(uuid)?;
+    let mut device = sensors.device().map_err(told)?;
+    let exactly = |clock| GpuLockedClocksSetting::Numeric { min_clock_mhz: clock, max_clock_mhz: clock };
+    let highest = device.max_clock_info(Clock::SM);
+    let (setting, words) = match target {
+        // NVML has no number for it.
+        ClockTarget::Base => {
+            let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
+            (GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound }, "base".to_owned())
+        }
+        ClockTarget::Max => {
+            let clock =
+                highest.map_err(|error| format!("its highest clock is not known: {}", told(error)))?;
+            (exactly(clock), format!("max, {clock} MHz"))
+        }
+        ClockTarget::Megahertz(clock) => {
+            if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
+                return Err(format!("{clock} MHz is more than its highest, {highest} MHz"));
+            }
+            (exactly(clock), format!("{clock} MHz"))
+        }
+    };
+    device.set_gpu_locked_clocks(setting).map_err(told)?;
+    Ok(format!("locked to {words}"))
+}
+
+/// Has the driver decide about that clock again. What it was locked to before, if it was, cannot be asked for.
+///
+/// # Errors
+/// Why that cannot be done.
+pub(crate) fn reset_clocks(uuid: &str) -> Result<(), String> {
+    Sensors::of(uuid)?.device().and_then(|mut device| device.reset_gpu_locked_clocks()).map_err(told)
 }
 
 /// What a refusal means to a user.

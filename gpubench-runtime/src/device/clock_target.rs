@@ -1,0 +1,56 @@
+//! Where clocks are to be locked. In: the words of the command line; out: a [`ClockTarget`].
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// Where the clock of the multiprocessors is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockTarget {
+    /// Where the device stays within its power, whatever it computes.
+    Base,
+    /// As high as it goes.
+    Max,
+    /// At so many megahertz, or the nearest that the device has.
+    Megahertz(u32),
+}
+
+impl Display for ClockTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Base => f.write_str("base"),
+            Self::Max => f.write_str("max"),
+            Self::Megahertz(clock) => write!(f, "{clock}"),
+        }
+    }
+}
+
+impl FromStr for ClockTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "base" => Ok(Self::Base),
+            "max" => Ok(Self::Max),
+            _ => match text.trim_end_matches("MHz").trim_end().parse() {
+                Ok(clock @ 1..) => Ok(Self::Megahertz(clock)),
+                _ => Err("give `base`, `max`, or a clock in MHz such as 1500".to_owned()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_as_they_are_shown() {
+        for target in [ClockTarget::Base, ClockTarget::Max, ClockTarget::Megahertz(1500)] {
+            assert_eq!(target.to_string().parse(), Ok(target));
+        }
+        assert_eq!("1500 MHz".parse(), Ok(ClockTarget::Megahertz(1500)));
+        for wrong in ["", "0", "-5", "boost", "1.5", "1500 GHz"] {
+            assert!(wrong.parse::<ClockTarget>().is_err(), "{wrong}");
+        }
+    }
+}
