@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 const ELEMENTWISE: &str = include_str!("../ptx/elementwise.ptx");
 const REDUCTION: &str = include_str!("../ptx/reduction.ptx");
 const INPUTS: &str = include_str!("../ptx/inputs.ptx");
+const POWER: &str = include_str!("../ptx/power.ptx");
+const TENSOR: &str = include_str!("../ptx/tensor.ptx");
 
 /// The Rust that launches the first two. The kernels of the third are not launched by their names.
 const RUST: &str = include_str!("../src/cuda/mod.rs");
+/// That which launches the last two.
+const RUST_OF_POWER: &str = include_str!("../src/cuda/power.rs");
 
 /// The entries of a module, each with the types of its parameters.
 fn entries(ptx: &str) -> BTreeMap<&str, String> {
@@ -33,6 +37,7 @@ fn launches(rust: &str) -> BTreeMap<&str, String> {
             match argument {
                 _ if argument.starts_with("a)") || argument == "a" => Some("f32"),
                 _ if argument.contains(".as_device_ptr()") || argument.starts_with("n as u64") => Some("u64"),
+                "steps" => Some("u64"),
                 _ => None,
             }
         });
@@ -43,9 +48,11 @@ fn launches(rust: &str) -> BTreeMap<&str, String> {
 
 #[test]
 fn versions_and_targets_are_old() {
-    for ptx in [ELEMENTWISE, REDUCTION, INPUTS] {
+    for ptx in [ELEMENTWISE, REDUCTION, INPUTS, POWER, TENSOR] {
         let lines: Vec<&str> = ptx.lines().filter(|line| !line.starts_with("//")).take(3).collect();
-        assert_eq!(lines, [".version 7.7", ".target sm_70", ".address_size 64"]);
+        // Tensor cores take bf16 from there on.
+        let target = if ptx == TENSOR { ".target sm_80" } else { ".target sm_70" };
+        assert_eq!(lines, [".version 7.7", target, ".address_size 64"]);
     }
 }
 
@@ -55,6 +62,9 @@ fn entries_are_what_is_launched() {
     both.append(&mut entries(REDUCTION));
     assert_eq!(both, launches(RUST));
     assert_eq!(both.len(), 7);
+    let mut power = entries(POWER);
+    power.append(&mut entries(TENSOR));
+    assert_eq!((power.len(), power), (2, launches(RUST_OF_POWER)));
     let inputs = [("random_f32", "u64 u64 u64"), ("random_f64", "u64 u64 u64")];
     assert_eq!(entries(INPUTS), inputs.map(|(name, types)| (name, types.to_owned())).into());
 }

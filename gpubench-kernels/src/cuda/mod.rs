@@ -10,6 +10,7 @@ mod check;
 mod geometry;
 mod inputs;
 mod modules;
+pub mod power;
 
 use cust::error::CudaResult;
 use cust::launch;

@@ -189,4 +189,12 @@ mod tests {
         assert_eq!((config.noise, config.drift, config.driver), (0.05, 0.0, 13_000));
         assert!("cuInit#x=1".parse::<Fault>().is_err() && kernel("fill").is_err());
     }
+
+    #[test]
+    fn a_clock_counts_from_its_second_on() {
+        let config = Config::of(&|name| (name == "COUNTED").then(|| "1410@0.5, 1700@0.75".to_owned()));
+        let clocks = [0.0, 0.49, 0.5, 0.74, 0.8].map(|seconds| config.clock_at(BEGIN + seconds * 1e9));
+        assert_eq!(clocks, [1980, 1980, 1410, 1410, 1700]);
+        assert!(counted("1410").is_err() && counted("fast@1").is_err());
+    }
 }

@@ -1,5 +1,6 @@
 //! What a GPU's sensors say beside a measurement, and what speaks against rows.
 
+use gpubench_runtime::measure::Energy;
 use gpubench_runtime::record::Record;
 use gpubench_runtime::units::Range;
 use protocol::fake::{Measured, measure};
@@ -86,4 +87,60 @@ fn without_the_library_there_are_no_conditions() {
     let Record { measurement, verdict, .. } = &measured.run.records[0];
     assert_eq!(measurement.as_ref().map(|it| it.conditions.clone()), Some(None));
     assert_eq!(verdict.reasons, []);
+    measured.ended.with_code(0).shows(" · sensors none (no-libnvml-here not found)");
+}
+
+/// What an energy of 212.4 W, counted every so many milliseconds, is found to be.
+#[track_caller]
+fn energies(arguments: &[&str], counted: Option<&str>) -> (Vec<Option<Energy>>, Measured) {
+    let asked: Vec<(&str, &str)> = counted.map(|period| ("ENERGY", period)).into_iter().collect();
+    let measured = measure(
+        KERNELS,
+        &[arguments, &["--warmup", "0.02", "--max-time", "0.05", "--explain"]].concat(),
+        &asked,
+    );
+    let energies = measured
+        .run
+        .records
+        .iter()
+        .map(|record| record.measurement.as_ref().expect("it was measured").energy.clone());
+    (energies.collect(), measured)
+}
+
+/// `fma` asks for it. 90 ms are eleven updates in a second.
+#[test]
+fn energy_is_what_launches_in_a_row_draw() {
+    let (energies, measured) = energies(&["power::fma", "--arg", "steps=64"], Some("90"));
+    let [Some(Energy::Measured(energy))] = &energies[..] else { panic!("{energies:?}") };
+    assert!((energy.power.0 / 212.4 - 1.0).abs() < 0.02 && energy.updates >= 10, "{energy:?}");
+    assert!((energy.sensor.expect("there is one").0 - 212.4).abs() < 1e-9, "{energy:?}");
+    let each = energy.per_launch.0;
+    assert!(
+        (each * energy.launches as f64 / energy.elapsed.as_seconds() / energy.power.0 - 1.0).abs() < 1e-9
+    );
+    let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
+    let flops = measurement.counts.flops.expect("it has some") as f64;
+    assert!((measurement.metrics.flops_per_joule.expect("both are known") * each / flops - 1.0).abs() < 1e-9);
+    let ended = measured.ended.with_code(0);
+    ended.shows("GFLOP/s   energy");
+    ended.shows(" in a row; ");
+    ended.shows("; idle power is in it; by ");
+}
+
+#[test]
+fn energy_that_is_not_known_is_told_with_the_reason() {
+    let quick = energies(&["power::fma", "--arg", "steps=64", "--quick"], Some("20"));
+    assert_eq!(quick.0, [None]);
+    for (counted, why) in [
+        (Some("250"), " times in 2.0 s, and less than 10 say little"),
+        (Some("0"), "the device does not count its energy"),
+        (None, "there are no sensors: no-libnvml-here not found"),
+    ] {
+        // Cold launches are none that follow one another.
+        let (energies, measured) = energies(&["cuda::copy[n=4194304]", "--energy"], counted);
+        let [Some(Energy::Refused(told)), None] = &energies[..] else { panic!("{energies:?}") };
+        assert!(told.contains(why), "{told}");
+        assert_eq!(measured.run.records[0].verdict.reasons, []);
+        measured.ended.with_code(0).shows(&format!("energy: not known of 1 row: {told}"));
+    }
 }

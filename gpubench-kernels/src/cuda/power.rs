@@ -1,0 +1,239 @@
+//! Launches that draw what a GPU can draw: arithmetic on all of it for as long as it is told, from registers alone. In: how
+//! many steps; out: one launch, whose result a CPU can check.
+//!
+//! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew 553 W for
+//! `fma` and 691 W, of the 700 W that it may, for `tensor`.
+
+use cust::error::CudaResult;
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
+use cust::stream::Stream;
+use gpubench::gpu_bench;
+use rayon::prelude::*;
+
+use super::X;
+use super::check::expect;
+use super::geometry::{Geometry, Grid};
+use super::inputs::Inputs;
+use crate::inputs::element;
+
+const POWER: &str = include_str!("../../ptx/power.ptx");
+const TENSOR: &str = include_str!("../../ptx/tensor.ptx");
+
+/// The pairs of a thread, and the threads of a block.
+const PAIRS: usize = 8;
+const THREADS: usize = 256;
+/// The products that a warp has under way, and the threads of a warp.
+const TILES: u64 = 8;
+const WARP: usize = 32;
+/// How far a pair is turned in a step.
+const ANGLE: f32 = 0.3;
+
+/// A module of this file, loaded, and the size of its device.
+#[derive(Debug)]
+pub struct Load {
+    module: Module,
+    grid: Grid,
+}
+
+impl Load {
+    fn of(ptx: &str) -> CudaResult<Self> {
+        let geometry = Geometry::of_current_device()?;
+        Ok(Self { module: Module::from_ptx(ptx, &[])?, grid: geometry.elementwise(usize::MAX) })
+    }
+
+    fn threads(&self) -> usize {
+        self.grid.blocks as usize * self.grid.threads as usize
+    }
+}
+
+/// Fused multiply-adds of `f32`: 8 pairs a thread that each step turns by a small angle, two of them a pair. One launch
+/// does 32 operations a thread and step, and moves next to nothing.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where there are not 16 inputs for each thread of a block, or no room for a sum of each thread.
+#[gpu_bench(
+    args(steps = [1_u64 << 14]),
+    setup = |_steps| {
+        let (load, inputs) = (Load::of(POWER)?, Inputs::on(stream)?);
+        let sums = inputs.unwritten(load.threads())?;
+        Ok((load, ANGLE, inputs.random(X, 2 * PAIRS * THREADS)?, sums))
+    },
+    flops = 4 * 8 * steps * (sums.len() as u64),
+    energy,
+    check = |_load, a, _inputs, sums, steps| {
+        let turned: Vec<f32> = (0..THREADS).into_par_iter().map(|thread| turned(a, thread, steps)).collect();
+        expect(sums, |i| turned[i % THREADS])
+    },
+)]
+pub fn fma(
+    load: &Load,
+    a: f32,
+    inputs: &DeviceBuffer<f32>,
+    steps: u64,
+    sums: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert_eq!((inputs.len(), sums.len()), (2 * PAIRS * THREADS, load.threads()), "inputs and sums");
+    let Load { module, grid } = load;
+    // SAFETY: the kernel takes these parameters, reads 16 inputs for each thread of a block and writes a sum a thread. Memory
+    // is freed only after the device is done with it.
+    unsafe {
+        launch!(module.turn<<<grid.blocks, grid.threads, 0, stream>>>(
+            a, inputs.as_device_ptr(), steps, sums.as_device_ptr()
+        ))
+    }
+}
+
+/// What [`fma`] makes of the inputs of a thread, rounded as on the device.
+fn turned(a: f32, thread: usize, steps: u64) -> f32 {
+    let input = |index| element(X, 2 * PAIRS * thread + index) as f32;
+    let mut pairs: [(f32, f32); PAIRS] = std::array::from_fn(|pair| (input(2 * pair), input(2 * pair + 1)));
+    for _ in 0..steps {
+        for (x, y) in &mut pairs {
+            *x = (-a).mul_add(*y, *x);
+            *y = a.mul_add(*x, *y);
+        }
+    }
+    pairs.iter().fold(0.0, |sum, (x, y)| sum + x + y)
+}
+
+/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch does
+/// 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which says
+/// little. From compute capability 8.0.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where there is no room for 4 sums of each thread.
+#[gpu_bench(
+    args(steps = [4097_u64]),
+    setup = |_steps| {
+        let (load, inputs) = (Load::of(TENSOR)?, Inputs::on(stream)?);
+        let sums = inputs.unwritten(4 * load.threads())?;
+        let parts = [Matrices::new(0), Matrices::new(1)];
+        let left = parts.iter().flat_map(Matrices::left).collect::<Vec<u32>>();
+        let right = parts.iter().flat_map(Matrices::right).collect::<Vec<u32>>();
+        Ok((load, DeviceBuffer::from_slice(&left)?, DeviceBuffer::from_slice(&right)?, sums))
+    },
+    flops = 2 * 16 * 16 * 8 * TILES * steps * ((load.threads() / WARP) as u64),
+    precision = "bf16 tensor",
+    energy,
+    ignore,
+    check = |_load, _left, _right, sums, steps| {
+        let matrices = [Matrices::new(0), Matrices::new(1)];
+        let parts: Vec<f32> = (0..4 * WARP).map(|part| Matrices::sum(&matrices, part / 4, part % 4, steps)).collect();
+        expect(sums, |i| parts[i % parts.len()])
+    },
+)]
+pub fn tensor(
+    load: &Load,
+    left: &DeviceBuffer<u32>,
+    right: &DeviceBuffer<u32>,
+    steps: u64,
+    sums: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert_eq!((left.len(), right.len()), (2 * WARP * 4, 2 * WARP * 2), "two pairs of matrices");
+    assert_eq!(sums.len(), 4 * load.threads(), "there is room for the sums");
+    let Load { module, grid } = load;
+    // SAFETY: as for `fma`; of the matrices it reads the words of 32 threads, and it writes 4 sums a thread.
+    unsafe {
+        launch!(module.products<<<grid.blocks, grid.threads, 0, stream>>>(
+            left.as_device_ptr(), right.as_device_ptr(), steps, sums.as_device_ptr()
+        ))
+    }
+}
+
+/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their products
+/// and two of those together.
+struct Matrices {
+    left: [[f32; 16]; 16],
+    right: [[f32; 8]; 16],
+}
+
+impl Matrices {
+    /// The matrices of this number.
+    fn new(number: usize) -> Self {
+        let whole = |index| (511.0 * element(X, 1024 * number + index)).floor() as f32 - 255.0;
+        Self {
+            left: std::array::from_fn(|row| std::array::from_fn(|column| whole(16 * row + column))),
+            right: std::array::from_fn(|row| std::array::from_fn(|column| whole(512 + 8 * row + column))),
+        }
+    }
+
+    // Which thread holds which element is in the PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type".
+
+    /// The words of each thread's part of the left matrix.
+    fn left(&self) -> impl Iterator<Item = u32> {
+        let words = (0..WARP).flat_map(|lane| [(0, 0), (8, 0), (0, 8), (8, 8)].map(|place| (lane, place)));
+        words.map(|(lane, (row, column))| {
+            let row = &self.left[lane / 4 + row][lane % 4 * 2 + column..];
+            word(row[0], row[1])
+        })
+    }
+
+    /// The words of each thread's part of the right matrix.
+    fn right(&self) -> impl Iterator<Item = u32> {
+        (0..WARP)
+            .flat_map(|lane| [0, 8].map(|row| (lane, lane % 4 * 2 + row)))
+            .map(|(lane, row)| word(self.right[row][lane / 4], self.right[row + 1][lane / 4]))
+    }
+
+    /// Element `part` of a thread's part of their product.
+    fn product(&self, lane: usize, part: usize) -> f32 {
+        let (row, column) = (lane / 4 + part / 2 * 8, lane % 4 * 2 + part % 2);
+        (0..16).map(|k| self.left[row][k] * self.right[k][column]).sum()
+    }
+
+    /// What [`tensor`] leaves of the two products there, rounded as on the device.
+    fn sum(pairs: &[Self; 2], lane: usize, part: usize, steps: u64) -> f32 {
+        let [first, second] = pairs.each_ref().map(|pair| pair.product(lane, part));
+        let turns = [first, second, -first, -second];
+        (0..TILES).fold(0.0, |sum, tile| {
+            // Four in a row add up to nothing.
+            let added: f32 = (0..steps % 4).map(|step| turns[((tile + step) % 4) as usize]).sum();
+            ((tile + 1) as f32).mul_add(added, sum)
+        })
+    }
+}
+
+/// Two numbers that `bf16` has, in a word.
+fn word(low: f32, high: f32) -> u32 {
+    low.to_bits() >> 16 | high.to_bits() & 0xffff_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_stay_where_they_are_and_never_rest() {
+        let sums: Vec<f32> = (1000..1010).map(|steps| turned(ANGLE, 3, steps)).collect();
+        assert!(sums.iter().all(|sum| sum.abs() < 32.0), "{sums:?}");
+        assert!(sums.windows(2).all(|pair| pair[0] != pair[1]), "{sums:?}");
+    }
+
+    #[test]
+    fn parts_of_matrices_hold_each_element_once() {
+        let matrices = Matrices::new(0);
+        let values = |words: Vec<u32>| {
+            let mut values: Vec<f32> =
+                words.iter().flat_map(|word| [word << 16, word & 0xffff_0000].map(f32::from_bits)).collect();
+            values.sort_unstable_by(f32::total_cmp);
+            values
+        };
+        let sorted = |values: &[f32]| {
+            let mut values = values.to_vec();
+            values.sort_unstable_by(f32::total_cmp);
+            values
+        };
+        assert_eq!(values(matrices.left().collect()), sorted(matrices.left.as_flattened()));
+        assert_eq!(values(matrices.right().collect()), sorted(matrices.right.as_flattened()));
+    }
+}
