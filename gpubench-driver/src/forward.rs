@@ -4,7 +4,7 @@
 
 /// One forwarder for each line `name(argument: type, …);`. A line that ends in `=> path` is answered by the
 /// function `path` instead; one that ends in `| path` has the function `path` look at the code and the
-/// arguments.
+/// arguments, and one that ends in `| path => (value, …)` at the code and these values, made of arguments.
 macro_rules! forwarders {
     (@define $name:ident($($argument:ident: $type:ty),*) => $answer:path) => {
         #[unsafe(no_mangle)]
@@ -19,6 +19,15 @@ macro_rules! forwarders {
             let result = $crate::forward::forwarders! { @call $name($($argument: $type),*) };
             // SAFETY: these are the arguments of that very call.
             unsafe { $watcher(result as u32, $($argument),*) };
+            result
+        }
+    };
+    (@define $name:ident($($argument:ident: $type:ty),*) | $watcher:path => ($($value:expr),*)) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
+            let result = $crate::forward::forwarders! { @call $name($($argument: $type),*) };
+            // SAFETY: these are from the arguments of that very call.
+            unsafe { $watcher(result as u32 $(, $value)*) };
             result
         }
     };
@@ -39,9 +48,11 @@ macro_rules! forwarders {
         // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
         returned(&ENTRY, unsafe { function($($argument),*) })
     }};
-    ($($name:ident($($argument:ident: $type:ty),*) $(=> $answer:path)? $(| $watcher:path)?;)*) => {
+    ($($name:ident($($argument:ident: $type:ty),*) $(=> $answer:path)? $(| $watcher:path $(=> $values:tt)?)?;)*) => {
         $(
-            $crate::forward::forwarders! { @define $name($($argument: $type),*) $(=> $answer)? $(| $watcher)? }
+            $crate::forward::forwarders! {
+                @define $name($($argument: $type),*) $(=> $answer)? $(| $watcher $(=> $values)?)?
+            }
 
             // Compiles only where both have the type that is written once, on the table's line.
             const _: [unsafe extern "C" fn($($type),*) -> CUresult; 2] = [cust_raw::$name, $name];

@@ -7,6 +7,7 @@
 //!
 //! - the program links without libcuda, whatever the linker, and starts everywhere;
 //! - without a driver, a call of cust returns [`CudaError::NoDevice`][nodevice], and [`load`] says why;
+//! - what a launch function puts on which stream ([`watch`]) and the memory that there is ([`memory()`]) can be told;
 //! - the code that the driver returned is kept ([`last_call`], [`take_failure`]): cust folds many into
 //!   `UnknownError`, and a code newer than its enum would be undefined behaviour.
 //!
@@ -45,13 +46,17 @@ mod codes;
 mod driver;
 mod entry;
 mod forward;
+mod launches;
 mod library;
+mod memory;
 mod result;
 mod table;
 mod text;
 mod watch;
 
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+pub use launches::{Enqueued, KernelFacts, KernelLaunch, Step, watch};
 pub use library::load;
+pub use memory::{Memory, MemoryKind, memory, unlisted};
 pub use result::{Call, Origin, last_call, take_failure};
 pub use text::{error_name, error_text};

@@ -132,6 +132,11 @@ pub fn last_call() -> Option<Call> {
     LAST.get().map(|returned| Call::new(returned, None))
 }
 
+/// The name of the last driver call of this thread.
+pub(crate) fn last_symbol() -> Option<&'static str> {
+    LAST.get().map(|returned| returned.entry.symbol())
+}
+
 /// The last driver call of this thread that failed since this was last asked, whatever succeeded after it
 /// (the drop of a buffer, say). `CUDA_ERROR_NOT_READY` is an answer, not a failure.
 ///

@@ -1,52 +1,40 @@
-//! Calls whose failure deserves more than a code. In: what the driver returned, and the call's arguments. Out: a detail for
-//! the failed call: the memory asked for, what the driver's compiler says of PTX that it refuses, the kernels that a module
-//! has when it lacks the one that was asked for.
+//! Modules and their kernels. In: what the driver returned to a call about one, and the call's arguments. Out: the names of
+//! kernels that were looked up; and a detail for a failed call: what the driver's compiler says of PTX that it refuses, the
+//! kernels that a module has when it lacks the one that was asked for.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUstream};
+use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule};
 
 use crate::entry::Entry;
 use crate::library::Function;
+use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;
 
 const NOT_FOUND: u32 = 500;
 
-pub(crate) unsafe fn allocated<Pointer>(code: u32, _: *mut Pointer, bytes: usize) {
-    asked_for(code, bytes);
+/// What is known of modules, by their handles.
+#[derive(Default)]
+struct Modules {
+    /// The kernels of those that were loaded from PTX.
+    kernels: HashMap<usize, Vec<String>>,
+    /// The module and the name of each kernel that was looked up, by its handle.
+    found: HashMap<usize, (usize, String)>,
 }
 
-pub(crate) unsafe fn managed_allocated(code: u32, _: *mut CUdeviceptr, bytes: usize, _: c_uint) {
-    asked_for(code, bytes);
+static MODULES: LazyLock<Mutex<Modules>> = LazyLock::new(Mutex::default);
+
+fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
+    look(&mut MODULES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-pub(crate) unsafe fn allocated_async(code: u32, _: *mut CUdeviceptr, bytes: usize, _: CUstream) {
-    asked_for(code, bytes);
-}
-
-pub(crate) unsafe fn host_allocated(code: u32, _: *mut *mut c_void, bytes: usize, _: c_uint) {
-    asked_for(code, bytes);
-}
-
-fn asked_for(code: u32, bytes: usize) {
-    if code != 0 {
-        set_detail(Some(match bytes >> 20 {
-            0 => format!("{bytes} bytes asked for"),
-            mebibytes @ 1..1024 => format!("{mebibytes} MiB asked for"),
-            mebibytes => format!("{:.1} GiB asked for", mebibytes as f64 / 1024.0),
-        }));
-    }
-}
-
-/// The kernels of the modules that were loaded from PTX, by the module's handle.
-static KERNELS: LazyLock<Mutex<HashMap<usize, Vec<String>>>> = LazyLock::new(Mutex::default);
-
-fn with_kernels<T>(look: impl FnOnce(&mut HashMap<usize, Vec<String>>) -> T) -> T {
-    look(&mut KERNELS.lock().unwrap_or_else(PoisonError::into_inner))
+/// The name by which a kernel was looked up.
+pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
+    with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
 }
 
 /// # Safety
@@ -57,7 +45,8 @@ pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *con
     if code == 0 {
         // SAFETY: the driver has just written the handle there.
         let module = unsafe { *module };
-        with_kernels(|kernels| kernels.insert(module as usize, entries(ptx)));
+        with_modules(|modules| modules.kernels.insert(module as usize, entries(ptx)));
+        variables(ptx).iter().for_each(|name| list_variable(module, name));
     } else {
         set_detail(compiler_log(ptx));
     }
@@ -79,7 +68,11 @@ pub(crate) unsafe fn module_loaded_with_options(
 
 pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
     if code == 0 {
-        with_kernels(|kernels| kernels.remove(&(module as usize)));
+        with_modules(|modules| {
+            modules.kernels.remove(&(module as usize));
+            modules.found.retain(|_, (of, _)| *of != module as usize);
+        });
+        module_gone(module);
     }
 }
 
@@ -87,16 +80,27 @@ pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
 /// The arguments are those of `cuModuleGetFunction`, which has returned `code`.
 pub(crate) unsafe fn function_looked_up(
     code: u32,
-    _: *mut CUfunction,
+    function: *mut CUfunction,
     module: CUmodule,
     name: *const c_char,
 ) {
-    if code != NOT_FOUND {
+    if code != 0 && code != NOT_FOUND {
         return;
     }
     // SAFETY: the driver has just read the name under the same contract.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    let there = with_kernels(|kernels| kernels.get(&(module as usize)).map(|names| names.join(", ")));
+    if code == 0 {
+        // SAFETY: the driver has just written the handle there.
+        let function = unsafe { *function };
+        return with_modules(|modules| {
+            // Launches look theirs up again and again.
+            let known = modules.found.get(&(function as usize));
+            if known.is_none_or(|(of, known)| (*of, &**known) != (module as usize, &*name)) {
+                modules.found.insert(function as usize, (module as usize, name.into_owned()));
+            }
+        });
+    }
+    let there = with_modules(|modules| modules.kernels.get(&(module as usize)).map(|names| names.join(", ")));
     let there = there.map_or_else(String::new, |names| format!("; it has: {names}"));
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
@@ -117,14 +121,48 @@ unsafe fn as_ptx<'a>(image: *const c_void) -> Option<&'a CStr> {
     text.then(|| unsafe { CStr::from_ptr(image.cast()) })
 }
 
+/// PTX without its comments.
+fn code(ptx: &CStr) -> String {
+    let text = ptx.to_string_lossy();
+    text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
 /// The names of the kernels in PTX: what follows `.entry`.
 fn entries(ptx: &CStr) -> Vec<String> {
-    let text = ptx.to_string_lossy();
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let code = code(ptx);
     let names = code.split(".entry").skip(1).filter_map(|after| {
         after.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty())
     });
     names.map(str::to_owned).collect()
+}
+
+/// The names of the variables in PTX that kernels may write: of a line such as `.global .align 4 .b8 table[64];` the last
+/// word before the size, the value or the end.
+fn variables(ptx: &CStr) -> Vec<String> {
+    let code = code(ptx);
+    let declared = code.lines().filter_map(|line| {
+        let (before, after) = line.split_once(".global")?;
+        // The rest are instructions, such as `ld.global.f32`.
+        let declares = before.is_empty() || before.ends_with(char::is_whitespace);
+        let name = after.split(['[', '=', ';']).next()?.split_whitespace().last()?;
+        (declares && after.starts_with(char::is_whitespace)).then(|| name.to_owned())
+    });
+    declared.collect()
+}
+
+/// Has a variable of a module listed as memory.
+fn list_variable(module: CUmodule, name: &str) {
+    type GetGlobal = unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> u32;
+    static ENTRY: Entry = Entry::new("cuModuleGetGlobal_v2");
+
+    let (Some(function), Ok(name)) = (ENTRY.function(), CString::new(name)) else { return };
+    // SAFETY: this is the C type of the function of that name.
+    let function = unsafe { std::mem::transmute::<Function, GetGlobal>(function) };
+    let (mut address, mut bytes) = (0, 0);
+    // SAFETY: the module has just been loaded, and `address` and `bytes` are places for what is asked.
+    let code = unsafe { function(&raw mut address, &raw mut bytes, module, name.as_ptr()) };
+    // SAFETY: these are the arguments of that call.
+    unsafe { variable_found(code, &raw mut address, &raw mut bytes, module) };
 }
 
 /// What the driver's compiler says of PTX that it refuses. The load is tried once more, since a log must be asked for.
@@ -169,6 +207,13 @@ mod tests {
         let ptx = c".version 7.7\n// .entry not_this\n.visible .entry copy(\n.param .u64 x)\n{ ret; }\n.entry\n fill () {}\n";
         assert_eq!(entries(ptx), ["copy", "fill"]);
         assert_eq!(entries(c".version 7.7"), [""; 0]);
+    }
+
+    #[test]
+    fn variables_are_what_is_declared_global() {
+        let ptx = c".version 7.7\n.visible .global .align 4 .b8 table[64] = {1, 2};\n// .global .u32 not_this;\n\
+                    .global .u32 counter;\n.const .u32 constant;\n.entry f() {\n\tld.global.u32 %r1, [%rd1];\n}";
+        assert_eq!(variables(ptx), ["table", "counter"]);
     }
 
     #[test]

@@ -1,0 +1,282 @@
+//! What a thread puts on streams while somebody watches. In: the calls that enqueue or wait. Out: each in order, with its
+//! stream, whether that was being captured, and of kernels what they are launched with and what the driver tells of them.
+//! While nobody watches, a call costs a look at a thread's own variable.
+
+#![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint};
+
+use cust_raw::{CUevent, CUfunction, CUstream};
+
+use crate::entry::Entry;
+use crate::library::Function;
+use crate::watch::kernel_name;
+
+/// Something that a thread had the driver do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It put work on a stream.
+    Enqueued {
+        /// The stream's handle; 0 is the NULL stream.
+        stream: u64,
+        /// Whether that was being captured, so that the work is part of a graph and not done.
+        captured: bool,
+        /// The work.
+        work: Enqueued,
+    },
+    /// It waited for a stream, or for what may be any of them.
+    Waited(Option<u64>),
+    /// It gave a stream up, whose work goes on.
+    Destroyed(u64),
+}
+
+/// Work on a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// A kernel.
+    Kernel(KernelLaunch),
+    /// A copy, between whatever kinds of memory.
+    Copy,
+    /// A copy to the host, or to an array.
+    CopyOut,
+    /// A memset.
+    Memset,
+    /// A function of the host.
+    HostFunction,
+    /// A graph that was made before.
+    Graph,
+}
+
+/// A kernel with what it was launched with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelLaunch {
+    /// Its name in the module, where it was looked up in this process.
+    pub name: Option<String>,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// The shared memory of a block that the launch adds, in bytes.
+    pub dynamic_shared: u32,
+    /// What the driver tells of it; of the first kernels only, and where the driver does.
+    pub told: Option<KernelFacts>,
+}
+
+/// What the driver tells of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Local memory of a thread, in bytes.
+    pub local: u32,
+    /// The shared memory of a block that the kernel itself declares, in bytes.
+    pub static_shared: u32,
+    /// How many of these blocks a multiprocessor holds at once.
+    pub resident_blocks: u32,
+}
+
+/// The driver is asked about so many kernels of what is watched.
+const ASKED: usize = 8;
+/// `CU_FUNC_ATTRIBUTE_…`
+const STATIC_SHARED: c_int = 1;
+const LOCAL: c_int = 3;
+const REGISTERS: c_int = 4;
+/// `CU_STREAM_CAPTURE_STATUS_NONE`
+const NOT_CAPTURED: c_int = 0;
+
+thread_local! {
+    static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
+}
+
+/// Does `body`, and tells what it put on streams and waited for, as far as that went through this crate on this thread.
+pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<Step>) {
+    /// Ends the watch also where `body` panics.
+    struct Ends;
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            STEPS.set(None);
+        }
+    }
+
+    STEPS.set(Some(Vec::new()));
+    let _ends = Ends;
+    let done = body();
+    (done, STEPS.take().unwrap_or_default())
+}
+
+/// Adds a step that went well, if somebody watches.
+fn add(code: u32, step: impl FnOnce(&[Step]) -> Step) {
+    // A thread that is ending has no such variable any more.
+    _ = STEPS.try_with(|steps| {
+        if let (0, Some(steps)) = (code, &mut *steps.borrow_mut()) {
+            let step = step(steps);
+            steps.push(step);
+        }
+    });
+}
+
+fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
+    add(code, |_| Step::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+}
+
+pub(crate) unsafe fn copied(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::Copy);
+}
+
+pub(crate) unsafe fn copied_out(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::CopyOut);
+}
+
+pub(crate) unsafe fn set(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::Memset);
+}
+
+pub(crate) unsafe fn called_back(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::HostFunction);
+}
+
+pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::Graph);
+}
+
+/// A copy on the NULL stream that the host waits for.
+pub(crate) unsafe fn copied_now(code: u32) {
+    enqueued(code, std::ptr::null_mut(), Enqueued::Copy);
+    add(code, |_| Step::Waited(Some(0)));
+}
+
+/// The same, to the host or to an array.
+pub(crate) unsafe fn copied_out_now(code: u32) {
+    enqueued(code, std::ptr::null_mut(), Enqueued::CopyOut);
+    add(code, |_| Step::Waited(Some(0)));
+}
+
+pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
+    add(code, |_| Step::Waited(Some(stream as u64)));
+}
+
+pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
+    add(code, |_| Step::Destroyed(stream as u64));
+}
+
+/// Which stream's work comes before the event is not followed.
+pub(crate) unsafe fn waited_for_event(code: u32, _: CUevent) {
+    add(code, |_| Step::Waited(None));
+}
+
+pub(crate) unsafe fn waited(code: u32) {
+    add(code, |_| Step::Waited(None));
+}
+
+/// # Safety
+/// The function has just been launched.
+pub(crate) unsafe fn kernel_launched(
+    code: u32,
+    function: CUfunction,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    dynamic_shared: c_uint,
+    stream: CUstream,
+) {
+    add(code, |steps| {
+        let captured = is_capturing(stream);
+        let asks = !captured && steps.len() < ASKED;
+        // SAFETY: the function is there.
+        let told = asks.then(|| unsafe { facts(function, block, dynamic_shared) }).flatten();
+        let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, told };
+        Step::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
+    });
+}
+
+/// Whether what is put on this stream becomes part of a graph.
+pub(crate) fn is_capturing(stream: CUstream) -> bool {
+    type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
+    static ENTRY: Entry = Entry::new("cuStreamIsCapturing");
+
+    let Some(function) = ENTRY.function() else { return false };
+    // SAFETY: this is the C type of the function of that name; enums are ints.
+    let function = unsafe { std::mem::transmute::<Function, IsCapturing>(function) };
+    let mut status = NOT_CAPTURED;
+    // SAFETY: work was just put on the stream, and `status` is a place for an int.
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
+}
+
+/// What the driver tells of a kernel that is launched so.
+///
+/// # Safety
+/// The function must be there.
+unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint) -> Option<KernelFacts> {
+    type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
+    type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
+    static ATTRIBUTE: Entry = Entry::new("cuFuncGetAttribute");
+    static OCCUPANCY: Entry = Entry::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+
+    let (attribute, occupancy) = (ATTRIBUTE.function()?, OCCUPANCY.function()?);
+    // SAFETY: these are the C types of the functions of these names; enums are ints.
+    let (attribute, occupancy) = unsafe {
+        (
+            std::mem::transmute::<Function, GetAttribute>(attribute),
+            std::mem::transmute::<Function, Occupancy>(occupancy),
+        )
+    };
+    let get = |which| {
+        let mut value = 0;
+        // SAFETY: the function is there, and `value` is a place for an int.
+        let code = unsafe { attribute(&raw mut value, which, function) };
+        u32::try_from(value).ok().filter(|_| code == 0)
+    };
+    let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
+    let mut resident = 0;
+    // SAFETY: as above.
+    let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
+    Some(KernelFacts {
+        registers: get(REGISTERS)?,
+        local: get(LOCAL)?,
+        static_shared: get(STATIC_SHARED)?,
+        resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(handle: usize) -> CUstream {
+        std::ptr::without_provenance_mut(handle)
+    }
+
+    /// There is no driver here, so that nothing is captured and no kernel is known.
+    #[test]
+    fn steps_are_told_in_order_to_who_watches() {
+        // SAFETY: without a driver no handle is followed.
+        let ((), steps) = watch(|| unsafe {
+            set(0, stream(7));
+            copied_out_now(0);
+            copied(999, stream(7));
+            waited_for_stream(0, stream(7));
+            destroyed(0, stream(7));
+        });
+        let on = |stream, work| Step::Enqueued { stream, captured: false, work };
+        assert_eq!(
+            steps,
+            [
+                on(7, Enqueued::Memset),
+                on(0, Enqueued::CopyOut),
+                Step::Waited(Some(0)),
+                Step::Waited(Some(7)),
+                Step::Destroyed(7)
+            ]
+        );
+        // SAFETY: as above.
+        unsafe { set(0, stream(7)) };
+        assert_eq!(watch(|| ()).1, []);
+    }
+
+    #[test]
+    fn a_panic_ends_the_watch() {
+        let panicked = std::panic::catch_unwind(|| watch(|| panic!("as asked")));
+        assert!(panicked.is_err());
+        assert!(STEPS.with_borrow(Option::is_none));
+    }
+}
