@@ -24,6 +24,8 @@ pub(crate) enum Content {
     Sum(View),
     /// For each thread of a block of 256 the sum of 8 pairs of f32 that were turned, block after block.
     Turned { angle: f32, steps: u64, inputs: View },
+    /// Others with every bit turned.
+    Complement(View),
 }
 
 /// An operation on elements, applied so many times: its last input is what the time before made.
@@ -142,7 +144,7 @@ impl Content {
     fn steps(&self) -> usize {
         match self {
             Self::Map(map) => map.steps,
-            Self::Sum(view) => view.steps() + 1,
+            Self::Sum(view) | Self::Complement(view) => view.steps() + 1,
             _ => 0,
         }
     }
@@ -179,11 +181,32 @@ impl Content {
             Self::Sum(view) => elements(8, offset, out, |_, out| {
                 each(out, 0, |_| sum(view).to_le_bytes());
             }),
+            Self::Complement(view) => {
+                view.read(offset, out);
+                out.iter_mut().for_each(|byte| *byte = !*byte);
+            }
         }
     }
 }
 
 impl Map {
+    pub(crate) fn inputs(&self) -> &[View] {
+        &self.inputs
+    }
+
+    pub(crate) fn times(&self) -> u32 {
+        self.times
+    }
+
+    /// Its operation as numbers.
+    pub(crate) fn kind(&self) -> (u8, u32) {
+        match self.operation {
+            Operation::Shift(a) => (0, a.to_bits()),
+            Operation::Saxpy(a) => (1, a.to_bits()),
+            Operation::Add => (2, 0),
+        }
+    }
+
     fn read(&self, offset: u64, out: &mut [u8]) {
         let Some((last, others)) = self.inputs.split_last() else { return };
         let size = if self.operation == Operation::Add { 8 } else { 4 };

@@ -28,6 +28,8 @@ pub(crate) struct Launch {
 pub(crate) struct Doing {
     pub(crate) touched: Vec<(Range<u64>, Access)>,
     pub(crate) discarded: Option<Range<u64>>,
+    /// It goes astray unless this memory is all zeros.
+    pub(crate) trusts: Option<Range<u64>>,
     pub(crate) effect: Effect,
     pub(crate) lasts: Lasts,
 }
@@ -59,6 +61,15 @@ pub(crate) enum Effect {
     Turn(f32, u64, Range<u64>, Range<u64>),
     /// So many nanoseconds, and before them the cycles of as long.
     Cycles(u64, u64),
+    Complement(Range<u64>),
+    /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the bytes of
+    /// blocks with another one than is there are added.
+    Fingerprint {
+        of: Range<u64>,
+        block: u64,
+        table: u64,
+        changed: u64,
+    },
 }
 
 impl Launch {
@@ -130,6 +141,20 @@ impl Launch {
             ("gpubench_discard", [8, 8], &[buffer, lines]) => {
                 Doing { discarded: Some(range(buffer, 128 * lines)), ..Doing::default() }
             }
+            ("gpubench_complement", [8, 8], &[start, bytes]) => {
+                let all = range(start, bytes);
+                done(vec![(all.clone(), Update)], Effect::Complement(all))
+            }
+            ("gpubench_fingerprint", [8, 8, 8, 8, 8], &[start, bytes, block, table, changed]) => {
+                let of = range(start, bytes);
+                let length = (of.end - of.start / 16 * 16).div_ceil(block.max(1));
+                let mut touched = vec![(of.clone(), Read)];
+                touched.push(match changed {
+                    0 => (range(table, 8 * length), Write),
+                    _ => (range(changed, 8), Update),
+                });
+                done(touched, Effect::Fingerprint { of, block, table, changed })
+            }
             // In whole steps of the clock, since how long it is depends on the host, on which no reading may.
             ("gpubench_delay", [8], &[nanoseconds]) => {
                 let lasts = Lasts::Exactly((nanoseconds.min(LONGEST_DELAY) / 32 * 32) as f64);
@@ -147,6 +172,10 @@ impl Launch {
                 lasts: Lasts::AndMemory(nanoseconds as f64),
                 ..done(vec![(range(start, bytes), Read)], Effect::None)
             },
+            // It goes astray unless its flag is 0, and writes nothing.
+            ("trusts", [8], &[flag]) => {
+                Doing { trusts: Some(range(flag, 4)), ..done(vec![(range(flag, 4), Read)], Effect::None) }
+            }
             _ => Doing::default(),
         }
     }
@@ -176,6 +205,25 @@ impl Effect {
                 memory.put(to.start, View::of(turned, to.end - to.start));
             }
             Self::Sum(from, to) => memory.put(to, View::of(Content::Sum(memory.view(from)), 8)),
+            Self::Complement(all) => {
+                let view = memory.view(all.clone()).complement();
+                memory.put(all.start, view);
+            }
+            Self::Fingerprint { of, block, table, changed } => {
+                let prints = memory.view(of.clone()).fingerprints(of.start % 16, block);
+                let bytes: Vec<u8> = prints.iter().flat_map(|(print, _)| print.to_le_bytes()).collect();
+                let length = bytes.len() as u64;
+                if changed == 0 {
+                    return memory.put(table, View::of(Content::Bytes(bytes), length));
+                }
+                let before = memory.view(table..table + length).to_bytes();
+                let differs = |place: &usize| before[8 * place..][..8] != bytes[8 * place..][..8];
+                let more: u64 = (0..prints.len()).filter(differs).map(|place| prints[place].1).sum();
+                let word = memory.view(changed..changed + 8).to_bytes();
+                let count =
+                    word.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).sum::<u64>() + more;
+                memory.put(changed, View::of(Content::Bytes(count.to_le_bytes().to_vec()), 8));
+            }
         }
     }
 }

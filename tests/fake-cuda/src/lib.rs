@@ -30,6 +30,7 @@ mod code;
 mod config;
 mod content;
 mod driver;
+mod fingerprint;
 mod graph;
 mod kernels;
 mod l2;

@@ -13,7 +13,16 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// The size of each parameter in bytes.
     pub(crate) parameters: Vec<usize>,
+    /// The shared memory that a block declares, in bytes.
+    pub(crate) shared: usize,
+    /// The local memory that a thread declares, in bytes. What its compiler would spill is not known.
+    pub(crate) local: usize,
+    /// What `.maxnreg` allows; usually [`REGISTERS`].
+    pub(crate) registers: usize,
 }
+
+/// The registers of a thread, whatever it does.
+const REGISTERS: usize = 32;
 
 /// Why a text is not compiled: what the call returns, and the compiler's words.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,12 +64,19 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Refusal> {
 
 /// What stands behind `.entry`.
 fn entry(text: &str) -> Option<Entry> {
-    let head = text.split('{').next()?;
+    let (head, body) = text.split_once('{').unwrap_or((text, ""));
     let name = head.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty())?;
     let parameters =
         head.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
     let parameters = parameters.split(".param").skip(1).map(size).collect();
-    Some(Entry { name: name.to_owned(), parameters })
+    let declared = |space: &str| {
+        // The rest are instructions, such as `ld.shared.u32`.
+        let lines = body.lines().filter_map(|line| line.trim().strip_prefix(space));
+        lines.filter(|rest| rest.starts_with(' ')).map(size).sum()
+    };
+    let most = head.split_once(".maxnreg").and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
+    let (shared, local, registers) = (declared(".shared"), declared(".local"), most.unwrap_or(REGISTERS));
+    Some(Entry { name: name.to_owned(), parameters, shared, local, registers })
 }
 
 /// The size of what stands behind `.param`, such as `.align 8 .b8 name[16]`.
@@ -85,8 +101,20 @@ mod tests {
         let entry = |name: &str, parameters: &[usize]| Entry {
             name: name.to_owned(),
             parameters: parameters.to_vec(),
+            shared: 0,
+            local: 0,
+            registers: REGISTERS,
         };
         assert_eq!(entries(text), Ok(vec![entry("a", &[8, 4]), entry("b", &[]), entry("c", &[24])]));
+    }
+
+    #[test]
+    fn what_a_kernel_takes_of_a_multiprocessor_is_what_it_declares() {
+        let text = ".version 7.7\n.target sm_70\n.entry a() .maxnreg 128\n{\n.shared .align 4 .b8 s[4096];\n\
+                    .local .align 16 .b8 depot[64];\nld.shared.u32 %r1, [s];\n.shared .f32 one;\nret; }\n.entry b() {}";
+        let found = entries(text).expect("it is compiled");
+        let found: Vec<_> = found.iter().map(|it| (it.shared, it.local, it.registers)).collect();
+        assert_eq!(found, [(4100, 64, 128), (0, 0, REGISTERS)]);
     }
 
     #[test]

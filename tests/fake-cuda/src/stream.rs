@@ -4,7 +4,10 @@
 
 use std::thread::{self, ThreadId};
 
-use crate::code::{CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, Code, INVALID_HANDLE, NEVER};
+use crate::code::{
+    CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_ISOLATION, CAPTURE_UNSUPPORTED, Code, INVALID_HANDLE,
+    NEVER,
+};
 use crate::driver::{Answer, Driver};
 use crate::work::Work;
 
@@ -19,8 +22,10 @@ pub(crate) const NON_BLOCKING: u32 = 1;
 pub(crate) struct Stream {
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    /// When all its work is done; infinite if it never is.
+    /// When it can begin with more; infinite if it never can.
     pub(crate) done: f64,
+    /// When all its work is done: an event that it ends with is passed before it can go on.
+    pub(crate) idle: f64,
     /// Whether its last work was an event.
     pub(crate) after_event: bool,
     pub(crate) capture: Option<Capture>,
@@ -32,17 +37,35 @@ pub(crate) struct Capture {
     pub(crate) graph: usize,
     pub(crate) thread: ThreadId,
     pub(crate) invalidated: bool,
+    /// Of a stream that was drawn into another's capture.
+    pub(crate) fork: Option<Fork>,
 }
 
-/// An event, and when it was recorded.
+/// How far the work of a stream is waited for by the one whose capture it was drawn into.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fork {
+    work: usize,
+    joined: Option<usize>,
+}
+
+/// An event, and when it was recorded; or where in a capture.
 #[derive(Debug, Default)]
 pub(crate) struct Event {
     pub(crate) time: Option<f64>,
+    pub(crate) place: Option<Place>,
+}
+
+/// What comes before an event that was recorded on a captured stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    graph: usize,
+    stream: usize,
+    work: usize,
 }
 
 impl Stream {
     pub(crate) fn new(flags: u32, priority: i32) -> Self {
-        Self { flags, priority, done: 0.0, after_event: false, capture: None }
+        Self { flags, priority, done: 0.0, idle: 0.0, after_event: false, capture: None }
     }
 
     fn blocks(&self) -> bool {
@@ -71,19 +94,78 @@ impl Driver {
             Some((graph, false)) => {
                 let graph = self.graphs.get_mut(&graph).ok_or(INVALID_HANDLE)?;
                 graph.nodes.push(work);
+                if let Some(fork) = self.fork(stream)? {
+                    fork.work += 1;
+                }
                 Ok(())
             }
             None => self.perform(stream, &work),
         }
     }
 
+    fn fork(&mut self, stream: usize) -> Result<Option<&mut Fork>, Code> {
+        Ok(self.stream(stream)?.capture.as_mut().and_then(|capture| capture.fork.as_mut()))
+    }
+
+    /// Has an event stand for a place in the capture of its stream, if that is captured. Such an event has no time.
+    pub(crate) fn record_place(&mut self, event: usize, stream: usize) -> Result<bool, Code> {
+        let graph = self.stream(stream)?.capture.as_ref().map(|capture| capture.graph);
+        let work = self.fork(stream)?.map_or(0, |fork| fork.work);
+        let event = self.event(event)?;
+        event.place = graph.map(|graph| Place { graph, stream: named(stream), work });
+        if graph.is_some() {
+            event.time = None;
+        }
+        Ok(graph.is_some())
+    }
+
+    /// Has a stream wait for an event. One that waits for a place in a capture is drawn into it, and one of that capture
+    /// has then waited for the work before that place.
+    pub(crate) fn wait_for_event(&mut self, stream: usize, event: usize) -> Answer {
+        let Some(place) = self.event(event)?.place else { return self.submit(stream, Work::Wait(event)) };
+        let own = self.stream(stream)?;
+        match &own.capture {
+            None => {
+                let (graph, thread) = (place.graph, thread::current().id());
+                let fork = Some(Fork::default());
+                own.capture = Some(Capture { graph, thread, invalidated: false, fork });
+            }
+            Some(capture) if capture.graph != place.graph => return Err(CAPTURE_ISOLATION),
+            Some(_) => {
+                if let Some(fork) = self.fork(place.stream)? {
+                    fork.joined = fork.joined.max(Some(place.work));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the capture of all streams that were drawn into this graph's; whether all their work is waited for.
+    pub(crate) fn join_forks(&mut self, graph: usize) -> bool {
+        let mut all = true;
+        for stream in self.streams.values_mut() {
+            let fork =
+                stream.capture.as_ref().filter(|capture| capture.graph == graph).and_then(|it| it.fork);
+            if let Some(Fork { work, joined }) = fork {
+                all &= joined == Some(work);
+                stream.capture = None;
+            }
+        }
+        all
+    }
+
     /// Does work now.
     pub(crate) fn perform(&mut self, stream: usize, work: &Work) -> Answer {
         let begin = self.begin(stream);
         let duration = self.work(stream, begin, work)?;
+        let passed = match work {
+            Work::Record(event) => self.event(*event)?.time,
+            _ => None,
+        };
         let stream = self.stream(stream)?;
         stream.done = begin + duration;
-        stream.after_event = matches!(work, Work::Record(_));
+        stream.idle = passed.unwrap_or(stream.done);
+        stream.after_event = passed.is_some();
         Ok(())
     }
 

@@ -117,6 +117,11 @@ impl Driver {
             self.doomed = Some(ILLEGAL_ADDRESS);
             return model::LAUNCH;
         }
+        let trusted = doing.trusts.clone().map(|range| self.memory.view(range).to_bytes());
+        if trusted.is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)) {
+            self.doomed = Some(ILLEGAL_ADDRESS);
+            return model::LAUNCH;
+        }
         match misdeed {
             Some(Misdeed::NeverEnds) => return f64::INFINITY,
             Some(Misdeed::Fails(code)) if self.is_first(name) => {

@@ -8,6 +8,8 @@ use crate::model::MEMORY_SIZE;
 use crate::stream::named;
 use crate::work::Work;
 
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`
+const DEVICE_ORDINAL: u32 = 9;
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`, and the types of memory.
 const MEMORY_TYPE: u32 = 2;
 pub(super) const HOST: u32 = 1;
@@ -79,12 +81,12 @@ exports! {
     }
 
     fn cuPointerGetAttribute(driver, value: Out<u32>, attribute: u32, address: u64) {
-        if attribute != MEMORY_TYPE {
-            return Err(NOT_SUPPORTED);
-        }
-        value.set(match driver.memory.kind(address).ok_or(INVALID_VALUE)? {
-            Kind::Pinned => HOST,
-            Kind::Device | Kind::Managed => DEVICE,
+        let kind = driver.memory.kind(address).ok_or(INVALID_VALUE)?;
+        value.set(match (attribute, kind) {
+            (DEVICE_ORDINAL, _) => 0,
+            (MEMORY_TYPE, Kind::Pinned) => HOST,
+            (MEMORY_TYPE, Kind::Device | Kind::Managed) => DEVICE,
+            _ => return Err(NOT_SUPPORTED),
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::call::{Out, exports, text};
 use crate::code::{Code, INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
 use crate::driver::Driver;
 use crate::kernels::Launch;
-use crate::ptx;
+use crate::ptx::{self, Entry};
 use crate::work::Work;
 
 /// `CU_JIT_ERROR_LOG_BUFFER` and the size of that buffer.
@@ -18,8 +18,28 @@ const LOG_SIZE: u32 = 6;
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u64 = 1024;
 
-/// Attributes of a kernel: threads of a block at most, registers, the versions of its code.
-const KERNEL_ATTRIBUTES: [(u32, i32); 4] = [(0, 1024), (4, 32), (5, 77), (6, 90)];
+/// Attributes of a kernel that are the same for all: threads of a block at most, the versions of its code.
+const KERNEL_ATTRIBUTES: [(u32, usize); 3] = [(0, 1024), (5, 77), (6, 90)];
+/// Those that are not.
+const STATIC_SHARED: u32 = 1;
+const LOCAL: u32 = 3;
+const REGISTERS: u32 = 4;
+
+/// What a multiprocessor has for its blocks: blocks, warps, registers, which a warp gets by the 256, and shared memory, of
+/// which each block takes a KiB more than it asks for.
+const BLOCKS: usize = 32;
+const WARPS: usize = 64;
+const ALL_REGISTERS: usize = 65_536;
+const ALL_SHARED: usize = 233_472;
+const RESERVED_SHARED: usize = 1024;
+
+/// How many blocks of so many threads a multiprocessor holds at once.
+fn resident(entry: &Entry, threads: usize, dynamic_shared: usize) -> usize {
+    let warps = threads.div_ceil(32).max(1);
+    let registers = (32 * entry.registers).next_multiple_of(256) * warps;
+    let shared = entry.shared + dynamic_shared + RESERVED_SHARED;
+    BLOCKS.min(WARPS / warps).min(ALL_REGISTERS / registers).min(ALL_SHARED / shared)
+}
 
 impl Driver {
     /// Loads a module; tells what the compiler has to say of one that is refused.
@@ -103,9 +123,29 @@ exports! {
     }
 
     fn cuFuncGetAttribute(driver, value: Out<i32>, attribute: u32, function: usize) {
-        driver.functions.get(&function).ok_or(INVALID_HANDLE)?;
-        let found = KERNEL_ATTRIBUTES.iter().find(|(number, _)| *number == attribute);
-        value.set(found.map_or(0, |(_, value)| *value))
+        let entry = driver.functions.get(&function).ok_or(INVALID_HANDLE)?;
+        let found = match attribute {
+            STATIC_SHARED => entry.shared,
+            LOCAL => entry.local,
+            REGISTERS => entry.registers,
+            other => {
+                let found = KERNEL_ATTRIBUTES.iter().find(|(number, _)| *number == other);
+                found.map_or(0, |(_, value)| *value)
+            }
+        };
+        value.set(found as i32)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        driver,
+        blocks: Out<i32>,
+        function: usize,
+        threads: i32,
+        dynamic_shared: usize,
+    ) {
+        let entry = driver.functions.get(&function).ok_or(INVALID_HANDLE)?;
+        let threads = usize::try_from(threads).map_err(|_| INVALID_VALUE)?;
+        blocks.set(resident(entry, threads, dynamic_shared) as i32)
     }
 
     fn cuLaunchKernel(

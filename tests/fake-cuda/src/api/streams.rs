@@ -5,7 +5,8 @@ use std::thread;
 
 use crate::call::{Out, exports};
 use crate::code::{
-    CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, INVALID_HANDLE, INVALID_VALUE, NOT_READY,
+    CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, INVALID_HANDLE,
+    INVALID_VALUE, NOT_READY,
 };
 use crate::model::shown;
 use crate::stream::{Capture, Event, NULL, Stream, named};
@@ -58,13 +59,12 @@ exports! {
 
     fn cuStreamQuery(driver, stream: usize) {
         driver.refuse_if_captured(stream)?;
-        let done = driver.stream(stream)?.done;
-        if done <= driver.now { Ok(()) } else { Err(NOT_READY) }
+        let idle = driver.stream(stream)?.idle;
+        if idle <= driver.now { Ok(()) } else { Err(NOT_READY) }
     }
 
     fn cuStreamWaitEvent(driver, stream: usize, event: usize, _flags: u32) {
-        driver.event(event)?;
-        driver.submit(stream, Work::Wait(event))
+        driver.wait_for_event(stream, event)
     }
 
     fn cuLaunchHostFunc(driver, stream: usize, function: Option<HostFunction>, data: usize) {
@@ -77,7 +77,7 @@ exports! {
         }
         let graph = driver.new_graph();
         let thread = thread::current().id();
-        driver.stream(stream)?.capture = Some(Capture { graph, thread, invalidated: false });
+        driver.stream(stream)?.capture = Some(Capture { graph, thread, invalidated: false, fork: None });
         Ok(())
     }
 
@@ -86,11 +86,15 @@ exports! {
         if capture.as_ref().is_some_and(|capture| capture.thread != thread::current().id()) {
             return Err(CAPTURE_WRONG_THREAD);
         }
+        if capture.as_ref().is_some_and(|capture| capture.fork.is_some()) {
+            return Err(INVALID_VALUE);
+        }
         let capture = capture.take().ok_or(INVALID_VALUE)?;
-        if capture.invalidated {
+        let joined = driver.join_forks(capture.graph);
+        if capture.invalidated || !joined {
             driver.graphs.remove(&capture.graph);
             graph.offer(0);
-            return Err(CAPTURE_INVALIDATED);
+            return Err(if capture.invalidated { CAPTURE_INVALIDATED } else { CAPTURE_UNJOINED });
         }
         graph.set(capture.graph)
     }
@@ -130,20 +134,14 @@ exports! {
 
     // While its stream is captured, an event stands for a place in the graph and has no time.
     fn cuEventRecord(driver, event: usize, stream: usize) {
-        driver.event(event)?;
-        if driver.stream(stream)?.capture.is_some() {
-            driver.event(event)?.time = None;
-            return Ok(());
-        }
-        driver.submit(stream, Work::Record(event))
+        if driver.record_place(event, stream)? { Ok(()) } else { driver.submit(stream, Work::Record(event)) }
     }
 
     fn cuEventRecordWithFlags(driver, event: usize, stream: usize, flags: u32) {
-        driver.event(event)?;
-        if flags != EXTERNAL && driver.stream(stream)?.capture.is_some() {
-            driver.event(event)?.time = None;
+        if flags != EXTERNAL && driver.record_place(event, stream)? {
             return Ok(());
         }
+        driver.event(event)?.place = None;
         driver.submit(stream, Work::Record(event))
     }
 
