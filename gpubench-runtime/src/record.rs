@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::device::conditions::{Conditions, DeviceClock};
+use crate::device::seen::Seen;
 use crate::device::{Cache, Facts, Method, Timer};
 use crate::failure::Failure;
 use crate::measure::{Energy, WarmUp};
@@ -12,7 +13,7 @@ use crate::plan::{Arg, Job, Sampling, shown_name};
 use crate::registry::{Counts, Link};
 use crate::stats::Summary;
 use crate::units::Nanoseconds;
-use crate::verdict::{Reason, Verdict};
+use crate::verdict::{self, Reason, Verdict};
 
 /// The name of this format. A change that an older reader would misread gets a new one.
 pub const SCHEMA: &str = "gpubench/1";
@@ -113,6 +114,9 @@ pub struct Measurement {
     pub link: Option<Link>,
     /// Whether its outputs were checked, and right.
     pub checked: bool,
+    /// What the device saw of the launch that was checked.
+    #[serde(default)]
+    pub seen: Seen,
     /// How it was timed.
     pub method: Method,
     /// The timer's step and what it reads around nothing, in nanoseconds.
@@ -167,5 +171,23 @@ impl Record {
     #[must_use]
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
+    }
+
+    /// Whether the launch claims to write and may have written nothing, which is to be found out.
+    #[must_use]
+    pub fn may_write_nothing(&self) -> bool {
+        let measured = self.measurement.as_ref();
+        measured.is_some_and(|measured| verdict::may_write_nothing(&measured.counts, &measured.seen))
+    }
+
+    /// Keeps whether launches write anything where memory holds something else, and what that says of them.
+    pub fn found_out(&mut self, when_altered: Option<bool>) {
+        let Some(measured) = &mut self.measurement else { return };
+        if let Some(written) = &mut measured.seen.written {
+            written.when_altered = when_altered;
+        }
+        if let Some(reason) = verdict::nothing_written(&measured.counts, &measured.seen) {
+            self.verdict = self.verdict.clone().and(reason);
+        }
     }
 }

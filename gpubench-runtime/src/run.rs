@@ -17,6 +17,9 @@ use crate::worker::{Reply, Request};
 /// Looking at a device is no case, and may take longer than one is allowed to.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
 
+/// Nor is finding out what a launch writes, which may well hang.
+const WRITES_LIMIT: Duration = Duration::from_secs(10);
+
 /// How a plan is carried out.
 #[derive(Clone, Debug)]
 pub struct Conduct {
@@ -183,7 +186,7 @@ impl Lead<'_> {
                 answer = Ok(Facts { device: device.to_owned(), properties, peaks, ..facts });
             }
             Reply::NoDevice(message) => answer = Err(message),
-            Reply::Record(_) | Reply::Tested(_) | Reply::DeviceLost | Reply::Done => {}
+            Reply::Record(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::DeviceLost | Reply::Done => {}
         })?;
         Ok(lost.map_or(answer, |loss| Err(loss.to_string())))
     }
@@ -200,7 +203,7 @@ impl Lead<'_> {
                     self.found.observer.job(job);
                     match self.unusable.get(&job.device) {
                         Some(message) => self.found.fail(job, &Failure::new(Stage::Device, message)),
-                        None => self.job(job.clone())?,
+                        None => self.job(job)?,
                     }
                 }
             }
@@ -208,8 +211,24 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// Measures a job; each worker that is lost takes one of its cases along.
-    fn job(&mut self, mut job: Job) -> Result<(), RunError> {
+    /// Measures a job, and where it seems to have written nothing finds that out before its records are kept.
+    fn job(&mut self, job: &Job) -> Result<(), RunError> {
+        let mut held = Vec::new();
+        let measured = self.measure(job.clone(), &mut held);
+        let writes = match held.is_empty() || measured.is_err() {
+            true => Ok(None),
+            false => self.writes(job),
+        };
+        for mut record in held {
+            record.found_out(*writes.as_ref().unwrap_or(&None));
+            self.found.keep(record);
+        }
+        measured.and(writes.map(drop))
+    }
+
+    /// Measures a job; each worker that is lost takes one of its cases along. What may have written nothing is `held`, all
+    /// other records are kept.
+    fn measure(&mut self, mut job: Job, held: &mut Vec<Record>) -> Result<(), RunError> {
         while !job.caches.is_empty() {
             let facts = self.found.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
@@ -221,11 +240,11 @@ impl Lead<'_> {
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.cache);
-                    found.keep(*record);
+                    if record.may_write_nothing() { held.push(*record) } else { found.keep(*record) }
                 }
                 Reply::NoDevice(message) => failed = Some(Failure::new(Stage::Device, message)),
                 Reply::DeviceLost => device_lost = true,
-                Reply::Facts(_) | Reply::Tested(_) | Reply::Done => {}
+                Reply::Facts(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::Done => {}
             })?;
             if device_lost {
                 self.supervisor.replace();
@@ -240,5 +259,23 @@ impl Lead<'_> {
             self.found.keep(Record::failed(&job, cache, failure));
         }
         Ok(())
+    }
+
+    /// Whether launches of `job` write anything where memory holds something else than it did. They may go astray: it is
+    /// tried in a worker that ends with it, and not where there is none.
+    fn writes(&mut self, job: &Job) -> Result<Option<bool>, RunError> {
+        if self.conduct.in_process {
+            return Ok(None);
+        }
+        let request = Request::Writes { job: job.clone() };
+        let mut writes = None;
+        let limit = self.conduct.limit(job).min(WRITES_LIMIT);
+        let lost = self.supervisor.ask(&request, limit, &mut |reply| {
+            if let Reply::Writes(found) = reply {
+                writes = found;
+            }
+        })?;
+        self.supervisor.replace();
+        Ok(writes.filter(|_| lost.is_none()))
     }
 }

@@ -78,7 +78,7 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         Reply::Tested(outcome) => tested = Some(outcome),
         Reply::NoDevice(message) => tested = Some(Err(Failure::new(Stage::Device, message))),
         Reply::DeviceLost => device_lost = true,
-        Reply::Facts(_) | Reply::Record(_) | Reply::Done => {}
+        Reply::Facts(_) | Reply::Record(_) | Reply::Writes(_) | Reply::Done => {}
     })?;
     if device_lost {
         supervisor.replace();

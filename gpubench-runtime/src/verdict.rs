@@ -6,12 +6,14 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use crate::device::conditions::{DeviceClock, Span};
+use crate::device::seen::{Seen, Written};
 use crate::device::{Facts, Quantity};
 use crate::failure::Failure;
 use crate::format;
 use crate::limits::{self, Claim, ImpossibleSpeed};
 use crate::measure::Samples;
 use crate::metrics::resolved;
+use crate::registry::Counts;
 use crate::stats::{Drift, Modes};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds, Range};
 
@@ -44,6 +46,13 @@ pub enum Reason {
     Failed(Failure),
     /// There was too little time for what the launch claims to do.
     ImpossibleSpeed(ImpossibleSpeed),
+    /// The launch claims to write, and changes no memory, whatever that holds.
+    NothingWritten {
+        /// The bytes that it claims to write, or to read and write.
+        claimed: Bytes,
+        /// Whether it does not tell one from the other.
+        may_be_read: bool,
+    },
     /// The sampling budget was spent before the interval was as narrow as asked for.
     NotConverged {
         /// The relative half-width that was reached.
@@ -90,7 +99,8 @@ impl Reason {
     pub fn state(&self) -> State {
         match self {
             Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
-            Self::NotConverged { .. }
+            Self::NothingWritten { .. }
+            | Self::NotConverged { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -105,6 +115,17 @@ impl Display for Reason {
         match self {
             Self::Failed(failure) => write!(f, "{failure}"),
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
+            Self::NothingWritten { claimed, may_be_read } => {
+                let claimed = format::bytes(*claimed);
+                let moves = if *may_be_read { "move" } else { "write" };
+                let reads =
+                    if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
+                write!(
+                    f,
+                    "outputs never written: it claims to {moves} {claimed}, and a launch changes nothing in memory, \
+                     whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
+                )
+            }
             Self::NotConverged { reached, wanted } => write!(
                 f,
                 "not converged: the median is known to ± {:.2} % (asked for: {:.2} %)",
@@ -164,6 +185,40 @@ impl Verdict {
     pub fn of(reasons: Vec<Reason>) -> Self {
         let state = reasons.iter().map(Reason::state).max().unwrap_or(State::Valid);
         Self { state, reasons }
+    }
+
+    /// The same with one reason more.
+    #[must_use]
+    pub fn and(mut self, reason: Reason) -> Self {
+        self.reasons.push(reason);
+        Self::of(self.reasons)
+    }
+}
+
+/// What speaks against a launch that claims so much, and did this to memory.
+#[must_use]
+pub fn nothing_written(counts: &Counts, seen: &Seen) -> Option<Reason> {
+    let written = seen.written.as_ref().filter(|written| written.nothing())?;
+    let claim = claimed_writes(counts)?;
+    (written.when_altered == Some(false)).then_some(claim)
+}
+
+/// Whether it is to be found out what a launch does to memory that holds something else: it claims to write, and what it
+/// may have written holds what it held before.
+#[must_use]
+pub fn may_write_nothing(counts: &Counts, seen: &Seen) -> bool {
+    let untold = |written: &Written| written.nothing() && written.when_altered.is_none();
+    claimed_writes(counts).is_some() && seen.written.as_ref().is_some_and(untold)
+}
+
+/// The reason that there would be, had a launch of these counts written nothing.
+fn claimed_writes(counts: &Counts) -> Option<Reason> {
+    match (counts.reads, counts.writes, counts.bytes) {
+        (_, Some(claimed), _) => Some(Reason::NothingWritten { claimed: Bytes(claimed), may_be_read: false }),
+        (None, None, Some(claimed)) => {
+            Some(Reason::NothingWritten { claimed: Bytes(claimed), may_be_read: true })
+        }
+        _ => None,
     }
 }
 

@@ -10,15 +10,17 @@ pub mod found;
 pub mod host;
 pub mod id;
 mod method;
+pub mod seen;
 
 use std::any::Any;
 
 pub use clock_target::ClockTarget;
 pub use facts::{Facts, Peak, PeakSource, Quantity};
 pub use method::{Cache, Flush, FlushProof, Method, Path, Wanted};
+use seen::Seen;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
 
 /// Why a device cannot be used: what happened, and where.
@@ -73,6 +75,26 @@ pub trait Device: Any {
     /// What had gone wrong on the device.
     fn settle(&mut self) -> Result<(), DeviceError> {
         Ok(())
+    }
+
+    /// Has `work` launch once, outside of any measurement, waits for it and tells what it did.
+    ///
+    /// # Errors
+    /// What the launch returned, what had gone wrong on the device, or why what would be timed is not all of the launch.
+    fn observe(&mut self, work: &mut dyn Work) -> Result<Seen, Failure> {
+        work.launch()?;
+        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
+        Ok(Seen::default())
+    }
+
+    /// Whether launches of `work`, which left all memory as it was, write anything where that holds something else. The
+    /// inputs are of no use afterwards, and perhaps the process: launches may go astray on what they do not expect.
+    ///
+    /// # Errors
+    /// What a launch returned, or what went wrong on the device.
+    fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+        _ = work;
+        Ok(None)
     }
 
     /// What the device knows of an error that the user's code has just returned, to stand beside it.

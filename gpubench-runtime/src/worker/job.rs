@@ -2,6 +2,7 @@
 //! judged. In: a job and its open device; out: a record for each of its cases.
 
 use crate::device::conditions::Monitor;
+use crate::device::seen::Seen;
 use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::limits::{Claim, begins_cold};
@@ -36,29 +37,47 @@ pub(super) fn run(
     }
 }
 
+/// Whether launches of `job`, which left all memory as it was, write anything where that holds something else.
+pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device) -> Result<Option<bool>, Failure> {
+    once(job, variant, device, &mut |case, device| {
+        case.open(device)?;
+        case.setup()?;
+        settle(device, Stage::Setup)?;
+        Failure::catch(Stage::Launch, || device.writes(&mut Launches(case)))
+    })
+}
+
 /// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Returns whether it has a check.
 pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device) -> Result<bool, Failure> {
-    let mut trial = Trial { job, device, outcome: Ok(false) };
+    once(job, variant, device, &mut |case, device| {
+        let prepared = Failure::catch(Stage::Device, || Prepared::of(case, device))?;
+        Ok(prepared.checked)
+    })
+}
+
+/// What is done with a case.
+type Deed<'a, T> = &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device) -> Result<T, Failure>;
+
+/// Selects the arguments of `job` and does something with the case that they make.
+fn once<T>(job: &Job, variant: &Variant, device: &mut dyn Device, deed: Deed<'_, T>) -> Result<T, Failure> {
+    let mut once = Once { job, device, deed, outcome: None };
     Failure::catch(Stage::Args, || {
-        (variant.visit)(&mut trial);
+        (variant.visit)(&mut once);
         Ok(())
     })?;
-    trial.outcome
+    once.outcome.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark showed no case")))
 }
 
-/// Selects the job's arguments, then launches once.
-struct Trial<'a> {
+struct Once<'a, T> {
     job: &'a Job,
     device: &'a mut dyn Device,
-    outcome: Result<bool, Failure>,
+    deed: Deed<'a, T>,
+    outcome: Option<Result<T, Failure>>,
 }
 
-impl Visitor for Trial<'_> {
+impl<T> Visitor for Once<'_, T> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
-        self.outcome = select(self.job, sweeps).and_then(|()| {
-            let prepared = Failure::catch(Stage::Device, || Prepared::of(case, self.device))?;
-            Ok(prepared.checked)
-        });
+        self.outcome = Some(select(self.job, sweeps).and_then(|()| (self.deed)(case, self.device)));
     }
 }
 
@@ -166,6 +185,7 @@ impl Visit<'_> {
             item: self.options.item.map(str::to_owned),
             link: self.options.link,
             checked: prepared.checked,
+            seen: prepared.seen.clone(),
             method: samples.method,
             timer,
             warm_up: samples.warm_up,
@@ -190,6 +210,7 @@ impl Visit<'_> {
 struct Prepared {
     counts: Counts,
     checked: bool,
+    seen: Seen,
 }
 
 impl Prepared {
@@ -199,11 +220,11 @@ impl Prepared {
         case.setup().map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Setup)?;
         let counts = case.counts()?;
-        Failure::catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
-        settle(device, Stage::Launch)?;
+        let seen = Failure::catch(Stage::Launch, || device.observe(&mut Launches(case)))
+            .map_err(|failure| remarked(failure, device))?;
         let checked = case.check().map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Check)?;
-        Ok(Self { counts, checked })
+        Ok(Self { counts, checked, seen })
     }
 }
 

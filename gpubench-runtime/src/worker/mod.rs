@@ -43,6 +43,12 @@ pub enum Request {
         /// The job.
         job: Job,
     },
+    /// Find out whether launches of a job, which left all memory as it was, write anything where that holds something else.
+    /// Afterwards this process is of no more use: what else it holds may have changed too.
+    Writes {
+        /// The job.
+        job: Job,
+    },
 }
 
 /// What a worker says.
@@ -55,6 +61,8 @@ pub enum Reply {
     Record(Box<Record>),
     /// A job was launched once: whether its outputs were looked at, or what went wrong.
     Tested(Result<bool, Failure>),
+    /// Whether launches of a job write anything, as far as that can be found out.
+    Writes(Option<bool>),
     /// The device cannot be used.
     NoDevice(String),
     /// After an error the device is of no more use to this process; another may use it.
@@ -94,6 +102,12 @@ impl Bench {
             Request::Test { job } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
                     reply(Reply::Tested(job::test(job, variant, device)));
+                });
+            }
+            Request::Writes { job } => {
+                self.on_device(job, reply, |(_, variant), device, reply| {
+                    // A launch that goes astray on what it does not expect tells nothing.
+                    reply(Reply::Writes(job::writes(job, variant, device).unwrap_or_default()));
                 });
             }
         }

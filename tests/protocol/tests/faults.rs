@@ -21,7 +21,7 @@ fn costs(asked: &[(&str, &str)], arguments: &[&str], expected: &[(&str, &[&str])
             assert!(reason.contains(words), "no `{words}` in {case}: {reason}");
         }
     }
-    assert_eq!(measured.run.records.len(), 13);
+    assert_eq!(measured.run.records.len(), if arguments.contains(&"hot") { 7 } else { 13 });
     let code = if expected.is_empty() { 0 } else { 1 };
     assert_eq!(measured.ended.code, Some(code), "{}", measured.ended);
     measured
@@ -32,16 +32,16 @@ fn without_a_fault_all_is_well() {
     _ = costs(&[], &[], &[]);
 }
 
-/// The flush has three buffers, and the first benchmark is the fourth to ask.
+/// The flush has two buffers, what was written is found out with two, and the first benchmark is the fifth to ask.
 #[test]
 fn memory_that_runs_out_costs_what_shares_it() {
     let says: &[&str] = &[
         "setup: ",
         "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (16384 bytes asked for)",
-        "139.2 GiB of 139.8 GiB are free",
+        "139.1 GiB of 139.8 GiB are free",
     ];
     _ = costs(
-        &[("FAULT", "cuMemAlloc_v2#3=2")],
+        &[("FAULT", "cuMemAlloc_v2#5=2")],
         &[],
         &[("copy[n=4096] hot", says), ("copy[n=4096] cold", says)],
     );
@@ -51,9 +51,18 @@ fn memory_that_runs_out_costs_what_shares_it() {
 #[test]
 fn a_code_that_nobody_knows_is_told_by_its_number() {
     let says: &[&str] = &["launch: ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
-    // The first launch makes the input, the second is checked.
+    // Two are the measurement's own, the third makes the input, two look at both arrays, the sixth is checked.
     let rows = [("copy[n=4096] hot", says), ("copy[n=4096] cold", says)];
-    _ = costs(&[("FAULT", "cuLaunchKernel#2=4711")], &[], &rows);
+    _ = costs(&[("FAULT", "cuLaunchKernel#6=4711")], &[], &rows);
+}
+
+/// What was written is not told then, and all is measured.
+#[test]
+fn memory_that_cannot_be_looked_at_costs_nothing() {
+    let measured = costs(&[("FAULT", "cuLaunchKernel#4=4711")], &["--cache", "hot", "cuda::copy"], &[]);
+    let seen = &measured.run.records[0].measurement.as_ref().expect("it was measured").seen;
+    let unseen = seen.written.as_ref().and_then(|written| written.unseen.as_deref());
+    assert!(unseen.is_some_and(|why| why.contains("cuLaunchKernel returned 4711")), "{unseen:?}");
 }
 
 #[test]
@@ -151,7 +160,7 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
     let expected = [
         (
             "too_large[gib=1048576] hot",
-            "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (1048576.0 GiB asked for); 139.2 GiB of 139.8 GiB are free",
+            "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (1048576.0 GiB asked for); 139.1 GiB of 139.8 GiB are free",
         ),
         (
             "ptx_too_new hot",

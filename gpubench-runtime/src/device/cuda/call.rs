@@ -12,6 +12,7 @@ use crate::failure::{Failure, Stage};
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallError {
+    code: u32,
     call: String,
     place: &'static Location<'static>,
 }
@@ -22,9 +23,17 @@ pub(super) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUresult::CUDA_SUCCESS {
         return Ok(());
     }
-    let told = gpubench_driver::take_failure().map(|call| call.to_string());
-    let call = told.unwrap_or_else(|| format!("a driver call returned {}", result as u32));
-    Err(CallError { call, place: Location::caller() })
+    let told = gpubench_driver::take_failure();
+    let code = told.as_ref().map_or(result as u32, |call| call.code);
+    let call = told.map_or_else(|| format!("a driver call returned {code}"), |call| call.to_string());
+    Err(CallError { code, call, place: Location::caller() })
+}
+
+impl CallError {
+    /// What the driver returned.
+    pub(super) fn code(&self) -> u32 {
+        self.code
+    }
 }
 
 impl Display for CallError {

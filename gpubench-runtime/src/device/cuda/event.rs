@@ -29,6 +29,12 @@ impl Event {
         check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, external) })
     }
 
+    /// Waits until the device has passed the event.
+    pub(super) fn wait(&self) -> Result<(), CallError> {
+        // SAFETY: the event lives.
+        check(unsafe { sys::cuEventSynchronize(self.0) })
+    }
+
     /// The time from `self` to `later`, both of which the device has passed, in whole nanoseconds: the device counts in
     /// those, and the driver hands them out as milliseconds in a `f32`.
     pub(super) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {

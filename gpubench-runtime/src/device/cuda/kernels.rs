@@ -57,11 +57,11 @@ impl Kernels {
     }
 }
 
-fn load(ptx: &str) -> Result<Module, DeviceError> {
+pub(super) fn load(ptx: &str) -> Result<Module, DeviceError> {
     Module::from_ptx(ptx, &[]).map_err(|error| told("a kernel of the measurement cannot be loaded", error))
 }
 
-fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
+pub(super) fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
     let function = module.get_function(name).map_err(|error| told(name, error))?;
     Ok(Kernel(function.to_raw()))
 }

@@ -7,13 +7,16 @@ mod arithmetic;
 mod call;
 mod clock;
 mod datasheet;
+mod elsewhere;
 mod event;
 mod facts;
 mod flush;
 mod graph;
 mod graph_path;
 mod kernels;
+mod memory;
 mod nvml;
+mod observe;
 mod peaks;
 mod persisting;
 mod proof;
@@ -24,7 +27,6 @@ mod timer;
 
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
-use std::ptr;
 use std::rc::Rc;
 
 use cust::context::Context;
@@ -40,9 +42,11 @@ use self::clock::ClockProbe;
 use self::event::Pair;
 use self::flush::Flusher;
 use self::kernels::{Kernels, told};
+use self::memory::Looker;
 use self::nvml::Sensors;
 use super::conditions::Monitor;
 use super::facts::{Property, Value};
+use super::seen::{Multiprocessors, Seen};
 use super::{
     Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, Path, Sampler, Timer, Wanted,
     Work,
@@ -59,6 +63,8 @@ pub struct Cuda {
     ordinal: usize,
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
+    looker: Looker,
+    multiprocessors: Multiprocessors,
     /// The stream of the case that is open, and before the first our own.
     stream: CUstream,
     pairs: Vec<Pair>,
@@ -81,15 +87,20 @@ impl DeviceType for Cuda {
         let own = new_stream()?;
         let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
         let l2 = Bytes(facts::read(device, DeviceAttribute::L2CacheSize)?);
-        let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
+        let multiprocessors = observe::multiprocessors(ordinal)?;
+        let first = memory::next_number();
         // Loaded here: a kernel that is first launched behind samples is loaded there, and changes where later ones lie. On an
         // H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, own.as_inner())?;
+        let flusher = Flusher::new(l2, multiprocessors.count)?;
+        let looker = Looker::new(device.as_raw(), multiprocessors.count, own.as_inner(), first)?;
         Ok(Self {
             ordinal,
             kernels: Rc::new(kernels),
-            flusher: Rc::new(Flusher::new(l2, multiprocessors)?),
+            flusher: Rc::new(flusher),
+            looker,
+            multiprocessors,
             stream: own.as_inner(),
             pairs: Vec::new(),
             timers: HashMap::new(),
@@ -134,11 +145,21 @@ impl Device for Cuda {
         Ok(check(unsafe { sys::cuCtxSynchronize() })?)
     }
 
+    fn observe(&mut self, work: &mut dyn Work) -> Result<Seen, Failure> {
+        observe::observe(self, work)
+    }
+
+    fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+        observe::writes(self, work)
+    }
+
     fn remark(&mut self) -> Option<String> {
         let call = gpubench_driver::take_failure()?;
         let out_of_memory = call.code == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
-        let memory = out_of_memory.then(memory).flatten();
-        Some(memory.map_or_else(|| call.to_string(), |memory| format!("{call}; {memory}")))
+        let Some((free, total)) = out_of_memory.then(memory::room).flatten() else {
+            return Some(call.to_string());
+        };
+        Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))
     }
 
     fn sampler<'a>(
@@ -163,13 +184,4 @@ impl Cuda {
         }
         Ok(())
     }
-}
-
-/// How much of the device's memory is free, in words.
-fn memory() -> Option<String> {
-    let (mut free, mut total) = (0, 0);
-    // SAFETY: both are places for a size.
-    let result = unsafe { sys::cuMemGetInfo_v2(ptr::from_mut(&mut free), ptr::from_mut(&mut total)) };
-    let size = |bytes: usize| format::bytes(Bytes(bytes as u64));
-    (result == sys::CUresult::CUDA_SUCCESS).then(|| format!("{} of {} are free", size(free), size(total)))
 }

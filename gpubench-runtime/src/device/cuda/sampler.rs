@@ -4,6 +4,7 @@
 use cust::sys::CUstream;
 
 use super::Cuda;
+use super::elsewhere;
 use super::graph::{Capture, Node};
 use super::graph_path::GraphPath;
 use super::persisting::Suspended;
@@ -13,7 +14,11 @@ use super::stream_path::StreamPath;
 use super::timer;
 use crate::device::{Cache, Flush, Method, Path, Sampler, Timer, Wanted, Work};
 use crate::failure::{Failure, Stage};
+use crate::format;
 use crate::units::Nanoseconds;
+
+/// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
+const UNJOINED: u32 = 904;
 
 /// Prepares to sample `work` as `wanted`.
 pub(super) fn sampler<'a>(
@@ -59,11 +64,17 @@ fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, 
     _ = gpubench_driver::take_failure();
     let reset = work.reset();
     let before = capture.nodes().map_or(0, |nodes| nodes.len());
-    let launched = reset.and_then(|()| work.launch());
+    let (launched, steps) = gpubench_driver::watch(|| reset.and_then(|()| work.launch()));
     // Ending the capture fails too; what made it fail comes first.
     let refused = gpubench_driver::take_failure().map(|call| call.to_string());
     let nodes = capture.nodes();
     let ended = capture.end();
+    if let (Ok(()), Err(error)) = (&launched, &ended)
+        && error.code() == UNJOINED
+    {
+        let seen = "a stream that was made to wait for the given one is never waited for by it";
+        return Err(elsewhere::work_elsewhere(seen));
+    }
     let why = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
         (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
@@ -74,8 +85,17 @@ fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, 
     }
     let nodes = nodes?;
     if nodes.len() == before {
-        let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
-        return Err(Failure::new(Stage::Launch, message));
+        return Err(elsewhere::no_work());
+    }
+    let escaped = elsewhere::escaped(stream, &steps);
+    if escaped > 0 {
+        let pieces = format::counted(escaped, "piece");
+        let seen =
+            format!("{pieces} of the launch's work went to a stream that the given one does not wait for");
+        return Err(elsewhere::work_elsewhere(&seen));
+    }
+    if elsewhere::some_at_once(stream, &steps) {
+        return Ok(Err("the host waits for work of the launch on another stream".to_owned()));
     }
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),

@@ -1,0 +1,119 @@
+//! Work that a launch puts on other streams than the one that it is given. In: what it was seen to enqueue; out: whether some
+//! of it is not part of what would be timed. That the given stream waits for another, by an event, is fine.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use cust::sys::{self, CUresult, CUstream};
+use gpubench_driver::Step;
+
+use super::call::{CallError, check};
+use super::event::Event;
+use crate::failure::{Failure, Stage};
+
+/// How long after one stream another may tell that it is done, if it was done before.
+const GRACE: Duration = Duration::from_micros(50);
+
+/// How much work that was not captured went to each stream but `own`, less what the host has waited for since, where
+/// `waits_count`.
+fn others(own: CUstream, steps: &[Step], waits_count: bool) -> BTreeMap<u64, usize> {
+    let mut streams = BTreeMap::new();
+    for step in steps {
+        match step {
+            Step::Enqueued { stream, captured: false, .. } if *stream != own as u64 => {
+                *streams.entry(*stream).or_default() += 1;
+            }
+            Step::Waited(Some(stream)) if waits_count => _ = streams.remove(stream),
+            Step::Waited(None) if waits_count => streams.clear(),
+            Step::Enqueued { .. } | Step::Waited(_) | Step::Destroyed(_) => {}
+        }
+    }
+    streams
+}
+
+/// How much work of a launch that was captured on `own` went elsewhere and was not waited for: no graph has it.
+pub(super) fn escaped(own: CUstream, steps: &[Step]) -> usize {
+    others(own, steps, true).into_values().sum()
+}
+
+/// Whether work of a launch that was captured on `own` was done at once, whether or not the host waited for it.
+pub(super) fn some_at_once(own: CUstream, steps: &[Step]) -> bool {
+    !others(own, steps, false).is_empty()
+}
+
+/// Waits for `own`, as far as a launch's second event would, and tells on how many other streams work of the launch that
+/// was just made still goes on.
+pub(super) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, CallError> {
+    let others = others(own, steps, false);
+    if others.is_empty() {
+        return Ok(0);
+    }
+    let stop = Event::new()?;
+    stop.record(own)?;
+    stop.wait()?;
+    let destroyed = |stream: u64| steps.contains(&Step::Destroyed(stream));
+    let mut running = 0;
+    for stream in others.into_keys().filter(|stream| !destroyed(*stream)) {
+        running += usize::from(goes_on(stream as CUstream)?);
+    }
+    Ok(running)
+}
+
+/// Whether a stream still has something to do, and goes on to for longer than its end may take to be told.
+fn goes_on(stream: CUstream) -> Result<bool, CallError> {
+    let begin = Instant::now();
+    loop {
+        // SAFETY: the launch has just used the stream, and not destroyed it.
+        match unsafe { sys::cuStreamQuery(stream) } {
+            CUresult::CUDA_ERROR_NOT_READY if begin.elapsed() > GRACE => return Ok(true),
+            CUresult::CUDA_ERROR_NOT_READY => {}
+            result => return check(result).map(|()| false),
+        }
+    }
+}
+
+/// Whether a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
+pub(super) fn some_here(own: CUstream, steps: &[Step]) -> bool {
+    let here = |it: &Step| matches!(it, Step::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
+    steps.iter().any(here)
+}
+
+/// What is said of a launch without any work on its stream: what would be timed is nothing.
+pub(super) fn no_work() -> Failure {
+    let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
+    Failure::new(Stage::Launch, message)
+}
+
+/// What is said of a launch some of whose work is elsewhere, of which something is `seen`.
+pub(super) fn work_elsewhere(seen: &str) -> Failure {
+    let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
+    Failure::new(
+        Stage::Launch,
+        format_args!("work elsewhere: {seen}, so that not all of its time would be measured: {remedy}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use gpubench_driver::Enqueued;
+
+    use super::*;
+
+    fn on(stream: u64, captured: bool) -> Step {
+        Step::Enqueued { stream, captured, work: Enqueued::Memset }
+    }
+
+    #[test]
+    fn what_no_graph_has_and_nobody_waits_for_has_escaped() {
+        let own = 7 as CUstream;
+        // Captured with the own stream, or on it.
+        assert_eq!(escaped(own, &[on(7, true), on(8, true), on(7, false)]), 0);
+        assert_eq!(escaped(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
+        let waits = [on(8, false), on(9, false), Step::Waited(Some(8)), on(9, false)];
+        assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (2, true));
+        let waits = [on(8, false), Step::Waited(None), Step::Destroyed(8)];
+        assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (0, true));
+        assert!(!some_at_once(own, &[on(7, true), Step::Waited(None)]));
+        assert!(some_here(own, &[on(0, false)]) && !some_here(own, &[on(8, true), Step::Waited(Some(7))]));
+    }
+}

@@ -1,0 +1,157 @@
+//! The one launch of a case that is checked, and what it does. In: the launch; out: [`Seen`], or a failure where what would be
+//! timed is not all of it. And whether launches write anything at all, for those that changed nothing.
+
+use cust::device::DeviceAttribute;
+use gpubench_driver::{Enqueued, KernelLaunch, Step};
+
+use super::Cuda;
+use super::elsewhere;
+use super::facts;
+use super::memory::Regions;
+use crate::device::seen::{Kernel, Multiprocessors, Seen, Written};
+use crate::device::{Device, DeviceError, Work};
+use crate::failure::{Failure, Stage};
+use crate::format;
+use crate::units::Bytes;
+
+/// Of a launch of many kernels the first so many are told.
+const MOST_KERNELS: usize = 4;
+/// With more pieces of memory than this, it is not tried out which of them a launch writes.
+const MOST_ALTERED: usize = 64;
+
+/// Has `work` launch once and waits for it.
+pub(super) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Failure> {
+    let before = device.looker.reachable().and_then(|regions| {
+        device.looker.take(&regions).map_err(|error| error.to_string())?;
+        Ok(regions)
+    });
+    let (launched, steps) = gpubench_driver::watch(|| work.launch());
+    launched?;
+    nothing_goes_on(device, &steps)?;
+    settle(device)?;
+    let written = match before.and_then(|before| written(device, &before, &steps)) {
+        Ok(written) => written,
+        Err(why) => Written {
+            looked_at: Bytes(0),
+            block: Bytes(0),
+            changed: Bytes(0),
+            unseen: Some(why),
+            when_altered: None,
+        },
+    };
+    let kernels = || steps.iter().filter_map(kernel);
+    Ok(Seen {
+        kernels: kernels().take(MOST_KERNELS).map_while(told).collect(),
+        kernel_count: kernels().count(),
+        multiprocessors: Some(device.multiprocessors),
+        written: Some(written),
+    })
+}
+
+/// Whether launches of `work` write anything when the memory that they can reach holds something else: each piece of it in
+/// turn has every bit turned, the youngest first, since results are mostly made after inputs. Nothing where that cannot be
+/// found out. A launch may go astray on memory that is not what it expects, and the context with it.
+pub(super) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+    work.launch()?;
+    settle(device)?;
+    let Ok(regions) = device.looker.reachable() else { return Ok(None) };
+    if regions.regions.len() > MOST_ALTERED {
+        return Ok(None);
+    }
+    for region in regions.regions.iter().rev() {
+        let alone = regions.only(*region);
+        device.looker.complement(region)?;
+        device.looker.take(&alone)?;
+        work.launch()?;
+        settle(device)?;
+        if device.looker.changed(&alone)? > Bytes(0) {
+            return Ok(Some(true));
+        }
+        device.looker.complement(region)?;
+    }
+    Ok(Some(false))
+}
+
+/// The multiprocessors of GPU `ordinal`.
+pub(super) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
+    let device = facts::device(ordinal)?;
+    let read = |attribute| facts::read(device, attribute);
+    Ok(Multiprocessors {
+        count: read(DeviceAttribute::MultiprocessorCount)? as u32,
+        threads: read(DeviceAttribute::MaxThreadsPerMultiprocessor)? as u32,
+        registers: read(DeviceAttribute::MaxRegistersPerMultiprocessor)? as u32,
+        shared: Bytes(read(DeviceAttribute::MaxSharedMemoryPerMultiprocessor)?),
+    })
+}
+
+/// That what was launched has all ended when its stream has.
+fn nothing_goes_on(device: &Cuda, steps: &[Step]) -> Result<(), Failure> {
+    let running =
+        elsewhere::still_running(device.stream, steps).map_err(|error| Failure::new(Stage::Launch, error))?;
+    match (running, elsewhere::some_here(device.stream, steps)) {
+        (0, _) => Ok(()),
+        (_, false) => Err(elsewhere::no_work()),
+        (streams, true) => {
+            let streams = format::counted(streams, "other stream");
+            let seen = format!("when the given stream was done, the launch went on on {streams}");
+            Err(elsewhere::work_elsewhere(&seen))
+        }
+    }
+}
+
+fn settle(device: &mut Cuda) -> Result<(), Failure> {
+    device.settle().map_err(|error| Failure::new(Stage::Launch, error))
+}
+
+/// What a launch of these steps changed of the memory that was there `before`.
+fn written(device: &Cuda, before: &Regions, steps: &[Step]) -> Result<Written, String> {
+    let after = device.looker.reachable()?;
+    let regions = before.common(&after);
+    let changed = device.looker.changed(&regions).map_err(|error| error.to_string())?;
+    let anew = after.regions.len() > regions.regions.len();
+    let unseen = anew.then(|| "the launch allocates memory".to_owned()).or_else(|| elsewhere_written(steps));
+    let looked_at = regions.bytes();
+    Ok(Written { looked_at, block: regions.block, changed, unseen, when_altered: None })
+}
+
+/// Why a launch of these steps may have written memory that is not looked at.
+fn elsewhere_written(steps: &[Step]) -> Option<String> {
+    let works = || {
+        steps.iter().filter_map(|step| match step {
+            Step::Enqueued { work, .. } => Some(work),
+            Step::Waited(_) | Step::Destroyed(_) => None,
+        })
+    };
+    if works().next().is_none() {
+        return Some("the launch went to the driver on a way that is not watched".to_owned());
+    }
+    let why = works().find_map(|work| match work {
+        Enqueued::CopyOut => Some("the launch copies to the host or to an array"),
+        Enqueued::HostFunction => Some("the launch calls a function on the host"),
+        Enqueued::Graph => Some("the launch launches a graph"),
+        Enqueued::Kernel(_) | Enqueued::Copy | Enqueued::Memset => None,
+    });
+    why.map(str::to_owned)
+}
+
+fn kernel(step: &Step) -> Option<&KernelLaunch> {
+    match step {
+        Step::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
+        _ => None,
+    }
+}
+
+fn told(launch: &KernelLaunch) -> Option<Kernel> {
+    let KernelLaunch { name, grid, block, dynamic_shared, told } = launch.clone();
+    let told = told?;
+    Some(Kernel {
+        name,
+        grid,
+        block,
+        static_shared: Bytes(told.static_shared.into()),
+        dynamic_shared: Bytes(dynamic_shared.into()),
+        registers: told.registers,
+        local: Bytes(told.local.into()),
+        resident_blocks: told.resident_blocks,
+    })
+}
