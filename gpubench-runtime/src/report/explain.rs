@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::launch;
 use super::style::BOLD;
 use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::{Cache, FlushProof, Method, Quantity, Timer};
@@ -36,8 +37,13 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
     lines.extend(measured.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
     lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
     lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
+    lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
+    lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
     lines.extend(roof(measured).map(|roof| ("roof", roof)));
-    lines.extend(launch_bound(measured).map(|bound| ("launch", bound)));
+    let bound = launch_bound(measured);
+    let better = launch::better(measured, bound.is_some());
+    lines.extend(bound.map(|bound| ("launch", bound)));
+    lines.extend(better.into_iter().map(|advice| ("better", advice)));
     lines
 }
 

@@ -3,6 +3,7 @@
 
 mod explain;
 mod header;
+mod launch;
 mod list;
 mod progress;
 mod remarks;

@@ -1,5 +1,6 @@
 //! Which launches are timed in a graph, which are not and why; and the flushes that are not the usual one.
 
+use gpubench_runtime::units::Bytes;
 use protocol::fake::{failed, measure};
 use protocol::log::replays;
 
@@ -58,6 +59,11 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
         let measurement = record.measurement.as_ref().expect("it was measured");
         assert_eq!(measurement.method.kernels, Some(kernels));
         assert_eq!(measurement.on_stream.is_some(), kernels > 1);
+    }
+    // Of one managed buffer, and of another.
+    for record in &measured.run.records {
+        let seen = record.measurement.as_ref().and_then(|measurement| measurement.seen.written.as_ref());
+        assert_eq!(seen.map(|written| written.changed), Some(Bytes(16 << 10)), "{}", record.name());
     }
     let two = measured.run.records[1].measurement.as_ref().expect("it was measured");
     // The fake has no gaps on either path.

@@ -1,7 +1,11 @@
-//! Launches of more than a kernel: what they take is what all that they enqueue takes.
+//! What launches do: of several kernels they take what all of them take; on several streams they are measured where the given
+//! one waits for the others, and not where it does not; and what they write is seen, or that they write nothing.
 
 use gpubench_runtime::device::Path;
+use gpubench_runtime::device::seen::Written;
 use gpubench_runtime::record::Measurement;
+use gpubench_runtime::units::Bytes;
+use gpubench_runtime::verdict::State;
 use protocol::fake::{Measured, failed, measure};
 
 const LAUNCHES: &str = env!("CARGO_BIN_EXE_launches");
@@ -14,7 +18,7 @@ fn of<'a>(measured: &'a Measured, name: &str) -> &'a Measurement {
 
 #[test]
 fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
-    let measured = measure(LAUNCHES, &["--quick"], &[]);
+    let measured = measure(LAUNCHES, &["--quick", "kernel", "graph_of_its_own"], &[]);
     assert_eq!(failed(&measured.run), []);
     let time = |name: &str| of(&measured, name).time.median.0;
     let each = ["kernels[KERNELS=1]", "kernels[KERNELS=2]", "kernels[KERNELS=5]"].map(time);
@@ -28,4 +32,118 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     assert_eq!(method.path, Path::Stream);
     assert!(method.path_reason.is_some());
     measured.ended.with_code(0).shows("h2d: 1 row over that link, whose peak is not known");
+}
+
+/// What would be missing in a time is told, whether it is longer than the rest or shorter.
+#[test]
+fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
+    let measured = measure(LAUNCHES, &["--quick", "join", "beside", "--color", "never"], &[]);
+    let failed = failed(&measured.run);
+    let remedy =
+        "so that not all of its time would be measured: put it on the given stream, or have that wait for it";
+    let expected = [
+        (
+            "forks_and_does_not_join",
+            "a stream that was made to wait for the given one is never waited for by it",
+        ),
+        ("goes_on_beside", "when the given stream was done, the launch went on on 1 other stream"),
+        (
+            "is_short_beside",
+            "1 piece of the launch's work went to a stream that the given one does not wait for",
+        ),
+    ];
+    assert_eq!(failed.len(), expected.len(), "{failed:?}");
+    for ((case, reason), (name, seen)) in failed.iter().zip(expected) {
+        assert_eq!(case, &format!("launches::{name} hot"));
+        assert!(reason.starts_with(&format!("launch: work elsewhere: {seen}, {remedy}")), "{reason}");
+    }
+
+    // On the fake, what is captured runs one after the other.
+    for (name, time, kernels) in [("forks_and_joins", 80_000.0, 2), ("works_beside_and_joins", 40_000.0, 1)] {
+        let joined = of(&measured, name);
+        assert_eq!((joined.time.median.0, joined.method.kernels), (time, Some(kernels)), "{name}");
+    }
+    // The host waits for it, which a graph would not.
+    let waited = &of(&measured, "is_waited_for_beside").method;
+    assert_eq!(waited.path, Path::Stream);
+    let reason = waited.path_reason.as_deref();
+    assert_eq!(reason, Some("the host waits for work of the launch on another stream"));
+    let ended = measured.ended.with_code(1);
+    ended.shows("invalid launches::goes_on_beside hot: launch: work elsewhere: ");
+    ended.shows("6 cases: 3 valid, 0 suspect, 3 invalid");
+}
+
+/// What the checked launch changed, and what was found out of those that changed nothing.
+#[track_caller]
+fn written<'a>(measured: &'a Measured, name: &str) -> &'a Written {
+    of(measured, name).seen.written.as_ref().expect("the device tells")
+}
+
+const N: u64 = 1 << 12;
+
+#[test]
+fn outputs_that_are_never_written_make_a_row_suspect() {
+    let rows = ["writes", "only_reads", "launches::reads", "trusts", "copies_out"];
+    let measured =
+        measure(LAUNCHES, &[&["--quick", "--explain", "--color", "never"], &rows[..]].concat(), &[]);
+    let suspects: Vec<(String, String)> = measured
+        .run
+        .records
+        .iter()
+        .filter(|record| record.verdict.state != State::Valid)
+        .map(|record| (record.name(), record.verdict.reasons.iter().map(ToString::to_string).collect()))
+        .collect();
+    let says = |moves, reads| {
+        format!(
+            "outputs never written: it claims to {moves} 16 KiB, and a launch changes nothing in memory, whatever that \
+             holds{reads}: did the kernel run, on these buffers and over their whole length?"
+        )
+    };
+    assert_eq!(
+        suspects,
+        [
+            ("launches::writes_nothing".to_owned(), says("write", "")),
+            (
+                "launches::moves_only_reads".to_owned(),
+                says("move", " (if it only reads, say `reads` in place of `bytes`)")
+            ),
+        ]
+    );
+    let found = |name: &str| {
+        let written = written(&measured, name);
+        (written.changed, written.when_altered)
+    };
+    let nothing = Bytes(0);
+    assert_eq!(found("writes_nothing"), (nothing, Some(false)));
+    // Zeros over zeros are written all the same.
+    assert_eq!(found("writes_what_is_there"), (nothing, Some(true)));
+    assert_eq!(found("writes"), (Bytes(4 * N), None));
+    // No claim, no doubt.
+    assert_eq!(found("reads"), (nothing, None));
+    // It went astray on what it did not expect, which cost the process that it was tried in, and no row.
+    assert_eq!(found("trusts_its_input"), (nothing, None));
+    assert_eq!(found("writes_what_was_there_before"), (Bytes(4 * N), None));
+    assert_eq!(found("writes_pinned_memory"), (Bytes(4 * N), None));
+    let out = written(&measured, "copies_out");
+    assert_eq!((out.changed, out.when_altered), (nothing, None));
+    assert_eq!(out.unseen.as_deref(), Some("the launch copies to the host or to an array"));
+
+    let ended = measured.ended.with_code(0);
+    ended.shows("suspect launches::writes_nothing hot: outputs never written: ");
+    ended.shows("9 cases: 7 valid, 2 suspect, 0 invalid");
+    ended.shows(
+        "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it claims to write 16 KiB",
+    );
+    ended.shows("16 KiB of memory: it writes what is there already; it claims to write 16 KiB");
+    ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
+}
+
+/// Nothing is tried where it could cost more than a process.
+#[test]
+fn in_one_process_nothing_is_tried_on_other_memory() {
+    let measured = measure(LAUNCHES, &["--quick", "--in-process", "writes_nothing"], &[]);
+    let written = written(&measured, "writes_nothing");
+    assert_eq!((written.changed, written.when_altered), (Bytes(0), None));
+    assert_eq!(measured.run.records[0].verdict.state, State::Valid);
+    _ = measured.ended.with_code(0);
 }

@@ -39,6 +39,41 @@ fn bytes_that_cannot_have_crossed_the_memory_are_impossible() {
     assert_eq!(impossible(&slower.run), ["claims_bytes[ns=8300] cold", "claims_bytes[ns=8600] cold"]);
 }
 
+/// A published row: a copy of 128 MiB in 2.56 µs. It is shown, and nobody takes it for a speed.
+#[test]
+fn a_kernel_copy_that_never_ran_is_invalid() {
+    let Measured { ended, run, .. } = measure(LASTING, &["--quick", "kernel_copy", "--color", "never"], &[]);
+    assert_eq!(run.records.len(), 2);
+    let [never, ran] = &run.records[..] else { panic!("{ended}") };
+    assert_eq!(
+        (never.name(), never.verdict.state),
+        ("lasting::kernel_copy[runs=false]".to_owned(), State::Invalid)
+    );
+    let measurement = never.measurement.as_ref().expect("the measurement is kept");
+    assert_eq!(measurement.time.median.0, 2_560.0);
+    let [Reason::ImpossibleSpeed(speed), Reason::NothingWritten { .. }] = &never.verdict.reasons[..] else {
+        panic!("{:?}", never.verdict)
+    };
+    // 60 MiB of each array may have been in the L2.
+    assert_eq!((&speed.quantity, speed.work), (&Quantity::MemoryBandwidth, 136 << 20));
+    // The same claim by one that runs.
+    assert_eq!((ran.verdict.state, &ran.verdict.reasons[..]), (State::Valid, &[][..]));
+    let ended = ended.with_code(1);
+    ended.shows(
+        "invalid lasting::kernel_copy[runs=false] hot: impossible: 136 MiB cannot cross the memory in 4.128 µs; at its peak \
+         of 4814 GB/s that takes 29.62 µs: did the kernel run?",
+    );
+    ended.shows(
+        "suspect lasting::kernel_copy[runs=false] hot: outputs never written: it claims to write 128 MiB",
+    );
+    let row = ended.stdout.lines().find(|line| line.contains("[runs=false]")).expect("its row");
+    assert!(
+        row.contains("2.560 µs") && row.contains("104858") && row.trim_end().ends_with("fake, invalid"),
+        "{row}"
+    );
+    ended.shows("2 cases: 1 valid, 0 suspect, 1 invalid");
+}
+
 /// A clock may be a quarter above what the driver tells.
 #[test]
 fn operations_that_cannot_have_been_done_are_impossible() {

@@ -48,6 +48,21 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
     capped.ended.with_code(0).shows("1 case: 0 valid, 1 suspect, 0 invalid");
 }
 
+/// Reading by reading, to and fro, so that it does not matter which fall among the samples.
+#[test]
+fn a_clock_that_falls_makes_a_row_suspect() {
+    let reasons = |low: &str| {
+        let clocks = ["1980", low].repeat(500).join(",");
+        let copy = ["cuda::copy", "--arg", "n=4194304", "--cache", "hot", "--samples", "60000"];
+        reasons(&measure(KERNELS, &copy, &[("CLOCKS", &clocks)]))
+    };
+    assert_eq!(reasons("1940"), Vec::<String>::new());
+    assert_eq!(
+        reasons("1780"),
+        ["clocks: multiprocessors ran at 1780 MHz to 1980 MHz, the driver does not say by what"]
+    );
+}
+
 #[test]
 fn another_process_on_the_gpu_makes_a_row_suspect() {
     assert_eq!(reasons(&copies(&[("PROCESSES", "1")])), Vec::<String>::new());

@@ -1,15 +1,18 @@
-//! Launches of more than a kernel, of a kernel that the fake knows by its name, `lasts`: it takes as many nanoseconds as it
-//! is told. So the truth of each case is known.
+//! Launches of more than a kernel, on more than a stream, and such as write and do not write. Their kernels the fake knows by
+//! name: `lasts` takes as many nanoseconds as it is told and writes nothing, `fill` fills, `trusts` goes astray where its
+//! input is not 0. So the truth of each case is known.
 
 #![expect(unsafe_code, reason = "launches kernels, and makes a graph of them")]
 
+use std::cell::RefCell;
 use std::ptr::null_mut;
 
 use cust::error::CudaResult;
+use cust::event::{Event, EventFlags};
 use cust::launch;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
+use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use cust::sys::{
     CUgraph, CUgraphExec, CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphExecDestroy,
     cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture,
@@ -20,7 +23,9 @@ const PTX: &str = "
 .version 7.0
 .target sm_70
 .address_size 64
-.visible .entry lasts(.param .u64 nanoseconds, .param .u64 start, .param .u64 bytes) { ret; }";
+.visible .entry lasts(.param .u64 nanoseconds, .param .u64 start, .param .u64 bytes) { ret; }
+.visible .entry fill(.param .f32 a, .param .u64 y, .param .u64 n) { ret; }
+.visible .entry trusts(.param .u64 flag) { ret; }";
 
 /// What each kernel takes, in nanoseconds.
 const EACH: u64 = 40_000;
@@ -99,6 +104,178 @@ fn graph_of_its_own(captured: &Captured, stream: &Stream) -> Result<(), String> 
 
 fn called(result: CUresult) -> Result<(), String> {
     if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("{result:?}")) }
+}
+
+/// A stream beside the one that is given.
+struct Beside {
+    module: Module,
+    stream: Stream,
+}
+
+impl Beside {
+    fn new() -> CudaResult<Self> {
+        Ok(Self { module: load()?, stream: Stream::new(StreamFlags::DEFAULT, None)? })
+    }
+
+    fn lasts(&self, nanoseconds: u64, stream: &Stream) -> CudaResult<()> {
+        let module = &self.module;
+        // SAFETY: the kernel takes these parameters, and reads nothing.
+        unsafe { launch!(module.lasts<<<1, 32, 0, stream>>>(nanoseconds, 0_u64, 0_u64)) }
+    }
+
+    /// Has the other stream wait for the given one.
+    fn fork(&self, stream: &Stream) -> CudaResult<()> {
+        wait(&self.stream, stream)
+    }
+
+    /// Has the given stream wait for the other one.
+    fn join(&self, stream: &Stream) -> CudaResult<()> {
+        wait(stream, &self.stream)
+    }
+}
+
+/// Has `later` wait for what is on `earlier`.
+fn wait(later: &Stream, earlier: &Stream) -> CudaResult<()> {
+    let event = Event::new(EventFlags::DISABLE_TIMING)?;
+    event.record(earlier)?;
+    later.wait_event(event, StreamWaitEventFlags::DEFAULT)
+}
+
+#[gpu_bench(setup = Beside::new())]
+fn forks_and_joins(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.fork(stream)?;
+    beside.lasts(EACH, &beside.stream)?;
+    beside.lasts(EACH, stream)?;
+    beside.join(stream)
+}
+
+/// Its own stream has nothing to do but to wait.
+#[gpu_bench(setup = Beside::new())]
+fn works_beside_and_joins(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.fork(stream)?;
+    beside.lasts(EACH, &beside.stream)?;
+    beside.join(stream)
+}
+
+/// What is beside is shorter than what is not.
+#[gpu_bench(setup = Beside::new())]
+fn forks_and_does_not_join(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.fork(stream)?;
+    beside.lasts(EACH / 4, &beside.stream)?;
+    beside.lasts(EACH, stream)
+}
+
+#[gpu_bench(setup = Beside::new())]
+fn goes_on_beside(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.lasts(EACH, stream)?;
+    beside.lasts(4 * EACH, &beside.stream)
+}
+
+/// It ends before the given stream does.
+#[gpu_bench(setup = Beside::new())]
+fn is_short_beside(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.lasts(EACH / 4, &beside.stream)?;
+    beside.lasts(EACH, stream)
+}
+
+#[gpu_bench(setup = Beside::new())]
+fn is_waited_for_beside(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.lasts(EACH / 4, &beside.stream)?;
+    beside.stream.synchronize()?;
+    beside.lasts(EACH, stream)
+}
+
+/// Memory that no parameter names.
+struct Zeros {
+    module: Module,
+    y: DeviceBuffer<f32>,
+}
+
+const N: usize = 1 << 12;
+
+impl Zeros {
+    fn new() -> CudaResult<Self> {
+        Ok(Self { module: load()?, y: DeviceBuffer::zeroed(N)? })
+    }
+
+    fn read(&self, stream: &Stream) -> CudaResult<()> {
+        let (module, bytes) = (&self.module, 4 * N as u64);
+        // SAFETY: the kernel takes these parameters, and reads what the buffer has.
+        unsafe { launch!(module.lasts<<<1, 32, 0, stream>>>(EACH, self.y.as_device_ptr(), bytes)) }
+    }
+
+    fn fill(&mut self, a: f32, stream: &Stream) -> CudaResult<()> {
+        let module = &self.module;
+        // SAFETY: the kernel takes these parameters, and writes what the buffer has.
+        unsafe { launch!(module.fill<<<4, 256, 0, stream>>>(a, self.y.as_device_ptr(), N as u64)) }
+    }
+}
+
+#[gpu_bench(setup = Zeros::new(), writes = 4 * N)]
+fn writes_nothing(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
+    zeros.read(stream)
+}
+
+#[gpu_bench(setup = Zeros::new(), writes = 4 * N)]
+fn writes_what_is_there(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
+    zeros.fill(0.0, stream)
+}
+
+#[gpu_bench(setup = Zeros::new(), bytes = 4 * N)]
+fn moves_only_reads(zeros: &Zeros, stream: &Stream) -> CudaResult<()> {
+    zeros.read(stream)
+}
+
+#[gpu_bench(setup = Zeros::new(), reads = 4 * N)]
+fn reads(zeros: &Zeros, stream: &Stream) -> CudaResult<()> {
+    zeros.read(stream)
+}
+
+/// It writes nothing, but that is not found out.
+#[gpu_bench(setup = Zeros::new(), writes = 4)]
+fn trusts_its_input(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
+    let module = &zeros.module;
+    // SAFETY: the kernel takes the address of a word, which the buffer has.
+    unsafe { launch!(module.trusts<<<1, 1, 0, stream>>>(zeros.y.as_device_ptr())) }
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<Zeros>> = const { RefCell::new(None) };
+}
+
+/// Leaves memory behind for the next.
+#[gpu_bench(
+    setup = {
+        KEPT.set(Some(Zeros::new()?));
+        Ok(Zeros::new()?)
+    },
+    writes = 4 * N,
+)]
+fn writes(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
+    zeros.fill(0.5, stream)
+}
+
+/// Its memory is there before any input: set-up makes none.
+#[gpu_bench(writes = 4 * N)]
+fn writes_what_was_there_before(stream: &Stream) -> CudaResult<()> {
+    KEPT.with_borrow_mut(|kept| match kept {
+        Some(kept) => kept.fill(0.5, stream),
+        None => Ok(()),
+    })
+}
+
+/// What it writes is out of sight.
+#[gpu_bench(setup = Ok((DeviceBuffer::zeroed(N)?, vec![0_f32; N])), bytes = 4 * N, link = d2h)]
+fn copies_out(x: &DeviceBuffer<f32>, y: &mut Vec<f32>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: both outlive the case, and nobody reads them meanwhile.
+    unsafe { x.async_copy_to(y, stream) }
+}
+
+/// The same, to memory that the device can reach.
+#[gpu_bench(setup = Ok((DeviceBuffer::from_slice(&[1_f32; N])?, LockedBuffer::new(&0_f32, N)?)), bytes = 4 * N, link = d2h)]
+fn writes_pinned_memory(x: &DeviceBuffer<f32>, y: &mut LockedBuffer<f32>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: as above.
+    unsafe { x.async_copy_to(y, stream) }
 }
 
 gpubench::main!();
