@@ -51,8 +51,10 @@ exports! {
         priority.set(driver.stream(stream)?.priority)
     }
 
+    // A thread that captures one stream may not wait for any, as an H200's driver has it.
     fn cuStreamSynchronize(driver, stream: usize) {
         driver.refuse_if_captured(stream)?;
+        driver.refuse_while_capturing()?;
         driver.refuse_null(stream)?;
         driver.wait_for(stream)
     }

@@ -178,10 +178,21 @@ fn is_short_beside(beside: &Beside, stream: &Stream) -> CudaResult<()> {
     beside.lasts(EACH, stream)
 }
 
+/// The host waits for it, which it must not while it captures.
 #[gpu_bench(setup = Beside::new())]
 fn is_waited_for_beside(beside: &Beside, stream: &Stream) -> CudaResult<()> {
     beside.lasts(EACH / 4, &beside.stream)?;
     beside.stream.synchronize()?;
+    beside.lasts(EACH, stream)
+}
+
+/// The host waits for an event behind it.
+#[gpu_bench(setup = Beside::new())]
+fn is_passed_beside(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    let event = Event::new(EventFlags::DISABLE_TIMING)?;
+    beside.lasts(EACH / 4, &beside.stream)?;
+    event.record(&beside.stream)?;
+    event.synchronize()?;
     beside.lasts(EACH, stream)
 }
 
