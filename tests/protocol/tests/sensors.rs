@@ -48,21 +48,6 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
     capped.ended.with_code(0).shows("1 case: 0 valid, 1 suspect, 0 invalid");
 }
 
-/// Reading by reading, to and fro, so that it does not matter which fall among the samples.
-#[test]
-fn a_clock_that_falls_makes_a_row_suspect() {
-    let reasons = |low: &str| {
-        let clocks = ["1980", low].repeat(500).join(",");
-        let copy = ["cuda::copy", "--arg", "n=4194304", "--cache", "hot", "--samples", "60000"];
-        reasons(&measure(KERNELS, &copy, &[("CLOCKS", &clocks)]))
-    };
-    assert_eq!(reasons("1940"), Vec::<String>::new());
-    assert_eq!(
-        reasons("1780"),
-        ["clocks: multiprocessors ran at 1780 MHz to 1980 MHz, the driver does not say by what"]
-    );
-}
-
 #[test]
 fn another_process_on_the_gpu_makes_a_row_suspect() {
     assert_eq!(reasons(&copies(&[("PROCESSES", "1")])), Vec::<String>::new());
@@ -137,7 +122,9 @@ fn energy_is_what_launches_in_a_row_draw() {
     let flops = measurement.counts.flops.expect("it has some") as f64;
     assert!((measurement.metrics.flops_per_joule.expect("both are known") * each / flops - 1.0).abs() < 1e-9);
     let ended = measured.ended.with_code(0);
-    ended.shows("GFLOP/s   energy");
+    // How wide the columns are depends on what was drawn, and so on this machine's clock.
+    let head = ended.stdout.lines().find(|line| line.contains("GFLOP/s  ")).expect("the table has a head");
+    assert!(head.contains("  energy  "), "{head}");
     ended.shows(" in a row; ");
     ended.shows("; idle power is in it; by ");
 }
