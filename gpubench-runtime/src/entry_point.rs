@@ -13,11 +13,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anstream::AutoStream;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::ceilings;
 use crate::cli::{self, Exit, Options};
 use crate::device::found::{self, Devices, Selected};
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
+use crate::peaks::{Kept, Known};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Run};
 use crate::registry::{self, Entry};
@@ -56,19 +58,27 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
 }
 
 fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
-    let entries = registry::entries();
+    let entries = if options.measure_peaks { ceilings::entries() } else { registry::entries() };
     if options.list.is_some() {
         return list(&entries, options);
     }
     let Selected { devices, mut notes } = Devices::find(&kinds(&entries))
         .select(options.device.as_deref())
         .map_err(|error| complain(&error, Exit::NoDevice))?;
+    if options.measure_peaks && devices.is_empty() {
+        return Err(complain(&NO_GPU, Exit::NoDevice));
+    }
     let planned = Plan::of(&entries, &options.selection, &names(&devices));
     if options.test {
         return test(planned, options);
     }
-    let plan = planned.map_err(|error| refuse(&error))?;
+    let mut plan = planned.map_err(|error| refuse(&error))?;
+    if options.measure_peaks {
+        ceilings::settle(&mut plan);
+    }
     know_precisions(&entries, &options.peaks)?;
+    let (known, strange) = known(&entries, options)?;
+    notes.extend(strange);
     let json = options.json.as_deref().map(Output::create).transpose()?;
     if program.opt_level == "0" {
         notes.push(
@@ -82,16 +92,24 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.cases());
     progress.says("measuring the device's peaks");
-    let (run, ended) =
-        run::measure(&plan, &devices, notes, program, &conduct(options, locked), &mut progress, &|| {
-            stop.signal().is_some()
-        });
+    let (mut run, ended) = run::measure(
+        &plan,
+        &devices,
+        notes,
+        program,
+        &conduct(options, known, locked),
+        &mut progress,
+        &|| stop.signal().is_some(),
+    );
     drop(progress);
 
     let released = keeper.map_or(Ok(()), Keeper::release);
     let mut exit = ended.map_or_else(|error| give_up(&error, &stop), |()| worst(&run));
     if let Err(why) = released {
         exit = exit.min(complain(&why, Exit::Failed));
+    }
+    if options.measure_peaks {
+        exit = exit.min(keep(&mut run, options));
     }
     let mut results = report::render(&run);
     if options.explain {
@@ -114,10 +132,12 @@ fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exi
     };
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len());
-    let (trials, ended) =
-        trial::run(&plan, &conduct(options, Vec::new()), &mut |job| progress.begins(job), &|| {
-            stop.signal().is_some()
-        });
+    let (trials, ended) = trial::run(
+        &plan,
+        &conduct(options, Known::default(), Vec::new()),
+        &mut |job| progress.begins(job),
+        &|| stop.signal().is_some(),
+    );
     drop(progress);
     let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
     let found = if failed { Exit::Failed } else { Exit::Done };
@@ -132,9 +152,41 @@ fn lock_clocks(options: &Options, devices: &[Found]) -> Result<Option<Keeper>, E
     locked.map(Some).map_err(|why| complain(&format!("--lock-clocks {target}: {why}"), Exit::Usage))
 }
 
-fn conduct(options: &Options, locked: Vec<(String, String)>) -> Conduct {
+fn conduct(options: &Options, known: Known, locked: Vec<(String, String)>) -> Conduct {
     let Options { sampling, timeout, own_timeout, in_process, .. } = *options;
-    Conduct { sampling, peaks: options.peaks.clone(), timeout, own_timeout, in_process, locked }
+    Conduct { sampling, known, timeout, own_timeout, in_process, locked }
+}
+
+/// What is known of devices beside what they tell.
+fn known(entries: &[&Entry], options: &Options) -> Result<(Known, Vec<String>), Exit> {
+    let kept = Kept::in_folder(options.cache_dir.as_deref()).filter(|_| !options.measure_peaks);
+    let known = Known::of(options.peaks.clone(), options.config.as_deref(), kept);
+    let known = known.map_err(|error| complain(&error, Exit::Usage))?;
+    let notes = known.strange_precisions(entries.iter().map(|entry| entry.options.precision));
+    Ok((known, notes))
+}
+
+/// What a user reads who wants a CPU's ceilings.
+const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";
+
+/// Keeps what the devices of a run were seen to reach, and has the run show it.
+fn keep(run: &mut Run, options: &Options) -> Exit {
+    let mut exit = Exit::Done;
+    let reached: Vec<_> = run.devices.iter().map(|facts| ceilings::reached(run, &facts.device)).collect();
+    for (facts, reached) in run.devices.iter_mut().zip(reached) {
+        let kept = match Kept::in_folder(options.cache_dir.as_deref()) {
+            Some(kept) => kept.keep(facts, &reached),
+            None => Err("there is no place for what was measured: give one by --cache-dir".to_owned()),
+        };
+        match kept {
+            // Where standard error is closed, the file is there all the same.
+            Ok(Some(place)) => _ = writeln!(io::stderr(), "kept for later runs in {}", place.display()),
+            Ok(None) => {}
+            Err(error) => exit = complain(&error, Exit::Failed),
+        }
+        facts.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
+    }
+    exit
 }
 
 /// Says why a run ended early.

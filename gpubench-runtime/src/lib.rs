@@ -3,10 +3,12 @@
 //! [`registry`] → [`plan`] → [`worker`] (with [`device`] and [`mod@measure`]) → samples → [`stats`] → [`metrics`] →
 //! [`verdict`] (by [`limits`]) → [`record`] → [`report`]
 //!
-//! [`cli`] reads what the user wants, [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, and [`bind`] is what the expansion of
+//! [`cli`] reads what the user wants, [`peaks`] what is known beside that, [`run`] leads a run from plan to report, [`trial`]
+//! launches each benchmark once, [`ceilings`] are benchmarks of a device's limits, and [`bind`] is what the expansion of
 //! `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a run lasts, from a process of its own. Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod bind;
+pub mod ceilings;
 pub mod cli;
 pub mod device;
 pub mod failure;
@@ -14,6 +16,7 @@ pub mod format;
 pub mod limits;
 pub mod measure;
 pub mod metrics;
+pub mod peaks;
 pub mod plan;
 pub mod record;
 pub mod registry;

@@ -57,12 +57,15 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
         let shortest = least.0 / above(peak);
         (took.0 < shortest).then_some(ImpossibleSpeed { quantity, work, peak: peak.value, took, least })
     };
-    let bytes =
-        Link::is_memory(claim.link).then(|| crossing(&claim.counts, claim.cold, facts.last_level_cache));
-    let memory = bytes.and_then(|bytes| limit(Quantity::MemoryBandwidth, bytes));
+    let bytes = match Link::quantity(claim.link) {
+        Quantity::MemoryBandwidth => crossing(&claim.counts, claim.cold, facts.last_level_cache),
+        // What is at the other end of a link no cache here keeps from one launch to the next.
+        _ => Link::crossed(claim.link, &claim.counts).unwrap_or_default(),
+    };
+    let moved = limit(Link::quantity(claim.link), bytes);
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));
-    memory.into_iter().chain(compute).max_by(|a, b| a.least.0.total_cmp(&b.least.0))
+    moved.into_iter().chain(compute).max_by(|a, b| a.least.0.total_cmp(&b.least.0))
 }
 
 /// Whether nothing can be above this peak. What was measured is no such limit: it is what one program reached, and another
@@ -186,15 +189,31 @@ mod tests {
 
     #[test]
     fn only_the_memory_limits_what_crosses_it() {
-        for (link, limited) in [(Some(Link::H2d), false), (Some(Link::D2h), false), (Some(Link::D2d), true)] {
-            let claim = Claim { link, ..claim(256 * MIB, 0, true) };
-            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(Vec::new())).is_some(), limited, "{link:?}");
+        for (link, limited) in [(Link::H2d, false), (Link::D2h, false), (Link::P2p, false), (Link::D2d, true)]
+        {
+            let claim = Claim { link: Some(link), ..claim(256 * MIB, 0, true) };
+            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(Vec::new())).is_some(), limited, "{link}");
         }
         // Nor is anything known of a cache without a size.
         let no_size = Facts { last_level_cache: None, ..facts(Vec::new()) };
         assert_eq!(broken(&claim(0, 256 * MIB, true), Nanoseconds(1.0), &no_size), None);
         assert_eq!(broken(&claim(256 * MIB, 0, false), Nanoseconds(1.0), &no_size), None);
         assert!(broken(&claim(256 * MIB, 0, true), Nanoseconds(1.0), &no_size).is_some());
+    }
+
+    /// What is read at one end is written at the other: the larger of both crosses, hot or cold, and nothing stays in a cache.
+    #[test]
+    fn a_link_limits_what_crosses_it() {
+        let bus = peak(Quantity::HostToDevice, 50e9, PeakSource::Attribute);
+        for cold in [false, true] {
+            let claim = Claim { link: Some(Link::H2d), ..claim(40_000, 50_000, cold) };
+            let found = least(&claim, &facts(vec![bus.clone()]));
+            assert!((found - 1000.0).abs() < 0.02, "{found}");
+            let uncertain = Peak { uncertain: true, ..bus.clone() };
+            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(vec![uncertain])), None);
+            let back = Claim { link: Some(Link::D2h), ..claim };
+            assert_eq!(broken(&back, Nanoseconds(1.0), &facts(vec![bus.clone()])), None);
+        }
     }
 
     /// 10¹⁰ operations at 10¹⁵ a second take 10 µs, at a clock a quarter above the one that is told 8.

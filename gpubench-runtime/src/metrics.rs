@@ -15,7 +15,7 @@ pub struct Metrics {
     pub read: Option<BytesPerSecond>,
     /// Bytes written per second.
     pub written: Option<BytesPerSecond>,
-    /// Bytes moved per second, read and written.
+    /// Bytes moved per second, read and written; over a link to elsewhere, those that cross it.
     pub bandwidth: Option<BytesPerSecond>,
     /// Floating-point operations per second.
     pub throughput: Option<FlopsPerSecond>,
@@ -68,20 +68,21 @@ impl Metrics {
         hot: Option<Nanoseconds>,
     ) -> Self {
         let rate = |count: Option<u64>| count.map(|count| Bytes(count).per(time));
-        let bandwidth = rate(counts.bytes);
+        let bandwidth = rate(Link::crossed(link, counts));
         let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
         let share = |quantity: Quantity, value: Option<f64>| {
             let of_peak = value? / facts.peak(&quantity)?.value;
             Some(Share { quantity, of_peak })
         };
-        let in_memory = bandwidth.filter(|_| Link::is_memory(link));
+        let moved = Link::quantity(link);
+        let in_memory = bandwidth.filter(|_| moved == Quantity::MemoryBandwidth);
         let shares = [
-            share(Quantity::MemoryBandwidth, in_memory.map(|rate| rate.0)),
+            share(moved, bandwidth.map(|rate| rate.0)),
             share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),
         ];
         // The work over its peak is the least that it takes, so that the larger share is that of the peak that binds.
         let roof = match &shares {
-            [Some(memory), Some(compute)] => {
+            [Some(memory), Some(compute)] if in_memory.is_some() => {
                 Some(if compute.of_peak > memory.of_peak { compute.clone() } else { memory.clone() })
             }
             _ => None,
@@ -217,6 +218,25 @@ mod tests {
         };
         assert_eq!([share(Some(Link::H2d)), share(Some(Link::D2h))], [None; 2]);
         assert!(share(None).is_some() && share(None) == share(Some(Link::D2d)));
+    }
+
+    #[test]
+    fn bytes_over_a_link_are_a_part_of_that_links_peak() {
+        let mut facts = facts();
+        let (quantity, source) = (Quantity::PeerToPeer, PeakSource::User);
+        let method = String::new();
+        facts.add(vec![Peak { quantity, value: 50e9, source, method, uncertain: false }]);
+        let of = |counts, link| {
+            let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &facts, ("f32", Some(link)), None);
+            let gigabytes = metrics.bandwidth.map(|rate| (rate.0 / 1e6).round() / 1e3);
+            (gigabytes, metrics.share(&Quantity::PeerToPeer).map(|share| (1e6 * share).round() / 1e6))
+        };
+        let both =
+            Counts { reads: Some(20_480), writes: Some(25_600), bytes: Some(46_080), ..Counts::default() };
+        assert_eq!(of(both, Link::P2p), (Some(25.0), Some(0.5)));
+        assert_eq!(of(Counts { bytes: Some(25_600), ..Counts::default() }, Link::P2p), of(both, Link::P2p));
+        assert_eq!(of(both, Link::H2d), (Some(25.0), None));
+        assert_eq!(of(both, Link::D2d), (Some(45.0), None));
     }
 
     #[test]

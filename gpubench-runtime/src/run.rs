@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::device::Facts;
 use crate::device::facts::{Property, Value};
 use crate::device::id::Found;
-use crate::device::{Facts, Peak};
 use crate::failure::{Failure, Stage};
+use crate::peaks::Known;
 use crate::plan::{Fate, Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA, Skipped};
 use crate::supervisor::{Ended, Supervisor};
@@ -25,8 +26,8 @@ const WRITES_LIMIT: Duration = Duration::from_secs(10);
 pub struct Conduct {
     /// How cases are sampled.
     pub sampling: Sampling,
-    /// Limits that go before those that are known of a device.
-    pub peaks: Vec<Peak>,
+    /// Peaks that devices do not tell by themselves.
+    pub known: Known,
     /// The wall time a case may take.
     pub timeout: Duration,
     /// Whether a benchmark's own `timeout` goes before that.
@@ -157,7 +158,8 @@ impl Lead<'_> {
     fn devices(&mut self, devices: &[Found]) -> Result<(), RunError> {
         for Found { device, .. } in devices {
             match self.device(device)? {
-                Ok(facts) => {
+                Ok(mut facts) => {
+                    self.found.run.notes.extend(self.conduct.known.add_to(&mut facts));
                     self.found.observer.device(&facts);
                     self.found.run.devices.push(facts);
                 }
@@ -179,11 +181,10 @@ impl Lead<'_> {
         let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
             // Whatever it calls itself, its cases ask for it by this name.
             Reply::Facts(facts) => {
-                let peaks = self.conduct.peaks.iter().chain(&facts.peaks).cloned().collect();
                 let locked = self.conduct.locked.iter().filter(|(locked, _)| locked == device);
                 let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
                 let properties = facts.properties.into_iter().chain(locked).collect();
-                answer = Ok(Facts { device: device.to_owned(), properties, peaks, ..facts });
+                answer = Ok(Facts { device: device.to_owned(), properties, ..facts });
             }
             Reply::NoDevice(message) => answer = Err(message),
             Reply::Record(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::DeviceLost | Reply::Done => {}

@@ -170,6 +170,14 @@ fn impossible(speed: &ImpossibleSpeed) -> String {
             format::bytes(Bytes(*work)),
             format::bandwidth(BytesPerSecond(*peak))
         ),
+        Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
+            format!(
+                "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
+                format::bytes(Bytes(*work)),
+                quantity.name(),
+                format::bandwidth(BytesPerSecond(*peak))
+            )
+        }
         Quantity::Compute(precision) => format!(
             "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
              run, and in this precision?",

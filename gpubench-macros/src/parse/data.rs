@@ -14,7 +14,7 @@ use crate::spans::{first, mixed};
 /// Those that a group takes.
 pub(crate) const KNOWN: [&str; 8] =
     ["cold", "energy", "precision", "max_time", "timeout", "ignore", "tags", "link"];
-const LINKS: [(&str, &str); 3] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")];
+const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
 /// Options that are plain data, as far as they are given.
 #[derive(Default)]
@@ -191,6 +191,6 @@ fn link(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Op
         return Ok(Some(Ident::new(variant, mixed())));
     }
     let hint = did_you_mean(&written, LINKS.map(|(link, _)| link));
-    errors.at(value, format_args!("`link` is `h2d`, `d2h` or `d2d`{hint}"));
+    errors.at(value, format_args!("`link` is `h2d`, `d2h`, `d2d` or `p2p`{hint}"));
     Ok(None)
 }

@@ -116,8 +116,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_TIMEOUT", help_heading = "How to measure")]
     pub(super) timeout: Option<f64>,
 
-    /// A limit of the device to hold results against, before those that are known: `memory=4800GB/s`, or a precision as in
-    /// "f16 tensor=300TFLOP/s"; impossible results are told by it
+    /// A limit of the device to hold results against, before those that are known: `memory=4800GB/s`, `h2d`, `d2h` and `p2p`
+    /// likewise, or a precision as in "f16 tensor=300TFLOP/s"; impossible results are told by it
     #[arg(
         long = "peak",
         value_name = "QUANTITY=VALUE",
@@ -125,6 +125,24 @@ pub(super) struct Args {
         help_heading = "How to measure"
     )]
     pub(super) peaks: Vec<String>,
+
+    /// Measure no benchmark but what the GPU itself reaches, bytes of its memory and its L2 and multiply-adds of each
+    /// precision, and keep that for later runs
+    #[arg(
+        long,
+        env = "GPUBENCH_MEASURE_PEAKS",
+        value_parser = BoolishValueParser::new(),
+        help_heading = "How to measure"
+    )]
+    pub(super) measure_peaks: bool,
+
+    /// Where measured ceilings are kept, rather than in the user's cache
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "How to measure")]
+    pub(super) cache_dir: Option<PathBuf>,
+
+    /// The file with peaks of yours, rather than the nearest `gpubench.toml` above the package or the current folder
+    #[arg(long, value_name = "FILE", env = "GPUBENCH_CONFIG", help_heading = "How to measure")]
+    pub(super) config: Option<PathBuf>,
 
     /// Measure what a launch takes from the supply, whatever the benchmark asks for: launches follow one another for a second or
     /// two after the hot samples of each case

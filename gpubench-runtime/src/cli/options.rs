@@ -25,6 +25,12 @@ pub struct Options {
     pub sampling: Sampling,
     /// Limits that go before those that are known of a device.
     pub peaks: Vec<Peak>,
+    /// Measure what the device reaches and no benchmark.
+    pub measure_peaks: bool,
+    /// Where that is kept, if not in the user's cache.
+    pub cache_dir: Option<PathBuf>,
+    /// The file with the user's peaks, if not the nearest of its name.
+    pub config: Option<PathBuf>,
     /// The wall time a case may take.
     pub timeout: Duration,
     /// Whether a benchmark's own `timeout` goes before that.
@@ -48,6 +54,9 @@ impl Options {
         if let Some(precision) = &args.precision {
             sampling.precision = parse_percent(precision)
                 .ok_or_else(|| format!("--precision {precision}: give a percentage above 0, such as 0.5%"))?;
+        }
+        if args.measure_peaks && args.test {
+            return Err("--measure-peaks and --test: the one measures, the other times nothing".to_owned());
         }
         if args.samples == Some(0) {
             return Err("--samples 0: give at least 1".to_owned());
@@ -100,9 +109,12 @@ impl Options {
             },
             device: args.device,
             list: args.list.then_some(args.format),
-            test: args.test || (bench_target && !args.bench),
+            test: args.test || (bench_target && !args.bench && !args.measure_peaks),
             sampling,
             peaks: parse_peaks(&args.peaks)?,
+            measure_peaks: args.measure_peaks,
+            cache_dir: args.cache_dir,
+            config: args.config,
             timeout,
             own_timeout: args.timeout.is_none(),
             lock_clocks: args.lock_clocks.as_deref().map(parse_lock).transpose()?,

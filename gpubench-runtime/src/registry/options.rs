@@ -5,6 +5,9 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use super::Counts;
+use crate::device::Quantity;
+
 /// The options of an attribute that are plain data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -83,14 +86,34 @@ pub enum Link {
     D2h,
     /// Within the device's memory.
     D2d,
+    /// From a device to another, or the other way.
+    P2p,
+    /// Between the last-level cache and the multiprocessors.
+    L2,
 }
 
 impl Link {
-    /// Whether the memory's peak is the limit of what moves over `link`, which is not said of most launches. What crosses a
-    /// bus has that bus for its limit, not the memory at one end of it.
+    /// What limits bytes that move over `link`: the memory, which is not said of most launches, or the link that they cross,
+    /// and then not the memory at its ends.
     #[must_use]
-    pub fn is_memory(link: Option<Self>) -> bool {
-        matches!(link, None | Some(Self::D2d))
+    pub fn quantity(link: Option<Self>) -> Quantity {
+        match link {
+            None | Some(Self::D2d) => Quantity::MemoryBandwidth,
+            Some(Self::H2d) => Quantity::HostToDevice,
+            Some(Self::D2h) => Quantity::DeviceToHost,
+            Some(Self::P2p) => Quantity::PeerToPeer,
+            Some(Self::L2) => Quantity::CacheBandwidth,
+        }
+    }
+
+    /// How many of these bytes go over `link`. What a copy reads at one end of a bus it writes at the other: that crosses
+    /// once.
+    #[must_use]
+    pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
+        match link {
+            Some(Self::H2d | Self::D2h | Self::P2p) => counts.reads.max(counts.writes).or(counts.bytes),
+            None | Some(Self::D2d | Self::L2) => counts.bytes,
+        }
     }
 }
 
@@ -100,6 +123,8 @@ impl Display for Link {
             Self::H2d => "h2d",
             Self::D2h => "d2h",
             Self::D2d => "d2d",
+            Self::P2p => "p2p",
+            Self::L2 => "l2",
         })
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use super::header::shown_peak;
 use super::launch;
 use super::style::BOLD;
 use crate::device::conditions::{Conditions, DeviceClock};
-use crate::device::{Cache, FlushProof, Method, Quantity, Timer};
+use crate::device::{Cache, Facts, FlushProof, Method, Peak, Quantity, Timer};
 use crate::format;
 use crate::measure::{Energy, Measured};
 use crate::metrics::Metrics;
@@ -20,14 +21,15 @@ pub fn explain(run: &Run) -> String {
         let Some(measured) = &record.measurement else { continue };
         // Writing to a string cannot fail.
         _ = writeln!(text, "\n{BOLD}{} {}{BOLD:#} on {}", record.name(), record.cache, record.device);
-        for (what, sentence) in paragraph(record, measured) {
+        let facts = run.devices.iter().find(|facts| facts.device == record.device);
+        for (what, sentence) in paragraph(record, measured, facts) {
             _ = writeln!(text, "  {what:10}{sentence}");
         }
     }
     text
 }
 
-fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, String)> {
+fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.method))];
     if record.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
@@ -39,6 +41,7 @@ fn paragraph(record: &Record, measured: &Measurement) -> Vec<(&'static str, Stri
     lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
     lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
     lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
+    lines.extend(facts.and_then(|facts| of_peaks(measured, facts)).map(|shares| ("of peak", shares)));
     lines.extend(roof(measured).map(|roof| ("roof", roof)));
     let bound = launch_bound(measured);
     let better = launch::better(measured, bound.is_some());
@@ -184,6 +187,19 @@ fn samples(measured: &Measurement) -> String {
     )
 }
 
+/// What the shares are of, and where that is from. What is above the memory's peak came from the last-level cache.
+fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
+    let metrics = &measured.metrics;
+    let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
+    let shares =
+        metrics.shares.iter().filter_map(|share| Some(of(share.of_peak, facts.peak(&share.quantity)?)));
+    let above = metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0);
+    let cache = facts.peak(&Quantity::CacheBandwidth).filter(|_| above);
+    let cached = cache.and_then(|peak| Some(of(metrics.bandwidth?.0 / peak.value, peak)));
+    let all: Vec<String> = shares.chain(cached).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 /// Which of the two peaks binds, and what part of it was reached.
 fn roof(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
@@ -197,14 +213,14 @@ fn roof(measured: &Measurement) -> Option<String> {
     let meet = format::intensity(metrics.intensity? * memory / compute);
     let (precision, reached) = (&measured.precision, format::percent(roof.of_peak));
     Some(match roof.quantity {
-        Quantity::MemoryBandwidth => {
-            format!(
-                "the memory binds, {has} being less than the {meet} from which {precision} does; {reached} of its peak"
-            )
-        }
         Quantity::Compute(_) => {
             format!(
                 "{precision} binds, {has} being more than the {meet} up to which the memory does; {reached} of its peak"
+            )
+        }
+        _ => {
+            format!(
+                "the memory binds, {has} being less than the {meet} from which {precision} does; {reached} of its peak"
             )
         }
     })

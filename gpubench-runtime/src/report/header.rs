@@ -46,11 +46,12 @@ fn quantities(facts: &Facts) -> Vec<&Quantity> {
     quantities
 }
 
-/// Whether the peak tells a reader anything: that of the memory always, one of compute where a row is held against it.
+/// Whether the peak tells a reader anything: that of the memory always, and what was measured of the L2; another where a row
+/// is held against it.
 fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
     let rows = run.records.iter().filter(|record| record.device == facts.device);
     let mut measured = rows.filter_map(|record| record.measurement.as_ref());
-    *quantity == Quantity::MemoryBandwidth
+    matches!(quantity, Quantity::MemoryBandwidth | Quantity::CacheBandwidth)
         || measured.any(|measured| measured.metrics.share(quantity).is_some())
 }
 
@@ -66,20 +67,42 @@ fn shown(name: &str, value: &Value) -> String {
 /// The peaks of a quantity: the one that counts, then the others behind its source.
 fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
-    let name = match quantity {
+    let others: String = others.iter().map(|peak| format!("; {}", shown_other(peak))).collect();
+    let (name, limit) = (shown_name(quantity), shown_limit(counts));
+    format!("{name} {limit} ({}: {}{others})", shown_source(counts.source), counts.method)
+}
+
+/// A peak with its source.
+pub(super) fn shown_peak(peak: &Peak) -> String {
+    shown_peaks(&peak.quantity, &[peak])
+}
+
+fn shown_name(quantity: &Quantity) -> &str {
+    match quantity {
         Quantity::MemoryBandwidth => "memory bandwidth",
-        Quantity::Compute(precision) => precision,
-    };
-    let others: String =
-        others.iter().map(|peak| format!("; {}: {}", shown_source(peak.source), shown_limit(peak))).collect();
-    format!("{name} {} ({}: {}{others})", shown_limit(counts), shown_source(counts.source), counts.method)
+        Quantity::CacheBandwidth => "L2 bandwidth",
+        other => other.name(),
+    }
+}
+
+/// A peak beside the one that counts. Of what was measured there may be several, by what measured it.
+fn shown_other(peak: &Peak) -> String {
+    let (source, limit) = (shown_source(peak.source), shown_limit(peak));
+    match peak.source {
+        PeakSource::Measured => format!("{source}: {limit}, {}", peak.method),
+        _ => format!("{source}: {limit}"),
+    }
 }
 
 fn shown_limit(peak: &Peak) -> String {
-    let about = if peak.uncertain { "about " } else { "" };
+    let about = match (peak.uncertain, peak.source) {
+        (false, _) => "",
+        (true, PeakSource::Measured) => "at least ",
+        (true, _) => "about ",
+    };
     let limit = match peak.quantity {
-        Quantity::MemoryBandwidth => format::bandwidth(BytesPerSecond(peak.value)),
         Quantity::Compute(_) => format::throughput(FlopsPerSecond(peak.value)),
+        _ => format::bandwidth(BytesPerSecond(peak.value)),
     };
     format!("{about}{limit}")
 }
@@ -116,6 +139,17 @@ mod tests {
         assert_eq!(
             shown_peaks(&quantity, &[&table]),
             "bf16 tensor about 330 TFLOP/s (from attributes: multiprocessors × 512 FMA × 2 × clock)"
+        );
+        let reached = peak(160e12, PeakSource::Measured, "mma.sync at 2520 MHz", false);
+        assert_eq!(
+            shown_peaks(&quantity, &[&stated, &reached]),
+            "bf16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; measured: 160 TFLOP/s, mma.sync at \
+             2520 MHz)"
+        );
+        let low = Peak { uncertain: true, ..reached };
+        assert_eq!(
+            shown_peaks(&quantity, &[&low]),
+            "bf16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz)"
         );
     }
 }

@@ -80,18 +80,8 @@ fn methods(run: &Run) -> String {
             );
         }
     }
-    // Their shares of a peak are missing, which must not look like an oversight.
-    for link in [Link::H2d, Link::D2h] {
-        let over =
-            |measured: &&Measurement| measured.link == Some(link) && measured.metrics.bandwidth.is_some();
-        let rows = measured().map(|(_, measured)| measured).filter(over).count();
-        if rows > 0 {
-            _ = writeln!(
-                text,
-                "{link}: {} over that link, whose peak is not known",
-                format::counted(rows, "row")
-            );
-        }
+    for link in [Link::H2d, Link::D2h, Link::P2p] {
+        text += &over(link, measured().map(|(_, measured)| measured));
     }
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
@@ -115,6 +105,19 @@ fn no_energy(run: &Run) -> String {
     }
     let line = |(why, rows)| format!("energy: not known of {}: {why}\n", format::counted(rows, "row"));
     reasons.into_iter().map(line).collect()
+}
+
+/// What the shares of rows over `link` are of. Those that are missing must not look like an oversight.
+fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
+    let rows =
+        measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
+    let shared = |measured: &&Measurement| measured.metrics.share(&Link::quantity(Some(link))).is_some();
+    let (known, unknown): (Vec<_>, Vec<_>) = rows.partition(shared);
+    let line = |rows: Vec<&Measurement>, what: &str| {
+        let count = format::counted(rows.len(), "row");
+        if rows.is_empty() { String::new() } else { format!("{link}: {count} over that link, {what}\n") }
+    };
+    line(known, "held against its peak") + &line(unknown, "whose peak is not known")
 }
 
 fn above_memory(measured: &Measurement) -> bool {

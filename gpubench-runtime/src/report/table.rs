@@ -10,6 +10,7 @@ use crate::device::Quantity;
 use crate::format;
 use crate::measure::Energy;
 use crate::record::{Measurement, Record, Run};
+use crate::registry::Link;
 use crate::stats::{SMALLEST_SAMPLE, Summary};
 use crate::units::Joules;
 use crate::verdict::State;
@@ -98,7 +99,7 @@ fn mark(record: &Record) -> &'static str {
 fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
     let metrics = &measured.metrics;
     let compute = Quantity::Compute(measured.precision.clone());
-    let share = metrics.share(&Quantity::MemoryBandwidth).or_else(|| metrics.share(&compute));
+    let share = metrics.share(&Link::quantity(measured.link)).or_else(|| metrics.share(&compute));
     let or_nothing = Option::unwrap_or_default;
     vec![
         format::time(measured.time.median),

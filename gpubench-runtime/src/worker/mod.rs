@@ -10,6 +10,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ceilings;
 use crate::device::id::DeviceId;
 use crate::device::{Device, Facts};
 use crate::failure::Failure;
@@ -81,7 +82,8 @@ impl Bench {
     /// A bench with nothing open yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { entries: registry::entries(), devices: HashMap::new() }
+        let entries = registry::entries().into_iter().chain(ceilings::entries()).collect();
+        Self { entries, devices: HashMap::new() }
     }
 
     /// Does what is asked, and hands every answer to `reply`, [`Reply::Done`] last.

@@ -38,6 +38,8 @@ pub fn command(program: &str) -> std::process::Command {
     }
     // Nor are its sensors in sight, and above all not its clocks.
     command.env("GPUBENCH_LIBCUDA", "no-libcuda-here").env("GPUBENCH_LIBNVML", "no-libnvml-here");
+    // Nor does it matter what was measured on this machine before.
+    command.env("GPUBENCH_CACHE_DIR", "no-cache-here");
     command
 }
 

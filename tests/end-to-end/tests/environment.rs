@@ -3,6 +3,7 @@
 use std::fs;
 
 use end_to_end::running::{cases, run_with};
+use gpubench_runtime::device::PeakSource;
 use gpubench_runtime::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -105,6 +106,50 @@ fn peaks_come_from_the_environment_too() {
     // Hot, 9600 bytes and 1600 operations in 3.2 µs.
     assert_eq!(shares(&[]), [0.5e6, 0.5e6]);
     assert_eq!(shares(&["--peak", "memory=12GB/s"]), [0.25e6]);
+}
+
+/// A file's peaks count as a flag's do, behind them; a file that is wrong is refused with its line.
+#[test]
+fn peaks_come_from_a_file_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("it can be written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let good = write("good.toml", "[peaks.clockwork]\nmemory = \"6GB/s\"\n\"no such\" = \"1TFLOP/s\"\n");
+    let beat = [("FILTER", "s::beat"), ("CACHE", "hot"), CLOCKWORK, ("QUICK", "true"), ("CONFIG", &good)];
+    let of_memory = |arguments: &[&str]| {
+        let run = measured(arguments, &beat);
+        let share = run.records[0].measurement.as_ref().expect("it was measured").metrics.shares[0].of_peak;
+        let peak = run.devices[0].peaks[0].clone();
+        assert_eq!(run.notes, ["good.toml:3: no benchmark of this program has the precision `no such`"]);
+        ((1e6 * share).round(), peak.source, peak.method)
+    };
+    assert_eq!(of_memory(&[]), (0.5e6, PeakSource::User, "good.toml:2".to_owned()));
+    // 9600 bytes in 3.2 µs.
+    let flag = of_memory(&["--peak", "memory=12GB/s"]);
+    assert_eq!(flag, (0.25e6, PeakSource::User, "--peak".to_owned()));
+
+    let bad = write("bad.toml", "[peaks.clockwork]\nmemory = 6\n");
+    let told = |path: &str| {
+        let ended = run_with(SUITE, &["--device", "clockwork", "--quick", "--config", path], &[]);
+        ended.with_code(2).stderr
+    };
+    assert!(
+        told(&bad).contains("bad.toml:2: `memory`: give a number with its unit in quotes"),
+        "{}",
+        told(&bad)
+    );
+    assert!(told("nowhere.toml").contains("nowhere.toml: No such file"), "{}", told("nowhere.toml"));
+}
+
+/// A CPU's are measured in every run.
+#[test]
+fn ceilings_are_for_gpus() {
+    let ended = run_with(SUITE, &[], &[("GPUBENCH_MEASURE_PEAKS", "true")]).with_code(5);
+    ended.says_only("--measure-peaks is for GPUs, and there is none");
+    run_with(SUITE, &["--measure-peaks", "--test"], &[]).with_code(2).says_only("the other times nothing");
 }
 
 #[test]

@@ -41,6 +41,16 @@ pub(crate) struct Config {
     /// What locking clocks returns, and resetting them.
     pub(crate) lock: u32,
     pub(crate) unlock: u32,
+    /// The generation and the lanes of its bus, where that is told.
+    pub(crate) pcie: Option<(u32, u32)>,
+    /// How many links to other GPUs it has.
+    pub(crate) nvlinks: u32,
+    /// How it is virtualised, as that library numbers it.
+    pub(crate) virtualised: u32,
+    /// Whether clocks and the bus are told by no attribute.
+    pub(crate) hides: bool,
+    /// The compute capability, times 10.
+    pub(crate) capability: u32,
 }
 
 /// `cuMemAlloc_v2#3=2`, and `!` behind it where the context is lost with it.
@@ -105,6 +115,11 @@ impl Config {
             energy: number(value, "ENERGY", 20),
             lock: number(value, "LOCK", 0),
             unlock: number(value, "UNLOCK", 0),
+            pcie: value("PCIE").map(|bus| link(&bus).unwrap_or_else(refuse)),
+            nvlinks: number(value, "NVLINKS", 0),
+            virtualised: number(value, "VIRTUAL", 0),
+            hides: number(value, "HIDES", false),
+            capability: number(value, "CAPABILITY", 90),
         }
     }
 }
@@ -115,6 +130,15 @@ const USUAL_CLOCK: u64 = 1980;
 fn number<T: FromStr>(value: &dyn Fn(&str) -> Option<String>, name: &str, usual: T) -> T {
     let Some(text) = value(name) else { return usual };
     text.parse().unwrap_or_else(|_| refuse(format!("GPUBENCH_FAKE_{name}={text} is no number")))
+}
+
+/// `5x16`.
+fn link(text: &str) -> Result<(u32, u32), String> {
+    let parse = || {
+        let (generation, lanes) = text.split_once('x')?;
+        Some((generation.parse().ok()?, lanes.parse().ok()?))
+    };
+    parse().ok_or_else(|| format!("a bus is `generation x lanes` without spaces, not `{text}`"))
 }
 
 fn refuse<T>(message: String) -> T {

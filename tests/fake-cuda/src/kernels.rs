@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use crate::content::{Content, Operation, View};
-use crate::l2::Access;
+use crate::l2::{Access, Traffic};
 use crate::memory::Memory;
-use crate::model::{FLOPS, STEP};
+use crate::model::{self, ARITHMETIC, FLOPS, STEP};
 use crate::ptx::Entry;
 
 /// The longest that the measurement's own delay lasts, and its count of cycles.
@@ -21,6 +21,8 @@ pub(crate) struct Launch {
     pub(crate) arguments: Vec<u64>,
     pub(crate) sizes: Vec<usize>,
     pub(crate) blocks: u64,
+    /// Of all blocks together.
+    pub(crate) threads: u64,
 }
 
 /// What a launch does.
@@ -73,8 +75,9 @@ pub(crate) enum Effect {
 }
 
 impl Launch {
-    pub(crate) fn new(entry: &Entry, arguments: Vec<u64>, blocks: u64) -> Self {
-        Self { name: entry.name.clone(), arguments, sizes: entry.parameters.clone(), blocks }
+    pub(crate) fn new(entry: &Entry, arguments: Vec<u64>, blocks: u64, of_a_block: u64) -> Self {
+        let (name, sizes) = (entry.name.clone(), entry.parameters.clone());
+        Self { name, arguments, sizes, blocks, threads: blocks.saturating_mul(of_a_block) }
     }
 
     /// Whether it belongs to the measurement and not to what is measured.
@@ -166,6 +169,30 @@ impl Launch {
                 let nanoseconds = duration.min(LONGEST_DELAY).next_multiple_of(step);
                 let lasts = Lasts::Exactly((nanoseconds + step) as f64);
                 Doing { effect: Effect::Cycles(nanoseconds, read), lasts, ..Doing::default() }
+            }
+            ("gpubench_ceiling_read", [8, 8, 8, 8], &[buffer, vectors, sweeps, _]) => {
+                let sweep = (range(buffer, 16 * vectors), Read);
+                done(vec![sweep; sweeps as usize], Effect::None)
+            }
+            ("gpubench_ceiling_write", [8, 8, 8, 8], &[buffer, vectors, sweeps, word]) => {
+                let sweep = range(buffer, 16 * vectors);
+                let effect = Effect::Fill((word as u32).to_le_bytes(), sweep.clone());
+                done(vec![(sweep, Write); sweeps as usize], effect)
+            }
+            ("gpubench_ceiling_copy", [8, 8, 8], &[from, to, vectors]) => {
+                let (from, to) = (range(from, 16 * vectors), range(to, 16 * vectors));
+                done(vec![(from.clone(), Read), (to.clone(), Write)], Effect::Copy(from, to.start))
+            }
+            (name, [8, 8], &[_, steps]) if name.starts_with("gpubench_ceiling_") => {
+                let known = ARITHMETIC.iter().find(|(kernel, ..)| *kernel == name);
+                let takes = |(_, work, rate): &(&str, f64, f64)| {
+                    model::kernel(self.blocks, &Traffic::default())
+                        + self.threads as f64 * steps as f64 * work / rate
+                };
+                Doing {
+                    lasts: known.map_or(Lasts::Model, |known| Lasts::AndMemory(takes(known))),
+                    ..Doing::default()
+                }
             }
             // For tests of the measurement: so many nanoseconds, and what reading the range takes.
             ("lasts", [8, 8, 8], &[nanoseconds, start, bytes]) => Doing {

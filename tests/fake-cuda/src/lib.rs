@@ -22,6 +22,11 @@
 //! | `PROCESSES` | `3` | How many processes they say have work on the GPU, this one included; usually 1. |
 //! | `ENERGY` | `100` | How often they count the energy of 212.4 W, in milliseconds of the host's time; usually 20, never with 0. |
 //! | `LOCK`, `UNLOCK` | `4` | What locking clocks returns, and resetting them: codes of that library, 4 being that it is not permitted. |
+//! | `PCIE` | `5x16` | The generation and the lanes of its bus, where `GPUBENCH_LIBNVML` names this library; usually not told. |
+//! | `NVLINKS` | `18` | How many links of NVLink 4 it has, likewise; usually none. |
+//! | `VIRTUAL` | `1` | The GPU is that of a virtual machine, as the management library numbers its modes: 1 passed through, 2 shared. |
+//! | `HIDES` | `true` | The clocks and the width of the memory's bus are not told. |
+//! | `CAPABILITY` | `75` | The compute capability, also that of the newest PTX that is compiled; usually 90. |
 //! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
 
 mod api;

@@ -37,6 +37,19 @@ pub(crate) const L2_SIZE: u64 = 62_914_560;
 pub(crate) const MEMORY_SIZE: u64 = 150_109_880_320;
 pub(crate) const RESERVED: u64 = 500 << 20;
 
+/// Arithmetic that this GPU does without waiting for anything: the kernel, the operations of a thread in a step, and how many
+/// of them all threads together do in a nanosecond.
+pub(crate) const ARITHMETIC: [(&str, f64, f64); 8] = [
+    ("gpubench_ceiling_f64", 256.0, 31_000.0),
+    ("gpubench_ceiling_f32", 256.0, 62_000.0),
+    ("gpubench_ceiling_f16", 512.0, 121_000.0),
+    ("gpubench_ceiling_bf16", 512.0, 119_000.0),
+    ("gpubench_ceiling_f64_tensor", 512.0, 60_000.0),
+    ("gpubench_ceiling_tf32_tensor", 2048.0, 310_000.0),
+    ("gpubench_ceiling_f16_tensor", 4096.0, 620_000.0),
+    ("gpubench_ceiling_bf16_tensor", 4096.0, 630_000.0),
+];
+
 /// What traffic takes by itself.
 pub(crate) fn moving(traffic: &Traffic) -> f64 {
     traffic.misses as f64 / MEMORY

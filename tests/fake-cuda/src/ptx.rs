@@ -3,9 +3,8 @@
 
 use crate::code::{Code, INVALID_PTX, UNSUPPORTED_PTX_VERSION};
 
-/// The newest ISA and the newest target that this driver compiles.
+/// The newest ISA that this driver compiles.
 const NEWEST_ISA: (u32, u32) = (9, 0);
-const NEWEST_TARGET: u32 = 90;
 
 /// A kernel as its module declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +30,8 @@ pub(crate) struct Refusal {
     pub(crate) log: String,
 }
 
-/// The entries of a module.
-pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Refusal> {
+/// The entries of a module, for a GPU of this compute capability, times 10.
+pub(crate) fn entries(text: &str, capability: u32) -> Result<Vec<Entry>, Refusal> {
     let text: String = text
         .lines()
         .map(|line| line.split("//").next().unwrap_or(""))
@@ -56,7 +55,7 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Refusal> {
     }
     let target = directive(".target").unwrap_or("").trim_end_matches(',');
     let digits = target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
-    if !digits.parse::<u32>().is_ok_and(|target| target <= NEWEST_TARGET) {
+    if !digits.parse::<u32>().is_ok_and(|target| target <= capability) {
         return Err(refuse(INVALID_PTX, format!("Unsupported .target '{target}'")));
     }
     Ok(text.split(".entry").skip(1).filter_map(entry).collect())
@@ -105,21 +104,21 @@ mod tests {
             local: 0,
             registers: REGISTERS,
         };
-        assert_eq!(entries(text), Ok(vec![entry("a", &[8, 4]), entry("b", &[]), entry("c", &[24])]));
+        assert_eq!(entries(text, 90), Ok(vec![entry("a", &[8, 4]), entry("b", &[]), entry("c", &[24])]));
     }
 
     #[test]
     fn what_a_kernel_takes_of_a_multiprocessor_is_what_it_declares() {
         let text = ".version 7.7\n.target sm_70\n.entry a() .maxnreg 128\n{\n.shared .align 4 .b8 s[4096];\n\
                     .local .align 16 .b8 depot[64];\nld.shared.u32 %r1, [s];\n.shared .f32 one;\nret; }\n.entry b() {}";
-        let found = entries(text).expect("it is compiled");
+        let found = entries(text, 90).expect("it is compiled");
         let found: Vec<_> = found.iter().map(|it| (it.shared, it.local, it.registers)).collect();
         assert_eq!(found, [(4100, 64, 128), (0, 0, REGISTERS)]);
     }
 
     #[test]
     fn what_a_driver_refuses_is_refused() {
-        let code = |text| entries(text).expect_err("it is refused").code;
+        let code = |text| entries(text, 90).expect_err("it is refused").code;
         assert_eq!(code(".version 99.0\n.target sm_70"), UNSUPPORTED_PTX_VERSION);
         assert_eq!(code(".version 7.0\n.target sm_120"), INVALID_PTX);
         assert_eq!(code("nonsense"), INVALID_PTX);

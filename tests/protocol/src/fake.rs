@@ -67,10 +67,8 @@ pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Mea
     let mut environment =
         vec![("GPUBENCH_LIBCUDA".to_owned(), library().to_str().expect("UTF-8").to_owned())];
     // Sensors are read by a thread of their own, at any time: only who asks for them has them.
-    if asked
-        .iter()
-        .any(|(name, _)| ["CLOCKS", "SLOWED", "PROCESSES", "ENERGY", "LOCK", "UNLOCK"].contains(name))
-    {
+    let sensors = ["CLOCKS", "SLOWED", "PROCESSES", "ENERGY", "LOCK", "UNLOCK", "PCIE", "NVLINKS"];
+    if asked.iter().any(|(name, _)| sensors.contains(name)) {
         environment.push(("GPUBENCH_LIBNVML".to_owned(), library().to_str().expect("UTF-8").to_owned()));
     }
     for (name, value) in asked {

@@ -29,6 +29,11 @@ pub(super) fn rates(capability: (u64, u64)) -> &'static [Rate] {
     TABLE.iter().find(|(of, _)| *of == capability).map_or(&[], |(_, rates)| rates)
 }
 
+/// The names of all precisions in the table.
+pub(super) fn precisions() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|(_, rates)| rates.iter().map(|rate| rate.precision))
+}
+
 /// By compute capability.
 const TABLE: [((u64, u64), &[Rate]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.

@@ -7,7 +7,7 @@ use super::Cuda;
 use super::call::check;
 use super::kernels::told;
 use super::peaks::{Attributes, peaks};
-use crate::device::facts::{Property, Value};
+use crate::device::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
 use crate::device::id::Found;
 use crate::device::{DeviceError, DeviceType, Facts};
 use crate::units::Bytes;
@@ -46,12 +46,12 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let (major, minor) = capability(device)?;
     let multiprocessors = attribute(DeviceAttribute::MultiprocessorCount)?;
     let clock = attribute(DeviceAttribute::ClockRate)? * 1000;
-    let memory = device.total_memory().map_err(|error| told("the size of the memory", error))? as u64;
+    let memory = memory(device)?;
     let memory_clock = attribute(DeviceAttribute::MemoryClockRate)? * 1000;
     let bus_width = attribute(DeviceAttribute::GlobalMemoryBusWidth)?;
     let l2 = Bytes(attribute(DeviceAttribute::L2CacheSize)?);
     let mut properties = vec![
-        Property::new("UUID", Value::Text(uuid(device)?)),
+        Property::new(UUID, Value::Text(uuid(device)?)),
         Property::new("compute capability", Value::Text(format!("{major}.{minor}"))),
         Property::new("multiprocessors", Value::Count(multiprocessors)),
         Property::new("clock", Value::Hertz(clock)),
@@ -61,7 +61,7 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         Property::new("L2 cache", Value::Bytes(l2)),
     ];
     let driver = gpubench_driver::load().map_err(|error| DeviceError(error.to_string()))?;
-    properties.push(Property::new("driver for CUDA", Value::Text(driver.version.to_string())));
+    properties.push(Property::new(DRIVER_FOR_CUDA, Value::Text(driver.version.to_string())));
     let name = name(device)?;
     let attributes =
         Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
@@ -86,6 +86,24 @@ pub(super) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
 pub(super) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> {
     let major = read(device, DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, read(device, DeviceAttribute::ComputeCapabilityMinor)?))
+}
+
+/// The size of the memory in bytes.
+pub(super) fn memory(device: CudaDevice) -> Result<u64, DeviceError> {
+    let memory = device.total_memory().map_err(|error| told("the size of the memory", error))?;
+    Ok(memory as u64)
+}
+
+/// Whether PCIe is what lies between this GPU and the host's memory: not where they share it, nor where the GPU walks the
+/// host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
+pub(super) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, DeviceError> {
+    let shares = read(device, DeviceAttribute::Integrated)?;
+    let mut walks = 0;
+    // An attribute that cust does not name.
+    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+    // SAFETY: `walks` is a place for a number, and the device was given by the driver.
+    check(unsafe { sys::cuDeviceGetAttribute(&raw mut walks, attribute, device.as_raw()) })?;
+    Ok(shares == 0 && walks == 0)
 }
 
 /// An attribute, none of which is negative.

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod call;
+pub(crate) mod ceilings;
 mod clock;
 mod datasheet;
 mod elsewhere;
@@ -14,6 +15,7 @@ mod flush;
 mod graph;
 mod graph_path;
 mod kernels;
+mod links;
 mod memory;
 mod nvml;
 mod observe;
@@ -57,6 +59,16 @@ use crate::units::Bytes;
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
+
+/// The precisions of which some GPU's peak is known from its attributes.
+pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
+    arithmetic::precisions()
+}
+
+/// The compute capability of GPU `ordinal`, such as (9, 0).
+pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
+    facts::device(ordinal).and_then(facts::capability).ok()
+}
 
 /// An NVIDIA GPU.
 pub struct Cuda {
@@ -130,9 +142,12 @@ fn new_stream() -> Result<Stream, DeviceError> {
 impl Device for Cuda {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
         let mut facts = facts::facts(self.ordinal)?;
-        let known = self.sensors.as_ref().map_err(Clone::clone).and_then(Sensors::properties);
         let none = |why| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
+        let known = self.sensors.as_ref().map_err(Clone::clone).and_then(Sensors::properties);
         facts.properties.extend(known.unwrap_or_else(none));
+        if let Ok(sensors) = &self.sensors {
+            facts.add(sensors.link_peaks(facts::reaches_the_host_by_pcie(facts::device(self.ordinal)?)?));
+        }
         Ok(facts)
     }
 

@@ -11,9 +11,10 @@ use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, TemperatureSensor
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
-use crate::device::ClockTarget;
+use super::links;
 use crate::device::conditions::{Monitor, Reading};
-use crate::device::facts::{Property, Value};
+use crate::device::facts::{DRIVER, Property, Value};
+use crate::device::{ClockTarget, Peak};
 use crate::units::Joules;
 
 /// Where the library is, if not where the system finds it.
@@ -62,11 +63,17 @@ impl Sensors {
         self.nvml.device_by_uuid(self.uuid.as_str())
     }
 
+    /// The peaks of the GPU's links; of PCIe where that is the way to the host.
+    pub(super) fn link_peaks(&self, pcie: bool) -> Vec<Peak> {
+        self.device().map_or_else(|_| Vec::new(), |device| links::peaks(&device, pcie))
+    }
+
     /// How the GPU is set up, as far as that bears on its times, and who else is there.
     pub(super) fn properties(&self) -> Result<Vec<Property>, String> {
         let device = self.device().map_err(told)?;
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
         let known = [
+            (DRIVER, self.nvml.sys_driver_version()),
             ("power limit", device.enforced_power_limit().map(|limit| format!("{} W", limit / 1000))),
             ("ECC", device.is_ecc_enabled().map(|ecc| on(ecc.currently_enabled))),
             ("MIG", device.mig_mode().map(|mig| on(mig.current != 0))),

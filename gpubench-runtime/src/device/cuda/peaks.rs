@@ -1,6 +1,5 @@
 //! The limits of a GPU. In: its name and the attributes that the driver tells; out: its peaks, the one that counts for each
-//! quantity before the others. Attributes go first, since they are this card's own; then what is stated of cards of its name;
-//! then what the table of arithmetic is not certain of.
+//! quantity before the others.
 //!
 //! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its edges.
 //! Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
@@ -21,10 +20,14 @@ pub(super) struct Attributes {
     pub(super) bus_width: u64,
 }
 
+/// What the driver adds to the name of a card for a part of it.
+const PART: &str = " MIG ";
+
 /// The peaks of the GPU `name`. Where an attribute is hidden, as in a part of a card or a virtual one, its peak is not known,
-/// whatever is stated of the whole card.
+/// whatever is stated of the whole card. A part that tells the whole card's bus has no peak of its memory for it.
 pub(super) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
-    let bandwidth = 2 * attributes.memory_clock * attributes.bus_width / 8;
+    let part = name.contains(PART);
+    let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
     let clocks = attributes.multiprocessors * attributes.clock;
     let memory = (bandwidth > 0).then(|| Peak {
         quantity: Quantity::MemoryBandwidth,
@@ -39,11 +42,11 @@ pub(super) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
         value: (2 * rate.fma * clocks) as f64,
         source: PeakSource::Attribute,
         method: format!("multiprocessors × {} FMA × 2 × clock", rate.fma),
-        uncertain: rate.uncertain,
+        uncertain: rate.uncertain || part,
     });
     let hidden = |quantity: &Quantity| match quantity {
-        Quantity::MemoryBandwidth => bandwidth == 0,
         Quantity::Compute(_) => clocks == 0,
+        _ => bandwidth == 0,
     };
     let stated = datasheet::of(name).into_iter().flat_map(|datasheet| {
         datasheet.peaks().map(|(quantity, value)| Peak {
@@ -54,9 +57,10 @@ pub(super) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
             uncertain: false,
         })
     });
-    let (uncertain, certain): (Vec<_>, Vec<_>) = compute.partition(|peak| peak.uncertain);
     let stated = stated.filter(|peak| !hidden(&peak.quantity));
-    memory.into_iter().chain(certain).chain(stated).chain(uncertain).collect()
+    let mut peaks: Vec<Peak> = memory.into_iter().chain(compute).chain(stated).collect();
+    peaks.sort_by_key(Peak::precedence);
+    peaks
 }
 
 #[cfg(test)]
@@ -128,8 +132,10 @@ mod tests {
         assert!(no_clock.iter().all(|peak| peak.quantity == Quantity::MemoryBandwidth), "{no_clock:?}");
         let unknown = peaks("NVIDIA H200", &Attributes { capability: (99, 0), ..H200 });
         assert_eq!(counts(&unknown, "f16"), None);
-        // A part of a card tells another name.
+        // A part of a card tells another name, and the whole card's bus.
         let part = peaks("NVIDIA H200 MIG 1g.18gb", &H200);
+        assert_eq!(counts(&part, "memory"), None);
+        assert_eq!(counts(&part, "f32"), Some((66.91, PeakSource::Attribute, false)));
         assert!(part.iter().all(|peak| peak.source == PeakSource::Attribute), "{part:?}");
     }
 

@@ -17,7 +17,7 @@ const NAME: &str = "NVIDIA H200";
 const UUID: [u8; 16] = *b"a fake device, 0";
 
 /// What the device is like: the number of each attribute that is not 0 and its value, as an H200 tells them.
-const ATTRIBUTES: [(c_int, c_int); 35] = [
+const ATTRIBUTES: [(c_int, c_int); 33] = [
     (1, 1024), // threads of a block
     (2, 1024), // in each direction
     (3, 1024),
@@ -40,11 +40,9 @@ const ATTRIBUTES: [(c_int, c_int); 35] = [
     (36, 3_201_000),  // memory clock in kHz
     (37, 6016),       // bus in bits
     (38, L2_SIZE as c_int),
-    (39, 2048), // threads of a multiprocessor
-    (40, 3),    // copy engines
-    (41, 1),    // unified addresses
-    (75, 9),    // compute capability
-    (76, 0),
+    (39, 2048),    // threads of a multiprocessor
+    (40, 3),       // copy engines
+    (41, 1),       // unified addresses
     (78, 1),       // stream priorities
     (81, 233_472), // shared memory of a multiprocessor
     (82, 65_536),  // registers of a multiprocessor
@@ -54,6 +52,10 @@ const ATTRIBUTES: [(c_int, c_int); 35] = [
     (97, 232_448), // shared memory of a block that asks for it
     (115, 1),      // memory pools
 ];
+const CAPABILITY_MAJOR: c_int = 75;
+const CAPABILITY_MINOR: c_int = 76;
+/// The clock, the memory's clock and its bus, which a virtual GPU does not tell.
+const HIDDEN: [c_int; 3] = [13, 36, 37];
 /// The last number that this version of the interface gives an attribute.
 const LAST_ATTRIBUTE: c_int = 147;
 
@@ -115,7 +117,13 @@ exports! {
             return Err(INVALID_VALUE);
         }
         let found = ATTRIBUTES.iter().find(|(number, _)| *number == attribute);
-        value.set(found.map_or(0, |(_, value)| *value))
+        let told = found.map_or(0, |(_, value)| *value);
+        value.set(match attribute {
+            CAPABILITY_MAJOR => (driver.config.capability / 10) as c_int,
+            CAPABILITY_MINOR => (driver.config.capability % 10) as c_int,
+            _ if driver.config.hides && HIDDEN.contains(&attribute) => 0,
+            _ => told,
+        })
     }
 
     fn cuDevicePrimaryCtxRetain(driver, context: Out<usize>, device: c_int) {

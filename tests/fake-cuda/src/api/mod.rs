@@ -6,6 +6,7 @@
 mod copies;
 mod device;
 mod graphs;
+mod links;
 mod memory;
 mod modules;
 mod nvml;

@@ -53,7 +53,8 @@ impl Driver {
         }
         // SAFETY: what is no machine code is text with a zero behind it.
         let text = unsafe { CStr::from_ptr(image) };
-        let entries = ptx::entries(&text.to_string_lossy()).map_err(|refusal| (refusal.code, refusal.log))?;
+        let entries = ptx::entries(&text.to_string_lossy(), self.config.capability)
+            .map_err(|refusal| (refusal.code, refusal.log))?;
         let module = self.handle();
         let kernels: Vec<_> = entries.into_iter().map(|entry| (self.handle(), Arc::new(entry))).collect();
         self.functions.extend(kernels.iter().cloned());
@@ -174,6 +175,6 @@ exports! {
         }
         let sizes = entry.parameters.iter().enumerate();
         let given = sizes.map(|(index, size)| argument(&arguments, index, *size)).collect::<Result<_, _>>()?;
-        driver.submit(stream, Work::Kernel(Launch::new(&entry, given, all(grid))))
+        driver.submit(stream, Work::Kernel(Launch::new(&entry, given, all(grid), all(block))))
     }
 }

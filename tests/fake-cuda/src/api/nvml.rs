@@ -14,13 +14,13 @@ use crate::driver::Answer;
 use crate::log::Log;
 
 /// What functions return.
-type Code = c_uint;
+pub(super) type Code = c_uint;
 
 const SUCCESS: Code = 0;
-const NOT_SUPPORTED: Code = 3;
+pub(super) const NOT_SUPPORTED: Code = 3;
 const INSUFFICIENT_SIZE: Code = 7;
 
-static CONFIG: LazyLock<Config> = LazyLock::new(Config::read);
+pub(super) static CONFIG: LazyLock<Config> = LazyLock::new(Config::read);
 /// How often the clock was read.
 static READ: AtomicUsize = AtomicUsize::new(0);
 /// Since when energy is counted.
@@ -30,7 +30,7 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 const POWER: c_uint = 212_400;
 const MAX_CLOCK: c_uint = 1980;
 
-fn told(answer: Answer) -> Code {
+pub(super) fn told(answer: Answer) -> Code {
     if answer.is_ok() { SUCCESS } else { NOT_SUPPORTED }
 }
 

@@ -5,7 +5,7 @@
 
 use cust::error::CudaResult;
 use cust::launch;
-use cust::memory::DeviceBuffer;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::module::Module;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
@@ -87,6 +87,42 @@ fn filled(value: f32) -> CudaResult<DeviceBuffer<f32>> {
     let mut buffer = DeviceBuffer::zeroed(32 << 20)?;
     buffer.set_32(value.to_bits())?;
     Ok(buffer)
+}
+
+/// Copies from pinned memory of the host, and back.
+#[gpu_bench(
+    args(bytes = [256 << 10]),
+    setup = |bytes| Ok((LockedBuffer::new(&7_u8, bytes)?, DeviceBuffer::zeroed(bytes)?)),
+    reads = x.len(),
+    writes = y.len(),
+    link = h2d,
+)]
+fn up(x: &LockedBuffer<u8>, y: &mut DeviceBuffer<u8>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: both outlive the case, and nobody writes them meanwhile.
+    unsafe { y.async_copy_from(x, stream) }
+}
+
+#[gpu_bench(
+    args(bytes = [256 << 10]),
+    setup = |bytes| Ok((DeviceBuffer::zeroed(bytes)?, LockedBuffer::new(&7_u8, bytes)?)),
+    bytes = x.len(),
+    link = d2h,
+)]
+fn down(x: &DeviceBuffer<u8>, y: &mut LockedBuffer<u8>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: as above.
+    unsafe { x.async_copy_to(y, stream) }
+}
+
+/// Claims to copy what takes 10 µs over PCIe 5.0 with 16 lanes: 16 × 32 GT/s × 128/130 / 8.
+#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), bytes = 630_154, link = h2d)]
+fn claims_up(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    reads(module, buffer, ns, stream)
+}
+
+/// Claims to copy what takes 10 µs over 18 links of NVLink 4, 25 GB/s each.
+#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), bytes = 4_500_000, link = p2p)]
+fn claims_peer(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
+    reads(module, buffer, ns, stream)
 }
 
 gpubench::main!();

@@ -1,0 +1,179 @@
+//! Benchmarks of a device's own limits, for `--measure-peaks`: measured, judged and shown as any other. In: a GPU; out: their
+//! entries, and from a run of them the peaks that it reached.
+
+use cust::stream::Stream;
+
+use crate::bind::Bound;
+use crate::device::cuda;
+use crate::device::cuda::ceilings::{CEILINGS, Ceiling as Launches, Limit, Prepared};
+use crate::device::id::DeviceId;
+use crate::device::{Cache, Peak, PeakSource, Quantity};
+use crate::format;
+use crate::peaks::Ceiling;
+use crate::plan::{Fate, Plan};
+use crate::record::{Measurement, Record, Run};
+use crate::registry::{Case, Counts, Entry, Link, Options, Variant, Visitor};
+use crate::verdict::State;
+
+const MODULE: &str = "gpubench::ceilings";
+
+/// The entries, in the order that they are measured.
+#[must_use]
+pub fn entries() -> Vec<&'static Entry> {
+    ENTRIES.iter().collect()
+}
+
+/// The ceiling of this number as a benchmark.
+struct Nth<const N: usize>;
+
+impl<const N: usize> Nth<N> {
+    const VARIANTS: [Variant; 1] = [Variant::of::<Stream>(&[], Self::visit)];
+    const ENTRY: Entry = Entry {
+        name: CEILINGS[N].name,
+        module: MODULE,
+        file: file!(),
+        line: line!(),
+        // None stands where another does.
+        column: N as u32,
+        options: options(CEILINGS[N].limit),
+        variants: &Self::VARIANTS,
+    };
+
+    fn visit(visitor: &mut dyn Visitor) {
+        let ceiling = &CEILINGS[N];
+        let mut case: Bound<'_, Stream, Prepared> = Bound::new(
+            |_| ceiling.prepare().map_err(|error| error.to_string()),
+            |launch: &mut Prepared, stream| launch.launch(stream).map_err(|error| error.to_string()),
+        )
+        .counts(|launch| Ok(counts(launch)));
+        if matches!(ceiling.limit, Limit::Write | Limit::Copy | Limit::CacheWrite) {
+            case = case.check(Prepared::check);
+        }
+        visitor.visit(&[], &mut case as &mut dyn Case);
+    }
+}
+
+macro_rules! entries {
+    ($($number:literal)*) => { [$(Nth::<$number>::ENTRY),*] };
+}
+
+static ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
+
+const fn options(limit: Limit) -> Options {
+    match limit {
+        Limit::Compute { precision, .. } => Options { precision, ..Options::DEFAULT },
+        Limit::CacheRead | Limit::CacheWrite => Options { link: Some(Link::L2), ..Options::DEFAULT },
+        Limit::Read | Limit::Write | Limit::Copy => Options::DEFAULT,
+    }
+}
+
+fn counts(launch: &Prepared) -> Counts {
+    let some = |count: u64| Some(count).filter(|count| *count > 0);
+    let work = launch.work;
+    Counts {
+        reads: some(work.reads),
+        writes: some(work.writes),
+        flops: some(work.flops),
+        ..Counts::default()
+    }
+}
+
+/// Has each be measured as its limit wants it, and leaves out what a GPU has no instructions for. Reads come from an empty L2,
+/// so that all of them cross; writes go on from what the launch before has left there, so that as much is written back.
+pub fn settle(plan: &mut Plan) {
+    for (job, fate) in &mut plan.jobs {
+        let Some(ceiling) = named(&job.benchmark) else { continue };
+        job.caches = vec![if ceiling.limit == Limit::Read { Cache::Cold } else { Cache::Hot }];
+        if ceiling.limit.needs_8_0() && capability(&job.device).is_some_and(|capability| capability < (8, 0))
+        {
+            *fate = Fate::Skipped("its instructions need compute capability 8.0");
+        }
+    }
+}
+
+/// The ceiling that a benchmark's path names.
+fn named(benchmark: &str) -> Option<&'static Launches> {
+    let name = benchmark.strip_prefix(MODULE)?.strip_prefix("::")?;
+    CEILINGS.iter().find(|ceiling| ceiling.name == name)
+}
+
+fn capability(device: &str) -> Option<(u64, u64)> {
+    cuda::capability(DeviceId::parse(device).ordinal)
+}
+
+/// What `device` was seen to reach: of every row that has a number, and of one that is suspect as a number that may be off.
+#[must_use]
+pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+    let rows = run.records.iter().filter(|record| record.device == device);
+    let capability = capability(device);
+    let holding = rows.filter(|record| record.verdict.state != State::Invalid);
+    let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
+    Ceiling::sort(&mut reached);
+    reached
+}
+
+fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
+    let launches = named(&record.benchmark)?;
+    let measured = record.measurement.as_ref()?;
+    let metrics = &measured.metrics;
+    let (quantity, value) = match launches.limit {
+        Limit::Compute { precision, .. } => (Quantity::Compute(precision.to_owned()), metrics.throughput?.0),
+        _ => (Link::quantity(measured.link), metrics.bandwidth?.0),
+    };
+    let low = launches.limit.on_tensor_cores() && capability.is_none_or(outgrew_mma);
+    let uncertain = low || record.verdict.state != State::Valid;
+    let method = method(launches.limit, low, measured);
+    let peak = Peak { quantity, value, source: PeakSource::Measured, method, uncertain };
+    Some(Ceiling { name: launches.name.to_owned(), peak })
+}
+
+/// Whether tensor cores of this capability do more than `mma.sync` asks of them: those of data centres have `wgmma` from 9.0
+/// and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
+fn outgrew_mma((major, _): (u64, u64)) -> bool {
+    (9..12).contains(&major)
+}
+
+/// What was done, at which clock, and what is to be known of it.
+fn method(limit: Limit, low: bool, measured: &Measurement) -> String {
+    let what = match limit {
+        Limit::Read | Limit::CacheRead => "reads",
+        Limit::Write | Limit::CacheWrite => "writes",
+        Limit::Copy => "copies, read + written",
+        Limit::Compute { .. } if low => "mma.sync of 8.0",
+        Limit::Compute { .. } if limit.on_tensor_cores() => "mma.sync",
+        Limit::Compute { .. } => "fused multiply-adds on registers",
+    };
+    let clock = measured.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
+    let clock = clock.map(|clock| format!(" at {}", format::from_to(clock, format::clock)));
+    let less = if low { ", less than this GPU's own instructions do" } else { "" };
+    format!("{what}{}{less}", clock.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ceiling_is_a_benchmark_of_its_own() {
+        let names: Vec<String> = entries().iter().map(|entry| entry.path()).collect();
+        assert_eq!(names.len(), CEILINGS.len());
+        for (name, ceiling) in names.iter().zip(&CEILINGS) {
+            assert_eq!(named(name), Some(ceiling));
+        }
+        assert_eq!((named("gpubench::ceilings::reads"), named("mine::read")), (None, None));
+    }
+
+    #[test]
+    fn mma_is_all_there_is_but_on_gpus_of_data_centres() {
+        for (capability, outgrown) in [
+            ((8, 0), false),
+            ((8, 9), false),
+            ((9, 0), true),
+            ((10, 3), true),
+            ((11, 0), true),
+            ((12, 0), false),
+        ] {
+            assert_eq!(outgrew_mma(capability), outgrown, "{capability:?}");
+        }
+    }
+}

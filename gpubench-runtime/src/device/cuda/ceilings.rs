@@ -1,0 +1,292 @@
+//! What a GPU reaches where one of its limits alone stands in the way. In: which limit; out: a launch that does nothing else,
+//! and how much that is. The sources and PTX of the kernels lie in `kernels/`.
+
+use std::ffi::c_void;
+
+use cust::context::CurrentContext;
+use cust::device::DeviceAttribute;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::module::Module;
+use cust::stream::Stream;
+
+use super::facts::{self, memory};
+use super::kernels::{Kernel, find, load, told};
+use crate::device::DeviceError;
+
+const ANY: &str = include_str!("kernels/ceilings.ptx");
+const FROM_8_0: &str = include_str!("kernels/ceilings_80.ptx");
+
+/// How a kernel moves bytes: by blocks of so many threads, each of which moves so many times 16 bytes at once.
+struct Mover {
+    threads: u32,
+    batch: u64,
+}
+
+const READER: Mover = Mover { threads: 256, batch: 4 };
+const WRITER: Mover = Mover { threads: 1024, batch: 2 };
+/// What every mover moves whole.
+const CHUNK: u64 = 32 << 10;
+/// What is moved through the memory: so much that neither a launch's beginning nor what the L2 holds counts.
+const MEMORY: u64 = 4 << 30;
+/// What is moved within the L2, as a part of its size: all of it is found there.
+const OF_CACHE: u64 = 2;
+/// Threads of a multiprocessor that move it, again and again.
+const MOVING: u32 = 1024;
+/// What is written.
+const WORD: u32 = 0x3f80_1234;
+
+impl Mover {
+    /// A block for each part of `bytes`.
+    fn once(&self, bytes: u64) -> (u32, u32) {
+        ((bytes / (u64::from(self.threads) * self.batch * 16)) as u32, self.threads)
+    }
+
+    /// As many blocks as work at once.
+    fn again(&self, multiprocessors: u32) -> (u32, u32) {
+        (MOVING / self.threads * multiprocessors, self.threads)
+    }
+}
+
+/// Threads of a block that computes, and how many such blocks a multiprocessor has: as many as have their registers at once.
+const COMPUTERS: u32 = 256;
+const COMPUTING: u32 = 2;
+const WARP: u64 = 32;
+/// Instructions of a thread, or on tensor cores of a warp, in a step.
+const MULTIPLY_ADDS: u64 = 128;
+const TILES: u64 = 32;
+
+/// A launch that goes to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ceiling {
+    /// What it is called, which is its kernel's name behind a prefix where it computes.
+    pub(crate) name: &'static str,
+    /// What limits it.
+    pub(crate) limit: Limit,
+}
+
+/// What limits a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// The memory, by reads.
+    Read,
+    /// The memory, by writes.
+    Write,
+    /// The memory, by as many of each.
+    Copy,
+    /// The L2, by reads.
+    CacheRead,
+    /// The L2, by writes.
+    CacheWrite,
+    /// The multiprocessors.
+    Compute {
+        /// As `precision = "…"` names it.
+        precision: &'static str,
+        /// Operations of an instruction.
+        flops: u64,
+        /// How many steps take about a millisecond on a GPU that is made for them.
+        steps: u64,
+    },
+}
+
+impl Limit {
+    /// Whether tensor cores do it.
+    pub(crate) fn on_tensor_cores(self) -> bool {
+        matches!(self, Self::Compute { precision, .. } if precision.ends_with(" tensor"))
+    }
+
+    /// Whether it takes instructions of compute capability 8.0.
+    pub(crate) fn needs_8_0(self) -> bool {
+        self.on_tensor_cores() || matches!(self, Self::Compute { precision: "bf16", .. })
+    }
+}
+
+const fn moves(name: &'static str, limit: Limit) -> Ceiling {
+    Ceiling { name, limit }
+}
+
+const fn computes(name: &'static str, precision: &'static str, flops: u64, steps: u64) -> Ceiling {
+    Ceiling { name, limit: Limit::Compute { precision, flops, steps } }
+}
+
+/// All of them. A multiply-add is two operations, and an instruction does one, two, or a product of tiles.
+pub(crate) const CEILINGS: [Ceiling; 13] = [
+    moves("read", Limit::Read),
+    moves("write", Limit::Write),
+    moves("copy", Limit::Copy),
+    moves("l2_read", Limit::CacheRead),
+    moves("l2_write", Limit::CacheWrite),
+    computes("f64", "f64", 2, 2000),
+    computes("f32", "f32", 2, 4000),
+    computes("f16", "f16", 2 * 2, 4000),
+    computes("bf16", "bf16", 2 * 2, 4000),
+    computes("f64_tensor", "f64 tensor", 2 * 8 * 8 * 4, 1000),
+    computes("tf32_tensor", "tf32 tensor", 2 * 16 * 8 * 8, 2000),
+    computes("f16_tensor", "f16 tensor", 2 * 16 * 8 * 16, 2000),
+    computes("bf16_tensor", "bf16 tensor", 2 * 16 * 8 * 16, 2000),
+];
+
+/// The work of one launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    /// Bytes read.
+    pub(crate) reads: u64,
+    /// Bytes written.
+    pub(crate) writes: u64,
+    /// Operations.
+    pub(crate) flops: u64,
+}
+
+/// A launch that is ready, with what it works on.
+pub(crate) struct Prepared {
+    kernel: Kernel,
+    grid: (u32, u32),
+    arguments: Vec<u64>,
+    /// What one launch does.
+    pub(crate) work: Work,
+    /// The last is written, if any is.
+    buffers: Vec<DeviceBuffer<u32>>,
+    // The kernel is a part of it.
+    _module: Module,
+}
+
+impl Ceiling {
+    /// Makes it ready on the GPU of the current context.
+    pub(crate) fn prepare(&self) -> Result<Prepared, DeviceError> {
+        let device = CurrentContext::get_device().map_err(|error| told("the current device", error))?;
+        let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
+        let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
+        let cache = facts::read(device, DeviceAttribute::L2CacheSize)? / OF_CACHE / CHUNK * CHUNK;
+        let cache = cache.max(CHUNK);
+        // So often that it lasts.
+        let sweeps = (MEMORY / cache).max(1);
+        match self.limit {
+            Limit::Read => reads(READER.once(memory), memory, 1),
+            Limit::CacheRead => reads(READER.again(multiprocessors), cache, sweeps),
+            Limit::Write => writes(WRITER.once(memory), memory, 1),
+            Limit::CacheWrite => writes(WRITER.again(multiprocessors), cache, sweeps),
+            Limit::Copy => {
+                let (from, to) = (allocate(memory, WORD)?, allocate(memory, 0)?);
+                let arguments = vec![place(&from), place(&to), memory / 16];
+                let work = Work { reads: memory, writes: memory, flops: 0 };
+                Prepared::of(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
+            }
+            Limit::Compute { flops, steps, .. } => {
+                let grid = (COMPUTING * multiprocessors, COMPUTERS);
+                let threads = u64::from(grid.0) * u64::from(grid.1);
+                let instructions = if self.limit.on_tensor_cores() {
+                    threads / WARP * TILES
+                } else {
+                    threads * MULTIPLY_ADDS
+                };
+                let out = allocate(8 * threads, 0)?;
+                let work = Work { flops: instructions * steps * flops, ..Work::default() };
+                let module = if self.limit.needs_8_0() { FROM_8_0 } else { ANY };
+                Prepared::of(module, self.name, grid, vec![place(&out), steps], work, vec![out])
+            }
+        }
+    }
+}
+
+fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<Prepared, DeviceError> {
+    let (from, sink) = (allocate(bytes, WORD)?, allocate(CHUNK, 0)?);
+    let arguments = vec![place(&from), bytes / 16, sweeps, place(&sink)];
+    let work = Work { reads: sweeps * bytes, ..Work::default() };
+    Prepared::of(ANY, "read", grid, arguments, work, vec![from, sink])
+}
+
+fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<Prepared, DeviceError> {
+    let to = allocate(bytes, 0)?;
+    let arguments = vec![place(&to), bytes / 16, sweeps, WORD.into()];
+    let work = Work { writes: sweeps * bytes, ..Work::default() };
+    Prepared::of(ANY, "write", grid, arguments, work, vec![to])
+}
+
+impl Prepared {
+    /// The kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
+    fn of(
+        ptx: &str,
+        name: &str,
+        grid: (u32, u32),
+        arguments: Vec<u64>,
+        work: Work,
+        buffers: Vec<DeviceBuffer<u32>>,
+    ) -> Result<Self, DeviceError> {
+        let module = load(ptx)?;
+        let kernel = find(&module, &format!("gpubench_ceiling_{name}"))?;
+        Ok(Self { kernel, grid, arguments, work, buffers, _module: module })
+    }
+
+    /// Enqueues one launch.
+    pub(crate) fn launch(&mut self, stream: &Stream) -> Result<(), DeviceError> {
+        let mut arguments: Vec<*mut c_void> =
+            self.arguments.iter_mut().map(|argument| (&raw mut *argument).cast()).collect();
+        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as they
+        // say, which live as long as the case.
+        Ok(unsafe { self.kernel.launch(self.grid, stream.as_inner(), &mut arguments) }?)
+    }
+
+    /// Looks at both ends of what a launch wrote.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let Some(written) = self.buffers.last().filter(|_| self.work.writes > 0) else { return Ok(()) };
+        let end = (CHUNK / 4) as usize;
+        for part in [written.index(..end), written.index(written.len() - end..)] {
+            let mut words = vec![0; end];
+            part.copy_to(&mut words[..]).map_err(|error| told("the written words", error).to_string())?;
+            if let Some(wrong) = words.iter().find(|word| **word != WORD) {
+                return Err(format!("{wrong:#x} was written, and not {WORD:#x}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A buffer of so many bytes, with `word` in each four of them.
+fn allocate(bytes: u64, word: u32) -> Result<DeviceBuffer<u32>, DeviceError> {
+    let error = |error| told("memory for what is measured", error);
+    // SAFETY: it is filled before anything reads it.
+    let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes as usize / 4) }.map_err(error)?;
+    buffer.set_32(word).map_err(error)?;
+    Ok(buffer)
+}
+
+fn place(buffer: &DeviceBuffer<u32>) -> u64 {
+    buffer.as_device_ptr().as_raw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is counted is what the PTX does: between the labels of its loop, so many instructions.
+    #[test]
+    fn every_kernel_does_in_a_step_what_is_counted() {
+        for ceiling in CEILINGS {
+            let Limit::Compute { precision, flops, .. } = ceiling.limit else { continue };
+            let module = if ceiling.limit.needs_8_0() { FROM_8_0 } else { ANY };
+            let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
+            let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));
+            let body = body.split(".entry").next().expect("there is a first part");
+            let (instruction, expected, of_one) = match precision {
+                "f64" => ("fma.rn.f64", MULTIPLY_ADDS, 2),
+                "f32" => ("fma.rn.f32", MULTIPLY_ADDS, 2),
+                "f16" => ("fma.rn.f16x2", MULTIPLY_ADDS, 4),
+                "bf16" => ("fma.rn.bf16x2", MULTIPLY_ADDS, 4),
+                "f64 tensor" => ("m8n8k4.row.col.f64.f64.f64.f64", TILES, 512),
+                "tf32 tensor" => ("m16n8k8.row.col.f32.tf32.tf32.f32", TILES, 2048),
+                "f16 tensor" => ("m16n8k16.row.col.f32.f16.f16.f32", TILES, 4096),
+                "bf16 tensor" => ("m16n8k16.row.col.f32.bf16.bf16.f32", TILES, 4096),
+                other => panic!("{other} is not known here"),
+            };
+            assert_eq!(
+                (body.matches(instruction).count() as u64, flops),
+                (expected, of_one),
+                "{}",
+                ceiling.name
+            );
+            // One loop, which is not unrolled any further, with all of them in it.
+            let looped: Vec<&str> = body.split("$L__BB").filter(|part| part.contains(instruction)).collect();
+            assert_eq!(looped.len(), 1, "{}", ceiling.name);
+            assert!(looped[0].contains("add.s32"), "{}: it counts its steps one by one", ceiling.name);
+        }
+    }
+}

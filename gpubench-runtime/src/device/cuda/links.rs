@@ -1,0 +1,147 @@
+//! The limits of a GPU's links, each one way: PCIe to the host, NVLink to other GPUs. In: what NVIDIA's management library
+//! tells of generations, lanes and links; out: peaks. A link of a kind that is not in the tables has none.
+//!
+//! PCIe counts what is left of the transfers behind their encoding, as the specifications of its generations have it: 8b/10b,
+//! from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of which 236 are packets. Headers of packets are no part of it, so
+//! that a copy reaches about nine tenths. NVLink is what NVIDIA states of its generations, behind their encoding too.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
+
+use crate::device::{Peak, PeakSource, Quantity};
+
+/// A generation of PCIe: 10⁹ transfers a second and lane, and the bits that count of those that are transferred.
+struct Pcie {
+    generation: u32,
+    gigatransfers: f64,
+    encoding: (f64, f64),
+}
+
+const fn pcie(generation: u32, gigatransfers: f64, encoding: (f64, f64)) -> Pcie {
+    Pcie { generation, gigatransfers, encoding }
+}
+
+const PCIE: [Pcie; 6] = [
+    pcie(1, 2.5, (8.0, 10.0)),
+    pcie(2, 5.0, (8.0, 10.0)),
+    pcie(3, 8.0, (128.0, 130.0)),
+    pcie(4, 16.0, (128.0, 130.0)),
+    pcie(5, 32.0, (128.0, 130.0)),
+    pcie(6, 64.0, (236.0, 256.0)),
+];
+
+/// By what the library calls the version of a link: the generation in NVIDIA's words, and GB/s one way (from its white
+/// papers on the P100, V100, A100, H100 and Blackwell).
+const NVLINK: [(u32, &str, f64); 7] = [
+    (1, "NVLink 1", 20.0),
+    (2, "NVLink 2", 25.0),
+    (3, "NVLink 2", 25.0),
+    (4, "NVLink 3", 25.0),
+    (5, "NVLink 3", 25.0),
+    (6, "NVLink 4", 25.0),
+    (7, "NVLink 5", 50.0),
+];
+const MOST_NVLINKS: u32 = 18;
+
+/// The peaks of this GPU's links; of PCIe where that is the way to the host. A part of a GPU and a virtual one have none. Where
+/// a hypervisor lies between, which may tell another link than there is, none is certain.
+pub(super) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
+    let mode = device.virtualization_mode().ok();
+    let part = device.mig_mode().is_ok_and(|mig| mig.current != 0);
+    if part || mode == Some(GpuVirtualizationMode::Vgpu) {
+        return Vec::new();
+    }
+    let uncertain = mode != Some(GpuVirtualizationMode::Bare);
+    let to_host = Some(device).filter(|_| pcie).and_then(host_link);
+    let both = to_host.into_iter().flat_map(|limit| {
+        [Quantity::HostToDevice, Quantity::DeviceToHost].map(|quantity| (quantity, limit.clone()))
+    });
+    let to_peers = peer_links(device).map(|limit| (Quantity::PeerToPeer, limit));
+    let peak = |(quantity, Limit { value, method })| Peak {
+        quantity,
+        value,
+        source: PeakSource::Attribute,
+        method,
+        uncertain,
+    };
+    both.chain(to_peers).map(peak).collect()
+}
+
+/// A limit one way, in bytes a second, and how it came about.
+#[derive(Clone, Debug, PartialEq)]
+struct Limit {
+    value: f64,
+    method: String,
+}
+
+/// Of the fastest generation that GPU and system have between them, since a link idles in a slower one.
+fn host_link(device: &Device<'_>) -> Option<Limit> {
+    let (generation, lanes) = (device.max_pcie_link_gen().ok()?, device.max_pcie_link_width().ok()?);
+    pcie_limit(generation, lanes, device.current_pcie_link_width().ok())
+}
+
+fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<Limit> {
+    let Pcie { gigatransfers, encoding: (counts, all), .. } =
+        PCIE.iter().find(|pcie| pcie.generation == generation)?;
+    let value = f64::from(lanes) * gigatransfers * 1e9 * counts / all / 8.0;
+    let fewer = present.filter(|present| *present < lanes);
+    let fewer = fewer.map(|present| format!("; {present} lanes at present")).unwrap_or_default();
+    let method =
+        format!("PCIe {generation}.0: {lanes} lanes × {gigatransfers} GT/s × {counts}/{all} / 8{fewer}");
+    (lanes > 0).then_some(Limit { value, method })
+}
+
+/// All links together. They may lead to a switch, and by it to any other GPU, or some of them to one and some to another: then
+/// no two GPUs have all of this between them.
+fn peer_links(device: &Device<'_>) -> Option<Limit> {
+    let links = (0..MOST_NVLINKS).map(|number| device.link_wrapper_for(number));
+    let active = links.filter(|link| link.is_active().is_ok_and(|active| active));
+    nvlink_limit(&active.map(|link| link.version().ok()).collect::<Option<Vec<_>>>()?)
+}
+
+/// Of links of these versions.
+fn nvlink_limit(versions: &[u32]) -> Option<Limit> {
+    let (first, others) = versions.split_first()?;
+    let (_, name, gigabytes) = NVLINK.iter().find(|(version, ..)| version == first)?;
+    let (count, value) = (versions.len(), versions.len() as f64 * gigabytes * 1e9);
+    let method = format!("{name}: {count} links × {gigabytes} GB/s");
+    others.iter().all(|other| other == first).then_some(Limit { value, method })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In GB/s, as tables of PCIe have it to three digits.
+    #[test]
+    fn generations_and_lanes_give_what_is_known_of_them() {
+        for (generation, lanes, gigabytes) in [
+            (1, 16, 4.0),
+            (2, 16, 8.0),
+            (3, 1, 0.985),
+            (3, 16, 15.754),
+            (4, 8, 15.754),
+            (4, 16, 31.508),
+            (5, 16, 63.015),
+            (6, 16, 118.0),
+        ] {
+            let limit = pcie_limit(generation, lanes, Some(lanes)).expect("it is in the table");
+            assert!(
+                (limit.value / 1e9 - gigabytes).abs() < 0.0005,
+                "PCIe {generation}.0 × {lanes}: {limit:?}"
+            );
+        }
+        assert_eq!([pcie_limit(9, 16, None), pcie_limit(5, 0, None)], [None, None]);
+        let fewer = pcie_limit(5, 16, Some(8)).expect("it is in the table");
+        assert_eq!(fewer.method, "PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8; 8 lanes at present");
+        assert_eq!(Some(fewer.value), pcie_limit(5, 16, None).map(|limit| limit.value));
+    }
+
+    #[test]
+    fn links_of_one_version_add_up() {
+        let limit = nvlink_limit(&[6; 18]).expect("it is in the table");
+        assert_eq!((limit.value, &*limit.method), (450e9, "NVLink 4: 18 links × 25 GB/s"));
+        assert_eq!(nvlink_limit(&[4; 12]).map(|limit| limit.value), Some(300e9));
+        assert_eq!([nvlink_limit(&[]), nvlink_limit(&[99]), nvlink_limit(&[6, 7])], [None, None, None]);
+    }
+}

@@ -1,0 +1,265 @@
+//! The user's `gpubench.toml`: peaks of devices, by their UUIDs or names. In: the file; out: the peaks of a device, or the
+//! line that is wrong and what to write there.
+//!
+//! ```toml
+//! [peaks."NVIDIA H200"]
+//! memory = "4800GB/s"
+//! "bf16 tensor" = "800TFLOP/s"
+//! ```
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::written;
+use crate::device::facts::UUID;
+use crate::device::{Facts, Peak, PeakSource, Quantity};
+
+/// What the file is called where nobody says otherwise.
+const NAME: &str = "gpubench.toml";
+/// Its only section.
+const SECTION: &str = "peaks";
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    peaks: Vec<Given>,
+}
+
+/// A peak that it gives.
+#[derive(Clone, Debug, PartialEq)]
+struct Given {
+    device: String,
+    peak: Peak,
+}
+
+/// A file that cannot be used: where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{}:{line}: {message}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what to write.
+        message: String,
+    },
+}
+
+impl File {
+    /// The nearest `gpubench.toml` in one of these folders or above it, the first folder's before the next's.
+    ///
+    /// # Errors
+    /// Where there is one that cannot be used.
+    pub fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Self>, FileError> {
+        let mut places = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(NAME));
+        places.find(|place| place.is_file()).map(|place| Self::read(&place)).transpose()
+    }
+
+    /// The file at `path`.
+    ///
+    /// # Errors
+    /// Where it cannot be used.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let wrong = |Mistake { place, message }| FileError::Wrong {
+            path: path.to_owned(),
+            line: line(&text, place.start),
+            message,
+        };
+        parse(&text, &name).map(|peaks| Self { peaks }).map_err(wrong)
+    }
+
+    /// The peaks of this device: those by its UUID, then those by its name, or by the word for it on the command line.
+    #[must_use]
+    pub fn peaks(&self, facts: &Facts) -> Vec<Peak> {
+        let of = |name: Option<&str>| {
+            let given = self.peaks.iter().filter(move |given| Some(&*given.device) == name);
+            given.map(|given| given.peak.clone()).collect::<Vec<_>>()
+        };
+        [facts.text(UUID), Some(&facts.name), Some(&facts.device)].into_iter().flat_map(of).collect()
+    }
+
+    /// The precisions that it gives peaks of, each with its place in the file.
+    pub fn precisions(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.peaks.iter().filter_map(|Given { peak, .. }| match &peak.quantity {
+            Quantity::Compute(precision) => Some((&**precision, &*peak.method)),
+            _ => None,
+        })
+    }
+}
+
+struct Mistake {
+    place: Range<usize>,
+    message: String,
+}
+
+fn mistake<T>(at: &Spanned<T>, message: String) -> Mistake {
+    Mistake { place: at.span(), message }
+}
+
+fn parse(text: &str, name: &str) -> Result<Vec<Given>, Mistake> {
+    let malformed = |error: toml::de::Error| Mistake {
+        place: error.span().unwrap_or_default(),
+        message: format!("this is no TOML: {}", error.message()),
+    };
+    let document = DeTable::parse(text).map_err(malformed)?;
+    let mut found = Vec::new();
+    for (section, devices) in document.get_ref() {
+        if section.get_ref() != SECTION {
+            let message =
+                format!("unknown key `{}`: there is `[{SECTION}.\"NAME OR UUID\"]`", section.get_ref());
+            return Err(mistake(section, message));
+        }
+        let devices = table(devices, "give a table for each device, such as [peaks.\"NVIDIA H200\"]")?;
+        for (device, peaks) in devices {
+            let missing = format!(
+                "`{0}` is no table of a device: write [{SECTION}.\"{0}\"] above its peaks",
+                device.get_ref()
+            );
+            for (quantity, value) in table(peaks, &missing)? {
+                let peak = peak(text, name, quantity.get_ref(), value)?;
+                found.push((quantity.span().start, Given { device: device.get_ref().to_string(), peak }));
+            }
+        }
+    }
+    // A table forgets in which order its keys were written.
+    found.sort_by_key(|(place, _)| *place);
+    Ok(found.into_iter().map(|(_, given)| given).collect())
+}
+
+fn table<'a, 'i>(value: &'a Spanned<DeValue<'i>>, otherwise: &str) -> Result<&'a DeTable<'i>, Mistake> {
+    value.get_ref().as_table().ok_or_else(|| mistake(value, otherwise.to_owned()))
+}
+
+fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) -> Result<Peak, Mistake> {
+    let unquoted = || {
+        mistake(value, format!("`{quantity}`: give a number with its unit in quotes, such as \"4800GB/s\""))
+    };
+    let written = value.get_ref().as_str().ok_or_else(unquoted)?;
+    let (read, amount) = written::read(quantity, written)
+        .map_err(|what| mistake(value, format!("`{quantity}` cannot be {written}: {what}")))?;
+    let method = format!("{file}:{}", line(text, value.span().start));
+    Ok(Peak { quantity: read, value: amount, source: PeakSource::User, method, uncertain: false })
+}
+
+/// The line of a place in `text`, from 1.
+fn line(text: &str, place: usize) -> usize {
+    1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::facts::{Property, Value};
+
+    const EXAMPLE: &str = r#"
+# What we were promised
+[peaks."NVIDIA H200"]
+memory = "4800GB/s"
+"bf16 tensor" = "800 TFLOP/s"
+
+[peaks.GPU-1]
+memory = "4.7TB/s"
+
+[peaks.host]
+f64 = "2TFLOP/s"
+"#;
+
+    fn facts(name: &str, uuid: &str, device: &str) -> Facts {
+        Facts {
+            device: device.to_owned(),
+            name: name.to_owned(),
+            fake: false,
+            properties: vec![Property::new(UUID, Value::Text(uuid.to_owned()))],
+            last_level_cache: None,
+            peaks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn peaks_are_those_of_the_device_the_uuids_first() {
+        let file =
+            File { peaks: parse(EXAMPLE, NAME).unwrap_or_else(|mistake| panic!("{}", mistake.message)) };
+        let of = |name, uuid, device| {
+            let mut facts = facts(name, uuid, device);
+            facts.add(file.peaks(&facts));
+            facts
+                .peaks
+                .into_iter()
+                .map(|peak| (peak.quantity.name().to_owned(), peak.value, peak.method))
+                .collect::<Vec<_>>()
+        };
+        let memory = ("memory".to_owned(), 4.8e12, "gpubench.toml:4".to_owned());
+        let tensor = ("bf16 tensor".to_owned(), 800e12, "gpubench.toml:5".to_owned());
+        assert_eq!(of("NVIDIA H200", "GPU-2", "cuda:0"), [memory.clone(), tensor.clone()]);
+        let own = ("memory".to_owned(), 4.7e12, "gpubench.toml:8".to_owned());
+        assert_eq!(of("NVIDIA H200", "GPU-1", "cuda:0"), [own, memory, tensor]);
+        assert_eq!(of("a CPU", "", "host"), [("f64".to_owned(), 2e12, "gpubench.toml:11".to_owned())]);
+        assert_eq!(of("NVIDIA H100", "GPU-3", "cuda:1"), []);
+        let precisions: Vec<_> = file.precisions().collect();
+        assert_eq!(precisions, [("bf16 tensor", "gpubench.toml:5"), ("f64", "gpubench.toml:11")]);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line_and_what_to_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        for (text, expected, words) in [
+            ("[peak.x]\nf32 = \"1TFLOP/s\"", 1, "unknown key `peak`: there is `[peaks.\"NAME OR UUID\"]`"),
+            ("peaks = 3", 1, "give a table for each device"),
+            ("[peaks]\nmemory = \"1GB/s\"", 2, "`memory` is no table of a device: write [peaks.\"memory\"]"),
+            ("[peaks.x]\n\nmemory = 4800", 3, "`memory`: give a number with its unit in quotes"),
+            ("[peaks.x]\nmemory = \"4800\"", 2, "`memory` cannot be 4800: give a bandwidth above 0 in MB/s"),
+            ("[peaks.x]\nmem = \"4800GB/s\"", 2, "bandwidths are memory, l2, h2d, d2h and p2p"),
+            ("[peaks.x]\nf32 = \"1TFLOP/s\"\nf32 = \"2TFLOP/s\"", 3, "duplicate key"),
+            ("[peaks.x\n", 1, "this is no TOML"),
+        ] {
+            fs::write(&path, text).expect("it can be written");
+            let error = File::read(&path).expect_err("it is wrong").to_string();
+            let place = format!("{}:{expected}: ", path.display());
+            assert!(
+                error.starts_with(&place) && error.contains(words),
+                "no `{words}` at {place} in `{error}`"
+            );
+        }
+        let missing =
+            File::read(&folder.path().join("nothing.toml")).expect_err("it is not there").to_string();
+        assert!(missing.contains("nothing.toml: No such file"), "{missing}");
+    }
+
+    #[test]
+    fn the_nearest_file_is_found_upwards() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("a/b");
+        fs::create_dir_all(&inner).expect("it can be made");
+        let found =
+            || File::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0].peak.value;
+        let write = |place: &str, value| {
+            let text = format!("[peaks.x]\nmemory = \"{value}GB/s\"");
+            fs::write(folder.path().join(place).join(NAME), text).expect("it can be written");
+        };
+        write("", 1);
+        assert_eq!(found(), 1e9);
+        write("a", 2);
+        assert_eq!(found(), 2e9);
+        let elsewhere = File::find([Path::new("/nowhere"), folder.path()]).expect("it is right");
+        assert_eq!(elsewhere.map(|file| file.peaks[0].peak.value), Some(1e9));
+    }
+}

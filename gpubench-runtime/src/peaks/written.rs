@@ -1,0 +1,33 @@
+//! A peak as people write it. In: what it is of, such as `memory` or `bf16 tensor`, and how much, such as `4800GB/s`; out: a
+//! quantity and its value in units of 1, or the words that say what to write.
+
+use crate::device::Quantity;
+
+const BYTES: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
+
+/// The quantity `name` and its peak `value`, in bytes or operations a second.
+///
+/// # Errors
+/// What to give instead.
+pub fn read(name: &str, value: &str) -> Result<(Quantity, f64), String> {
+    let quantity = Quantity::named(name);
+    let (units, what) = match quantity {
+        Quantity::Compute(_) => (
+            &OPERATIONS,
+            "a throughput above 0 in GFLOP/s, TFLOP/s or PFLOP/s, such as f32=60TFLOP/s; bandwidths are memory, l2, h2d, \
+             d2h and p2p",
+        ),
+        _ => (&BYTES, "a bandwidth above 0 in MB/s, GB/s or TB/s, such as memory=4800GB/s"),
+    };
+    let value = with_unit(value, units).ok_or_else(|| format!("give {what}"))?;
+    Ok((quantity, value))
+}
+
+/// The number before one of these units, in units of 1.
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, factor) =
+        units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;
+    let value = number.trim_end().parse::<f64>().ok()? * factor;
+    (value.is_finite() && value > 0.0).then_some(value)
+}
