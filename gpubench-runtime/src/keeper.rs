@@ -148,9 +148,10 @@ fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Told {
         match lock_clocks(uuid, target) {
             Ok(words) => locked.push(words),
             Err(why) => {
-                // What the first refusal leaves locked is reset; that this fails too would be one failure more of the same.
-                _ = reset_all(&gpus[..index]);
-                return Err(format!("{name}: {why}"));
+                // Those before it are locked already.
+                let left = reset_all(&gpus[..index])
+                    .map_or_else(|why| format!("; still locked: {why}"), |()| String::new());
+                return Err(format!("{name}: {why}{left}"));
             }
         }
     }

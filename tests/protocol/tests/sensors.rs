@@ -112,7 +112,7 @@ fn energies(arguments: &[&str], counted: Option<&str>) -> (Vec<Option<Energy>>, 
 fn energy_is_what_launches_in_a_row_draw() {
     let (energies, measured) = energies(&["power::fma", "--arg", "steps=64"], Some("90"));
     let [Some(Energy::Measured(energy))] = &energies[..] else { panic!("{energies:?}") };
-    assert!((energy.power.0 / 212.4 - 1.0).abs() < 0.02 && energy.updates >= 10, "{energy:?}");
+    assert!((energy.power.0 / 212.4 - 1.0).abs() < 0.05 && energy.updates >= 10, "{energy:?}");
     assert!((energy.sensor.expect("there is one").0 - 212.4).abs() < 1e-9, "{energy:?}");
     let each = energy.per_launch.0;
     assert!(
@@ -134,7 +134,7 @@ fn energy_that_is_not_known_is_told_with_the_reason() {
     let quick = energies(&["power::fma", "--arg", "steps=64", "--quick"], Some("20"));
     assert_eq!(quick.0, [None]);
     for (counted, why) in [
-        (Some("250"), " times in 2.0 s, and less than 10 say little"),
+        (Some("250"), " s, and less than 10 say little"),
         (Some("0"), "the device does not count its energy"),
         (None, "there are no sensors: no-libnvml-here not found"),
     ] {
