@@ -88,7 +88,7 @@ fn the_table_shows_what_is_impossible() {
     insta::assert_snapshot!(table, @"
     clockwork: a clock with known hands
       2 hands · cache 32 KiB
-      peak memory bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s)
+      peak memory bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s, by definition)
 
                            time            GB/s  of peak  GFLOP/s  cold/hot  samples
     two_devices

@@ -114,13 +114,13 @@ fn down(x: &DeviceBuffer<u8>, y: &mut LockedBuffer<u8>, stream: &Stream) -> Cuda
 }
 
 /// Claims to copy what takes 10 µs over PCIe 5.0 with 16 lanes: 16 × 32 GT/s × 128/130 / 8.
-#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), bytes = 630_154, link = h2d)]
+#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), reads = 630_154, link = h2d)]
 fn claims_up(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
     reads(module, buffer, ns, stream)
 }
 
 /// Claims to copy what takes 10 µs over 18 links of NVLink 4, 25 GB/s each.
-#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), bytes = 4_500_000, link = p2p)]
+#[gpu_bench(args(ns = [8_300_u64, 8_600]), setup = |_ns| inputs(4096), reads = 4_500_000, link = p2p)]
 fn claims_peer(module: &Module, buffer: &DeviceBuffer<u8>, ns: u64, stream: &Stream) -> CudaResult<()> {
     reads(module, buffer, ns, stream)
 }
