@@ -23,6 +23,7 @@ use gpubench_runtime::registry::{Counts, Link, Options};
     max_time = 0.5,
     timeout = 5,
     link = d2d,
+    energy,
     ignore,
     stream = queue,
     crate = ::gpubench,
@@ -61,6 +62,7 @@ fn main() {
         group_tags: &[],
         item: Some("elements"),
         link: Some(Link::D2d),
+        energy: true,
     };
     assert_eq!(entry.options, options);
 
