@@ -1,0 +1,91 @@
+//! Every option at once, and the function still callable by hand.
+
+mod support;
+
+use gpubench::{gpu_bench, host};
+use gpubench_runtime::registry::{Counts, Link, Options};
+
+/// y ← a·x + y
+#[gpu_bench(
+    args(n = [8, 1 << 10], seed = ["one", "two"]),
+    setup = inputs,
+    reads = 4 * (x.len() + y.len()),
+    writes = 4 * y.len(),
+    flops = 2 * n,
+    items = n, "elements",
+    cold,
+    check = verify,
+    skip_if = n > 1 << 9 && seed.len() > 3, "long",
+    name = "a x plus y",
+    group = "blas",
+    tags = ["nightly", "level 1"],
+    precision = "f64",
+    max_time = 0.5,
+    timeout = 5,
+    link = d2d,
+    energy,
+    ignore,
+    stream = queue,
+    crate = ::gpubench,
+)]
+pub fn saxpy(a: f32, x: &[f32], y: &mut [f32], queue: &host::Stream, n: usize) -> Result<(), String> {
+    if n == 3 {
+        return Err("three is too odd".to_owned());
+    }
+    queue.run(|| y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x));
+    Ok(())
+}
+
+fn inputs(n: usize, seed: &str) -> Result<(f32, Vec<f32>, Vec<f32>), &'static str> {
+    if n == 5 { Err("five does not fit") } else { Ok((seed.len() as f32, vec![1.0; n], vec![2.0; n])) }
+}
+
+fn verify(a: f32, x: &[f32], y: &[f32], n: usize, seed: &str) -> Result<(), String> {
+    assert_eq!((a, x.len(), seed.len()), (3.0, n, 3));
+    if n == 7 { Err("seven is wrong".to_owned()) } else { Ok(assert_eq!(y, vec![5.0; n])) }
+}
+
+#[test]
+fn every_option_is_taken() {
+    let entry = support::entry("a x plus y");
+    assert_eq!(entry.module, module_path!());
+    assert_eq!(entry.path(), concat!(module_path!(), "::blas::a x plus y"));
+    assert!(entry.file.ends_with("full_form.rs"));
+    assert_eq!((entry.line, entry.column), (9, 1));
+    let options = Options {
+        cold: true,
+        precision: "f64",
+        max_time: Some(0.5),
+        timeout: Some(5.0),
+        ignore: true,
+        group: Some("blas"),
+        tags: &["nightly", "level 1"],
+        group_tags: &[],
+        item: Some("elements"),
+        link: Some(Link::D2d),
+        energy: true,
+    };
+    assert_eq!(entry.options, options);
+
+    let seen = support::run("a x plus y");
+    assert_eq!(seen.axes[0], ("n", vec!["8".to_owned(), "1024".to_owned()]));
+    assert_eq!(seen.axes[1], ("seed", vec!["one".to_owned(), "two".to_owned()]));
+    assert_eq!(seen.axes.len(), 2);
+    let counts =
+        Counts { reads: Some(64), writes: Some(32), bytes: Some(96), flops: Some(16), items: Some(8) };
+    assert_eq!(seen.counts, counts);
+    assert!(seen.checked && seen.skipped.is_none() && seen.generics.is_empty());
+
+    let seen = support::run_with("a x plus y", &[("n", "20"), ("seed", "two")]).unwrap();
+    assert_eq!(seen.counts.flops, Some(40));
+
+    let seen = |seed| support::run_with("a x plus y", &[("n", "1024"), ("seed", seed)]).unwrap();
+    assert_eq!(seen("six").skipped, None);
+
+    let failure = |n| support::run_with("a x plus y", &[("n", n)]).unwrap_err().to_string();
+    assert_eq!(failure("3"), "launch: three is too odd");
+    assert_eq!(failure("5"), "setup: five does not fit");
+    assert_eq!(failure("7"), "check: seven is wrong");
+
+    let _: fn(f32, &[f32], &mut [f32], &host::Stream, usize) -> Result<(), String> = saxpy;
+}

@@ -1,0 +1,78 @@
+//! What a group says holds for its benchmarks unless they say otherwise; a group that is only a name says nothing.
+
+mod support;
+
+use gpubench::{Group, gpu_bench, group, host};
+use gpubench_runtime::registry::{Link, Options};
+
+group!(
+    TRANSFERS,
+    cold,
+    max_time = 0.5,
+    tags = ["bus", "slow"],
+    link = h2d,
+    precision = "f64",
+    timeout = 2,
+    ignore,
+    energy
+);
+
+mod elsewhere {
+    gpubench::group!(
+        /// Shown otherwise than it is called.
+        pub(crate) NAMED = "two words",
+        crate = ::gpubench,
+    );
+}
+
+#[gpu_bench(group = TRANSFERS)]
+fn as_the_group(_stream: &host::Stream) {}
+
+#[gpu_bench(
+    group = TRANSFERS, cold = false, max_time = 1, tags = ["own"], link = d2h, precision = "f16", timeout = 3,
+    ignore = false, energy = false
+)]
+fn otherwise(_stream: &host::Stream) {}
+
+#[gpu_bench(group = elsewhere::NAMED, cold = true)]
+fn named(_stream: &host::Stream) {}
+
+#[gpu_bench(group = "text", name = "shown")]
+fn only_a_name(_stream: &host::Stream) {}
+
+#[test]
+fn benchmarks_say_more_than_their_group() {
+    let options = |name| support::entry(name).options;
+    let group = Options {
+        cold: true,
+        energy: true,
+        max_time: Some(0.5),
+        timeout: Some(2.0),
+        precision: "f64",
+        ignore: true,
+        group: Some("transfers"),
+        group_tags: &["bus", "slow"],
+        link: Some(Link::H2d),
+        ..Options::DEFAULT
+    };
+    assert_eq!(options("as_the_group"), group);
+    let own = Options {
+        cold: false,
+        energy: false,
+        max_time: Some(1.0),
+        timeout: Some(3.0),
+        precision: "f16",
+        ignore: false,
+        tags: &["own"],
+        link: Some(Link::D2h),
+        ..group
+    };
+    assert_eq!(options("otherwise"), own);
+    assert!(own.has_tag("own") && own.has_tag("bus") && !own.has_tag("nightly"));
+    let named = Options { cold: true, group: Some("two words"), ..Options::DEFAULT };
+    assert_eq!(options("named"), named);
+    assert_eq!(support::entry("named").path(), concat!(module_path!(), "::two words::named"));
+    assert_eq!(support::entry("shown").path(), concat!(module_path!(), "::text::shown"));
+    assert_eq!(options("shown").group, Some("text"));
+    let _: Group = TRANSFERS;
+}
