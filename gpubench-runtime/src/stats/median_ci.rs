@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::quantile::at_fractional_index;
 use crate::units::Nanoseconds;
 
-/// The confidence of every interval in this crate.
+/// The confidence of every interval of a single case. What is decided of two has more.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The fewest samples whose order statistics can hold the median with a [`CONFIDENCE`] of 95 %: all of n
@@ -43,10 +43,10 @@ impl Interval {
     }
 }
 
-/// The 95 % confidence interval of the median of `sorted` (ascending, not empty), which are worth `effective`
-/// independent samples; never narrower than ± one `step`.
-pub(super) fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
-    rank_interval(sorted, effective, step, CONFIDENCE).at_least(step)
+/// The interval that holds the median of `sorted` (ascending, not empty) with `confidence`, where they are worth
+/// `effective` independent samples; never narrower than ± one `step`.
+pub(super) fn interval(sorted: &[f64], effective: f64, step: f64, confidence: f64) -> Interval {
+    rank_interval(sorted, effective, step, confidence).at_least(step)
 }
 
 /// The interval between two order statistics of `sorted` (ascending, not empty) that holds the median with
@@ -142,6 +142,10 @@ fn central_weights(count: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
+        interval(sorted, effective, step, CONFIDENCE)
+    }
 
     /// γ(d) from Pascal's triangle, in exact integers.
     fn coverage_exact(count: u32, rank: u32) -> f64 {

@@ -1,6 +1,6 @@
 //! What is said of a case's samples: centre, spread and how far to trust them. In: times in the order they ran,
 //! and the step of the timer that read them; out: a [`Summary`], a [`Drift`] or two [`Modes`] where there are
-//! such, and from a [`StopRule`] whether more samples are needed.
+//! such, and from a [`StopRule`] whether more samples are needed; of two cases, a [`Ratio`].
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for
 //! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:
@@ -8,20 +8,25 @@
 
 mod autocorrelation;
 mod drift;
+mod looks;
 mod median_ci;
 mod modes;
 mod quantile;
+mod ratio;
 mod stop;
+mod student;
 
 use serde::{Deserialize, Serialize};
 
 use self::autocorrelation::effective_samples;
 pub use self::drift::Drift;
-use self::median_ci::median_ci;
+pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
+use self::median_ci::interval;
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;
 pub use self::quantile::median;
 use self::quantile::{ascending, quantile};
+pub use self::ratio::{Median, Ratio, paired_log_ratio};
 pub use self::stop::{Decision, StopRule};
 use crate::units::Nanoseconds;
 
@@ -85,7 +90,7 @@ impl Summary {
             samples: sorted.len(),
             effective_samples: Some(effective),
             median: at(0.5),
-            median_ci: median_ci(&sorted, effective, step.0),
+            median_ci: interval(&sorted, effective, step.0, CONFIDENCE),
             min: Nanoseconds(min),
             max: Nanoseconds(max),
             mean: Nanoseconds(mean),

@@ -1,0 +1,49 @@
+//! When a comparison may be decided, so that looking again and again stays within one error in a hundred. In: how many rounds
+//! there are; out: the confidence that their interval must have.
+//!
+//! An interval of 99 % that is looked at after every round misses the truth at some look more often than once in a hundred
+//! comparisons. So there are four looks, after twice the rounds each time, and the hundredth is shared out among them: 0.1,
+//! 0.2, 0.25 and 0.35 %. By Bonferroni's inequality the truth then lies outside of any of the four intervals at most once in
+//! a hundred comparisons, however they depend on each other; a tenth of it is kept back, since the interval of a trimmed mean
+//! has its confidence only nearly.
+
+/// How often a comparison may be decided wrongly.
+pub const DECISION_ERROR: f64 = 0.01;
+
+/// The rounds after which there is a look, and the part of [`DECISION_ERROR`] that it may take.
+const LOOKS: [(usize, f64); 4] = [(4, 0.1), (8, 0.2), (16, 0.25), (32, 0.35)];
+
+/// The most rounds of a comparison: those of the last look.
+pub const MOST_ROUNDS: usize = LOOKS[LOOKS.len() - 1].0;
+
+/// The confidence of the look after so many rounds, where there is one.
+#[must_use]
+pub fn look_after(rounds: usize) -> Option<f64> {
+    LOOKS.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
+}
+
+/// The confidence of a last look after so many rounds, where a budget ends them early: that of the look that would have been
+/// next.
+#[must_use]
+pub fn last_look(rounds: usize) -> f64 {
+    let next = LOOKS.iter().find(|(look, _)| rounds <= *look).unwrap_or(&LOOKS[LOOKS.len() - 1]);
+    1.0 - DECISION_ERROR * next.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_share_the_error() {
+        let all: f64 = (0..=MOST_ROUNDS).filter_map(look_after).map(|confidence| 1.0 - confidence).sum();
+        assert!(all < DECISION_ERROR && all > 0.89 * DECISION_ERROR, "{all}");
+    }
+
+    #[test]
+    fn a_look_that_comes_early_takes_the_place_of_the_next() {
+        for (rounds, look) in [(2, 4), (4, 4), (5, 8), (17, 32), (32, 32)] {
+            assert_eq!(Some(last_look(rounds)), look_after(look), "{rounds}");
+        }
+    }
+}

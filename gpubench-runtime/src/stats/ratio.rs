@@ -1,0 +1,259 @@
+//! How many times as long one launch takes as another. In: what several rounds of taking turns found, or the medians of
+//! separate processes; out: a [`Ratio`] with its confidence interval. All of it on the logarithms, so that twice as long and
+//! half as long are equally far from the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::autocorrelation::effective_samples;
+use super::median_ci::{Interval, interval};
+use super::quantile::{ascending, quantile};
+use super::student;
+use crate::units::Nanoseconds;
+
+/// The time of one launch over that of another, each a median.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The ratio: 1.02 where the first takes 2 % longer.
+    pub value: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The probability with which such an interval holds the true ratio.
+    pub confidence: f64,
+}
+
+impl Ratio {
+    /// The ratio that `rounds` agree on, each of which gives the logarithm of one; `resolution` is the step of the timer over
+    /// the time of a launch. `None` for fewer than two rounds.
+    ///
+    /// The mean of the rounds without the least and the greatest eighth of them, which something else may have disturbed, with
+    /// Student's interval of such a mean (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for
+    /// location based on a single sample*, Sankhyā A 25, 1963). Samples of a round share the places where its inputs lie and
+    /// have their graphs in common, so that only rounds are independent of each other, however many samples they have. As the
+    /// interval of a median, this one is never narrower than ± one step.
+    #[must_use]
+    pub fn of_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
+        if rounds.len() < 2 {
+            return None;
+        }
+        let mut sorted = rounds.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let cut = rounds.len() / 8;
+        let kept = &sorted[cut..rounds.len() - cut];
+        let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+        // What was cut counts as if it were as far out as the last that was kept.
+        let (least, greatest) = (kept[0], kept[kept.len() - 1]);
+        let drawn_in: Vec<f64> = rounds.iter().map(|round| round.clamp(least, greatest)).collect();
+        let (_, variance) = moments(&drawn_in)?;
+        let (all, freedom) = (rounds.len() as f64 - 1.0, kept.len() - 1);
+        let error = (variance * all / (kept.len() * freedom) as f64).sqrt();
+        let half = (student::quantile(confidence, freedom) * error).max(resolution);
+        Some(Self::around(mean, half, half, confidence))
+    }
+
+    /// The ratio of what the processes `now` found to what the processes `then` did; intervals are theirs of `confidence`.
+    /// `None` where a side has none, or a time is not above zero.
+    ///
+    /// Each side speaks by the mean logarithm of its medians. The interval is the wider of two. One is made of the
+    /// intervals of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in
+    /// Medicine 27, 2008: distances to the ends add up as their squares). Where a side has several processes, the other is
+    /// Student's, from how far they are apart on their own side: that knows what no samples of one process do, such as
+    /// where its buffers lie.
+    #[must_use]
+    pub fn of_processes(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
+        let (now, then) = (Side::of(now)?, Side::of(then)?);
+        let log = now.log - then.log;
+        let below = now.below.hypot(then.above);
+        let above = now.above.hypot(then.below);
+        let between = between(&now.logs, &then.logs, confidence).unwrap_or_default();
+        Some(Self::around(log, below.max(between), above.max(between), confidence))
+    }
+
+    fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
+        Self { value: log.exp(), low: (log - below).exp(), high: (log + above).exp(), confidence }
+    }
+}
+
+/// The logarithm of the ratio that pairs of times agree on: the median over the pairs of the first time over the second.
+/// `None` of no pairs, and where a time is not above zero.
+#[must_use]
+pub fn paired_log_ratio(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
+    if pairs.is_empty() || pairs.iter().flatten().any(|time| time.0 <= 0.0) {
+        return None;
+    }
+    let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (a.0 / b.0).ln()).collect();
+    logs.sort_unstable_by(f64::total_cmp);
+    Some(quantile(&logs, 0.5))
+}
+
+/// What one process knows of a case's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Median {
+    /// The median of its samples.
+    pub time: Nanoseconds,
+    /// The median's interval.
+    pub interval: Interval,
+}
+
+impl Median {
+    /// The median of `times`, in the order they ran, with its interval of `confidence`, as a [`Summary`](super::Summary) has
+    /// it of 95 %. `None` of none.
+    #[must_use]
+    pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
+        if times.is_empty() {
+            return None;
+        }
+        let sorted = ascending(times);
+        let time = quantile(&sorted, 0.5);
+        let effective = effective_samples(times, time);
+        Some(Self { time: Nanoseconds(time), interval: interval(&sorted, effective, step.0, confidence) })
+    }
+}
+
+/// One side of a comparison of processes: the mean of their logarithms, and how far the ends of its interval are.
+struct Side {
+    logs: Vec<f64>,
+    log: f64,
+    below: f64,
+    above: f64,
+}
+
+impl Side {
+    fn of(medians: &[Median]) -> Option<Self> {
+        if medians.is_empty() || medians.iter().any(|median| median.interval.low.0 <= 0.0) {
+            return None;
+        }
+        let count = medians.len() as f64;
+        let logs: Vec<f64> = medians.iter().map(|median| median.time.0.ln()).collect();
+        let end = |end: fn(&Median) -> Nanoseconds| {
+            let distances = medians.iter().map(|median| (end(median).0 / median.time.0).ln().powi(2));
+            distances.sum::<f64>().sqrt() / count
+        };
+        Some(Self {
+            log: logs.iter().sum::<f64>() / count,
+            below: end(|median| median.interval.low),
+            above: end(|median| median.interval.high),
+            logs,
+        })
+    }
+}
+
+/// Half of Student's interval of the difference of two means, of values that are equally far apart on both sides. `None`
+/// where neither side has two.
+fn between(now: &[f64], then: &[f64], confidence: f64) -> Option<f64> {
+    let freedom = now.len() + then.len() - 2;
+    if freedom == 0 {
+        return None;
+    }
+    let squares =
+        |values: &[f64]| moments(values).map_or(0.0, |(_, variance)| variance * (values.len() - 1) as f64);
+    let variance = (squares(now) + squares(then)) / freedom as f64;
+    let counts = 1.0 / now.len() as f64 + 1.0 / then.len() as f64;
+    Some(student::quantile(confidence, freedom) * (variance * counts).sqrt())
+}
+
+/// The mean and the variance (divisor n − 1) of at least two values.
+fn moments(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((mean, squares / (values.len() - 1) as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn median(time: f64, low: f64, high: f64) -> Median {
+        let interval = Interval { low: Nanoseconds(low), high: Nanoseconds(high) };
+        Median { time: Nanoseconds(time), interval }
+    }
+
+    fn pairs(times: &[(f64, f64)]) -> Vec<[Nanoseconds; 2]> {
+        times.iter().map(|&(a, b)| [Nanoseconds(a), Nanoseconds(b)]).collect()
+    }
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found}, {expected} expected");
+    }
+
+    #[test]
+    fn a_pair_that_was_interrupted_does_not_move_the_median() {
+        let log = paired_log_ratio(&pairs(&[(102.0, 100.0), (51.0, 50.0), (900.0, 100.0)]));
+        near(log.expect("three pairs"), 1.02_f64.ln());
+        assert_eq!(paired_log_ratio(&[]), None);
+        assert_eq!(paired_log_ratio(&pairs(&[(1.0, 1.0), (0.0, 1.0)])), None);
+    }
+
+    /// By hand: mean 0.02, standard deviation 0.01, and t(99 %, 3) = 5.841.
+    #[test]
+    fn rounds_have_students_interval() {
+        let deviation = 0.01 * 1.5_f64.sqrt();
+        let logs = [0.02 - deviation, 0.02, 0.02, 0.02 + deviation];
+        let ratio = Ratio::of_rounds(&logs, 0.0, 0.99).expect("four rounds");
+        near(ratio.value, 0.02_f64.exp());
+        assert!((ratio.high.ln() - (0.02 + 5.8409 * 0.01 / 2.0)).abs() < 1e-6, "{ratio:?}");
+        near(ratio.low * ratio.high, ratio.value * ratio.value);
+        assert_eq!(Ratio::of_rounds(&[0.02], 0.0, 0.99), None);
+    }
+
+    /// By hand, of eight rounds −1 … 1 and one far out on each side: six are kept, the others count as ± 1.
+    #[test]
+    fn rounds_that_were_disturbed_are_cut_off() {
+        let logs = [-0.01, 0.0, 0.01, -0.5, 0.9, 0.0, 0.01, -0.01];
+        let ratio = Ratio::of_rounds(&logs, 0.0, 0.99).expect("eight rounds");
+        near(ratio.value, 1.0);
+        // Six squares of 0.0001; t(99 %, 5) = 4.032.
+        let error = (6e-4_f64 / 30.0).sqrt();
+        assert!((ratio.high.ln() - 4.032_143 * error).abs() < 1e-7, "{ratio:?}");
+    }
+
+    #[test]
+    fn rounds_that_agree_are_no_finer_than_the_timer() {
+        let ratio = Ratio::of_rounds(&[0.0; 8], 0.005, 0.99).expect("eight rounds");
+        near(ratio.low, (-0.005_f64).exp());
+        near(ratio.high, 0.005_f64.exp());
+    }
+
+    /// 3 and 4 in a hundred add up to 5.
+    #[test]
+    fn intervals_of_two_medians_add_as_squares() {
+        let now = median(1000.0, 1000.0 * (-0.03_f64).exp(), 1000.0 * 0.04_f64.exp());
+        let then = median(500.0, 500.0 * (-0.03_f64).exp(), 500.0 * 0.04_f64.exp());
+        let ratio = Ratio::of_processes(&[now], &[then], 0.99).expect("one each");
+        near(ratio.value, 2.0);
+        near(ratio.low, 2.0 * (-0.05_f64).exp());
+        near(ratio.high, 2.0 * 0.05_f64.exp());
+        assert_eq!(Ratio::of_processes(&[now], &[], 0.99), None);
+        assert_eq!(Ratio::of_processes(&[median(10.0, -1.0, 20.0)], &[then], 0.99), None);
+    }
+
+    /// Five processes ± 1 % and one now: t(99 %, 4) = 4.604 deviations, times √(1 + 1/5).
+    #[test]
+    fn processes_that_differ_widen_it() {
+        let exact = |log: f64| median(log.exp(), log.exp(), log.exp());
+        let then: Vec<Median> = [-0.01, -0.01, 0.0, 0.01, 0.01].map(exact).to_vec();
+        let ratio = Ratio::of_processes(&[exact(0.05)], &then, 0.99).expect("there are enough");
+        near(ratio.value, 0.05_f64.exp());
+        let half = 4.604_095 * 0.01 * 1.2_f64.sqrt();
+        assert!((ratio.high.ln() - 0.05 - half).abs() < 1e-6, "{ratio:?}");
+        assert!((0.05 - ratio.low.ln() - half).abs() < 1e-6, "{ratio:?}");
+    }
+
+    #[test]
+    fn a_median_has_the_interval_of_its_confidence() {
+        let times: Vec<_> = (0..1000).map(|i| Nanoseconds(1000.0 + f64::from(i * 149 % 1000))).collect();
+        let half = |confidence| {
+            let median = Median::of(&times, Nanoseconds(1.0), confidence).expect("many");
+            median.interval.half_width().0
+        };
+        let summary = super::super::Summary::of(&times, Nanoseconds(1.0)).expect("many");
+        assert_eq!(half(0.95), summary.median_ci.half_width().0);
+        let wider = half(0.99) / half(0.95);
+        assert!((wider - 2.576 / 1.96).abs() < 0.02, "{wider}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Student's t distribution, for means of few values. In: a confidence and degrees of freedom; out: how many standard errors
+//! lie to either side of the mean.
+//!
+//! The closed forms of Abramowitz & Stegun, *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4, for whole degrees of
+//! freedom, turned round by halving.
+
+use std::f64::consts::FRAC_2_PI;
+
+/// The t for which a variable of `freedom` degrees of freedom (at least one) lies within ± t with probability `confidence`,
+/// which is above zero and below one.
+pub(super) fn quantile(confidence: f64, freedom: usize) -> f64 {
+    let mut high = 1.0;
+    while within(high, freedom) < confidence {
+        high *= 2.0;
+    }
+    let mut low = 0.0;
+    // Until the two ends are neighbours.
+    loop {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if within(middle, freedom) < confidence { low = middle } else { high = middle }
+    }
+}
+
+/// The probability of a value within ± `t`.
+fn within(t: f64, freedom: usize) -> f64 {
+    let angle = (t / (freedom as f64).sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    // cos θ + ⅔·cos³θ + … or 1 + ½·cos²θ + …, up to the power `freedom` − 2.
+    let mut power = freedom % 2;
+    let mut term = if power == 1 { cosine } else { 1.0 };
+    let mut sum = 0.0;
+    while power + 2 <= freedom {
+        sum += term;
+        term *= cosine * cosine * (power + 1) as f64 / (power + 2) as f64;
+        power += 2;
+    }
+    if freedom.is_multiple_of(2) { sine * sum } else { FRAC_2_PI * (angle + sine * sum) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the tables of any textbook.
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (confidence, freedom, expected) in [
+            (0.95, 1, 12.706),
+            (0.95, 2, 4.303),
+            (0.95, 3, 3.182),
+            (0.95, 10, 2.228),
+            (0.99, 1, 63.657),
+            (0.99, 4, 4.604),
+            (0.99, 7, 3.499),
+            (0.99, 30, 2.750),
+            (0.999, 3, 12.924),
+            (0.999, 60, 3.460),
+        ] {
+            let found = quantile(confidence, freedom);
+            assert!((found - expected).abs() < 6e-4, "{confidence} at {freedom}: {found}");
+        }
+    }
+
+    #[test]
+    fn many_degrees_of_freedom_are_a_normal_distribution() {
+        assert!((quantile(0.95, 100_000) - 1.959_96).abs() < 1e-4);
+        assert!((quantile(0.99, 100_000) - 2.575_83).abs() < 1e-4);
+    }
+}
