@@ -11,6 +11,7 @@ pub mod host;
 pub mod id;
 mod method;
 pub mod seen;
+pub mod turns;
 
 use std::any::Any;
 
@@ -119,6 +120,26 @@ pub trait Device: Any {
         work: &'a mut dyn Work,
         wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
+
+    /// Prepares to time two `works` in turn, each as `wanted`. Both are launched on one stream.
+    ///
+    /// # Errors
+    /// Where one of them cannot be sampled so; and where the device has no way to, as it has not unless it says so.
+    fn pair_sampler<'a>(
+        &'a mut self,
+        works: [&'a mut dyn Work; 2],
+        wanted: &Wanted,
+    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        _ = (works, wanted);
+        Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
+    }
+
+    /// Has the inputs that are made next lie elsewhere in the device's memory than those of other rounds, as far as the device
+    /// can: where depends on `round` alone, and is the same for a round of an even number and the next. Called when there
+    /// are no inputs.
+    fn displace(&mut self, round: usize) {
+        _ = round;
+    }
 }
 
 /// What a device samples: the launches of one case.
@@ -194,6 +215,33 @@ pub trait Sampler {
     /// Where a launch or the device fails.
     fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
+    }
+}
+
+/// Times the launches of two cases in turn.
+pub trait PairSampler {
+    /// Takes a group of pairs: for each a sample of the one and a sample of the other, in the order of [`turns`], `pairs` of
+    /// them or as many as can be submitted together. The event times go to the end of `events`, those of the first case
+    /// first whichever ran first; what comes back is what the whole group took on the device.
+    ///
+    /// A hot sample has a launch of its own case before it, which is not timed.
+    ///
+    /// # Errors
+    /// Where a launch or the device fails.
+    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure>;
+
+    /// As [`Sampler::timer`].
+    ///
+    /// # Errors
+    /// Where the timer does not work.
+    fn timer(&mut self) -> Result<Timer, Failure>;
+
+    /// How the samples of each are taken: on one path, behind one flush.
+    fn methods(&self) -> [Method; 2];
+
+    /// As [`Sampler::clock`].
+    fn clock(&mut self) -> Option<u64> {
+        None
     }
 }
 

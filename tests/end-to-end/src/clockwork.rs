@@ -2,12 +2,14 @@
 //! In: [`Clockwork::advance`]; out: event times whose truth is known.
 
 use std::cell::Cell;
+use std::env;
 use std::rc::Rc;
 
-use gpubench::device::facts::{Property, Value};
+use gpubench::device::facts::{Property, UUID, Value};
+use gpubench::device::turns::swapped;
 use gpubench::device::{
-    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, Path, Peak, PeakSource,
-    Quantity, Sampler, Timer, Wanted, Work,
+    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, PairSampler, Path, Peak,
+    PeakSource, Quantity, Sampler, Timer, Wanted, Work,
 };
 use gpubench::failure::Failure;
 use gpubench::units::{Bytes, Nanoseconds};
@@ -68,14 +70,18 @@ impl LaunchStream for Clockwork {
 
 impl Device for Tower {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
+        let uuid = env::var("CLOCKWORK_UUID").ok().map(|uuid| Property::new(UUID, Value::Text(uuid)));
         Ok(Facts {
             device: Self::KIND.to_owned(),
             name: "a clock with known hands".to_owned(),
             fake: false,
-            properties: vec![
+            properties: [
                 Property::new("hands", Value::Count(2)),
                 Property::new("cache", Value::Bytes(Bytes(32 << 10))),
-            ],
+            ]
+            .into_iter()
+            .chain(uuid)
+            .collect(),
             last_level_cache: Some(Bytes(32 << 10)),
             peaks: vec![Peak {
                 quantity: Quantity::MemoryBandwidth,
@@ -93,46 +99,91 @@ impl Device for Tower {
         wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
-        Ok(Box::new(Readings { clock: &self.0, work, cache: wanted.cache }))
+        Ok(Box::new(Readings { clock: &self.0, works: work, cache: wanted.cache }))
+    }
+
+    fn pair_sampler<'a>(
+        &'a mut self,
+        works: [&'a mut dyn Work; 2],
+        wanted: &Wanted,
+    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        self.0.sampled.set(Some(wanted.cache));
+        Ok(Box::new(Readings { clock: &self.0, works, cache: wanted.cache }))
     }
 }
 
-struct Readings<'a> {
+struct Readings<'a, Works> {
     clock: &'a Clockwork,
-    work: &'a mut dyn Work,
+    works: Works,
     cache: Cache,
 }
 
-impl Sampler for Readings<'_> {
+impl Clockwork {
+    fn sample(&self, work: &mut dyn Work, cache: Cache) -> Result<Nanoseconds, Failure> {
+        work.reset()?;
+        if cache == Cache::Cold {
+            self.advance(FLUSH);
+        }
+        let start = self.read();
+        self.advance(FLOOR);
+        work.launch()?;
+        Ok(Nanoseconds((self.read() - start) as f64))
+    }
+}
+
+impl Sampler for Readings<'_, &mut dyn Work> {
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         let begin = self.clock.read();
         for _ in 0..samples {
-            self.work.reset()?;
-            if self.cache == Cache::Cold {
-                self.clock.advance(FLUSH);
-            }
-            let start = self.clock.read();
-            self.clock.advance(FLOOR);
-            self.work.launch()?;
-            events.push(Nanoseconds((self.clock.read() - start) as f64));
+            events.push(self.clock.sample(self.works, self.cache)?);
         }
         Ok(Nanoseconds((self.clock.read() - begin) as f64))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let floor = Nanoseconds(FLOOR as f64);
-        Ok(Timer { step: Nanoseconds(STEP as f64), floor, overhead: floor, ..Timer::default() })
+        Ok(timer())
     }
 
     fn method(&self) -> Method {
-        let flush = if self.cache == Cache::Cold { Flush::Read } else { Flush::None };
-        Method {
-            path: Path::Host,
-            path_reason: None,
-            kernels: None,
-            flush,
-            flush_reason: None,
-            flush_proof: None,
+        method(self.cache)
+    }
+}
+
+impl PairSampler for Readings<'_, [&mut dyn Work; 2]> {
+    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+        let begin = self.clock.read();
+        for pair in 0..pairs {
+            let mut read = [Nanoseconds::default(); 2];
+            for turn in 0..2 {
+                let whose = turn ^ usize::from(swapped(pair));
+                read[whose] = self.clock.sample(self.works[whose], self.cache)?;
+            }
+            events.push(read);
         }
+        Ok(Nanoseconds((self.clock.read() - begin) as f64))
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        Ok(timer())
+    }
+
+    fn methods(&self) -> [Method; 2] {
+        [method(self.cache), method(self.cache)]
+    }
+}
+
+fn timer() -> Timer {
+    let floor = Nanoseconds(FLOOR as f64);
+    Timer { step: Nanoseconds(STEP as f64), floor, overhead: floor, ..Timer::default() }
+}
+
+fn method(cache: Cache) -> Method {
+    Method {
+        path: Path::Host,
+        path_reason: None,
+        kernels: None,
+        flush: if cache == Cache::Cold { Flush::Read } else { Flush::None },
+        flush_reason: None,
+        flush_proof: None,
     }
 }

@@ -83,11 +83,12 @@ impl<'a> GraphPath<'a> {
         self.samples.device.want_pairs(1)?;
         let stream = self.samples.stream();
         let capture = Capture::begin(stream)?;
-        self.samples.work.launch()?;
+        let work = self.samples.works.first();
+        work.launch()?;
         let pair = &self.samples.device.pairs[0];
         pair.start.record_as_node(stream)?;
         for _ in 0..launches {
-            self.samples.work.launch()?;
+            work.launch()?;
         }
         pair.stop.record_as_node(stream)?;
         Ok(capture.end()?.instantiate()?)
@@ -113,7 +114,7 @@ impl<'a> GraphPath<'a> {
     fn capture_bare_row(&mut self, launches: usize) -> Result<(Executable, usize), Failure> {
         let capture = Capture::begin(self.samples.stream())?;
         for _ in 0..launches {
-            self.samples.work.launch()?;
+            self.samples.works.first().launch()?;
         }
         Ok((capture.end()?.instantiate()?, launches))
     }

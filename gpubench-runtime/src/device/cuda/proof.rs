@@ -9,7 +9,7 @@ use super::Cuda;
 use super::flush::Flusher;
 use super::graph_path::GraphPath;
 use super::kernels::Kernels;
-use super::samples::Samples;
+use super::samples::{Samples, Works};
 use crate::device::{Cache, Flush, FlushProof, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::format;
@@ -99,7 +99,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let kernels = Rc::clone(&device.kernels);
     let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
-    let mut path = GraphPath::new(Samples::new(device, &mut probe, cache, flush)?);
+    let mut path = GraphPath::new(Samples::new(device, Works::One(&mut probe), cache, flush)?);
     let mut events = Vec::with_capacity(2 * READS);
     for _ in 0..2 {
         path.group(READS, &mut events)?;

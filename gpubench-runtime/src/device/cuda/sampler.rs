@@ -8,8 +8,8 @@ use super::elsewhere;
 use super::graph::{Capture, Node};
 use super::graph_path::GraphPath;
 use super::persisting::Suspended;
-use super::proof;
-use super::samples::Samples;
+use super::proof::{self, Chosen};
+use super::samples::{Samples, Works};
 use super::stream_path::StreamPath;
 use super::timer;
 use crate::device::{Cache, Flush, Method, Path, Sampler, Timer, Wanted, Work};
@@ -27,33 +27,48 @@ pub(super) fn sampler<'a>(
     wanted: &Wanted,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = proof::choose(device, wanted)?;
+    let looked = looked(device.stream, work, wanted)?;
+    let method = method(&flush, &looked);
+    let suspended = suspended(&flush)?;
+    let samples = Samples::new(device, Works::One(work), wanted.cache, flush.flush)?;
+    Ok(if looked.is_ok() {
+        Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
+    } else {
+        Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
+    })
+}
+
+/// Whether a graph is wanted and can stand for the launch: how many kernels it has then, else why it is not on a graph.
+pub(super) fn looked(
+    stream: CUstream,
+    work: &mut dyn Work,
+    wanted: &Wanted,
+) -> Result<Result<usize, String>, Failure> {
     let looked = match wanted.path {
         Some(Path::Stream) => Err("asked for".to_owned()),
-        _ => look(device.stream, work)?,
+        _ => look(stream, work)?,
     };
     if let (Err(reason), Some(Path::Graph)) = (&looked, wanted.path) {
         return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
     }
-    let suspended = if flush.flush == Flush::None { None } else { Suspended::begin()? };
-    let samples = Samples::new(device, work, wanted.cache, flush.flush)?;
-    let way = |path, path_reason, kernels| Method {
-        path,
-        path_reason,
-        kernels,
+    Ok(looked)
+}
+
+/// How a launch is sampled that was looked at.
+pub(super) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
+    Method {
+        path: if looked.is_ok() { Path::Graph } else { Path::Stream },
+        path_reason: looked.clone().err(),
+        kernels: looked.clone().ok(),
         flush: flush.flush,
-        flush_reason: flush.reason,
+        flush_reason: flush.reason.clone(),
         flush_proof: flush.proof,
-    };
-    Ok(match looked {
-        Ok(kernels) => {
-            let method = way(Path::Graph, None, Some(kernels));
-            Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
-        }
-        Err(reason) => {
-            let method = way(Path::Stream, Some(reason), None);
-            Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
-        }
-    })
+    }
+}
+
+/// While samples are flushed, no line is kept from it.
+pub(super) fn suspended(flush: &Chosen) -> Result<Option<Suspended>, Failure> {
+    if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
 }
 
 /// Captures one launch, its reset before it, and looks at what they put on the stream. If a graph can stand for it: how many
@@ -133,13 +148,17 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        if self.path.samples.work.resets() { Ok(None) } else { self.path.back_to_back(launches).map(Some) }
+        if self.path.samples.works.first().resets() {
+            Ok(None)
+        } else {
+            self.path.back_to_back(launches).map(Some)
+        }
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         // What must be reset cannot be launched again and again.
-        let samples = &self.path.samples;
-        let repeats = samples.cache == Cache::Hot && !samples.work.resets();
+        let samples = &mut self.path.samples;
+        let repeats = samples.cache == Cache::Hot && !samples.works.first().resets();
         if repeats { timer::in_a_row(&mut self.path).map(Some) } else { Ok(None) }
     }
 
@@ -174,11 +193,11 @@ impl Sampler for OnStream<'_> {
     }
 
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        if self.samples.work.resets() {
+        if self.samples.works.first().resets() {
             return Ok(None);
         }
         for _ in 0..launches {
-            self.samples.work.launch()?;
+            self.samples.works.first().launch()?;
         }
         self.samples.wait()?;
         Ok(Some(launches))

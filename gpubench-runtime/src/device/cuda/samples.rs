@@ -1,5 +1,5 @@
-//! One group of samples, on whichever path: reset, flush, event, launch, event, many times over. In: a launch; out: its
-//! samples enqueued on the case's stream, and the event times read when the stream is done.
+//! One group of samples, on whichever path: reset, flush, event, launch, event, many times over. In: a launch, or two that
+//! take turns; out: their samples enqueued on the case's stream, and the event times read when the stream is done.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use cust::sys::{self, CUstream};
 use super::Cuda;
 use super::call::{CallError, check};
 use super::event::{Event, Pair};
-use crate::device::{Cache, Flush, Work};
+use crate::device::{Cache, Flush, Work, turns};
 use crate::failure::Failure;
 use crate::units::Nanoseconds;
 
@@ -20,25 +20,62 @@ const SPACE: Duration = Duration::from_micros(8);
 /// What both paths share: the work, what goes before it, and the events around it.
 pub(super) struct Samples<'a> {
     pub(super) device: &'a mut Cuda,
-    pub(super) work: &'a mut dyn Work,
+    pub(super) works: Works<'a>,
     pub(super) cache: Cache,
     pub(super) flush: Flush,
     /// Around the whole group.
     pub(super) whole: Pair,
 }
 
+/// The launches of which samples are taken: one, or two that take turns.
+pub(super) enum Works<'a> {
+    One(&'a mut dyn Work),
+    Two([&'a mut dyn Work; 2]),
+}
+
+impl Works<'_> {
+    /// The first of them.
+    pub(super) fn first(&mut self) -> &mut dyn Work {
+        match self {
+            Self::One(work) | Self::Two([work, _]) => *work,
+        }
+    }
+
+    /// The one whose sample is at this place.
+    fn at(&mut self, place: usize) -> &mut dyn Work {
+        match self {
+            Self::One(work) => *work,
+            Self::Two(works) => &mut *works[turn(place) % 2],
+        }
+    }
+}
+
+/// Where two take turns, the place of what comes at this place when the first of each pair is put first; and the other way
+/// round.
+fn turn(place: usize) -> usize {
+    if turns::swapped(place / 2) { place ^ 1 } else { place }
+}
+
 impl<'a> Samples<'a> {
     pub(super) fn new(
         device: &'a mut Cuda,
-        work: &'a mut dyn Work,
+        works: Works<'a>,
         cache: Cache,
         flush: Flush,
     ) -> Result<Self, Failure> {
-        Ok(Self { device, work, cache, flush, whole: Pair::new()? })
+        Ok(Self { device, works, cache, flush, whole: Pair::new()? })
     }
 
     pub(super) fn stream(&self) -> CUstream {
         self.device.stream
+    }
+
+    /// So many samples, or where two take turns as many as make whole pairs.
+    pub(super) fn in_pairs(&self, samples: usize) -> usize {
+        match self.works {
+            Works::One(_) => samples,
+            Works::Two(_) => (samples / 2 * 2).max(2),
+        }
     }
 
     /// Puts a sample on the stream for each of these pairs of events, which `record` records.
@@ -48,17 +85,25 @@ impl<'a> Samples<'a> {
         record: fn(&Event, CUstream) -> Result<(), CallError>,
     ) -> Result<(), Failure> {
         let stream = self.stream();
-        if self.cache == Cache::Hot {
-            self.work.launch()?;
+        let hot = self.cache == Cache::Hot;
+        let alone = matches!(self.works, Works::One(_));
+        if hot && alone {
+            self.works.first().launch()?;
         }
-        for pair in &self.device.pairs[pairs] {
-            self.work.reset()?;
-            if self.cache == Cache::Hot {
+        for place in pairs {
+            let pair = &self.device.pairs[place];
+            let work = self.works.at(place);
+            // The launch before was the other's, which may have left nothing of this one's data.
+            if hot && !alone {
+                work.launch()?;
+            }
+            work.reset()?;
+            if hot {
                 self.device.kernels.delay(SPACE, stream)?;
             }
             self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
             record(&pair.start, stream)?;
-            self.work.launch()?;
+            work.launch()?;
             record(&pair.stop, stream)?;
         }
         Ok(())
@@ -78,11 +123,13 @@ impl<'a> Samples<'a> {
         check(unsafe { sys::cuStreamSynchronize(self.stream()) })
     }
 
-    /// What these pairs read, to the end of `events`.
+    /// What these pairs read, to the end of `events`: in the order they ran, or, where two take turns, that of the first
+    /// before that of the second.
     pub(super) fn read(&self, pairs: Range<usize>, events: &mut Vec<Nanoseconds>) -> Result<(), CallError> {
         events.reserve(pairs.len());
-        for pair in &self.device.pairs[pairs] {
-            events.push(pair.read()?);
+        for place in pairs {
+            let place = if let Works::Two(_) = self.works { turn(place) } else { place };
+            events.push(self.device.pairs[place].read()?);
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ impl StreamPath {
         count: usize,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
-        let count = count.min(self.longest);
+        let count = samples.in_pairs(count.min(self.longest));
         samples.device.want_pairs(count)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
         samples.device.kernels.delay(delay, samples.stream())?;

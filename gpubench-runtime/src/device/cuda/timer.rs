@@ -11,7 +11,7 @@ use cust::sys::CUstream;
 use super::Cuda;
 use super::graph_path::GraphPath;
 use super::kernels::Kernel;
-use super::samples::Samples;
+use super::samples::{Samples, Works};
 use super::stream_path::StreamPath;
 use crate::device::{Cache, Path, Timer, Work};
 use crate::failure::Failure;
@@ -91,7 +91,7 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
     let mut readings = Readings::default();
     let mut unread = WARM_UP;
     for _ in 0..rounds {
-        let mut samples = Samples::new(device, work, Cache::Cold, flush)?;
+        let mut samples = Samples::new(device, Works::One(work), Cache::Cold, flush)?;
         match path {
             Path::Stream => {
                 let mut path = StreamPath::default();

@@ -13,9 +13,10 @@ pub(super) use self::topology::cpu_name;
 
 use self::flush::Sweep;
 use super::facts::{Property, Value};
+use super::turns::swapped;
 use super::{
-    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, Path, Sampler, Timer, Wanted,
-    Work,
+    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, PairSampler, Path, Sampler,
+    Timer, Wanted, Work,
 };
 use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
@@ -66,19 +67,33 @@ impl Device for Host {
         work: &'a mut dyn Work,
         wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        if let Some(path) = wanted.path {
-            let message = format!("--path {path}: this machine's CPU is timed by its clock alone");
-            return Err(Failure::new(Stage::Device, message));
-        }
-        let flush = match (wanted.cache, wanted.flush) {
-            (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Flush::None,
-            (Cache::Cold, None | Some(Flush::Read)) => Flush::Read,
-            (Cache::Cold, Some(flush)) => {
-                let message = format!("--flush {flush}: this machine's CPU has `read` and `none`");
-                return Err(Failure::new(Stage::Device, message));
-            }
-        };
+        let flush = flush(wanted)?;
         Ok(Box::new(HostSampler { device: self, work, cache: wanted.cache, flush }))
+    }
+
+    fn pair_sampler<'a>(
+        &'a mut self,
+        works: [&'a mut dyn Work; 2],
+        wanted: &Wanted,
+    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        let flush = flush(wanted)?;
+        Ok(Box::new(HostPairSampler { device: self, works, cache: wanted.cache, flush }))
+    }
+}
+
+/// What goes before each sample as `wanted`.
+fn flush(wanted: &Wanted) -> Result<Flush, Failure> {
+    if let Some(path) = wanted.path {
+        let message = format!("--path {path}: this machine's CPU is timed by its clock alone");
+        return Err(Failure::new(Stage::Device, message));
+    }
+    match (wanted.cache, wanted.flush) {
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Ok(Flush::None),
+        (Cache::Cold, None | Some(Flush::Read)) => Ok(Flush::Read),
+        (Cache::Cold, Some(flush)) => {
+            let message = format!("--flush {flush}: this machine's CPU has `read` and `none`");
+            Err(Failure::new(Stage::Device, message))
+        }
     }
 }
 
@@ -97,39 +112,88 @@ impl Sampler for HostSampler<'_> {
             self.work.launch()?;
         }
         for _ in 0..samples {
-            self.work.reset()?;
-            if self.flush == Flush::Read {
-                self.device.sweep.flush(&self.device.stream);
-            }
-            let start = Instant::now();
-            let launched = self.work.launch();
-            let event = elapsed(start);
-            launched?;
-            events.push(event);
+            events.push(self.device.sample(self.work, self.flush)?);
         }
         Ok(elapsed(begin))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        const PAIRS: usize = 10_001;
-        let mut pairs: Vec<Nanoseconds> = (0..PAIRS).map(|_| elapsed(Instant::now())).collect();
-        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let floor = pairs[PAIRS / 2];
-        let step =
-            pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
-        let step = Nanoseconds(step.unwrap_or(1.0));
-        Ok(Timer { step, floor, overhead: floor, ..Timer::default() })
+        Ok(timer())
     }
 
     fn method(&self) -> Method {
-        Method {
-            path: Path::Host,
-            path_reason: None,
-            kernels: None,
-            flush: self.flush,
-            flush_reason: None,
-            flush_proof: None,
+        method(self.flush)
+    }
+}
+
+struct HostPairSampler<'a> {
+    device: &'a Host,
+    works: [&'a mut dyn Work; 2],
+    cache: Cache,
+    flush: Flush,
+}
+
+impl PairSampler for HostPairSampler<'_> {
+    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+        events.reserve(pairs);
+        let begin = Instant::now();
+        for number in 0..pairs {
+            let mut pair = [Nanoseconds::default(); 2];
+            let order = if swapped(number) { [1, 0] } else { [0, 1] };
+            for whose in order {
+                let work = &mut *self.works[whose];
+                if self.cache == Cache::Hot {
+                    work.launch()?;
+                }
+                pair[whose] = self.device.sample(work, self.flush)?;
+            }
+            events.push(pair);
         }
+        Ok(elapsed(begin))
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        Ok(timer())
+    }
+
+    fn methods(&self) -> [Method; 2] {
+        [self.flush; 2].map(method)
+    }
+}
+
+impl Host {
+    /// The time of one launch, flushed and reset before.
+    fn sample(&self, work: &mut dyn Work, flush: Flush) -> Result<Nanoseconds, Failure> {
+        work.reset()?;
+        if flush == Flush::Read {
+            self.sweep.flush(&self.stream);
+        }
+        let start = Instant::now();
+        let launched = work.launch();
+        let event = elapsed(start);
+        launched.map(|()| event)
+    }
+}
+
+/// What the clock reads around nothing.
+fn timer() -> Timer {
+    const PAIRS: usize = 10_001;
+    let mut pairs: Vec<Nanoseconds> = (0..PAIRS).map(|_| elapsed(Instant::now())).collect();
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let floor = pairs[PAIRS / 2];
+    let step = pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
+    let step = Nanoseconds(step.unwrap_or(1.0));
+    Timer { step, floor, overhead: floor, ..Timer::default() }
+}
+
+fn method(flush: Flush) -> Method {
+    Method {
+        path: Path::Host,
+        path_reason: None,
+        kernels: None,
+        flush,
+        flush_reason: None,
+        flush_proof: None,
     }
 }
 

@@ -1,0 +1,85 @@
+//! Samples two launches that take turns, within the same graphs or, where a graph cannot stand for one of them, both on the
+//! stream. In: two launches and what is wanted; out: a [`PairSampler`].
+
+use super::Cuda;
+use super::graph_path::GraphPath;
+use super::persisting::Suspended;
+use super::proof;
+use super::sampler::{looked, method, suspended};
+use super::samples::{Samples, Works};
+use super::stream_path::StreamPath;
+use super::timer;
+use crate::device::{Method, PairSampler, Path, Timer, Wanted, Work};
+use crate::failure::Failure;
+use crate::units::Nanoseconds;
+
+/// Prepares to sample both `works` as `wanted`. Both are on the stream that is open.
+pub(super) fn pair_sampler<'a>(
+    device: &'a mut Cuda,
+    works: [&'a mut dyn Work; 2],
+    wanted: &Wanted,
+) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+    let flush = proof::choose(device, wanted)?;
+    let [a, b] = works;
+    let both = match (looked(device.stream, a, wanted)?, looked(device.stream, b, wanted)?) {
+        (Err(reason), Ok(_)) => [Err(reason.clone()), Err(beside(&reason))],
+        (Ok(_), Err(reason)) => [Err(beside(&reason)), Err(reason)],
+        (a, b) => [a, b],
+    };
+    let methods = [method(&flush, &both[0]), method(&flush, &both[1])];
+    let suspended = suspended(&flush)?;
+    let samples = Samples::new(device, Works::Two([a, b]), wanted.cache, flush.flush)?;
+    let way = match methods[0].path {
+        Path::Graph => Way::Graph(GraphPath::new(samples)),
+        Path::Stream | Path::Host => Way::Stream(samples, StreamPath::default()),
+    };
+    Ok(Box::new(Turns { way, methods, flat: Vec::new(), _suspended: suspended }))
+}
+
+/// Why a launch is on the stream that could be on a graph.
+fn beside(reason: &str) -> String {
+    format!("the launch that it is compared with is there: {reason}")
+}
+
+enum Way<'a> {
+    Graph(GraphPath<'a>),
+    Stream(Samples<'a>, StreamPath),
+}
+
+struct Turns<'a> {
+    way: Way<'a>,
+    methods: [Method; 2],
+    /// Event times of a group, one after the other.
+    flat: Vec<Nanoseconds>,
+    _suspended: Option<Suspended>,
+}
+
+impl PairSampler for Turns<'_> {
+    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+        self.flat.clear();
+        let elapsed = match &mut self.way {
+            Way::Graph(path) => path.group(2 * pairs, &mut self.flat)?,
+            Way::Stream(samples, path) => path.group(samples, 2 * pairs, &mut self.flat)?,
+        };
+        events.extend(self.flat.as_chunks().0);
+        Ok(elapsed)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        match &mut self.way {
+            Way::Graph(path) => timer::of(path.samples.device, Path::Graph),
+            Way::Stream(samples, _) => timer::of(samples.device, Path::Stream),
+        }
+    }
+
+    fn methods(&self) -> [Method; 2] {
+        self.methods.clone()
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        match &mut self.way {
+            Way::Graph(path) => path.samples.device.clock.take(),
+            Way::Stream(samples, _) => samples.device.clock.take(),
+        }
+    }
+}
