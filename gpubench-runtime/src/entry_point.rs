@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anstream::AutoStream;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::baseline::Held;
 use crate::ceilings;
 use crate::cli::{self, Exit, Options};
 use crate::device::found::{self, Devices, Selected};
@@ -21,7 +22,7 @@ use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
 use crate::peaks::{Kept, Known};
 use crate::plan::{Plan, PlanError};
-use crate::record::{Program, Run};
+use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report::{self, Progress};
 use crate::run::{self, Conduct, RunError};
@@ -62,6 +63,12 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     if options.list.is_some() {
         return list(&entries, options);
     }
+    if let Some(file) = &options.from {
+        let run = stored(file).map_err(|message| complain(&message, Exit::Usage))?;
+        let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
+        let json = options.json.as_deref().map(Output::create).transpose()?;
+        return Ok(finish(run, Exit::Done, &held, json, &entries, options));
+    }
     let Selected { devices, mut notes } = Devices::find(&kinds(&entries))
         .select(options.device.as_deref())
         .map_err(|error| complain(&error, Exit::NoDevice))?;
@@ -79,6 +86,7 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     know_precisions(&entries, &options.peaks)?;
     let (known, strange) = known(&entries, options)?;
     notes.extend(strange);
+    let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
     let json = options.json.as_deref().map(Output::create).transpose()?;
     if program.opt_level == "0" {
         notes.push(
@@ -90,7 +98,7 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     let keeper = lock_clocks(options, &devices)?;
     let locked = keeper.iter().flat_map(|keeper| keeper.locked.clone()).collect();
     let stop = Stop::on_signals();
-    let mut progress = Progress::over(plan.cases());
+    let mut progress = Progress::over(plan.cases() * options.runs);
     progress.says("measuring the device's peaks");
     let (mut run, ended) = run::measure(
         &plan,
@@ -104,13 +112,30 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     drop(progress);
 
     let released = keeper.map_or(Ok(()), Keeper::release);
-    let mut exit = ended.map_or_else(|error| give_up(&error, &stop), |()| worst(&run));
+    let mut exit = ended.map_or_else(|error| give_up(&error, &stop), |()| Exit::Done);
     if let Err(why) = released {
         exit = exit.min(complain(&why, Exit::Failed));
     }
     if options.measure_peaks {
         exit = exit.min(keep(&mut run, options));
     }
+    Ok(finish(run, exit, &held, json, &entries, options))
+}
+
+/// What becomes of a run, live or stored: held against a baseline, printed, written and stored as far as that is asked for.
+fn finish(
+    mut run: Run,
+    ended: Exit,
+    held: &Held<'_>,
+    json: Option<Output>,
+    entries: &[&Entry],
+    options: &Options,
+) -> Exit {
+    let wanted =
+        |record: &Record| options.selection.takes(entries, &record.benchmark, &record.args, record.cache);
+    run.threshold = options.threshold;
+    held.check(&mut run, &wanted);
+    let mut exit = ended.min(worst(&run)).min(regressed(&run));
     let mut results = report::render(&run);
     if options.explain {
         results += &report::explain(&run);
@@ -120,7 +145,19 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     if let Some(json) = json.filter(|_| !run.devices.is_empty()) {
         exit = exit.min(json.write(&run).err().unwrap_or(Exit::Done));
     }
-    Ok(exit)
+    // An earlier baseline is worth more than a part of a run.
+    if ended == Exit::Done {
+        run.check = None;
+        let saved = held.save(&run).map_err(|error| complain(&error, Exit::Failed));
+        exit = exit.min(saved.err().unwrap_or(Exit::Done));
+    }
+    exit
+}
+
+/// A run that `--json` stored.
+fn stored(file: &Path) -> Result<Run, String> {
+    let read = fs::read(file).map_err(|error| error.to_string());
+    read.and_then(|json| Run::parse(&json)).map_err(|error| format!("--from {}: {error}", file.display()))
 }
 
 /// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
@@ -153,8 +190,8 @@ fn lock_clocks(options: &Options, devices: &[Found]) -> Result<Option<Keeper>, E
 }
 
 fn conduct(options: &Options, known: Known, locked: Vec<(String, String)>) -> Conduct {
-    let Options { sampling, timeout, own_timeout, in_process, .. } = *options;
-    Conduct { sampling, known, timeout, own_timeout, in_process, locked }
+    let Options { sampling, timeout, own_timeout, in_process, runs, .. } = *options;
+    Conduct { sampling, known, timeout, own_timeout, in_process, locked, runs }
 }
 
 /// What is known of devices beside what they tell.
@@ -227,6 +264,9 @@ fn refuse(error: &PlanError) -> Exit {
     let exit = match error {
         PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
         PlanError::Duplicate { .. }
+        | PlanError::NoPartner(_)
+        | PlanError::Ambiguous { .. }
+        | PlanError::Unpaired { .. }
         | PlanError::Twice { .. }
         | PlanError::NoSuchAxis(_)
         | PlanError::BadArg { .. } => Exit::Usage,
@@ -267,8 +307,16 @@ fn kinds(entries: &[&Entry]) -> Vec<&'static str> {
 }
 
 fn worst(run: &Run) -> Exit {
-    let invalid = run.records.iter().any(|record| record.verdict.state == State::Invalid);
+    let verdicts = run.records.iter().flat_map(|record| {
+        let compared = record.compared.iter().map(|compared| &compared.verdict);
+        std::iter::once(&record.verdict).chain(compared)
+    });
+    let invalid = verdicts.into_iter().any(|verdict| verdict.state == State::Invalid);
     if invalid { Exit::Failed } else { Exit::Done }
+}
+
+fn regressed(run: &Run) -> Exit {
+    if run.regressions().is_empty() { Exit::Done } else { Exit::Regression }
 }
 
 /// Prints to standard output, coloured as the user and the terminal want it. A reader who has seen enough and closed the

@@ -143,6 +143,18 @@ pub fn signed_percent(part: f64) -> String {
     format!("{:+.1} %", 100.0 * part)
 }
 
+/// A ratio as a change with its sign, such as `+2.04 %`.
+#[must_use]
+pub fn change(ratio: f64) -> String {
+    format!("{:+.2} %", 100.0 * (ratio - 1.0))
+}
+
+/// An interval of such changes, such as `(+1.52 to +2.57 %)`.
+#[must_use]
+pub fn changes(low: f64, high: f64) -> String {
+    format!("({:+.2} to {:+.2} %)", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+}
+
 /// Half of an interval beside the value it belongs to, such as `± 0.42 %`.
 #[must_use]
 pub fn plus_minus(part: f64) -> String {
@@ -202,6 +214,8 @@ mod tests {
         assert_eq!(percent(0.7458), "74.6 %");
         assert_eq!(percent(9.1), "910 %");
         assert_eq!(plus_minus(0.0042), "± 0.42 %");
+        assert_eq!((change(1.0204), change(0.5)), ("+2.04 %".to_owned(), "-50.00 %".to_owned()));
+        assert_eq!(changes(0.995, 1.0257), "(-0.50 to +2.57 %)");
         assert_eq!(plus_minus(f64::INFINITY), "± ?");
         assert_eq!(ratio(1.4842), "1.48×");
         let shown = [45.6e-6, 12.34e-3, 0.9996, 2.5].map(|joules| energy(Joules(joules)));

@@ -3,13 +3,18 @@
 //! [`registry`] → [`plan`] → [`worker`] (with [`device`] and [`mod@measure`]) → samples → [`stats`] → [`metrics`] →
 //! [`verdict`] (by [`limits`]) → [`record`] → [`report`]
 //!
+//! Two cases that take turns are one [`comparison`], and records are held against those of a [`baseline`].
+//!
 //! [`cli`] reads what the user wants, [`peaks`] what is known beside that, [`run`] leads a run from plan to report, [`trial`]
 //! launches each benchmark once, [`ceilings`] are benchmarks of a device's limits, and [`bind`] is what the expansion of
-//! `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a run lasts, from a process of its own. Users of gpubench meet all of it through the `gpubench` crate.
+//! `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a run lasts, from a process of its own, and
+//! `merge` makes one record of those of several processes. Users of gpubench meet all of it through the `gpubench` crate.
 
+pub mod baseline;
 pub mod bind;
 pub mod ceilings;
 pub mod cli;
+pub mod comparison;
 pub mod device;
 pub mod failure;
 pub mod format;
@@ -30,6 +35,7 @@ pub mod worker;
 
 mod entry_point;
 mod keeper;
+mod merge;
 mod supervisor;
 
 pub use entry_point::main;

@@ -3,15 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::{Check, Comparison, Finding, Threshold};
 use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::seen::Seen;
 use crate::device::{Cache, Facts, Method, Timer};
 use crate::failure::Failure;
 use crate::measure::{Energy, WarmUp};
 use crate::metrics::Metrics;
-use crate::plan::{Arg, Job, Sampling, shown_name};
+use crate::plan::{Arg, Job, Partner, Sampling, shown_name};
 use crate::registry::{Counts, Link};
-use crate::stats::Summary;
+use crate::stats::{Ratio, Summary};
 use crate::units::Nanoseconds;
 use crate::verdict::{self, Reason, Verdict};
 
@@ -42,6 +43,44 @@ pub struct Run {
     /// What benchmarks say is left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
+    /// From when on slower is a regression, where that is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
+    /// How they stand against a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Check>,
+}
+
+impl Run {
+    /// Reads what is stored as JSON.
+    ///
+    /// # Errors
+    /// In words, where that is no run of this format.
+    pub fn parse(json: &[u8]) -> Result<Self, String> {
+        let run: Self = serde_json::from_slice(json).map_err(|error| format!("not a stored run: {error}"))?;
+        if run.schema == SCHEMA {
+            Ok(run)
+        } else {
+            Err(format!("its format is `{}`, not `{SCHEMA}`", run.schema))
+        }
+    }
+
+    /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and
+    /// against a baseline.
+    #[must_use]
+    pub fn regressions(&self) -> Vec<(String, Ratio)> {
+        let Some(threshold) = self.threshold else { return Vec::new() };
+        let in_turn = self.records.iter().filter_map(|record| {
+            let comparison = &record.compared.as_ref()?.comparison;
+            let ratio = comparison.ratio.filter(|_| comparison.regressed(threshold))?;
+            Some((format!("{} {}", record.name(), record.cache), ratio))
+        });
+        let since_then = self.check.iter().flat_map(|check| &check.lines).filter_map(|line| {
+            let Finding::Compared { ratio, regressed: true, .. } = line.finding else { return None };
+            Some((format!("{} {}", line.name, line.cache), ratio))
+        });
+        in_turn.chain(since_then).collect()
+    }
 }
 
 /// A benchmark's arguments that are not measured.
@@ -95,6 +134,13 @@ pub struct Record {
     pub cache: Cache,
     /// What was measured; nothing where the case failed.
     pub measurement: Option<Measurement>,
+    /// What other processes measured of the same case, where it was measured in several: `measurement` is the one of them
+    /// whose median is in the middle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Measurement>,
+    /// What it was compared with in turn, and what came of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Box<Compared>>,
     /// Whether to believe it.
     pub verdict: Verdict,
 }
@@ -153,12 +199,44 @@ pub struct Measurement {
     pub samples: Vec<Nanoseconds>,
 }
 
+impl Measurement {
+    /// The times of its samples, in the order they ran: event times less overhead.
+    #[must_use]
+    pub fn times(&self) -> Vec<Nanoseconds> {
+        self.samples.iter().map(|event| Nanoseconds(event.0 - self.timer.overhead.0)).collect()
+    }
+}
+
+/// What is stored of a comparison beside the record of the case that is compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// What it was compared with.
+    #[serde(flatten)]
+    pub with: Partner,
+    /// What came of it.
+    pub comparison: Comparison,
+    /// What came out for the other: its samples and this case's, number by number, are the pairs.
+    pub measurement: Measurement,
+    /// How far that holds.
+    pub verdict: Verdict,
+}
+
 impl Record {
     /// The record of a case of `job`, on a device that is none of the fakes.
     #[must_use]
     pub fn new(job: &Job, cache: Cache, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let Job { benchmark, args, device, .. } = job.clone();
-        Self { benchmark, args, device, fake: false, cache, measurement, verdict }
+        Self {
+            benchmark,
+            args,
+            device,
+            fake: false,
+            cache,
+            measurement,
+            others: Vec::new(),
+            compared: None,
+            verdict,
+        }
     }
 
     /// The record of a case of `job` that did not get as far as a result.
@@ -189,5 +267,14 @@ impl Record {
         if let Some(reason) = verdict::nothing_written(&measured.counts, &measured.seen) {
             self.verdict = self.verdict.clone().and(reason);
         }
+    }
+
+    /// Whether `other` is a record of the same case.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.benchmark == other.benchmark
+            && self.args == other.args
+            && self.device == other.device
+            && self.cache == other.cache
     }
 }

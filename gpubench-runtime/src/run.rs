@@ -9,6 +9,7 @@ use crate::device::Facts;
 use crate::device::facts::{Property, Value};
 use crate::device::id::Found;
 use crate::failure::{Failure, Stage};
+use crate::merge::merged;
 use crate::peaks::Known;
 use crate::plan::{Fate, Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA, Skipped};
@@ -36,6 +37,8 @@ pub struct Conduct {
     pub in_process: bool,
     /// Devices whose clocks are locked, and what to.
     pub locked: Vec<(String, String)>,
+    /// How often the plan is carried out, each time by a process of its own.
+    pub runs: usize,
 }
 
 impl Conduct {
@@ -108,12 +111,17 @@ pub fn measure(
         devices: Vec::new(),
         records: Vec::new(),
         skipped: Vec::new(),
+        threshold: None,
+        check: None,
     };
     let supervisor = Supervisor::new(conduct.in_process, stop);
     let mut lead = Lead { found: Results { run, observer }, supervisor, unusable: BTreeMap::new(), conduct };
-    let ended = lead.devices(devices).and_then(|()| lead.plan(plan));
+    let ended = lead.devices(devices).and_then(|()| lead.plans(plan));
     lead.supervisor.dismiss();
     let mut run = lead.found.run;
+    if conduct.runs > 1 {
+        run.records = merged(run.records);
+    }
     run.wall = begin.elapsed().as_secs_f64();
     (run, ended)
 }
@@ -192,6 +200,18 @@ impl Lead<'_> {
         Ok(lost.map_or(answer, |loss| Err(loss.to_string())))
     }
 
+    /// Carries `plan` out as often as asked, each time by another worker.
+    fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
+        for number in 0..self.conduct.runs.max(1) {
+            if number > 0 {
+                self.supervisor.replace();
+                self.found.run.skipped.clear();
+            }
+            self.plan(plan)?;
+        }
+        Ok(())
+    }
+
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         for (job, fate) in &plan.jobs {
             match fate {
@@ -233,11 +253,12 @@ impl Lead<'_> {
         while !job.caches.is_empty() {
             let facts = self.found.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
-            let request = Request::Measure { job: job.clone(), sampling: self.conduct.sampling, facts };
+            let (sampling, limit) = (self.conduct.sampling, self.conduct.limit(&job));
+            let request = Request::Measure { job: job.clone(), sampling, facts, limit };
             let before = job.caches.len();
             let mut failed = None;
             let mut device_lost = false;
-            let (found, limit) = (&mut self.found, self.conduct.limit(&job));
+            let found = &mut self.found;
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.cache);

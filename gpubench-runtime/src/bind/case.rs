@@ -2,6 +2,7 @@
 //! [`Case`](registry::Case) that takes the runtime through them.
 
 use std::any::Any;
+use std::rc::Rc;
 
 use crate::device::{Device, DeviceType, LaunchStream};
 use crate::failure::{Failure, Stage};
@@ -23,7 +24,7 @@ pub struct Bound<'a, S, T> {
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order: inputs may need their stream's device.
     inputs: Option<T>,
-    stream: Option<S>,
+    stream: Option<Rc<S>>,
 }
 
 impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
@@ -87,15 +88,33 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         let device = (device as &mut dyn Any).downcast_mut::<S::Device>();
         let device =
             device.ok_or_else(|| Failure::new(Stage::Device, format_args!("not a `{kind}` device")))?;
-        self.stream = Some(S::over(device).map_err(|error| Failure::new(Stage::Device, error))?);
+        self.stream = Some(Rc::new(S::over(device).map_err(|error| Failure::new(Stage::Device, error))?));
         Ok(())
     }
 
-    fn setup(&mut self) -> Result<(), Failure> {
-        let stream = self.stream.as_ref().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
-        // Earlier inputs go first, so that two sets never need to fit.
+    fn stream(&self) -> Option<Rc<dyn Any>> {
+        self.stream.clone().map(|stream| stream as Rc<dyn Any>)
+    }
+
+    fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
+        let of_another_type = |_| {
+            let message =
+                "it is launched on a stream of another type than the benchmark that it is compared with";
+            Failure::new(Stage::Device, message)
+        };
+        self.stream = Some(stream.downcast().map_err(of_another_type)?);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
         self.inputs = None;
-        self.inputs = Some(guarded(Stage::Setup, || (self.setup)(stream))?);
+    }
+
+    fn setup(&mut self) -> Result<(), Failure> {
+        let stream = self.stream.clone().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
+        // Earlier inputs go first, so that two sets never need to fit.
+        self.clear();
+        self.inputs = Some(guarded(Stage::Setup, || (self.setup)(&stream))?);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::device::Flush;
     name = "suite",
     about = "Measures the benchmarks of this program and prints how close to the hardware they run.",
     after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
-                  4 nothing matched, 5 the device asked for is not there, 130/143 interrupted.\n\
+                  3 a regression, 4 nothing matched, 5 the device asked for is not there, 130/143 interrupted.\n\
                   Results go to standard output; progress and warnings to standard error.",
     disable_version_flag = true
 )]
@@ -77,6 +77,35 @@ pub(super) struct Args {
     /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case, no energy unless asked for
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) quick: bool,
+
+    /// Hold every selected case against this benchmark with the same arguments, others of its own in brackets as in
+    /// "sum[BLOCK=128]": their launches take turns, and the answer is faster, slower, same or undecided
+    #[arg(long, value_name = "NAME", env = "GPUBENCH_COMPARE_WITH", help_heading = "Comparisons")]
+    pub(super) compare_with: Option<String>,
+
+    /// The difference of two times that does not matter; 0.5%
+    #[arg(long, value_name = "PERCENT", env = "GPUBENCH_BAND", help_heading = "Comparisons")]
+    pub(super) band: Option<String>,
+
+    /// Measure everything so often, each time in a process of its own, to know what processes differ by; 5 or more tell
+    #[arg(long, value_name = "K", env = "GPUBENCH_RUNS", help_heading = "Comparisons")]
+    pub(super) runs: Option<usize>,
+
+    /// Store what was measured as the baseline of this name in cargo's folder, or in this file
+    #[arg(long, value_name = "NAME", env = "GPUBENCH_SAVE_BASELINE", help_heading = "Comparisons")]
+    pub(super) save_baseline: Option<String>,
+
+    /// Hold every case against the baseline of this name, or against a file that --json wrote
+    #[arg(long, value_name = "NAME", env = "GPUBENCH_BASELINE", help_heading = "Comparisons")]
+    pub(super) baseline: Option<String>,
+
+    /// Exit with 3 where a case is slower by so much and beyond doubt; `noise`: by more than its processes differ by
+    #[arg(long, value_name = "PERCENT", env = "GPUBENCH_FAIL_ON_REGRESSION", help_heading = "Comparisons")]
+    pub(super) fail_on_regression: Option<String>,
+
+    /// Measure nothing, and take the run that --json stored in this file
+    #[arg(long, value_name = "FILE", env = "GPUBENCH_FROM", help_heading = "Comparisons")]
+    pub(super) from: Option<PathBuf>,
 
     /// What empties the last-level cache before cold samples, rather than what suits the device
     #[arg(long, value_name = "HOW", env = "GPUBENCH_FLUSH", help_heading = "How to measure")]

@@ -15,6 +15,8 @@ pub enum Exit {
     Nothing,
     /// 1: a benchmark failed or is invalid, or results could not be written.
     Failed,
+    /// 3: a case is slower than it may be.
+    Regression,
     /// 0: all that was asked for was done; suspect rows included.
     Done,
 }
@@ -27,6 +29,7 @@ impl From<Exit> for ExitCode {
             Exit::NoDevice => 5,
             Exit::Nothing => 4,
             Exit::Failed => 1,
+            Exit::Regression => 3,
             Exit::Done => 0,
         })
     }

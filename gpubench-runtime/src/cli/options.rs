@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use super::args::{Args, CacheChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
+use crate::baseline::{Asked, Place};
+use crate::comparison::{Threshold, USUAL_BAND};
 use crate::device::{Cache, ClockTarget, Path, Peak};
-use crate::plan::{Ignored, Sampling, Selection};
+use crate::plan::{Arg, Ignored, Partner, Sampling, Selection};
 
 /// What the user wants, settled.
 #[derive(Clone, Debug)]
@@ -39,6 +41,14 @@ pub struct Options {
     pub lock_clocks: Option<ClockTarget>,
     /// Measure in this process.
     pub in_process: bool,
+    /// How often to measure everything, each time in a process of its own.
+    pub runs: usize,
+    /// What to hold the run against, and where to store it.
+    pub baselines: Asked,
+    /// From when on slower is a regression.
+    pub threshold: Option<Threshold>,
+    /// Take this stored run in place of measuring.
+    pub from: Option<PathBuf>,
     /// Say how each number came about.
     pub explain: bool,
     /// Where the JSON goes.
@@ -62,6 +72,24 @@ impl Options {
             return Err("--samples 0: give at least 1".to_owned());
         }
         sampling.samples = args.samples;
+        let threshold = args.fail_on_regression.as_deref().map(parse_threshold).transpose()?;
+        if threshold.is_some() && args.baseline.is_none() && args.compare_with.is_none() {
+            return Err("--fail-on-regression: say against what, by --baseline or --compare-with".to_owned());
+        }
+        sampling.band = match (&args.band, threshold) {
+            (Some(band), _) => parse_percent(band)
+                .ok_or_else(|| format!("--band {band}: give a percentage above 0, such as 0.5%"))?,
+            // A difference that is a regression matters.
+            (None, Some(Threshold::Part(part))) => part.min(sampling.band),
+            (None, _) => sampling.band,
+        };
+        let runs = args.runs.unwrap_or(1);
+        if runs == 0 {
+            return Err("--runs 0: give at least 1".to_owned());
+        }
+        if runs > 1 && args.compare_with.is_some() {
+            return Err("--runs: a comparison by --compare-with makes rounds of its own".to_owned());
+        }
         sampling.flush = args.flush;
         sampling.path = match args.path {
             PathChoice::Auto => None,
@@ -106,6 +134,7 @@ impl Options {
                     CacheChoice::Cold => vec![Cache::Cold],
                     CacheChoice::Both => vec![Cache::Hot, Cache::Cold],
                 }),
+                compare_with: args.compare_with.as_deref().map(parse_partner).transpose()?,
             },
             device: args.device,
             list: args.list.then_some(args.format),
@@ -119,6 +148,17 @@ impl Options {
             own_timeout: args.timeout.is_none(),
             lock_clocks: args.lock_clocks.as_deref().map(parse_lock).transpose()?,
             in_process: args.in_process,
+            runs,
+            baselines: Asked {
+                against: args.baseline.as_deref().map(|name| parse_place("--baseline", name)).transpose()?,
+                save: args
+                    .save_baseline
+                    .as_deref()
+                    .map(|name| parse_place("--save-baseline", name))
+                    .transpose()?,
+            },
+            threshold,
+            from: args.from,
             explain: args.explain,
             json: args.json,
             color: args.color,
@@ -139,6 +179,7 @@ const USUAL: Sampling = Sampling {
     flush: None,
     path: None,
     energy: None,
+    band: USUAL_BAND,
 };
 const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, energy: Some(false), ..USUAL };
 
@@ -162,6 +203,26 @@ fn parse_percent(text: &str) -> Option<f64> {
         .ok()
         .filter(|percent| percent.is_finite() && *percent > 0.0)
         .map(|percent| percent / 100.0)
+}
+
+/// `5%`, or `noise`.
+fn parse_threshold(text: &str) -> Result<Threshold, String> {
+    if text.trim() == "noise" {
+        return Ok(Threshold::Noise);
+    }
+    parse_percent(text).map(Threshold::Part).ok_or_else(|| {
+        format!("--fail-on-regression {text}: give a percentage above 0, such as 5%, or `noise`")
+    })
+}
+
+fn parse_place(flag: &str, name: &str) -> Result<Place, String> {
+    // What begins with a point is hidden, or a way out of the folder.
+    let plain = !name.is_empty() && (name.contains('/') || !name.starts_with('.'));
+    if plain {
+        Ok(Place::of(name))
+    } else {
+        Err(format!("{flag} `{name}`: give a name, or a path with a `/` in it"))
+    }
 }
 
 fn seconds(flag: &str, given: Option<f64>, usual: f64) -> Result<f64, String> {
@@ -189,6 +250,25 @@ fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String>
         args.entry(name.trim().to_owned()).or_default().extend(values);
     }
     Ok(args)
+}
+
+/// `sum`, or `sum[BLOCK=128, n=1024]` as cases are shown.
+fn parse_partner(text: &str) -> Result<Partner, String> {
+    let named = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
+    let (benchmark, args) = (named.0.trim(), named.1);
+    let args = split_outside_brackets(args, ',').into_iter().filter(|arg| !arg.trim().is_empty());
+    let args: Option<Vec<Arg>> = args
+        .map(|arg| {
+            let (name, value) = arg.split_once('=')?;
+            Some(Arg { name: name.trim().to_owned(), value: value.trim().to_owned() })
+        })
+        .collect();
+    match args {
+        Some(args) if !benchmark.is_empty() => Ok(Partner { benchmark: benchmark.to_owned(), args }),
+        _ => Err(format!(
+            "--compare-with {text}: give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]"
+        )),
+    }
 }
 
 /// The parts of `text` between each `separator` that is not within brackets, as those of `[u8; 4]` and `Pair<u8, u8>` are.

@@ -4,6 +4,7 @@
 mod clock;
 mod energy;
 mod groups;
+mod turns;
 mod warm_up;
 mod watch;
 
@@ -19,6 +20,7 @@ use crate::units::Nanoseconds;
 use self::clock::Clocks;
 pub use self::energy::{Energy, Measured, energy};
 use self::groups::GroupSize;
+pub use self::turns::{Compared, Rounds, compare};
 pub use self::warm_up::WarmUp;
 use self::watch::Watch;
 
@@ -115,33 +117,70 @@ pub fn measure(
     }
     let end = Instant::now();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end));
-    let times = times(&events, timer);
-    let time = Summary::of(&times, timer.step);
-    let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-    // What the timer does by itself is not the launch's doing.
-    let drift = Drift::of(&times, timer.step)
-        .filter(|drift| (drift.change * time.median.0).abs() > timer.group_spread.0);
-    let modes = Modes::of(&times, timer.step).filter(|modes| modes.high.0 - modes.low.0 > timer.spread.0);
-    let in_a_row = if time.median.0 < SHORT.0 { sampler.in_a_row()? } else { None };
-    let on_stream = sampler.on_stream()?;
     let method = sampler.method();
-    Ok(Samples {
+    let mut samples = Samples::of(Taken {
         events,
-        time,
-        drift,
-        modes,
         method,
         timer,
         warm_up,
         conditions,
         device_clock: clocks.after(warming),
-        in_a_row,
-        on_stream,
         groups,
         elapsed,
         wall: (end - begin).into(),
         converged,
-    })
+    })?;
+    if samples.time.median.0 < SHORT.0 {
+        samples.in_a_row = sampler.in_a_row()?;
+    }
+    samples.on_stream = sampler.on_stream()?;
+    Ok(samples)
+}
+
+/// Samples as they were taken, and nothing said of them yet.
+struct Taken {
+    events: Vec<Nanoseconds>,
+    method: Method,
+    timer: Timer,
+    warm_up: WarmUp,
+    conditions: Option<Conditions>,
+    device_clock: Option<DeviceClock>,
+    groups: usize,
+    elapsed: Nanoseconds,
+    wall: Nanoseconds,
+    converged: bool,
+}
+
+impl Samples {
+    /// With what is said of them.
+    fn of(taken: Taken) -> Result<Self, Failure> {
+        let Taken { events, method, timer, warm_up, conditions, device_clock, groups, .. } = taken;
+        let Taken { elapsed, wall, converged, .. } = taken;
+        let times = times(&events, timer);
+        let time = Summary::of(&times, timer.step);
+        let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+        // What the timer does by itself is not the launch's doing.
+        let drift = Drift::of(&times, timer.step)
+            .filter(|drift| (drift.change * time.median.0).abs() > timer.group_spread.0);
+        let modes = Modes::of(&times, timer.step).filter(|modes| modes.high.0 - modes.low.0 > timer.spread.0);
+        Ok(Self {
+            events,
+            time,
+            drift,
+            modes,
+            method,
+            timer,
+            warm_up,
+            conditions,
+            device_clock,
+            in_a_row: None,
+            on_stream: None,
+            groups,
+            elapsed,
+            wall,
+            converged,
+        })
+    }
 }
 
 /// Event times less the timer's overhead.

@@ -40,6 +40,27 @@ pub enum PlanError {
         /// How many match and are ignored.
         ignored: usize,
     },
+    /// `--compare-with` names no benchmark.
+    #[error("--compare-with {0}: there is no benchmark of this name. --list shows those that are there")]
+    NoPartner(String),
+    /// `--compare-with` names several.
+    #[error("--compare-with {name}: several benchmarks are called so; give one whole name: {}", found.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The whole names.
+        found: Vec<String>,
+    },
+    /// A case has no case of that benchmark to be compared with.
+    #[error("`{case}` cannot be compared with `{name}`: {why}")]
+    Unpaired {
+        /// The case.
+        case: String,
+        /// The benchmark as it was named.
+        name: String,
+        /// Why not.
+        why: Unpaired,
+    },
     /// `--arg` names an axis that no selected benchmark has.
     #[error("--arg {0}=…: no selected benchmark has an argument of this name. --list shows those they have")]
     NoSuchAxis(String),
@@ -53,6 +74,34 @@ pub enum PlanError {
         /// Why not.
         message: String,
     },
+}
+
+/// Why two cases do not pair.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Unpaired {
+    /// They do not run on one device.
+    #[error("that runs on {}, and this on {device}; only what runs on one device is compared", runs_on.join(", "))]
+    Device {
+        /// The device of the case.
+        device: String,
+        /// The kinds of device of the other.
+        runs_on: Vec<&'static str>,
+    },
+    /// Brackets name what is no argument of the other.
+    #[error("that has no argument `{0}`")]
+    NoSuchAxis(String),
+    /// The other has an argument that the case has not.
+    #[error("only that has the argument `{0}`; say which by --compare-with 'NAME[{0}=…]'")]
+    OnlyPartner(String),
+    /// The case has an argument that the other has not.
+    #[error("only this has the argument `{0}`")]
+    OnlyJob(String),
+    /// The other lacks a choice of a type or a constant.
+    #[error("there is no `{0}` of that; another is chosen by --compare-with 'NAME[…]'")]
+    Value(String),
+    /// The other does not take one of the arguments.
+    #[error("that does not take these arguments: {0}")]
+    Refused(String),
 }
 
 fn but_for(ignored: usize) -> String {

@@ -3,6 +3,7 @@
 
 mod error;
 mod listing;
+mod partner;
 mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +12,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::USUAL_BAND;
 use crate::device::{Cache, Flush, Path};
 use crate::failure::Failure;
 use crate::registry::{Entry, Generic, Variant};
 
-pub use self::error::PlanError;
+pub use self::error::{PlanError, Unpaired};
 pub use self::selection::{Ignored, Selection};
 
 use self::listing::{Listed, list};
@@ -42,6 +44,13 @@ pub struct Sampling {
     /// Whether to measure the energy of launches, whatever benchmarks ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<bool>,
+    /// The difference of two times that does not matter, as a fraction.
+    #[serde(default = "usual_band")]
+    pub band: f64,
+}
+
+fn usual_band() -> f64 {
+    USUAL_BAND
 }
 
 /// An argument's name and its value as it is shown.
@@ -51,6 +60,12 @@ pub struct Arg {
     pub name: String,
     /// Its value.
     pub value: String,
+}
+
+impl Display for Arg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
 }
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
@@ -66,6 +81,24 @@ pub struct Job {
     pub caches: Vec<Cache>,
     /// The wall time each of them may take, where the benchmark asks for another limit than the run's.
     pub timeout: Option<Duration>,
+    /// What they are compared with.
+    #[serde(default)]
+    pub with: Option<Partner>,
+}
+
+/// The benchmark that a job is compared with, and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partner {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments in the order of its axes.
+    pub args: Vec<Arg>,
+}
+
+impl Display for Partner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown_name(&self.benchmark, &self.args))
+    }
 }
 
 impl Display for Job {
@@ -80,7 +113,7 @@ pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
     if args.is_empty() {
         return benchmark.to_owned();
     }
-    let args: Vec<String> = args.iter().map(|arg| format!("{}={}", arg.name, arg.value)).collect();
+    let args: Vec<String> = args.iter().map(Arg::to_string).collect();
     format!("{benchmark}[{}]", args.join(", "))
 }
 
@@ -134,10 +167,13 @@ impl Plan {
                 ignored: plan.ignored,
             });
         }
-        match selection.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
-            Some(name) => Err(PlanError::NoSuchAxis(name.clone())),
-            None => Ok(plan),
+        if let Some(name) = selection.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
+            return Err(PlanError::NoSuchAxis(name.clone()));
         }
+        if let Some(name) = &selection.compare_with {
+            plan.jobs = partner::pair(plan.jobs, entries, name)?;
+        }
+        Ok(plan)
     }
 
     /// How many cases are to be measured, or fail to be.
@@ -166,6 +202,7 @@ impl Plan {
             device: device.to_owned(),
             caches: caches.clone(),
             timeout: entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            with: None,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
         let wanted = |args: &[Arg]| selection.matches(&shown_name(&benchmark, args));

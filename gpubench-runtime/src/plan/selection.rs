@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::{Arg, Partner, shown_name};
 use crate::device::Cache;
-use crate::registry::Options;
+use crate::registry::{Entry, Options};
 
 /// What the user selected of all that is there.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct Selection {
     pub args: BTreeMap<String, Vec<String>>,
     /// Cache states in place of those that benchmarks ask for.
     pub caches: Option<Vec<Cache>>,
+    /// What all of them are compared with: the end of a benchmark's path, and those of its arguments that are not the same.
+    pub compare_with: Option<Partner>,
 }
 
 /// What becomes of benchmarks whose attribute says `ignore`.
@@ -53,6 +56,19 @@ impl Selection {
         let hit =
             |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
+    }
+
+    /// Whether this case would be measured. Of a benchmark that is no longer there its name alone says so.
+    #[must_use]
+    pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
+        let entry = entries.iter().find(|entry| entry.path() == benchmark);
+        let options = entry.map_or(Options::DEFAULT, |entry| entry.options);
+        let given = |arg: &Arg| self.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
+        self.takes_tags_of(&options)
+            && self.ignored.takes(options.ignore)
+            && self.matches(&shown_name(benchmark, args))
+            && args.iter().all(given)
+            && self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
     /// Whether a benchmark of these options has a tag that is wanted.

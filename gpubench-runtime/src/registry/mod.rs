@@ -2,6 +2,9 @@
 //! holds data and function pointers only; the protocol of a measurement is the runtime's. Comes in: whatever is
 //! linked. Goes out: the entries in the order of the source, and through [`Variant::visit`] their axes and cases.
 
+use std::any::Any;
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::device::{Device, DeviceError, DeviceType, LaunchStream};
@@ -108,6 +111,15 @@ pub trait Case {
     /// # Errors
     /// Where the device is of another type or refuses the stream.
     fn open(&mut self, device: &mut dyn Device) -> Result<(), Failure>;
+    /// The stream, where one is made, for another case that is launched on the same.
+    fn stream(&self) -> Option<Rc<dyn Any>>;
+    /// Takes the stream of another case for its own.
+    ///
+    /// # Errors
+    /// Where it is of another type.
+    fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure>;
+    /// Lets go of the inputs.
+    fn clear(&mut self);
     /// Makes fresh inputs, in place of any earlier ones.
     ///
     /// # Errors

@@ -5,13 +5,14 @@ use std::fmt::Write;
 use super::header::shown_peak;
 use super::launch;
 use super::style::BOLD;
+use crate::comparison::Comparison;
 use crate::device::conditions::{Conditions, DeviceClock};
 use crate::device::{Cache, Facts, FlushProof, Method, Peak, Quantity, Timer};
 use crate::format;
 use crate::measure::{Energy, Measured};
 use crate::metrics::Metrics;
-use crate::record::{Measurement, Record, Run};
-use crate::units::Nanoseconds;
+use crate::record::{Compared, Measurement, Record, Run};
+use crate::units::{Nanoseconds, Range};
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
@@ -47,7 +48,36 @@ fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> 
     let better = launch::better(measured, bound.is_some());
     lines.extend(bound.map(|bound| ("launch", bound)));
     lines.extend(better.into_iter().map(|advice| ("better", advice)));
+    lines.extend(processes(record, measured).map(|processes| ("processes", processes)));
+    lines.extend(record.compared.as_ref().map(|compared| ("in turn", in_turn(compared))));
     lines
+}
+
+/// How far processes are apart, where there were several.
+fn processes(record: &Record, measured: &Measurement) -> Option<String> {
+    if record.others.is_empty() {
+        return None;
+    }
+    let medians = std::iter::once(measured).chain(&record.others).map(|measured| measured.time.median);
+    let least = medians.clone().fold(measured.time.median, |a, b| if b < a { b } else { a });
+    let most = medians.clone().fold(measured.time.median, |a, b| if b > a { b } else { a });
+    let range = format::from_to(Range { low: least, high: most }, format::time);
+    Some(format!("{range} by {} processes; the one in the middle is shown", medians.count()))
+}
+
+/// How an answer came about.
+fn in_turn(compared: &Compared) -> String {
+    let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
+    let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
+    let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp())).collect::<Vec<_>>();
+    let confidence = ratio.map_or_else(String::new, |ratio| {
+        format!(", their trimmed mean with an interval of {:.1} %", 100.0 * ratio.confidence)
+    });
+    format!(
+        "{answer} after {} of {pairs} pairs in all, with inputs and graphs of their own{confidence}: {}",
+        format::counted(rounds.len(), "round"),
+        shown.join(", ")
+    )
 }
 
 fn time(measured: &Measurement) -> String {

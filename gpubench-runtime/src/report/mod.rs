@@ -1,6 +1,8 @@
 //! What people and programs read. In: a [`Run`], live or stored; out: text. Nothing here measures,
 //! judges or prints.
 
+mod columns;
+mod compared;
 mod explain;
 mod header;
 mod launch;
@@ -26,5 +28,5 @@ pub fn render(run: &Run) -> String {
         return header;
     }
     let table = if run.records.is_empty() { String::new() } else { format!("\n{}", table::table(run)) };
-    format!("{header}{table}{}", remarks::remarks(run))
+    format!("{header}{table}{}{}", compared::compared(run), remarks::remarks(run))
 }

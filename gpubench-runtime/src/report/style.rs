@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
+use crate::comparison::Answer;
 use crate::verdict::State;
 
 /// What stands out.
@@ -15,5 +16,15 @@ pub(super) fn of_state(state: State) -> Style {
         State::Valid => Style::new(),
         State::Suspect => NOTE,
         State::Invalid => AnsiColor::Red.on_default(),
+    }
+}
+
+/// How a row of this answer looks.
+pub(super) fn of_answer(answer: Answer) -> Style {
+    match answer {
+        Answer::Same => Style::new(),
+        Answer::Undecided => NOTE,
+        Answer::Faster => AnsiColor::Green.on_default(),
+        Answer::Slower => AnsiColor::Red.on_default(),
     }
 }

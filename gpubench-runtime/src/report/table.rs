@@ -9,6 +9,7 @@ use super::style::{BOLD, of_state};
 use crate::device::Quantity;
 use crate::format;
 use crate::measure::Energy;
+use crate::plan::{Arg, shown_name};
 use crate::record::{Measurement, Record, Run};
 use crate::registry::Link;
 use crate::stats::{SMALLEST_SAMPLE, Summary};
@@ -42,7 +43,7 @@ pub(super) fn table(run: &Run) -> String {
     let mut styles = Vec::new();
     let (mut module, mut name) = (None, None);
     for record in &run.records {
-        let (path, short) = split(record);
+        let (path, short) = split(&record.benchmark, &record.args);
         if module != Some((path, &record.device)) {
             // With one device, the line above the table has said which.
             let on =
@@ -127,9 +128,9 @@ fn half_width(time: &Summary) -> f64 {
     if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
 }
 
-/// A record's module and its name within it.
-fn split(record: &Record) -> (&str, String) {
-    let (module, _) = record.benchmark.rsplit_once("::").unwrap_or(("", &record.benchmark));
-    let name = record.name();
+/// A case's module, and its name within it.
+pub(super) fn split<'a>(benchmark: &'a str, args: &[Arg]) -> (&'a str, String) {
+    let (module, _) = benchmark.rsplit_once("::").unwrap_or(("", benchmark));
+    let name = shown_name(benchmark, args);
     (module, name.strip_prefix(module).unwrap_or(&name).trim_start_matches(':').to_owned())
 }

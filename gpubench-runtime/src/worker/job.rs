@@ -6,13 +6,13 @@ use crate::device::seen::Seen;
 use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work};
 use crate::failure::{Failure, Stage};
 use crate::limits::{Claim, begins_cold};
-use crate::measure::{self, Energy};
+use crate::measure::{self, Energy, Samples};
 use crate::metrics::{Metrics, resolved};
-use crate::plan::{Job, Sampling};
+use crate::plan::{Arg, Job, Sampling};
 use crate::record::{Measurement, Record};
 use crate::registry::{Axis, Case, Counts, Entry, Options, Variant, Visitor};
 use crate::units::Nanoseconds;
-use crate::verdict::{State, judge};
+use crate::verdict::{State, Verdict, judge};
 
 /// Measures the cases of `job` and hands each record to `done` as it is made. Cases that are left when a failure has cost
 /// the device get none: another process may still measure them.
@@ -24,9 +24,7 @@ pub(super) fn run(
     facts: &Facts,
     done: &mut dyn FnMut(Record),
 ) {
-    let own = entry.options.max_time.filter(|_| sampling.own_max_time);
-    let max_time = own.unwrap_or(sampling.max_time);
-    let sampling = Sampling { max_time, ..*sampling };
+    let sampling = own_sampling(&entry.options, sampling);
     let mut visit = Visit { job, options: entry.options, device, sampling, facts, left: &job.caches, done };
     let visited = Failure::catch(Stage::Args, || {
         (variant.visit)(&mut visit);
@@ -45,6 +43,19 @@ pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device) -> R
         settle(device, Stage::Setup)?;
         Failure::catch(Stage::Launch, || device.writes(&mut Launches(case)))
     })
+}
+
+/// The same failure for every case of `job`.
+pub(super) fn fail(job: &Job, failure: &Failure, done: &mut dyn FnMut(Record)) {
+    for &cache in &job.caches {
+        done(Record::failed(job, cache, failure.clone()));
+    }
+}
+
+/// `sampling`, as a benchmark of these options is sampled.
+pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
+    let own = options.max_time.filter(|_| sampling.own_max_time);
+    Sampling { max_time: own.unwrap_or(sampling.max_time), ..*sampling }
 }
 
 /// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Returns whether it has a check.
@@ -77,14 +88,14 @@ struct Once<'a, T> {
 
 impl<T> Visitor for Once<'_, T> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
-        self.outcome = Some(select(self.job, sweeps).and_then(|()| (self.deed)(case, self.device)));
+        self.outcome = Some(select(&self.job.args, sweeps).and_then(|()| (self.deed)(case, self.device)));
     }
 }
 
-/// Selects the arguments of `job`.
-fn select(job: &Job, sweeps: &[&[&dyn Axis]]) -> Result<(), Failure> {
+/// Selects `args`.
+pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn Axis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
-        if let Some(arg) = job.args.iter().find(|arg| arg.name == axis.name()) {
+        if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
             axis.select(&arg.value).map_err(|message| Failure::new(Stage::Args, message))?;
         }
     }
@@ -105,7 +116,7 @@ struct Visit<'a> {
 
 impl Visitor for Visit<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
-        if let Err(failure) = select(self.job, sweeps) {
+        if let Err(failure) = select(&self.job.args, sweeps) {
             return self.fail(&failure);
         }
         let prepared = match Failure::catch(Stage::Device, || Prepared::of(case, self.device)) {
@@ -168,13 +179,37 @@ impl Visit<'_> {
             }
             Err(failure) => return Record::failed(self.job, cache, remarked(failure, self.device)),
         };
-        let (median, timer, precision) = (samples.time.median, samples.timer, self.options.precision);
+        let measured = Measured { options: &self.options, sampling: &self.sampling, facts: self.facts };
+        let (measurement, verdict) = measured.found((samples, energy), prepared, cache, hot);
+        Record::new(self.job, cache, Some(measurement), verdict)
+    }
+}
+
+/// What turns samples into what is stored of them.
+pub(super) struct Measured<'a> {
+    pub(super) options: &'a Options,
+    pub(super) sampling: &'a Sampling,
+    pub(super) facts: &'a Facts,
+}
+
+impl Measured<'_> {
+    /// What samples say of launches that do what was `prepared`, and what their energy does; `hot` is their time with the data
+    /// cached.
+    pub(super) fn found(
+        &self,
+        (samples, energy): (Samples, Option<Energy>),
+        prepared: &Prepared,
+        cache: Cache,
+        hot: Option<Nanoseconds>,
+    ) -> (Measurement, Verdict) {
+        let Options { precision, link, item, .. } = *self.options;
+        let (median, timer) = (samples.time.median, samples.timer);
         let cold = begins_cold(cache, &samples.method);
-        let claim = Claim { counts: prepared.counts, precision, link: self.options.link, cold };
+        let claim = Claim { counts: prepared.counts, precision, link, cold };
         let verdict = judge(&samples, self.sampling.precision, &claim, self.facts);
         let metrics = if resolved(median, timer.step) {
             let hot = hot.filter(|hot| resolved(*hot, timer.step));
-            Metrics::of(&prepared.counts, median, self.facts, (precision, self.options.link), hot)
+            Metrics::of(&prepared.counts, median, self.facts, (precision, link), hot)
         } else {
             Metrics::default()
         };
@@ -182,8 +217,8 @@ impl Visit<'_> {
         let measurement = Measurement {
             counts: prepared.counts,
             precision: precision.to_owned(),
-            item: self.options.item.map(str::to_owned),
-            link: self.options.link,
+            item: item.map(str::to_owned),
+            link,
             checked: prepared.checked,
             seen: prepared.seen.clone(),
             method: samples.method,
@@ -202,12 +237,12 @@ impl Visit<'_> {
             metrics,
             samples: samples.events,
         };
-        Record::new(self.job, cache, Some(measurement), verdict)
+        (measurement, verdict)
     }
 }
 
 /// What all cases of a job share.
-struct Prepared {
+pub(super) struct Prepared {
     counts: Counts,
     checked: bool,
     seen: Seen,
@@ -217,8 +252,12 @@ impl Prepared {
     /// Makes the inputs, launches once on them and looks at what came out, all of it untimed.
     fn of(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
         case.open(device)?;
-        case.setup().map_err(|failure| remarked(failure, device))?;
-        settle(device, Stage::Setup)?;
+        set_up(case, device)?;
+        Self::launched(case, device)
+    }
+
+    /// Launches once on the inputs that are there, and looks at what came out.
+    pub(super) fn launched(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
         let counts = case.counts()?;
         let seen = Failure::catch(Stage::Launch, || device.observe(&mut Launches(case)))
             .map_err(|failure| remarked(failure, device))?;
@@ -228,13 +267,25 @@ impl Prepared {
     }
 }
 
+/// Makes the inputs.
+pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    case.setup().map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Setup)
+}
+
+/// Launches once, and waits for it.
+pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    Failure::catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Launch)
+}
+
 /// Has errors of `stage` that come late told as its own.
 fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
     device.settle().map_err(|error| Failure::new(stage, error))
 }
 
 /// What the user's code said of its failure, with what the device knows of it.
-fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
+pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
     match device.remark() {
         Some(remark) => {
             Failure::new(failure.stage, format_args!("{}; the driver says: {remark}", failure.message))
@@ -253,7 +304,8 @@ fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, meter: Result<Box<dyn Mo
     measured.unwrap_or_else(|failure| Energy::Refused(failure.to_string()))
 }
 
-struct Launches<'a>(&'a mut dyn Case);
+/// The launches of a case, to be sampled.
+pub(super) struct Launches<'a>(pub(super) &'a mut dyn Case);
 
 impl Work for Launches<'_> {
     fn resets(&self) -> bool {

@@ -2,19 +2,21 @@
 //! say. It is a process of its own so that whatever a launch function does costs one case and not the run.
 
 mod job;
+mod pair;
 mod pipe;
 mod process;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ceilings;
 use crate::device::id::DeviceId;
 use crate::device::{Device, Facts};
-use crate::failure::Failure;
-use crate::plan::{Job, Sampling};
+use crate::failure::{Failure, Stage};
+use crate::plan::{Arg, Job, Sampling};
 use crate::record::Record;
 use crate::registry::{self, Entry, Variant};
 
@@ -38,6 +40,8 @@ pub enum Request {
         sampling: Sampling,
         /// What is known of its device.
         facts: Box<Facts>,
+        /// The wall time that a case may take.
+        limit: Duration,
     },
     /// Launch a job once, look at what came out, and time nothing.
     Test {
@@ -94,11 +98,25 @@ impl Bench {
                 let facts = opened.and_then(|device| device.facts().map_err(|error| error.to_string()));
                 reply(facts.map_or_else(Reply::NoDevice, Reply::Facts));
             }
-            Request::Measure { job, sampling, facts } => {
+            Request::Measure { job, sampling, facts, limit } => {
+                let with =
+                    job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| {
-                    job::run(job, found, device, sampling, facts, &mut |record| {
-                        reply(Reply::Record(Box::new(record)));
-                    });
+                    let mut done = |record| reply(Reply::Record(Box::new(record)));
+                    match with {
+                        None => job::run(job, found, device, sampling, facts, &mut done),
+                        Some((_, Err(message))) => {
+                            job::fail(job, &Failure::new(Stage::Args, message), &mut done);
+                        }
+                        Some((with, Ok(partner))) => {
+                            let (found, limit) = ([found, partner], *limit);
+                            pair::run(
+                                &pair::Task { job, with, found, sampling, facts, limit },
+                                device,
+                                &mut done,
+                            );
+                        }
+                    }
                 });
             }
             Request::Test { job } => {
@@ -123,7 +141,9 @@ impl Bench {
         reply: &mut dyn FnMut(Reply),
         work: impl FnOnce((&Entry, &Variant), &mut dyn Device, &mut dyn FnMut(Reply)),
     ) {
-        let found = self.find(job).and_then(|found| Ok((found, self.open(&job.device, found.1)?)));
+        let found = self
+            .find(&job.benchmark, &job.args, &job.device)
+            .and_then(|found| Ok((found, self.open(&job.device, found.1)?)));
         match found {
             Ok((found, device)) => {
                 work(found, device, reply);
@@ -135,16 +155,19 @@ impl Bench {
         }
     }
 
-    fn find(&self, job: &Job) -> Result<(&'static Entry, &'static Variant), String> {
-        let entry = self.entries.iter().find(|entry| entry.path() == job.benchmark);
-        let entry =
-            entry.ok_or_else(|| format!("there is no benchmark `{}` in this program", job.benchmark))?;
-        let kind = DeviceId::parse(&job.device).kind;
-        let chosen =
-            |variant: &Variant| variant.generics.iter().all(|generic| job.args.contains(&generic.arg()));
+    /// The benchmark of this path, and its instance with these arguments on a device.
+    fn find(
+        &self,
+        benchmark: &str,
+        args: &[Arg],
+        device: &str,
+    ) -> Result<(&'static Entry, &'static Variant), String> {
+        let entry = self.entries.iter().find(|entry| entry.path() == benchmark);
+        let entry = entry.ok_or_else(|| format!("there is no benchmark `{benchmark}` in this program"))?;
+        let kind = DeviceId::parse(device).kind;
+        let chosen = |variant: &Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
         let variant = entry.variants.iter().find(|variant| variant.device == kind && chosen(variant));
-        let variant =
-            variant.ok_or_else(|| format!("`{}` does not run on `{}`", job.benchmark, job.device))?;
+        let variant = variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?;
         Ok((entry, variant))
     }
 

@@ -6,6 +6,7 @@
 mod closed_forms;
 mod correlation;
 mod coverage;
+mod decisions;
 mod findings;
 mod properties;
 mod stop_rule;

@@ -70,6 +70,7 @@ impl Engine {
             flush: None,
             path: None,
             energy: None,
+            band: 0.005,
         };
         let sampled = self
             .device

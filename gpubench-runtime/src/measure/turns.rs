@@ -1,0 +1,232 @@
+//! The protocol of a comparison: rounds in which two launches take turns, until what they say is decided. In: where rounds
+//! come from and how they are to be sampled; out: the samples of both, and a [`Comparison`].
+//!
+//! A round has inputs of its own, which lie elsewhere than those before, and graphs of its own: what a place in memory or in a
+//! graph adds to one of the two is noise from round to round, and not a difference.
+
+use std::time::{Duration, Instant};
+
+use super::clock::Clocks;
+use super::groups::GroupSize;
+use super::warm_up::{WarmUp, warm_up};
+use super::watch::Watch;
+use super::{Samples, Taken, times};
+use crate::comparison::{Answer, Comparison, Round};
+use crate::device::conditions::Monitor;
+use crate::device::{Method, PairSampler, Sampler, Timer};
+use crate::failure::{Failure, Stage};
+use crate::plan::Sampling;
+use crate::stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
+use crate::units::Nanoseconds;
+
+/// The fewest pairs of a round: AB BA.
+const FEWEST_PAIRS: usize = 2;
+/// A number of samples that is asked for is spread over so many rounds, or as many as have the fewest pairs.
+const ROUNDS_OF_A_NUMBER: usize = 8;
+
+/// Makes rounds.
+pub trait Rounds {
+    /// Makes the inputs of both launches for the round of this number, in place of those of the round before, and prepares to
+    /// sample them in turn.
+    ///
+    /// # Errors
+    /// Where inputs cannot be made, or a launch fails.
+    fn begin(&mut self, round: usize) -> Result<Box<dyn PairSampler + '_>, Failure>;
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The samples of both launches.
+    pub samples: [Samples; 2],
+    /// What they say of the first against the second.
+    pub comparison: Comparison,
+}
+
+/// Compares two launches while `monitor` is read, until it is decided or a budget is spent: that of `sampling`, or `limit` by
+/// this machine's clock, inputs included.
+///
+/// # Errors
+/// Where inputs cannot be made, or a launch or the device fails.
+pub fn compare(
+    rounds: &mut dyn Rounds,
+    sampling: &Sampling,
+    limit: Duration,
+    monitor: Option<Box<dyn Monitor>>,
+) -> Result<Compared, Failure> {
+    let begin = Instant::now();
+    let watch = monitor.map(Watch::over);
+    let mut size = GroupSize::default();
+    let mut turns: Option<Turns> = None;
+    let mut answered = None;
+    for number in 0..MOST_ROUNDS {
+        let mut sampler = rounds.begin(number)?;
+        let turns = match &mut turns {
+            Some(turns) => turns,
+            None => turns.insert(Turns::begin(sampler.as_mut(), sampling, &mut size)?),
+        };
+        turns.round(sampler.as_mut(), sampling, &mut size)?;
+        let done = match sampling.samples {
+            Some(wanted) => turns.events.len() >= wanted,
+            None => turns.elapsed.as_seconds() >= sampling.max_time || begin.elapsed() >= limit,
+        };
+        let confidence = match sampling.samples {
+            // There is one look only, which may have all of the error.
+            Some(_) => done.then_some(1.0 - DECISION_ERROR),
+            None => look_after(number + 1).or_else(|| done.then(|| last_look(number + 1))),
+        };
+        let Some(confidence) = confidence else { continue };
+        let ratio = turns.ratio(confidence);
+        let answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.band));
+        answered = Some((ratio, answer));
+        if done || answer != Answer::Undecided {
+            break;
+        }
+    }
+    let end = Instant::now();
+    let turns = turns.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+    let (ratio, answer) = answered.unwrap_or((None, Answer::Undecided));
+    let comparison = Comparison { ratio, band: sampling.band, answer, rounds: turns.rounds.clone() };
+    let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end));
+    let wall = Nanoseconds::from(end - turns.sampling_since);
+    let [first, second] = [0, 1].map(|whose| {
+        Samples::of(Taken {
+            events: turns.events.iter().map(|pair| pair[whose]).collect(),
+            method: turns.methods[whose].clone(),
+            timer: turns.timer,
+            warm_up: turns.warm_up,
+            conditions: conditions.clone(),
+            device_clock: turns.clocks.after(turns.warming),
+            groups: turns.rounds.len(),
+            elapsed: turns.elapsed,
+            wall,
+            // Whether there are enough is what the answer tells.
+            converged: true,
+        })
+    });
+    // Rounds lie at different places on purpose, so that their samples are of several kinds.
+    let plain = |samples: Result<Samples, Failure>| {
+        samples.map(|samples| Samples { drift: None, modes: None, ..samples })
+    };
+    Ok(Compared { samples: [plain(first)?, plain(second)?], comparison })
+}
+
+/// A comparison under way.
+struct Turns {
+    methods: [Method; 2],
+    timer: Timer,
+    warm_up: WarmUp,
+    warming: Clocks,
+    clocks: Clocks,
+    sampling_since: Instant,
+    events: Vec<[Nanoseconds; 2]>,
+    rounds: Vec<Round>,
+    /// Whether all times so far can be told from nothing.
+    resolved: bool,
+    elapsed: Nanoseconds,
+}
+
+impl Turns {
+    /// Warms up on the first round's inputs.
+    fn begin(
+        sampler: &mut dyn PairSampler,
+        sampling: &Sampling,
+        size: &mut GroupSize,
+    ) -> Result<Self, Failure> {
+        let (methods, timer) = (sampler.methods(), sampler.timer()?);
+        let mut warming = Clocks::default();
+        let warm_up = warm_up(&mut First::of(sampler), timer, sampling.warm_up, size, &mut warming)?;
+        Ok(Self {
+            methods,
+            timer,
+            warm_up,
+            warming,
+            clocks: Clocks::default(),
+            sampling_since: Instant::now(),
+            events: Vec::new(),
+            rounds: Vec::with_capacity(MOST_ROUNDS),
+            resolved: true,
+            elapsed: Nanoseconds::default(),
+        })
+    }
+
+    /// Takes one group of pairs.
+    fn round(
+        &mut self,
+        sampler: &mut dyn PairSampler,
+        sampling: &Sampling,
+        size: &mut GroupSize,
+    ) -> Result<(), Failure> {
+        let before = self.events.len();
+        let wanted = match sampling.samples {
+            None => size.next().max(FEWEST_PAIRS),
+            Some(samples) => {
+                let each = samples.div_ceil(ROUNDS_OF_A_NUMBER).max(FEWEST_PAIRS);
+                each.min(samples.saturating_sub(before)).max(1)
+            }
+        };
+        let mut elapsed = Nanoseconds::default();
+        while self.events.len() < before + wanted {
+            let left = before + wanted - self.events.len();
+            elapsed.0 += sampler.group(left, &mut self.events)?.0;
+            self.clocks.read(&mut First::of(sampler));
+        }
+        size.learn(self.events.len() - before, elapsed);
+        self.elapsed.0 += elapsed.0;
+        let overhead = self.timer.overhead.0;
+        let pairs: Vec<_> = self.events[before..]
+            .iter()
+            .map(|pair| pair.map(|event| Nanoseconds(event.0 - overhead)))
+            .collect();
+        match paired_log_ratio(&pairs) {
+            Some(log_ratio) => self.rounds.push(Round { pairs: pairs.len(), log_ratio }),
+            None => self.resolved = false,
+        }
+        Ok(())
+    }
+
+    /// What the rounds so far say, with this confidence.
+    fn ratio(&self, confidence: f64) -> Option<Ratio> {
+        let shortest = [0, 1].into_iter().filter_map(|whose| {
+            let events: Vec<_> = self.events.iter().map(|pair| pair[whose]).collect();
+            stats::median(&times(&events, self.timer))
+        });
+        let shortest = shortest.map(|time| time.0).reduce(f64::min)?;
+        let logs: Vec<f64> = self.rounds.iter().map(|round| round.log_ratio).collect();
+        self.resolved.then(|| Ratio::of_rounds(&logs, self.timer.step.0 / shortest, confidence)).flatten()
+    }
+}
+
+/// The samples of the first of two, to warm both up.
+struct First<'a> {
+    sampler: &'a mut dyn PairSampler,
+    pairs: Vec<[Nanoseconds; 2]>,
+}
+
+impl<'a> First<'a> {
+    fn of(sampler: &'a mut dyn PairSampler) -> Self {
+        Self { sampler, pairs: Vec::new() }
+    }
+}
+
+impl Sampler for First<'_> {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        self.pairs.clear();
+        let elapsed = self.sampler.group(samples, &mut self.pairs)?;
+        events.extend(self.pairs.iter().map(|pair| pair[0]));
+        Ok(elapsed)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.sampler.timer()
+    }
+
+    fn method(&self) -> Method {
+        let [first, _] = self.sampler.methods();
+        first
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.sampler.clock()
+    }
+}

@@ -1,0 +1,171 @@
+//! Which case each job is compared with. In: the jobs of a plan, and the name of a benchmark with some of its arguments; out:
+//! each job with its partner, which has the job's own arguments but for those that are given, or why they do not pair.
+
+use super::error::Unpaired;
+use super::{Arg, Fate, Job, Partner, PlanError};
+use crate::device::id::DeviceId;
+use crate::failure::{Failure, Stage};
+use crate::registry::{Axis, Case, Entry, Generic, Variant, Visitor};
+
+/// Gives each of `jobs` its partner. Those that are their own are left out, unless there are no others.
+pub(super) fn pair(
+    jobs: Vec<(Job, Fate)>,
+    entries: &[&Entry],
+    named: &Partner,
+) -> Result<Vec<(Job, Fate)>, PlanError> {
+    let wanted = Wanted::find(named, entries)?;
+    let mut paired = Vec::with_capacity(jobs.len());
+    for (job, fate) in jobs {
+        if fate != Fate::Measured {
+            paired.push((job, fate));
+            continue;
+        }
+        let (with, skipped) = wanted.partner(&job, entries).map_err(|why| PlanError::Unpaired {
+            case: job.to_string(),
+            name: named.to_string(),
+            why,
+        })?;
+        let fate = skipped.map_or(Fate::Measured, Fate::Skipped);
+        paired.push((Job { with: Some(with), ..job }, fate));
+    }
+    let itself = |job: &Job| {
+        job.with.as_ref().is_some_and(|with| with.benchmark == job.benchmark && with.args == job.args)
+    };
+    if paired.iter().any(|(job, fate)| *fate == Fate::Measured && !itself(job)) {
+        paired.retain(|(job, _)| !itself(job));
+    }
+    Ok(paired)
+}
+
+/// The benchmark that is asked for, and what of its arguments is given with its name.
+struct Wanted<'a> {
+    entry: &'a Entry,
+    given: &'a [Arg],
+}
+
+impl<'a> Wanted<'a> {
+    fn find(named: &'a Partner, entries: &[&'a Entry]) -> Result<Self, PlanError> {
+        let (path, given) = (&*named.benchmark, &named.args[..]);
+        let within = |entry: &&&'a Entry| {
+            let whole = entry.path();
+            whole == path || whole.strip_suffix(path).is_some_and(|module| module.ends_with("::"))
+        };
+        let found: Vec<&'a Entry> = entries.iter().filter(within).copied().collect();
+        let exact = found.iter().find(|entry| entry.path() == path);
+        match (&found[..], exact) {
+            (_, Some(entry)) | ([entry], None) => Ok(Self { entry, given }),
+            ([], None) => Err(PlanError::NoPartner(path.to_owned())),
+            (several, None) => Err(PlanError::Ambiguous {
+                name: path.to_owned(),
+                found: several.iter().map(|entry| entry.path()).collect(),
+            }),
+        }
+    }
+
+    /// What `job` is compared with, and why that is left out, where the benchmark says so.
+    fn partner(&self, job: &Job, entries: &[&Entry]) -> Result<(Partner, Option<&'static str>), Unpaired> {
+        let variants = self.variants_on(&job.device)?;
+        let names = names(variants[0])?;
+        let args = self.args(job, &names)?;
+        let only_job = job
+            .args
+            .iter()
+            .find(|arg| !names.contains(&&*arg.name) && !is_generic(&arg.name, &job.benchmark, entries));
+        if let Some(arg) = only_job {
+            return Err(Unpaired::OnlyJob(arg.name.clone()));
+        }
+        let variant = choose(&variants, &args)?;
+        let mut axes = Axes { names: Vec::new(), selected: &args, outcome: Ok(None) };
+        axes.see(variant)?;
+        let skipped = axes.outcome.map_err(Unpaired::Refused)?;
+        Ok((Partner { benchmark: self.entry.path(), args }, skipped))
+    }
+
+    /// The instances on the kind of this device, of which there is one at least.
+    fn variants_on(&self, device: &str) -> Result<Vec<&'a Variant>, Unpaired> {
+        let kind = DeviceId::parse(device).kind;
+        let all = self.entry.variants.iter();
+        let here: Vec<&Variant> = all.clone().filter(|variant| variant.device == kind).collect();
+        if here.is_empty() {
+            let mut runs_on: Vec<_> = all.map(|variant| variant.device).collect();
+            runs_on.dedup();
+            return Err(Unpaired::Device { device: device.to_owned(), runs_on });
+        }
+        Ok(here)
+    }
+
+    /// What each of the arguments `names` is: what is given, else what it is of `job`.
+    fn args(&self, job: &Job, names: &[&str]) -> Result<Vec<Arg>, Unpaired> {
+        if let Some(arg) = self.given.iter().find(|arg| !names.contains(&&*arg.name)) {
+            return Err(Unpaired::NoSuchAxis(arg.name.clone()));
+        }
+        let args = names.iter().map(|name| {
+            let mut known = self.given.iter().chain(&job.args);
+            let arg = known.find(|arg| arg.name == *name).cloned();
+            arg.ok_or_else(|| Unpaired::OnlyPartner((*name).to_owned()))
+        });
+        args.collect()
+    }
+}
+
+/// The names of a variant's types, constants and axes.
+fn names(variant: &Variant) -> Result<Vec<&'static str>, Unpaired> {
+    let mut axes = Axes { names: Vec::new(), selected: &[], outcome: Ok(None) };
+    axes.see(variant)?;
+    Ok(variant.generics.iter().map(|generic| generic.name).chain(axes.names).collect())
+}
+
+/// Whether `name` is a type or a constant of `benchmark`. They say which code is measured, and may be one side's alone; what
+/// else one side alone has may change its work.
+fn is_generic(name: &str, benchmark: &str, entries: &[&Entry]) -> bool {
+    let mut entry = entries.iter().filter(|entry| entry.path() == benchmark);
+    entry.any(|entry| generics(entry.variants.iter()).any(|generic| generic.name == name))
+}
+
+fn generics<'v>(variants: impl Iterator<Item = &'v Variant>) -> impl Iterator<Item = &'v Generic> {
+    variants.flat_map(|variant| variant.generics)
+}
+
+/// The instance with these types and constants.
+fn choose<'v>(variants: &[&'v Variant], args: &[Arg]) -> Result<&'v Variant, Unpaired> {
+    let chosen = |variant: &&&Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
+    variants.iter().find(chosen).copied().ok_or_else(|| {
+        let all = || generics(variants.iter().copied());
+        let missing = args.iter().find(|arg| {
+            all().any(|generic| generic.name == arg.name) && !all().any(|generic| generic.arg() == **arg)
+        });
+        Unpaired::Value(missing.map_or_else(String::new, Arg::to_string))
+    })
+}
+
+/// The axes of a variant; and, where arguments are selected, whether it takes them and why it leaves them out.
+struct Axes<'a> {
+    names: Vec<&'static str>,
+    selected: &'a [Arg],
+    outcome: Result<Option<&'static str>, String>,
+}
+
+impl Axes<'_> {
+    fn see(&mut self, variant: &Variant) -> Result<(), Unpaired> {
+        let seen = Failure::catch(Stage::Args, || {
+            (variant.visit)(self);
+            Ok(())
+        });
+        seen.map_err(|failure| Unpaired::Refused(failure.message))
+    }
+}
+
+impl Visitor for Axes<'_> {
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+        let axes = || sweeps.iter().copied().flatten();
+        self.names = axes().map(|axis| axis.name()).collect();
+        if self.selected.is_empty() {
+            return;
+        }
+        let selected = axes().try_for_each(|axis| {
+            let arg = self.selected.iter().find(|arg| arg.name == axis.name());
+            arg.map_or(Ok(()), |arg| axis.select(&arg.value))
+        });
+        self.outcome = selected.map(|()| if case.skips() { case.skipped() } else { None });
+    }
+}

@@ -1,0 +1,222 @@
+//! One job compared with another: the inputs of both made beside each other, anew for each round, and their launches timed
+//! in turn. In: a job, its partner and their open device; out: a record for each of the job's cases, with the comparison.
+
+use std::time::Duration;
+
+use super::job::{Launches, Measured, Prepared, launch, own_sampling, remarked, select, set_up};
+use crate::device::{Cache, Device, Facts, PairSampler, Wanted};
+use crate::failure::{Failure, Stage};
+use crate::measure::{self, Rounds};
+use crate::plan::{Job, Partner, Sampling};
+use crate::record::{Compared, Record};
+use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
+use crate::units::Nanoseconds;
+use crate::verdict::State;
+
+/// What is compared, and how.
+pub(super) struct Task<'a> {
+    pub(super) job: &'a Job,
+    pub(super) with: &'a Partner,
+    /// The instances of both.
+    pub(super) found: [(&'a Entry, &'a Variant); 2],
+    pub(super) sampling: &'a Sampling,
+    pub(super) facts: &'a Facts,
+    /// The wall time that a case may take.
+    pub(super) limit: Duration,
+}
+
+/// Compares the cases of a job and hands each record to `done` as it is made. Cases that are left when a failure has cost the
+/// device get none.
+pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, done: &mut dyn FnMut(Record)) {
+    let mut left = &task.job.caches[..];
+    let mut outer = Outer { task, device, done, left: &mut left };
+    let [(_, variant), _] = task.found;
+    let visited = Failure::catch(Stage::Args, || {
+        (variant.visit)(&mut outer);
+        Ok(())
+    });
+    if let Err(failure) = visited {
+        outer.fail(&failure);
+    }
+}
+
+/// Selects the job's arguments, then visits its partner.
+struct Outer<'a> {
+    task: &'a Task<'a>,
+    device: &'a mut dyn Device,
+    done: &'a mut dyn FnMut(Record),
+    /// The cases without a record.
+    left: &'a mut &'a [Cache],
+}
+
+impl Visitor for Outer<'_> {
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+        if let Err(failure) = select(&self.task.job.args, sweeps) {
+            return self.fail(&failure);
+        }
+        let [_, (_, variant)] = self.task.found;
+        (variant.visit)(&mut Inner { outer: self, case });
+    }
+}
+
+impl Outer<'_> {
+    /// The same failure for every case that has no record yet.
+    fn fail(&mut self, failure: &Failure) {
+        while let Some(&cache) = self.left.first() {
+            self.finish(Record::failed(self.task.job, cache, failure.clone()));
+        }
+    }
+
+    fn finish(&mut self, record: Record) {
+        *self.left = &self.left[1..];
+        (self.done)(record);
+    }
+}
+
+/// Selects the partner's arguments, then compares.
+struct Inner<'a, 'o> {
+    outer: &'a mut Outer<'o>,
+    case: &'a mut dyn Case,
+}
+
+impl Visitor for Inner<'_, '_> {
+    fn visit(&mut self, sweeps: &[&[&dyn Axis]], partner: &mut dyn Case) {
+        let opened = select(&self.outer.task.with.args, sweeps)
+            .map_err(|failure| self.of_partner(failure))
+            .and_then(|()| open(self.case, partner, self.outer.device));
+        if let Err(failure) = opened {
+            return self.outer.fail(&failure);
+        }
+        let mut hot = None;
+        while let Some(&cache) = self.outer.left.first() {
+            let record = self.record(partner, cache, hot);
+            let failed = record.measurement.is_none();
+            if cache == Cache::Hot {
+                hot = Hot::of(&record);
+            }
+            self.outer.finish(record);
+            if failed && self.outer.device.settle().is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Has both launched on one stream.
+fn open(case: &mut dyn Case, partner: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    case.open(device)?;
+    let stream = case.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
+    partner.open_on(stream)
+}
+
+/// The times of both with their data cached.
+#[derive(Clone, Copy)]
+struct Hot([Option<Nanoseconds>; 2]);
+
+impl Hot {
+    fn of(record: &Record) -> Option<Self> {
+        let compared = record.compared.as_ref()?;
+        let own = record.measurement.as_ref().filter(|_| record.verdict.state != State::Invalid);
+        let other = Some(&compared.measurement).filter(|_| compared.verdict.state != State::Invalid);
+        Some(Self([own, other].map(|measured| measured.map(|measured| measured.time.median))))
+    }
+}
+
+impl Inner<'_, '_> {
+    fn record(&mut self, partner: &mut dyn Case, cache: Cache, hot: Option<Hot>) -> Record {
+        let Task { job, with, found, sampling, facts, limit } = *self.outer.task;
+        let [own, other] = found.map(|(entry, _)| &entry.options);
+        let sampling = own_sampling(own, sampling);
+        let device = &mut *self.outer.device;
+        let monitor = device.monitor().ok();
+        let wanted = Wanted { cache, flush: sampling.flush, path: sampling.path };
+        let works = [Launches(self.case), Launches(partner)];
+        let mut beside = Beside { works, with, device: &mut *device, wanted, prepared: None };
+        let compared = Failure::catch(Stage::Launch, || {
+            // The worker is ended at the limit itself, and what it has so far with it.
+            measure::compare(&mut beside, &sampling, limit / 2, monitor)
+        });
+        let prepared = beside.prepared;
+        let compared = compared.map_err(|failure| match failure.stage {
+            // The sampler's own failures have the driver's words in them.
+            Stage::Sampling => failure,
+            _ => remarked(failure, device),
+        });
+        let (compared, prepared) = match (compared, prepared) {
+            (Ok(compared), Some(prepared)) => (compared, prepared),
+            (Ok(_), None) => {
+                return Record::failed(job, cache, Failure::new(Stage::Sampling, "took no samples"));
+            }
+            (Err(failure), _) => return Record::failed(job, cache, failure),
+        };
+        let found = |options: &Options, samples, prepared, hot| {
+            Measured { options, sampling: &sampling, facts }.found((samples, None), prepared, cache, hot)
+        };
+        let Hot(hot) = hot.unwrap_or(Hot([None; 2]));
+        let [samples, others] = compared.samples;
+        let (measurement, verdict) = found(own, samples, &prepared[0], hot[0]);
+        let (other, others_verdict) = found(other, others, &prepared[1], hot[1]);
+        let compared = Compared {
+            with: with.clone(),
+            comparison: compared.comparison,
+            measurement: other,
+            verdict: others_verdict,
+        };
+        let record = Record::new(job, cache, Some(measurement), verdict);
+        Record { compared: Some(Box::new(compared)), ..record }
+    }
+
+    fn of_partner(&self, failure: Failure) -> Failure {
+        of_partner(failure, self.outer.task.with)
+    }
+}
+
+/// A failure of the partner, told as such.
+fn of_partner(failure: Failure, with: &Partner) -> Failure {
+    Failure::new(failure.stage, format_args!("`{with}`, which it is compared with: {}", failure.message))
+}
+
+/// Two launches whose inputs are there beside each other.
+struct Beside<'a> {
+    works: [Launches<'a>; 2],
+    with: &'a Partner,
+    device: &'a mut dyn Device,
+    wanted: Wanted,
+    /// Known from the first round on.
+    prepared: Option<[Prepared; 2]>,
+}
+
+impl Rounds for Beside<'_> {
+    fn begin(&mut self, round: usize) -> Result<Box<dyn PairSampler + '_>, Failure> {
+        // In every other round all is done the other way round, so that each has its turn at whatever place is better.
+        let order = if round % 2 == 1 { [1, 0] } else { [0, 1] };
+        for whose in order {
+            self.works[whose].0.clear();
+        }
+        self.device.displace(round);
+        for whose in order {
+            self.of(whose, set_up)?;
+        }
+        if self.prepared.is_some() {
+            for whose in order {
+                self.of(whose, launch)?;
+            }
+        } else {
+            self.prepared = Some([self.of(0, Prepared::launched)?, self.of(1, Prepared::launched)?]);
+        }
+        let [own, other] = &mut self.works;
+        self.device.pair_sampler([own, other], &self.wanted)
+    }
+}
+
+impl Beside<'_> {
+    /// Does a step with one of the two, whose failures are told as its own.
+    fn of<T>(
+        &mut self,
+        whose: usize,
+        step: fn(&mut dyn Case, &mut dyn Device) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let done = step(self.works[whose].0, self.device);
+        if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
+    }
+}
