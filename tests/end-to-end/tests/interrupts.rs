@@ -31,6 +31,7 @@ impl Waiting {
         let json = folder.path().join("run.json");
         let mut command = command(SUITE);
         command.args(["first", "waits", "then[n=1]", "--quick", "--json"]).arg(&json).process_group(0);
+        command.arg("--save-baseline").arg(folder.path().join("baseline.json"));
         let mut suite =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
         let stderr = suite.stderr.take().expect("a pipe");
@@ -53,6 +54,8 @@ impl Waiting {
         let ended = ended.with_code(code);
         assert!(!worker_lives, "the worker lives on: {ended}");
         ended.shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
+        // A part of a run is no baseline.
+        assert!(!self.json.with_file_name("baseline.json").exists(), "{ended}");
         let stored = fs::read_to_string(&self.json).expect("it was written");
         let run: Run = serde_json::from_str(&stored).expect("a run");
         assert_eq!((cases(&run), run.planned), (vec!["interrupted::first hot".to_owned()], 3));

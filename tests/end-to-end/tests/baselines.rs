@@ -1,0 +1,286 @@
+//! A run against an earlier one: what became slower, what cannot be compared, and what is wrong with what is stored.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use end_to_end::running::{Ended, run_with};
+use gpubench_runtime::comparison::{Answer, Finding};
+use gpubench_runtime::record::Run;
+use tempfile::TempDir;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_compared");
+const CLOCKWORK: [&str; 3] = ["--device", "clockwork", "--quick"];
+
+/// A folder of cargo's, as far as the suite knows.
+struct Target(TempDir);
+
+impl Target {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// What stores the baseline `name`.
+    fn baseline(&self, name: &str) -> PathBuf {
+        self.path("gpubench/baselines").join(name)
+    }
+
+    #[track_caller]
+    fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+        let here = self.0.path().to_str().expect("UTF-8");
+        let environment = [environment, &[("CARGO_TARGET_DIR", here)]].concat();
+        run_with(SUITE, &[&CLOCKWORK, arguments].concat(), &environment)
+    }
+
+    /// Runs to the end, and reads what was stored.
+    #[track_caller]
+    fn measure(&self, arguments: &[&str], environment: &[(&str, &str)]) -> (Ended, Run) {
+        let file = self.path("run.json");
+        let ended = self.run(&[arguments, &["--json", text(&file)]].concat(), environment);
+        let run = fs::read(&file).unwrap_or_else(|error| panic!("{error}: {ended}"));
+        (ended, Run::parse(&run).expect("a run"))
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// What is said of a case.
+#[track_caller]
+fn finding<'a>(run: &'a Run, name: &str) -> &'a Finding {
+    let check = run.check.as_ref().expect("it was held against a baseline");
+    let line = check.lines.iter().find(|line| format!("{} {}", line.name, line.cache) == name);
+    &line.unwrap_or_else(|| panic!("no `{name}` in {check:?}")).finding
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_slower_case_is_a_regression_and_says_by_how_much() {
+    let target = Target::new();
+    let gate = ["told", "--baseline", "main", "--fail-on-regression", "5%"];
+    _ = target.run(&["told", "compared::plain", "--save-baseline", "main"], &[]).with_code(0);
+    let same = target.run(&gate, &[]).with_code(0);
+    same.shows("compared::told[n=10]  hot   320.0 µs  was 320.0 µs  +0.00 %  (-0.01 to +0.01 %)  same");
+    same.shows("0 regressions of 5.00 % or more");
+
+    let slower = target.run(&gate, &[("SUITE_TIME", "106")]).with_code(3);
+    slower.shows("compared::told[n=1]   cold  33.92 µs  was 32.00 µs  +6.00 %  (+5.85 to +6.15 %)  slower");
+    slower.shows("4 regressions of 5.00 % or more");
+    slower.shows("compared::told[n=10] hot: +6.00 % (+5.99 to +6.01 %)");
+    // Slower beyond doubt, and not by as much.
+    let less = target.run(&gate, &[("SUITE_TIME", "104")]).with_code(0);
+    less.shows("+4.00 %  (+3.99 to +4.01 %)  slower");
+    // Without a gate it is told, and no more.
+    target.run(&gate[..3], &[("SUITE_TIME", "106")]).with_code(0).shows("slower");
+    target.run(&gate, &[("SUITE_TIME", "90")]).with_code(0).shows("faster");
+    // A threshold below the band is one all the same.
+    let arguments = ["told[n=10]", "--baseline", "main", "--fail-on-regression", "0.4%", "--arg", "n=10"];
+    let (_, run) = target.measure(&arguments, &[]);
+    assert_eq!(run.sampling.band, 0.004);
+}
+
+#[test]
+fn other_work_is_not_comparable() {
+    let target = Target::new();
+    _ = target.run(&["told", "--save-baseline", "main"], &[]).with_code(0);
+    let gate = ["told", "--baseline", "main", "--fail-on-regression", "5%"];
+    let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(0);
+    ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, were 6400");
+    ended.shows("0 regressions of 5.00 % or more");
+}
+
+/// Whatever else makes times another matter: each alone, written into what was stored.
+#[test]
+fn each_difference_that_matters_is_told() {
+    let target = Target::new();
+    let file = target.path("then.json");
+    _ = target.run(&["told[n=1]", "--cache", "cold", "--json", text(&file)], &[]).with_code(0);
+    let stored = fs::read_to_string(&file).expect("it was written");
+    let against = |from: &str, to: &str| {
+        let changed = stored.replace(from, to);
+        assert_ne!(changed, stored, "{from}");
+        fs::write(&file, changed).expect("it can be written");
+        let arguments = ["told[n=1]", "--cache", "cold", "--baseline", text(&file)];
+        let (ended, run) = target.measure(&arguments, &[]);
+        (ended.stdout, finding(&run, "compared::told[n=1] cold").clone())
+    };
+    for (from, to, why) in [
+        (
+            "\"name\":\"a clock with known hands\"",
+            "\"name\":\"a dial\"",
+            "device a clock with known hands, was a dial",
+        ),
+        ("\"path\":\"host\"", "\"path\":\"stream\"", "path host, was stream"),
+        ("\"flush\":\"read\"", "\"flush\":\"write\"", "flush read, was write"),
+        ("\"flops\":null", "\"flops\":7", "flops not counted, were 7"),
+        ("{\"count\":2}", "{\"count\":3}", "hands 2, were 3"),
+    ] {
+        // The name of the device is the property's too.
+        let (_, found) = against(from, to);
+        assert_eq!(found, Finding::NotComparable(vec![why.to_owned()]));
+    }
+    // These are told, and compared all the same.
+    let (shown, found) = against("{\"bytes\":32768}", "{\"bytes\":65536}");
+    assert!(matches!(found, Finding::Compared { answer: Answer::Same, .. }), "{found:?}");
+    assert!(shown.contains("not as it was then: another cache"), "{shown}");
+    let (_, found) = against("\"opt_level\":\"", "\"opt_level\":\"another ");
+    assert!(matches!(found, Finding::Compared { .. }), "the host is not measured: {found:?}");
+    // What one side alone tells is told too.
+    let (shown, _) = against(
+        "{\"name\":\"hands\"",
+        "{\"name\":\"clocks\",\"value\":{\"text\":\"locked\"}},{\"name\":\"hands\"",
+    );
+    assert!(shown.contains("not as it was then: clocks locked then, not told now"), "{shown}");
+    // Nor is what did not hold then.
+    let (_, found) = against("\"state\":\"valid\"", "\"state\":\"invalid\"");
+    assert_eq!(found, Finding::NoNumber("invalid then".to_owned()));
+}
+
+#[test]
+fn what_is_new_and_what_is_missing_is_told() {
+    let target = Target::new();
+    _ = target.run(&["told", "longer", "--save-baseline", "main"], &[]).with_code(0);
+    let ended = target.run(&["told", "blocks", "--arg", "n=1", "--baseline", "main"], &[]).with_code(0);
+    ended.shows("compared::blocks[BLOCK=128, n=1]  hot   new");
+    // What is not selected is not missed.
+    assert!(!ended.stdout.contains("missing"), "{ended}");
+    // One more value of an argument is new; where none is as it was, that is why nothing can be compared.
+    let more = ["told", "--cache", "hot", "--arg", "n=1,7", "--baseline", "main"];
+    target.run(&more, &[]).with_code(0).shows("compared::told[n=7]  hot   new");
+    let other = ["told", "--cache", "hot", "--arg", "n=7", "--baseline", "main"];
+    let ended = target.run(&other, &[]).with_code(0);
+    ended.shows("compared::told[n=7]  hot   not comparable: args n=7, were n=1 or n=10");
+    // A benchmark that is no longer there is.
+    let file = files(&target.baseline("main")).pop().expect("a file");
+    let stored = fs::read_to_string(&file).expect("it is there");
+    fs::write(&file, stored.replace("compared::told", "compared::told_before")).expect("it can be written");
+    let ended = target.run(&["told", "--cache", "hot", "--baseline", "main"], &[]).with_code(0);
+    ended.shows("missing: compared::told_before[n=10] hot was not measured");
+    assert!(!ended.stdout.contains("cold was not measured"), "{ended}");
+}
+
+/// A run of some cases brings those up to date and leaves the others alone.
+#[test]
+fn the_newest_record_of_a_case_counts() {
+    let target = Target::new();
+    _ = target.run(&["told", "--save-baseline", "main"], &[]).with_code(0);
+    _ = target.run(&["told[n=1]", "--save-baseline", "main"], &[("SUITE_TIME", "106")]).with_code(0);
+    assert_eq!(files(&target.baseline("main")).len(), 2);
+    let ended = target.run(&["told", "--baseline", "main"], &[]).with_code(0);
+    ended.shows("compared::told[n=1]   hot   32.00 µs  was 33.92 µs");
+    ended.shows("compared::told[n=10]  hot   320.0 µs  was 320.0 µs");
+    // A run of all of them leaves nothing of those before; and nothing unfinished lies about.
+    _ = target.run(&["told", "--save-baseline", "main", "--baseline", "main"], &[]).with_code(0);
+    let [file] = &files(&target.baseline("main"))[..] else { panic!("one file is left") };
+    assert!(text(file).ends_with(".json"));
+    target.run(&["told", "--baseline", "main"], &[]).with_code(0).shows("was 32.00 µs");
+}
+
+#[test]
+fn a_path_will_do_and_so_will_a_stored_run() {
+    let target = Target::new();
+    let (then, now) = (target.path("then.json"), target.path("now.json"));
+    _ = target.run(&["told", "--save-baseline", text(&then)], &[]).with_code(0);
+    _ = target.run(&["told", "--json", text(&now)], &[("SUITE_TIME", "106")]).with_code(0);
+    // Nothing is measured: this environment would say otherwise.
+    let arguments = ["--from", text(&now), "--baseline", text(&then), "--fail-on-regression", "5%"];
+    let ended = target.run(&arguments, &[("SUITE_TIME", "100")]).with_code(3);
+    ended.shows("compared::told[n=1]   hot   33.92 µs  was 32.00 µs  +6.00 %  (+5.85 to +6.15 %)  slower");
+    let (_, run) = target.measure(&arguments, &[]);
+    assert_eq!(run.regressions().len(), 4);
+    target.run(&["--from", text(&target.path("none"))], &[]).with_code(2).says_only("none: No such file");
+    fs::write(&now, "{}").expect("it can be written");
+    target
+        .run(&["--from", text(&now)], &[])
+        .with_code(2)
+        .says_only("now.json: not a stored run: missing field");
+}
+
+#[test]
+fn what_is_wrong_with_a_baseline_is_told_before_anything_is_measured() {
+    let target = Target::new();
+    target.run(&["told", "--baseline", "main"], &[]).with_code(2).says_only("there is no baseline `main`");
+    _ = target.run(&["told", "--save-baseline", "other"], &[]).with_code(0);
+    target
+        .run(&["told", "--baseline", "main"], &[])
+        .with_code(2)
+        .says_only("there is `other`); --save-baseline main makes one");
+
+    let [file] = &files(&target.baseline("other"))[..] else { panic!("one file") };
+    let stored = fs::read_to_string(file).expect("it is there");
+    for (damaged, words) in [
+        (&stored[..stored.len() / 2], "not a stored run: EOF while parsing"),
+        ("", "not a stored run: EOF while parsing"),
+        (&stored.replace("gpubench/1", "gpubench/9"), "its format is `gpubench/9`, not `gpubench/1`"),
+    ] {
+        fs::write(file, damaged).expect("it can be written");
+        let ended = target.run(&["told", "--baseline", "other"], &[]).with_code(2);
+        ended.says_only(words);
+        assert!(
+            ended.stderr.contains(text(file)) && ended.stderr.contains("save the baseline anew"),
+            "{ended}"
+        );
+    }
+    // A file where the folder should be.
+    fs::write(target.baseline("taken"), "").expect("it can be written");
+    target.run(&["told", "--save-baseline", "taken"], &[]).with_code(2).says_only("baseline `taken`: ");
+    for name in ["..", ""] {
+        let ended = target.run(&["told", "--baseline", name], &[]).with_code(2);
+        ended.says_only(&format!("--baseline `{name}`: give a name, or a path with a `/` in it"));
+    }
+}
+
+/// Processes of 100 to 104 % then, and one of 106 or 125 % now: what they differ by is 1.6 %.
+#[test]
+fn what_processes_differ_by_is_noise() {
+    let target = Target::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = ("CLOCKWORK_UUID", "one");
+    let each = [("SUITE_PROCESSES", text(folder.path())), here];
+    let arguments = ["told[n=10]", "--cache", "hot", "--runs", "5", "--save-baseline", "main", "--explain"];
+    let (ended, run) = target.measure(&arguments, &each);
+    ended.with_code(0).shows("processes 320.0 µs to 332.8 µs by 5 processes; the one in the middle is shown");
+    let [record] = &run.records[..] else { panic!("one case: {run:?}") };
+    assert_eq!(record.measurement.as_ref().expect("a number").time.median.0, 326_400.0);
+    let others: Vec<f64> = record.others.iter().map(|other| other.time.median.0).collect();
+    assert_eq!(others, [320_000.0, 323_200.0, 329_600.0, 332_800.0]);
+
+    let gate = ["told[n=10]", "--cache", "hot", "--baseline", "main", "--fail-on-regression", "noise"];
+    let within = target.run(&gate, &[("SUITE_TIME", "106"), here]).with_code(0);
+    within.shows("undecided");
+    within.shows("processes: 1 now, 5 then; what they differ by is in the intervals");
+    let beyond = target.run(&gate, &[("SUITE_TIME", "125"), here]).with_code(3);
+    beyond.shows("1 regression beyond noise");
+
+    // Nor is it what another device's processes differ by.
+    let elsewhere = target.run(&gate, &[("SUITE_TIME", "125"), ("CLOCKWORK_UUID", "another")]).with_code(0);
+    elsewhere.shows("not judged: 1 row, whose noise is not known");
+    elsewhere.shows("not as it was then: another device of its kind");
+    // Of one process then and one now nobody knows.
+    _ = target.run(&["told[n=10]", "--cache", "hot", "--save-baseline", "one"], &[]).with_code(0);
+    let gate = ["told[n=10]", "--cache", "hot", "--baseline", "one", "--fail-on-regression", "noise"];
+    let unknown = target.run(&gate, &[("SUITE_TIME", "125")]).with_code(0);
+    unknown.shows("not judged: 1 row, whose noise is not known");
+    target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give at least 1");
+}
+
+/// One of several processes that fails costs the row, and what the others measured is kept.
+#[test]
+fn a_process_that_fails_shows() {
+    let target = Target::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let each = [("SUITE_PROCESSES", text(folder.path())), ("SUITE_FAILS", "1")];
+    let (ended, run) = target.measure(&["told[n=10]", "--cache", "hot", "--runs", "3"], &each);
+    ended.with_code(1).shows("process 1 fails");
+    assert_eq!((run.records.len(), run.records[0].others.len()), (1, 2));
+}

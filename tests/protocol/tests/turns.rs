@@ -1,0 +1,167 @@
+//! Two launches that are compared on a GPU: whose turn it is at each place of a graph, where their inputs lie, and what is
+//! answered under noise.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use gpubench_runtime::comparison::{Answer, Comparison};
+use gpubench_runtime::device::Path;
+use gpubench_runtime::record::Run;
+use protocol::fake::{Measured, failed, measure};
+use protocol::log::{Line, replays};
+
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+const CAPTURES: &str = env!("CARGO_BIN_EXE_captures");
+const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
+
+/// The kernels that are timed, in the order they ran: those between two events. A copy is `A`, and what it is compared with `B`.
+fn order(replay: &[Line]) -> String {
+    let timed = replay.windows(3).filter(|lines| lines[0].what == "record" && lines[2].what == "record");
+    let kernels = timed.map(|lines| &lines[1]).filter(|line| line.what == "kernel");
+    kernels
+        .filter_map(|line| {
+            if line.is("kernel", "copy") { Some('A') } else { line.is("kernel", "rmw").then_some('B') }
+        })
+        .collect()
+}
+
+/// Eight rounds of 64 pairs.
+fn compared(cache: &str) -> Measured {
+    let arguments = ["cuda::copy", "--arg", "n=262144", "--cache", cache, "--compare-with", "cuda::rmw"];
+    let how = ["--samples", "512", "--warmup", "0.001"];
+    let measured = measure(KERNELS, &[&arguments[..], &how].concat(), &[("LOG", "")]);
+    assert_eq!(failed(&measured.run), []);
+    measured
+}
+
+static COLD: LazyLock<Measured> = LazyLock::new(|| compared("cold"));
+
+#[test]
+fn launches_take_turns_within_graphs_and_places_between_them() {
+    let measured = &*COLD;
+    let orders: Vec<String> = replays(&measured.log).into_iter().map(order).collect();
+    let whole: Vec<&String> = orders.iter().filter(|order| order.len() == 64).collect();
+    // Those of the first round come behind the warm-up's.
+    let of_rounds = &whole[whole.len() - 14..];
+    for graphs in of_rounds.chunks(2) {
+        assert!(graphs[0].starts_with("ABBABAABBAABABBA"), "{}", graphs[0]);
+        // What was A is B in the graph that follows.
+        let mirrored: String = graphs[0].chars().map(|whose| if whose == 'A' { 'B' } else { 'A' }).collect();
+        assert_eq!(*graphs[1], mirrored);
+    }
+    let streams: BTreeSet<_> = replays(&measured.log)
+        .concat()
+        .into_iter()
+        .filter(|line| line.is("kernel", "copy") || line.is("kernel", "rmw"))
+        .map(|line| line.stream)
+        .collect();
+    assert_eq!(streams.len(), 1, "{streams:?}");
+}
+
+/// What is told of each is what its own launches took: a copy and an update in place are far apart on the fake.
+#[test]
+fn the_times_of_each_are_its_own() {
+    let measured = &*COLD;
+    let record = &measured.run.records[0];
+    let other = &record.compared.as_ref().expect("it was compared").measurement;
+    let own = record.measurement.as_ref().expect("it was measured");
+    for (name, found) in [("copy", own), ("rmw", other)] {
+        let alone = measure(
+            KERNELS,
+            &[&format!("cuda::{name}"), "--arg", "n=262144", "--cache", "cold", "--quick"],
+            &[],
+        );
+        let alone = alone.run.records[0].measurement.clone().expect("it was measured");
+        let apart = (alone.time.median.0 - found.time.median.0).abs();
+        assert!(apart <= 32.0, "{name}: {:?} in turn, {:?} alone", found.time, alone.time);
+        assert_eq!(found.samples.len(), 512);
+    }
+}
+
+/// The launch before a hot sample is of its own.
+#[test]
+fn hot_samples_follow_a_launch_of_their_own() {
+    let measured = compared("hot");
+    let mut samples = 0;
+    for replay in replays(&measured.log) {
+        let kinds = |lines: &[Line]| lines.iter().map(|line| line.what.clone()).collect::<Vec<_>>();
+        for lines in replay
+            .windows(5)
+            .filter(|lines| kinds(lines) == ["kernel", "kernel", "record", "kernel", "record"])
+        {
+            if lines[1].is("kernel", "gpubench_delay") && !lines[3].words[0].starts_with("gpubench_") {
+                assert_eq!(lines[0].words[0], lines[3].words[0]);
+                samples += 1;
+            }
+        }
+    }
+    assert!(samples >= 1024, "{samples}");
+}
+
+#[test]
+fn rounds_lie_at_different_places() {
+    let measured = &*COLD;
+    let places: BTreeSet<u64> = measured
+        .log
+        .iter()
+        .filter(|line| line.is("kernel", "copy"))
+        .map(|line| line.memory("read").expect("a copy reads").start)
+        .collect();
+    // Eight rounds, of which two share what is allocated before them, and change places.
+    assert_eq!(places.len(), 8, "{places:?}");
+}
+
+#[test]
+fn where_one_cannot_be_on_a_graph_neither_is() {
+    let measured = measure(CAPTURES, &["calls_the_host", "--compare-with", "sets_memory", "--quick"], &[]);
+    let record = &measured.run.records[0];
+    let other = &record.compared.as_ref().expect("it was compared").measurement.method;
+    let own = &record.measurement.as_ref().expect("it was measured").method;
+    assert_eq!((own.path, other.path), (Path::Stream, Path::Stream));
+    assert_eq!(own.path_reason.as_deref(), Some("the launch calls a function on the host"));
+    assert_eq!(
+        other.path_reason.as_deref(),
+        Some("the launch that it is compared with is there: the launch calls a function on the host")
+    );
+    let refused =
+        measure(CAPTURES, &["calls_the_host", "--compare-with", "sets_memory", "--path", "graph"], &[]);
+    let [(_, why)] = &failed(&refused.run)[..] else { panic!("{:?}", refused.run.records) };
+    assert!(why.contains("--path graph cannot be had"), "{why}");
+}
+
+fn comparison(run: &Run) -> &Comparison {
+    &run.records[0].compared.as_ref().expect("it was compared").comparison
+}
+
+/// 100 µs against 98, 100 and 102, cold, under 2 % of noise.
+#[test]
+fn answers_are_right_under_noise() {
+    for (ns, answer) in [("98000", Answer::Slower), ("100000", Answer::Same), ("102000", Answer::Faster)] {
+        let with = format!("reads[ns={ns}]");
+        let arguments = ["reads", "--arg", "ns=100000", "--arg", "bytes=4096", "--compare-with", &with];
+        let arguments = [&arguments[..], &["--cache", "cold", "--warmup", "0.01"]].concat();
+        let measured = measure(LASTING, &arguments, &[("NOISE", "0.02")]);
+        let comparison = comparison(&measured.run);
+        assert_eq!(comparison.answer, answer, "{ns}: {comparison:?}");
+        let ratio = comparison.ratio.expect("there are rounds");
+        let truth = 100_000.0 / ns.parse::<f64>().expect("a number");
+        assert!(ratio.low < truth && truth < ratio.high, "{ns}: {ratio:?}");
+    }
+}
+
+/// What is timed another way is not compared.
+#[test]
+fn another_path_or_flush_than_the_baselines_is_not_comparable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("then.json");
+    let file = file.to_str().expect("UTF-8");
+    let case = ["reads", "--arg", "ns=2000", "--arg", "bytes=4096", "--cache", "cold", "--quick"];
+    let against = |arguments: &[&str]| {
+        let arguments = [&case[..], &["--baseline", file], arguments].concat();
+        measure(LASTING, &arguments, &[]).ended.with_code(0)
+    };
+    _ = measure(LASTING, &[&case[..], &["--save-baseline", file]].concat(), &[]).ended.with_code(0);
+    against(&[]).shows("+0.00 %");
+    against(&["--path", "stream"]).shows("not comparable: path stream, was graph");
+    against(&["--flush", "read"]).shows("not comparable: flush read, was discard");
+}
