@@ -16,10 +16,10 @@ use super::geometry::Geometry;
 const PTX: &str = include_str!("../../ptx/inputs.ptx");
 
 /// Why inputs could not be made.
-pub(super) type Refusal = Box<dyn Error + Send + Sync>;
+pub type Refusal = Box<dyn Error + Send + Sync>;
 
 /// A type of elements. All bits set are a value of it that no kernel here writes.
-pub(super) trait Element: DeviceCopy + Pod + Display + PartialEq + Send + Sync {
+pub trait Element: DeviceCopy + Pod + Display + PartialEq + Send + Sync {
     /// The entry of the kernel that fills an array of this type with random elements.
     const RANDOM: &'static str;
 }
@@ -33,7 +33,7 @@ impl Element for f64 {
 }
 
 /// Makes inputs on a stream's device.
-pub(super) struct Inputs<'a> {
+pub struct Inputs<'a> {
     module: Module,
     geometry: Geometry,
     stream: &'a Stream,
@@ -41,12 +41,18 @@ pub(super) struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     /// Loads the kernels that make them.
-    pub(super) fn on(stream: &'a Stream) -> CudaResult<Self> {
+    ///
+    /// # Errors
+    /// Where the driver refuses them.
+    pub fn on(stream: &'a Stream) -> CudaResult<Self> {
         Ok(Self { module: Module::from_ptx(PTX, &[])?, geometry: Geometry::of_current_device()?, stream })
     }
 
     /// The first `n` elements of the input `seed`.
-    pub(super) fn random<T: Element>(&self, seed: u64, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
+    ///
+    /// # Errors
+    /// Where there is no memory for them, or the launch fails.
+    pub fn random<T: Element>(&self, seed: u64, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
         let buffer = allocate(n)?;
         let kernel = self.module.get_function(T::RANDOM)?;
         let (grid, stream) = (self.geometry.elementwise(size_of::<T>() * n), self.stream);
@@ -60,7 +66,10 @@ impl<'a> Inputs<'a> {
     }
 
     /// `n` elements to be overwritten. They are not zero, so that a check sees those that were not.
-    pub(super) fn unwritten<T: Element>(&self, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
+    ///
+    /// # Errors
+    /// Where there is no memory for them.
+    pub fn unwritten<T: Element>(&self, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
         let mut buffer: DeviceBuffer<T> = allocate(n)?;
         // SAFETY: what follows on this stream comes after it, and nobody else has the buffer before the stream was waited for.
         unsafe { buffer.set_8_async(0xff, self.stream)? };

@@ -19,10 +19,10 @@ use cust::stream::Stream;
 use gpubench::gpu_bench;
 
 use self::check::{expect, expect_sum};
-use self::inputs::Inputs;
 use crate::inputs::element;
 
 pub use self::geometry::{Geometry, Grid};
+pub use self::inputs::{Element, Inputs, Refusal};
 pub use self::modules::{Elementwise, Reduction};
 
 /// Sizes of one array in bytes.

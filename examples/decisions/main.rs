@@ -1,0 +1,84 @@
+//! Launches for which the answer is known: a copy against itself, against one of 2 % more bytes, and against itself after it was
+//! made slower. In: the seed of each pair's inputs; out: rows whose answers can be counted.
+//!
+//! ```sh
+//! cargo build --example decisions
+//! scripts/decisions target/debug/examples/decisions
+//! ```
+
+use std::env;
+
+use cust::error::CudaResult;
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use gpubench::gpu_bench;
+use gpubench_kernels::cuda::{Elementwise, Inputs, Refusal, copy};
+
+type Buffers = (Elementwise, DeviceBuffer<f32>, DeviceBuffer<f32>);
+
+/// 40 MiB: what an H200 copies cold in 21 µs.
+const LONG: usize = 10 << 20;
+/// 1 MiB: in 3 µs, of which where the inputs lie is more than half a percent.
+const SHORT: usize = 1 << 18;
+
+fn inputs(n: usize, seed: u64, stream: &Stream) -> Result<Buffers, Refusal> {
+    let inputs = Inputs::on(stream)?;
+    Ok((Elementwise::load()?, inputs.random(seed, n)?, inputs.unwritten(n)?))
+}
+
+/// A copy, to be compared with itself.
+#[gpu_bench(
+    args(seed = 0..100, n = [LONG, SHORT]),
+    setup = |seed, n| inputs(n, seed, stream),
+    reads = 4 * x.len(),
+    writes = 4 * y.len(),
+    cold,
+)]
+fn same(
+    kernels: &Elementwise,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    copy(kernels, x, y, stream)
+}
+
+/// The same of 2 % more bytes.
+#[gpu_bench(
+    args(seed = 0..100, n = [LONG, SHORT]),
+    setup = |seed, n| inputs(n / 100 * 102, seed, stream),
+    reads = 4 * x.len(),
+    writes = 4 * y.len(),
+    cold,
+)]
+fn longer(
+    kernels: &Elementwise,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    copy(kernels, x, y, stream)
+}
+
+/// A copy of as many percent more as `DECISIONS_SLOWER` says, that counts as many percent more bytes as `DECISIONS_BYTES` says:
+/// what it is today and was yesterday.
+#[gpu_bench(
+    args(n = [LONG, 64 << 20]),
+    setup = |n| inputs(n / 100 * (100 + percent("DECISIONS_SLOWER")), 0, stream),
+    bytes = 8 * (n / 100 * (100 + percent("DECISIONS_BYTES"))),
+    cold,
+)]
+fn changes(
+    kernels: &Elementwise,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    copy(kernels, x, y, stream)
+}
+
+fn percent(name: &str) -> usize {
+    env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(0)
+}
+
+gpubench::main!();
