@@ -1,4 +1,4 @@
-"""What the scripts that run suites share. In: a suite's executable, rows and options; out: its records, and their names."""
+"""What the scripts that run suites share. In: a suite's executable, rows and options; out: what it stored, and names of rows."""
 
 import json
 import subprocess
@@ -13,13 +13,18 @@ def split_options(arguments):
     return arguments[:split], arguments[split + 1:]
 
 
-def records(suite, rows, options, check=True):
-    """The records of a run of these rows, all of which must be measured where that is to be checked. What the suite says on
+def run(suite, rows, options, check=True):
+    """What a run of these rows stored, all of which must be measured where that is to be checked. What the suite says on
     standard error is passed on."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [suite, "--exact", *rows, "--json", out.name, *options]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=check)
-        return json.load(out)["records"]
+        return json.load(out)
+
+
+def records(suite, rows, options):
+    """Its records."""
+    return run(suite, rows, options)["records"]
 
 
 def shown(record):

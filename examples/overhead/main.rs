@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! cargo run --example overhead
-//! scripts/against-ncu target/debug/examples/overhead
+//! peers/compare --peers ncu target/debug/examples/overhead all
 //! ```
 
 #![expect(unsafe_code, reason = "launches kernels")]

@@ -1,0 +1,41 @@
+"""Triton's `do_bench` on the suite's kernels, with its own defaults. Run as a program, in a process of its own.
+
+In: kernels with their numbers of elements; out: a line of JSON with the median of each, in µs, the number of samples, and the
+seconds that `do_bench` took.
+"""
+
+import json
+import statistics
+import sys
+import time
+
+
+def main():
+    import cupy
+    import torch
+    from triton.testing import do_bench
+
+    from kernels import Launch
+
+    found, seconds = {}, 0.0
+    # It takes its number of samples from five launches, the first of which in a process are slow.
+    do_bench(Launch("fill", 1 << 20))
+    for case in sys.argv[1:]:
+        name, n = case.split(":")
+        launch = Launch(name, int(n))
+
+        def on_its_stream():
+            with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+                launch()
+
+        begin = time.monotonic()
+        times = do_bench(on_its_stream, return_mode="all")
+        seconds += time.monotonic() - begin
+        found[f"{name}_{n}"] = {"us": 1e3 * statistics.median(times), "samples": len(times)}
+        del launch
+        cupy.get_default_memory_pool().free_all_blocks()
+    print(json.dumps({"rows": found, "measuring_s": seconds}))
+
+
+if __name__ == "__main__":
+    main()
