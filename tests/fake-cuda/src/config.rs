@@ -67,6 +67,8 @@ pub(crate) struct Fault {
 pub(crate) enum Misdeed {
     /// Takes its time and writes nothing.
     Nothing,
+    /// Does its work, and one bit in the middle of what it writes is wrong.
+    Spoilt,
     /// Never ends.
     NeverEnds,
     /// Costs the context, with this code.
@@ -171,19 +173,20 @@ fn counted(text: &str) -> Result<(f64, u64), String> {
     parsed.ok_or_else(|| format!("a clock that is counted is `MHz@seconds`, not `{text}`"))
 }
 
-/// `fill:nothing`, `fill:never-ends` or `fill:700`.
+/// `fill:nothing`, `fill:spoilt`, `fill:never-ends` or `fill:700`.
 fn kernel(text: &str) -> Result<(String, Misdeed), String> {
     let parse = || {
         let (name, what) = text.split_once(':')?;
         let misdeed = match what {
             "nothing" => Misdeed::Nothing,
+            "spoilt" => Misdeed::Spoilt,
             "never-ends" => Misdeed::NeverEnds,
             code => Misdeed::Fails(code.parse().ok()?),
         };
         Some((name.to_owned(), misdeed))
     };
     parse().ok_or_else(|| {
-        format!("a kernel's fault is `name:nothing`, `name:never-ends` or `name:code`, not `{text}`")
+        format!("a kernel's fault is `name:nothing`, `name:spoilt`, `name:never-ends` or `name:code`, not `{text}`")
     })
 }
 
@@ -196,7 +199,7 @@ mod tests {
         let config = Config::of(&|name| {
             let value = match name {
                 "FAULT" => "cuMemAlloc_v2#3=2, cuLaunchKernel=719!",
-                "KERNEL" => "fill:nothing,sum:never-ends,stray:700",
+                "KERNEL" => "fill:nothing,dot:spoilt,sum:never-ends,stray:700",
                 "NOISE" => "0.05",
                 _ => return None,
             };
@@ -207,8 +210,12 @@ mod tests {
             config.faults,
             [fault("cuMemAlloc_v2", 3, 2, false), fault("cuLaunchKernel", 1, 719, true)]
         );
-        let kernels =
-            [("fill", Misdeed::Nothing), ("sum", Misdeed::NeverEnds), ("stray", Misdeed::Fails(700))];
+        let kernels = [
+            ("fill", Misdeed::Nothing),
+            ("dot", Misdeed::Spoilt),
+            ("sum", Misdeed::NeverEnds),
+            ("stray", Misdeed::Fails(700)),
+        ];
         assert_eq!(config.kernels, kernels.map(|(name, misdeed)| (name.to_owned(), misdeed)));
         assert_eq!((config.noise, config.drift, config.driver), (0.05, 0.0, 13_000));
         assert!("cuInit#x=1".parse::<Fault>().is_err() && kernel("fill").is_err());

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use crate::moves::Move;
+
 /// The bytes of a recipe that are worked out at once.
 const BLOCK: usize = 16 << 10;
 /// Recipes of recipes are worked out when they take more steps than this.
@@ -16,16 +18,28 @@ pub(crate) enum Content {
     Bytes(Vec<u8>),
     /// Four bytes over and over.
     Word([u8; 4]),
-    /// The inputs of the kernels under test, to the last bit, as f32 or f64.
-    Random { seed: u64, double: bool },
+    /// The inputs of the kernels under test, to the last bit.
+    Random { seed: u64, of: Number },
+    /// Words of which each sixteenth leads to another, all of these in one cycle.
+    Cycle { lines: u64 },
     /// Element for element from others.
     Map(Map),
-    /// The sum of an array of f32, as f64.
-    Sum(View),
+    /// The sum of an array of f32, as f64; or of its products with another one.
+    Sum(View, Option<View>),
+    /// Elements from other places of a content.
+    Moved(Move, View),
     /// For each thread of a block of 256 the sum of 8 pairs of f32 that were turned, block after block.
     Turned { angle: f32, steps: u64, inputs: View },
     /// Others with every bit turned.
     Complement(View),
+}
+
+/// What random elements are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Number {
+    F32,
+    F64,
+    U32,
 }
 
 /// An operation on elements, applied so many times: its last input is what the time before made.
@@ -144,7 +158,8 @@ impl Content {
     fn steps(&self) -> usize {
         match self {
             Self::Map(map) => map.steps,
-            Self::Sum(view) | Self::Complement(view) => view.steps() + 1,
+            Self::Sum(x, y) => x.steps() + y.as_ref().map_or(0, View::steps) + 1,
+            Self::Moved(_, view) | Self::Complement(view) => view.steps() + 1,
             _ => 0,
         }
     }
@@ -157,11 +172,17 @@ impl Content {
                     *byte = word[(offset as usize + index) % 4];
                 }
             }
-            Self::Random { seed, double: false } => elements(4, offset, out, |first, out| {
-                each(out, first, |index| (random(*seed, index) as f32).to_le_bytes());
+            Self::Random { seed, of: Number::F32 } => elements(4, offset, out, |first, out| {
+                each(out, first, |index| (fraction(*seed, index) as f32).to_le_bytes());
             }),
-            Self::Random { seed, double: true } => elements(8, offset, out, |first, out| {
-                each(out, first, |index| random(*seed, index).to_le_bytes());
+            Self::Random { seed, of: Number::F64 } => elements(8, offset, out, |first, out| {
+                each(out, first, |index| fraction(*seed, index).to_le_bytes());
+            }),
+            Self::Random { seed, of: Number::U32 } => elements(4, offset, out, |first, out| {
+                each(out, first, |index| bits(*seed, index).to_le_bytes());
+            }),
+            Self::Cycle { lines } => elements(8, offset, out, |first, out| {
+                each(out, first, |word| cycle(word, *lines).to_le_bytes());
             }),
             Self::Map(map) => {
                 for (block, out) in out.chunks_mut(BLOCK).enumerate() {
@@ -178,8 +199,14 @@ impl Content {
                     each(out, first, |index| block[index as usize % block.len()]);
                 });
             }
-            Self::Sum(view) => elements(8, offset, out, |_, out| {
-                each(out, 0, |_| sum(view).to_le_bytes());
+            Self::Sum(x, y) => elements(8, offset, out, |_, out| {
+                each(out, 0, |_| sum(x, y.as_ref()).to_le_bytes());
+            }),
+            Self::Moved(how @ Move::Chase { .. }, view) => elements(8, offset, out, |_, out| {
+                each(out, 0, |_| how.end(view).to_le_bytes());
+            }),
+            Self::Moved(how, view) => elements(4, offset, out, |first, out| {
+                each(out, first, |index| how.word(view, index).to_le_bytes());
             }),
             Self::Complement(view) => {
                 view.read(offset, out);
@@ -282,25 +309,46 @@ fn turned(angle: f32, steps: u64, inputs: &[u8]) -> f32 {
     pairs.iter().fold(0.0, |sum, [x, y]| sum + x + y)
 }
 
-/// The sum of all f32 of `view`, in f64: exact for the inputs of the kernels under test.
-fn sum(view: &View) -> f64 {
-    let (mut total, mut bytes) = (0.0, vec![0; 64 * BLOCK]);
-    for from in (0..view.bytes()).step_by(bytes.len()) {
-        let length = bytes.len().min((view.bytes() - from) as usize);
-        view.read(from, &mut bytes[..length]);
-        let values = bytes[..length].as_chunks().0.iter().map(|x| f64::from(f32::from_le_bytes(*x)));
-        total += values.sum::<f64>();
+/// The sum of all f32 of `x`, or of their products with those of `y`, in f64: exact for the inputs of the kernels under test.
+fn sum(x: &View, y: Option<&View>) -> f64 {
+    let (mut total, mut bytes, mut others) = (0.0, vec![0; 64 * BLOCK], Vec::new());
+    for from in (0..x.bytes()).step_by(bytes.len()) {
+        let length = bytes.len().min((x.bytes() - from) as usize);
+        x.read(from, &mut bytes[..length]);
+        let values = f32s(&bytes[..length]);
+        total += match y {
+            None => values.map(f64::from).sum::<f64>(),
+            Some(y) => {
+                others.resize(length, 0);
+                y.read(from, &mut others);
+                values.zip(f32s(&others)).map(|(x, y)| f64::from(x * y)).sum::<f64>()
+            }
+        };
     }
     total
 }
 
+fn f32s(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
+}
+
 /// Element `index` of the input `seed`, as the PTX of the kernels under test makes it.
-fn random(seed: u64, index: u64) -> f64 {
+fn fraction(seed: u64, index: u64) -> f64 {
+    f64::from(bits(seed, index)) / f64::from(1 << 24)
+}
+
+fn bits(seed: u64, index: u64) -> u32 {
     let mut bits = seed.wrapping_add(index).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^= bits >> 31;
-    (bits >> 40) as f64 / (1_u64 << 24) as f64
+    (bits >> 40) as u32
+}
+
+/// Word `word` of a cycle of so many lines, as that PTX makes it.
+fn cycle(word: u64, lines: u64) -> u64 {
+    let next = (word / 16).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    if word.is_multiple_of(16) { 16 * (next & (lines - 1)) } else { 0 }
 }
 
 #[cfg(test)]
@@ -308,7 +356,7 @@ mod tests {
     use super::*;
 
     fn f32s(view: &View) -> Vec<f32> {
-        view.to_bytes().as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)).collect()
+        super::f32s(&view.to_bytes()).collect()
     }
 
     fn inputs(values: &[f32]) -> View {
@@ -326,7 +374,7 @@ mod tests {
         assert_eq!(f32s(&y), [6.5, 12.5, 24.5]);
         assert_eq!(y.steps(), 1);
         assert_eq!(f32s(&View::map(Operation::Shift(1.0), vec![x.clone()])), [2.0, 3.0, 5.0]);
-        let total = View::of(Content::Sum(x), 8).to_bytes();
+        let total = View::of(Content::Sum(x, None), 8).to_bytes();
         assert_eq!(total, 7_f64.to_le_bytes());
     }
 
@@ -342,7 +390,7 @@ mod tests {
 
     #[test]
     fn any_part_can_be_read() {
-        let random = View::of(Content::Random { seed: 3, double: false }, 4000);
+        let random = View::of(Content::Random { seed: 3, of: Number::F32 }, 4000);
         let whole = random.to_bytes();
         for (offset, length) in [(0, 4), (1, 9), (6, 2), (3999, 1), (17, 3000)] {
             let mut part = vec![0; length];

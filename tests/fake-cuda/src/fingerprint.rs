@@ -141,12 +141,14 @@ fn origin(content: &Content) -> Origin {
             period = if word.iter().all(|byte| *byte == word[0]) { 1 } else { 4 };
             hash((1, word))
         }
-        Content::Random { seed, double } => hash((2, seed, double)),
+        Content::Random { seed, of } => hash((2, seed, of)),
+        Content::Cycle { lines } => hash((7, lines)),
         Content::Map(map) => {
             let inputs: Vec<u64> = map.inputs().iter().map(whole).collect();
             hash((3, map.kind(), map.times(), inputs))
         }
-        Content::Sum(view) => hash((4, whole(view))),
+        Content::Sum(x, y) => hash((4, whole(x), y.as_ref().map(whole))),
+        Content::Moved(how, view) => hash((8, how, whole(view))),
         Content::Complement(view) => hash((5, whole(view))),
         Content::Turned { angle, steps, inputs } => hash((6, angle.to_bits(), steps, whole(inputs))),
     };
@@ -156,7 +158,7 @@ fn origin(content: &Content) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Operation;
+    use crate::content::{Number, Operation};
 
     const LARGE: u64 = 2 * LITTLE;
 
@@ -165,7 +167,7 @@ mod tests {
     }
 
     fn random(bytes: u64) -> View {
-        View::of(Content::Random { seed: 3, double: false }, bytes)
+        View::of(Content::Random { seed: 3, of: Number::F32 }, bytes)
     }
 
     fn joined(views: &[View]) -> View {

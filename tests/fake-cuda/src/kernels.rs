@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
-use crate::content::{Content, Operation, View};
+use crate::content::{Content, Number, Operation, View};
 use crate::l2::{Access, Traffic};
 use crate::memory::Memory;
-use crate::model::{self, ARITHMETIC, FLOPS, STEP};
+use crate::model::{self, ARITHMETIC, FLOPS, LOAD, STEP};
+use crate::moves::Move;
 use crate::ptx::Entry;
 
 /// The longest that the measurement's own delay lasts, and its count of cycles.
@@ -55,10 +56,17 @@ pub(crate) enum Effect {
     None,
     Copy(Range<u64>, u64),
     Fill([u8; 4], Range<u64>),
-    Random(u64, bool, Range<u64>),
+    Random(u64, Number, Range<u64>),
+    /// So many lines in one cycle.
+    Cycle(u64, Range<u64>),
     /// The last range gets what the operation makes of all the ranges before it.
     Map(Operation, Vec<Range<u64>>),
-    Sum(Range<u64>, u64),
+    /// The address gets the sum of a range, or of its products with the other.
+    Sum(Range<u64>, Option<Range<u64>>, u64),
+    /// The second range gets elements of the first.
+    Moved(Move, Range<u64>, Range<u64>),
+    /// In a table that begins at the first address, the second gets where so many loads lead from what it holds.
+    Chase(u64, u64, u64),
     /// By an angle, so many times, from one range to the other.
     Turn(f32, u64, Range<u64>, Range<u64>),
     /// So many nanoseconds, and before them the cycles of as long.
@@ -82,7 +90,14 @@ impl Launch {
 
     /// Whether it belongs to the measurement and not to what is measured.
     pub(crate) fn is_ours(&self) -> bool {
-        self.name.starts_with("gpubench_") || self.name.starts_with("random_")
+        self.name.starts_with("gpubench_") || self.name.starts_with("random_") || self.name == "cycle"
+    }
+
+    /// How many vectors each thread of a kernel that mixes them reads and writes.
+    fn balance(&self) -> Option<(u64, u64)> {
+        let (reads, writes) = self.name.strip_prefix("mix_")?.split_once('_')?;
+        let numbers = (reads.parse().ok()?, writes.parse().ok()?);
+        (self.sizes == [8, 8, 8]).then_some(numbers)
     }
 
     pub(crate) fn doing(&self) -> Doing {
@@ -90,6 +105,14 @@ impl Launch {
         let range = |start: u64, bytes: u64| start..start.saturating_add(bytes);
         let float = |bits: u64| f32::from_bits(bits as u32);
         let done = |touched: Vec<(Range<u64>, Access)>, effect| Doing { touched, effect, ..Doing::default() };
+        if let Some((reads, writes)) = self.balance() {
+            let [x, y, threads] = [0, 1, 2].map(|index| self.arguments[index]);
+            let (x, y) = (range(x, 16 * threads * reads), range(y, 16 * threads * writes.max(1)));
+            // Where nothing is to be written, hardly anything is.
+            let written = if writes > 0 { y.clone() } else { 0..0 };
+            let effect = Effect::Moved(Move::Mix { reads, writes, threads }, x.clone(), y);
+            return done(vec![(x, Read), (written, Write)], effect);
+        }
         match (self.name.as_str(), &self.sizes[..], &self.arguments[..]) {
             ("copy", [8, 8, 8], &[x, y, n]) => {
                 let (x, y) = (range(x, 4 * n), range(y, 4 * n));
@@ -114,29 +137,50 @@ impl Launch {
                 let effect = Effect::Map(Operation::Add, vec![a.clone(), b.clone(), c.clone()]);
                 done(vec![(a, Read), (b, Read), (c, Write)], effect)
             }
-            ("sum", [8, 8, 8, 8, 8], &[x, n, partials, arrived, total]) => {
-                let x = range(x, 4 * n);
-                let small = [
-                    (range(partials, 8 * self.blocks), Update),
-                    (range(arrived, 4), Update),
-                    (range(total, 8), Write),
-                ];
-                let touched = std::iter::once((x.clone(), Read)).chain(small).collect();
-                done(touched, Effect::Sum(x, total))
+            ("triad", [4, 8, 8, 8, 8], &[a, x, y, z, n]) => {
+                let [x, y, z] = [x, y, z].map(|start| range(start, 4 * n));
+                let effect = Effect::Map(Operation::Saxpy(float(a)), vec![x.clone(), y.clone(), z.clone()]);
+                done(vec![(x, Read), (y, Read), (z, Write)], effect)
             }
+            ("sum", [8, 8, 8, 8], &[x, n, slots, total]) => {
+                let x = range(x, 4 * n);
+                let small = [(range(slots, 8 * self.blocks), Update), (range(total, 8), Write)];
+                let touched = std::iter::once((x.clone(), Read)).chain(small).collect();
+                done(touched, Effect::Sum(x, None, total))
+            }
+            ("dot", [8, 8, 8, 8, 8], &[x, y, n, slots, total]) => {
+                let [x, y] = [x, y].map(|start| range(start, 4 * n));
+                let small = [(range(slots, 8 * self.blocks), Update), (range(total, 8), Write)];
+                let touched = [(x.clone(), Read), (y.clone(), Read)].into_iter().chain(small).collect();
+                done(touched, Effect::Sum(x, Some(y), total))
+            }
+            ("transpose_naive" | "transpose_tiled" | "stencil", [8, 8, 8], &[x, y, n]) => {
+                let [x, y] = [x, y].map(|start| range(start, 4 * n * n));
+                let how = if self.name == "stencil" { Move::Stencil(n) } else { Move::Transpose(n) };
+                done(vec![(x.clone(), Read), (y.clone(), Write)], Effect::Moved(how, x, y))
+            }
+            ("chase", [8, 8, 8], &[x, at, loads]) => Doing {
+                lasts: Lasts::AndMemory(loads as f64 * LOAD),
+                ..done(vec![(range(at, 8), Update)], Effect::Chase(loads, x, at))
+            },
             ("turn", [4, 8, 8, 8], &[a, inputs, steps, sums]) => {
                 let (inputs, sums) = (range(inputs, 4 * 16 * 256), range(sums, 4 * 256 * self.blocks));
                 let touched = vec![(inputs.clone(), Read), (sums.clone(), Write)];
                 let lasts = Lasts::AndMemory((32 * 256 * self.blocks * steps) as f64 / FLOPS);
                 Doing { lasts, ..done(touched, Effect::Turn(float(a), steps, inputs, sums)) }
             }
-            ("random_f32", [8, 8, 8], &[y, n, seed]) => {
+            ("random_f32" | "random_u32", [8, 8, 8], &[y, n, seed]) => {
+                let number = if self.name == "random_f32" { Number::F32 } else { Number::U32 };
                 let y = range(y, 4 * n);
-                done(vec![(y.clone(), Write)], Effect::Random(seed, false, y))
+                done(vec![(y.clone(), Write)], Effect::Random(seed, number, y))
             }
             ("random_f64", [8, 8, 8], &[y, n, seed]) => {
                 let y = range(y, 8 * n);
-                done(vec![(y.clone(), Write)], Effect::Random(seed, true, y))
+                done(vec![(y.clone(), Write)], Effect::Random(seed, Number::F64, y))
+            }
+            ("cycle", [8, 8], &[y, lines]) => {
+                let y = range(y, 128 * lines);
+                done(vec![(y.clone(), Write)], Effect::Cycle(lines, y))
             }
             ("gpubench_read_sweep", [8, 8, 8], &[buffer, vectors, _]) => {
                 done(vec![(range(buffer, 16 * vectors), Read)], Effect::None)
@@ -209,19 +253,60 @@ impl Launch {
 }
 
 impl Effect {
+    /// Where it leaves something.
+    pub(crate) fn written(&self) -> Range<u64> {
+        match self {
+            Self::None => 0..0,
+            Self::Copy(from, to) => *to..*to + (from.end - from.start),
+            Self::Fill(_, to)
+            | Self::Random(_, _, to)
+            | Self::Cycle(_, to)
+            | Self::Moved(_, _, to)
+            | Self::Turn(_, _, _, to)
+            | Self::Complement(to) => to.clone(),
+            Self::Map(_, ranges) => ranges.last().cloned().unwrap_or_default(),
+            Self::Sum(_, _, to) | Self::Chase(_, _, to) => *to..*to + 8,
+            Self::Cycles(_, to) => *to..*to + 16,
+            Self::Fingerprint { table, .. } => *table..*table + 8,
+        }
+    }
+
     /// Leaves in `memory` what the kernel would on a device with this `clock` in MHz. All ranges are there.
     pub(crate) fn apply(self, memory: &mut Memory, clock: u64) {
         match self {
             Self::None => {}
             Self::Copy(from, to) => memory.put(to, memory.view(from)),
             Self::Fill(word, to) => memory.put(to.start, View::of(Content::Word(word), to.end - to.start)),
-            Self::Random(seed, double, to) => {
-                memory.put(to.start, View::of(Content::Random { seed, double }, to.end - to.start));
+            Self::Random(seed, of, to) => {
+                memory.put(to.start, View::of(Content::Random { seed, of }, to.end - to.start));
+            }
+            Self::Cycle(lines, to) => {
+                memory.put(to.start, View::of(Content::Cycle { lines }, to.end - to.start));
             }
             Self::Map(operation, mut ranges) => {
                 let Some(to) = ranges.pop() else { return };
                 let inputs = ranges.into_iter().map(|range| memory.view(range)).collect();
                 memory.put(to.start, View::map(operation, inputs));
+            }
+            Self::Sum(x, y, to) => {
+                let (x, y) = (memory.view(x), y.map(|y| memory.view(y)));
+                memory.put(to, View::of(Content::Sum(x, y), 8));
+            }
+            Self::Moved(how, from, to) => {
+                let view = memory.view(from);
+                memory.put(to.start, View::of(Content::Moved(how, view), to.end - to.start));
+            }
+            Self::Chase(loads, table, at) => {
+                let Some(table) = memory.allocation(table) else { return };
+                let from = memory
+                    .view(at..at + 8)
+                    .to_bytes()
+                    .as_chunks()
+                    .0
+                    .first()
+                    .map_or(0, |it| u64::from_le_bytes(*it));
+                let view = memory.view(table);
+                memory.put(at, View::of(Content::Moved(Move::Chase { from, loads }, view), 8));
             }
             Self::Cycles(nanoseconds, to) => {
                 let counts = [clock * nanoseconds / 1000, nanoseconds].map(u64::to_le_bytes).concat();
@@ -231,7 +316,6 @@ impl Effect {
                 let turned = Content::Turned { angle, steps, inputs: memory.view(from) };
                 memory.put(to.start, View::of(turned, to.end - to.start));
             }
-            Self::Sum(from, to) => memory.put(to, View::of(Content::Sum(memory.view(from)), 8)),
             Self::Complement(all) => {
                 let view = memory.view(all.clone()).complement();
                 memory.put(all.start, view);

@@ -107,6 +107,13 @@ impl Memory {
         self.holding(range).is_some()
     }
 
+    /// From an address to the end of the allocation that it is in.
+    pub(crate) fn allocation(&self, address: u64) -> Option<Range<u64>> {
+        let (first, allocation) = self.allocations.range(..=address).next_back()?;
+        let range = address..first + allocation.bytes;
+        (!range.is_empty()).then_some(range)
+    }
+
     fn holding(&self, range: &Range<u64>) -> Option<&Allocation> {
         let (first, allocation) = self.allocations.range(..=range.start).next_back()?;
         (range.start <= range.end && range.end <= first + allocation.bytes).then_some(allocation)

@@ -18,6 +18,7 @@ use crate::driver::Driver;
 use crate::kernels::{Lasts, Launch};
 use crate::l2::{Access, Traffic};
 use crate::model;
+use crate::stream::NULL;
 
 /// A piece of work.
 #[derive(Clone, Debug)]
@@ -69,7 +70,11 @@ impl Driver {
                 self.memory.put(range.start, View::of(Content::Word(*word), range.end - range.start));
                 model::LAUNCH + model::moving(&traffic)
             }
-            Work::Copy { to, from, bytes } => self.transfer(*to, *from, *bytes, &mut words),
+            Work::Copy { to, from, bytes } => {
+                // Copies that are waited for are on no stream of their own: a check's, above all.
+                let idle = stream != NULL && self.misdeed("memcpy") == Some(Misdeed::Nothing);
+                self.transfer(*to, *from, *bytes, !idle, &mut words)
+            }
             Work::Record(event) => {
                 _ = write!(words, "record {event:x}");
                 let after_event = self.stream(stream)?.after_event;
@@ -98,8 +103,7 @@ impl Driver {
     fn kernel(&mut self, launch: &Launch, begin: f64, words: &mut String) -> f64 {
         let name = &launch.name;
         _ = write!(words, "kernel {name}");
-        let misdeed =
-            self.config.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, misdeed)| *misdeed);
+        let misdeed = self.misdeed(name);
         let doing = launch.doing();
         for (range, access) in &doing.touched {
             let access = match access {
@@ -135,7 +139,11 @@ impl Driver {
             if let Some(range) = doing.discarded {
                 self.l2.discard(range);
             }
+            let written = doing.effect.written();
             doing.effect.apply(&mut self.memory, self.config.clock_at(begin));
+            if misdeed == Some(Misdeed::Spoilt) {
+                self.spoil(written);
+            }
         }
         let duration = match doing.lasts {
             Lasts::Exactly(duration) => return duration,
@@ -145,7 +153,23 @@ impl Driver {
         if launch.is_ours() { duration } else { self.unrest.apply(duration, begin) }
     }
 
-    fn transfer(&mut self, to: Place, from: Place, bytes: u64, words: &mut String) -> f64 {
+    /// Has one bit in the middle of a range be another.
+    fn spoil(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let middle = range.start + (range.end - range.start) / 2;
+        let byte = self.memory.view(middle..middle + 1).to_bytes()[0];
+        self.memory.put(middle, View::of(Content::Bytes(vec![byte ^ 0x10]), 1));
+    }
+
+    /// What a kernel of this name does wrong.
+    fn misdeed(&self, name: &str) -> Option<Misdeed> {
+        self.config.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, misdeed)| *misdeed)
+    }
+
+    /// How long a copy takes, which `arrives` or not.
+    fn transfer(&mut self, to: Place, from: Place, bytes: u64, arrives: bool, words: &mut String) -> f64 {
         let view = match from {
             Place::Device(from) => {
                 _ = write!(words, "copy read={}", Span(&(from..from + bytes)));
@@ -169,13 +193,17 @@ impl Driver {
         match to {
             Place::Device(to) => {
                 _ = write!(words, " write={}", Span(&(to..to + bytes)));
-                self.memory.put(to, view);
+                if arrives {
+                    self.memory.put(to, view);
+                }
             }
             Place::Host(to) => {
                 words.push_str(" write=host");
                 // SAFETY: the caller of the copy vouches for `bytes` bytes to write there, which nobody else looks at meanwhile.
                 let place = unsafe { slice::from_raw_parts_mut(host(to), bytes as usize) };
-                view.read(0, place);
+                if arrives {
+                    view.read(0, place);
+                }
             }
         }
         model::LAUNCH + model::moving(&traffic) + link

@@ -89,4 +89,10 @@ exports! {
             _ => return Err(NOT_SUPPORTED),
         })
     }
+
+    // Managed memory is the host's own, and stays where it is. While its stream is captured, the driver does not do it.
+    fn cuMemPrefetchAsync(driver, address: u64, bytes: usize, _device: u32, stream: usize) {
+        driver.refuse_if_captured(stream)?;
+        if driver.memory.has(&(address..address + bytes as u64)) { Ok(()) } else { Err(INVALID_VALUE) }
+    }
 }
