@@ -133,6 +133,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_WARMUP", help_heading = "How to measure")]
     pub(super) warmup: Option<f64>,
 
+    /// Warm a case up with exactly this many launches, however long they take
+    #[arg(
+        long,
+        value_name = "N",
+        env = "GPUBENCH_WARMUP_LAUNCHES",
+        conflicts_with = "warmup",
+        help_heading = "How to measure"
+    )]
+    pub(super) warmup_launches: Option<usize>,
+
     /// Sample a case at least this long
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MIN_TIME", help_heading = "How to measure")]
     pub(super) min_time: Option<f64>,

@@ -96,6 +96,7 @@ impl Options {
             PathChoice::Graph => Some(Path::Graph),
             PathChoice::Stream => Some(Path::Stream),
         };
+        sampling.warm_up_launches = args.warmup_launches;
         sampling.warm_up = seconds("--warmup", args.warmup, sampling.warm_up)?;
         sampling.min_time = seconds("--min-time", args.min_time, sampling.min_time)?;
         sampling.max_time = seconds("--max-time", args.max_time, sampling.max_time.max(sampling.min_time))?;
@@ -173,6 +174,7 @@ const USUAL: Sampling = Sampling {
     precision: 0.005,
     samples: None,
     warm_up: 0.2,
+    warm_up_launches: None,
     min_time: 0.0,
     max_time: 3.0,
     own_max_time: true,

@@ -84,7 +84,7 @@ pub fn measure(
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
     let (mut warming, mut clocks) = (Clocks::default(), Clocks::default());
-    let warm_up = warm_up::warm_up(sampler, timer, sampling.warm_up, &mut size, &mut warming)?;
+    let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
     let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
     let (mut groups, mut elapsed, mut next_look) = (0, Nanoseconds::default(), MIN_SAMPLES);

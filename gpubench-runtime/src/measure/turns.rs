@@ -135,7 +135,7 @@ impl Turns {
     ) -> Result<Self, Failure> {
         let (methods, timer) = (sampler.methods(), sampler.timer()?);
         let mut warming = Clocks::default();
-        let warm_up = warm_up(&mut First::of(sampler), timer, sampling.warm_up, size, &mut warming)?;
+        let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming)?;
         Ok(Self {
             methods,
             timer,

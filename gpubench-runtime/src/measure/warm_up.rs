@@ -1,10 +1,12 @@
 //! Runs a case until it is steady, with the launch itself and by time: clocks, caches and thread pools need time, not a
-//! number of launches. In: a sampler; out: how long it took, and whether it became steady.
+//! number of launches. Only who asks for a number gets that. In: a sampler; out: how long it took, and whether it became
+//! steady.
 
 use serde::{Deserialize, Serialize};
 
 use crate::device::{Sampler, Timer};
 use crate::failure::Failure;
+use crate::plan::Sampling;
 use crate::stats;
 use crate::units::Nanoseconds;
 
@@ -27,20 +29,28 @@ pub struct WarmUp {
     pub steady: bool,
 }
 
-/// Warms up for `seconds`, longer until it is steady.
+/// Warms up as long as is asked for, longer until it is steady; or with as many launches as are asked for.
 pub(super) fn warm_up(
     sampler: &mut dyn Sampler,
     timer: Timer,
-    seconds: f64,
+    sampling: &Sampling,
     size: &mut GroupSize,
     clocks: &mut Clocks,
 ) -> Result<WarmUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let mut last: Option<Nanoseconds> = None;
     let mut events = Vec::new();
-    while warm_up.elapsed.as_seconds() < PATIENCE * seconds {
+    loop {
+        let left = sampling
+            .warm_up_launches
+            .map_or(usize::MAX, |launches| launches.saturating_sub(warm_up.launches));
+        let seconds = warm_up.elapsed.as_seconds();
+        let enough = if warm_up.steady { sampling.warm_up } else { PATIENCE * sampling.warm_up };
+        if left == 0 || (sampling.warm_up_launches.is_none() && seconds >= enough) {
+            return Ok(warm_up);
+        }
         events.clear();
-        let elapsed = sampler.group(size.next(), &mut events)?;
+        let elapsed = sampler.group(size.next().min(left), &mut events)?;
         clocks.read(sampler);
         size.learn(events.len(), elapsed);
         warm_up.launches += events.len();
@@ -53,9 +63,5 @@ pub(super) fn warm_up(
             _ => false,
         };
         last = median;
-        if warm_up.steady && warm_up.elapsed.as_seconds() >= seconds {
-            break;
-        }
     }
-    Ok(warm_up)
 }

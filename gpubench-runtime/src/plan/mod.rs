@@ -31,6 +31,9 @@ pub struct Sampling {
     pub samples: Option<usize>,
     /// How long a case is warmed up at least.
     pub warm_up: f64,
+    /// Exactly so many launches of warm-up, however long they take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_launches: Option<usize>,
     /// How long a case is sampled at least.
     pub min_time: f64,
     /// How long a case is sampled at most.

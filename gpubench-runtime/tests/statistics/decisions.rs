@@ -78,6 +78,7 @@ fn answers(count: usize, ratio: f64, placement: f64) -> [usize; 4] {
         samples: None,
         // Sizes of groups are found here.
         warm_up: 0.1,
+        warm_up_launches: None,
         min_time: 0.0,
         max_time: 3.0,
         own_max_time: false,

@@ -64,6 +64,7 @@ impl Engine {
             precision: 0.005,
             samples: Some(samples),
             warm_up: 0.0,
+            warm_up_launches: None,
             min_time: 0.0,
             max_time: 3.0,
             own_max_time: false,
