@@ -1,119 +1,73 @@
-// Kernels that treat every element alike: copy, fill, rmw, saxpy, vector_add; and empty, which does nothing.
+// Kernels that treat every element alike: copy, fill, rmw, saxpy, triad, vector_add; and empty, which does nothing.
 // In: arrays aligned to 16 bytes and their number of elements n, any n. Out: the last array named.
 //
-// Each thread moves 16 bytes at a time, and loads a batch of such vectors before it stores the first, so that enough
-// bytes are under way to fill the memory's latency: 128 KiB a multiprocessor with 1024 threads. What holds the batch
-// together is that x and y might overlap as far as the compiler knows. With __restrict__ or __ldg, it moves loads behind
-// stores to save registers. Loads and stores have the default cache policy: an array that fits the L2 is to be found
-// there by the next launch. Any grid of blocks of at most 256 threads will do.
+// Each thread moves one vector of 16 bytes an array and is done: the next block takes its place. So what is read and what
+// is written at any time lie close together, which is what memory likes best: on an H200 copies of 1 GiB run 8 % faster so
+// than by threads that stay and stride through the arrays with eight vectors under way. Loads and stores have the default
+// cache policy: an array that fits the L2 is to be found there by the next launch. Grids have a thread for each vector, and
+// one for each element behind the last whole vector, of which there are three at most.
 
 typedef unsigned long long u64;
 
 static __device__ u64 thread() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
-static __device__ u64 threads() { return (u64)gridDim.x * blockDim.x; }
 
-// v[k] ← x[first + k·stride], as far as x goes
-template <int BATCH, typename Vector>
-static __device__ void load(Vector (&v)[BATCH], const Vector* x, u64 first, u64 stride, u64 vectors)
+static __device__ float4 fma(float a, float4 x, float4 y)
 {
-#pragma unroll
-    for (int k = 0; k < BATCH; k++) {
-        const u64 i = first + k * stride;
-        if (i < vectors) v[k] = x[i];
-    }
+    return make_float4(fmaf(a, x.x, y.x), fmaf(a, x.y, y.y), fmaf(a, x.z, y.z), fmaf(a, x.w, y.w));
 }
-
-// x[first + k·stride] ← v[k], as far as x goes
-template <int BATCH, typename Vector>
-static __device__ void store(Vector* x, const Vector (&v)[BATCH], u64 first, u64 stride, u64 vectors)
-{
-#pragma unroll
-    for (int k = 0; k < BATCH; k++) {
-        const u64 i = first + k * stride;
-        if (i < vectors) x[i] = v[k];
-    }
-}
-
-// The index of this thread's element after the last whole vector, beyond n for most: there are fewer than a warp has
-// threads.
-static __device__ u64 rest(u64 vectors, int width) { return width * vectors + thread(); }
 
 // y ← x
 extern "C" __global__ void __launch_bounds__(256) copy(const float* x, float* y, u64 n)
 {
-    const int batch = 8;
-    const u64 vectors = n / 4, stride = threads();
-    for (u64 first = thread(); first < vectors; first += batch * stride) {
-        float4 v[batch];
-        load(v, (const float4*)x, first, stride, vectors);
-        store((float4*)y, v, first, stride, vectors);
-    }
-    const u64 i = rest(vectors, 4);
-    if (i < n) y[i] = x[i];
+    const u64 i = thread(), vectors = n / 4, rest = 4 * vectors + i;
+    if (i < vectors) ((float4*)y)[i] = ((const float4*)x)[i];
+    if (rest < n) y[rest] = x[rest];
 }
 
 // y ← a in every element
 extern "C" __global__ void __launch_bounds__(256) fill(float a, float* y, u64 n)
 {
-    const float4 v = make_float4(a, a, a, a);
-    const u64 vectors = n / 4, stride = threads();
-#pragma unroll 4
-    for (u64 i = thread(); i < vectors; i += stride) ((float4*)y)[i] = v;
-    const u64 i = rest(vectors, 4);
-    if (i < n) y[i] = a;
+    const u64 i = thread(), vectors = n / 4, rest = 4 * vectors + i;
+    if (i < vectors) ((float4*)y)[i] = make_float4(a, a, a, a);
+    if (rest < n) y[rest] = a;
 }
 
 // x ← x + a, in place
 extern "C" __global__ void __launch_bounds__(256) rmw(float a, float* x, u64 n)
 {
-    const int batch = 8;
-    const u64 vectors = n / 4, stride = threads();
-    for (u64 first = thread(); first < vectors; first += batch * stride) {
-        float4 v[batch];
-        load(v, (const float4*)x, first, stride, vectors);
-#pragma unroll
-        for (int k = 0; k < batch; k++) v[k] = make_float4(v[k].x + a, v[k].y + a, v[k].z + a, v[k].w + a);
-        store((float4*)x, v, first, stride, vectors);
+    const u64 i = thread(), vectors = n / 4, rest = 4 * vectors + i;
+    if (i < vectors) {
+        const float4 v = ((const float4*)x)[i];
+        ((float4*)x)[i] = make_float4(v.x + a, v.y + a, v.z + a, v.w + a);
     }
-    const u64 i = rest(vectors, 4);
-    if (i < n) x[i] += a;
+    if (rest < n) x[rest] += a;
 }
 
 // y ← a·x + y, rounded once
 extern "C" __global__ void __launch_bounds__(256) saxpy(float a, const float* x, float* y, u64 n)
 {
-    const int batch = 4;
-    const u64 vectors = n / 4, stride = threads();
-    for (u64 first = thread(); first < vectors; first += batch * stride) {
-        float4 v[batch], w[batch];
-        load(v, (const float4*)x, first, stride, vectors);
-        load(w, (const float4*)y, first, stride, vectors);
-#pragma unroll
-        for (int k = 0; k < batch; k++) {
-            w[k] = make_float4(fmaf(a, v[k].x, w[k].x), fmaf(a, v[k].y, w[k].y), fmaf(a, v[k].z, w[k].z),
-                               fmaf(a, v[k].w, w[k].w));
-        }
-        store((float4*)y, w, first, stride, vectors);
-    }
-    const u64 i = rest(vectors, 4);
-    if (i < n) y[i] = fmaf(a, x[i], y[i]);
+    const u64 i = thread(), vectors = n / 4, rest = 4 * vectors + i;
+    if (i < vectors) ((float4*)y)[i] = fma(a, ((const float4*)x)[i], ((const float4*)y)[i]);
+    if (rest < n) y[rest] = fmaf(a, x[rest], y[rest]);
+}
+
+// z ← a·x + y, rounded once
+extern "C" __global__ void __launch_bounds__(256) triad(float a, const float* x, const float* y, float* z, u64 n)
+{
+    const u64 i = thread(), vectors = n / 4, rest = 4 * vectors + i;
+    if (i < vectors) ((float4*)z)[i] = fma(a, ((const float4*)x)[i], ((const float4*)y)[i]);
+    if (rest < n) z[rest] = fmaf(a, x[rest], y[rest]);
 }
 
 // c ← a + b
 extern "C" __global__ void __launch_bounds__(256) vector_add(const double* a, const double* b, double* c, u64 n)
 {
-    const int batch = 4;
-    const u64 vectors = n / 2, stride = threads();
-    for (u64 first = thread(); first < vectors; first += batch * stride) {
-        double2 v[batch], w[batch];
-        load(v, (const double2*)a, first, stride, vectors);
-        load(w, (const double2*)b, first, stride, vectors);
-#pragma unroll
-        for (int k = 0; k < batch; k++) v[k] = make_double2(v[k].x + w[k].x, v[k].y + w[k].y);
-        store((double2*)c, v, first, stride, vectors);
+    const u64 i = thread(), vectors = n / 2, rest = 2 * vectors + i;
+    if (i < vectors) {
+        const double2 v = ((const double2*)a)[i], w = ((const double2*)b)[i];
+        ((double2*)c)[i] = make_double2(v.x + w.x, v.y + w.y);
     }
-    const u64 i = rest(vectors, 2);
-    if (i < n) c[i] = a[i] + b[i];
+    if (rest < n) c[rest] = a[rest] + b[rest];
 }
 
 // Nothing: what remains is the cost of a launch.

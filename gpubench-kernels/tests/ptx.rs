@@ -3,16 +3,27 @@
 
 use std::collections::BTreeMap;
 
-const ELEMENTWISE: &str = include_str!("../ptx/elementwise.ptx");
-const REDUCTION: &str = include_str!("../ptx/reduction.ptx");
-const INPUTS: &str = include_str!("../ptx/inputs.ptx");
-const POWER: &str = include_str!("../ptx/power.ptx");
-const TENSOR: &str = include_str!("../ptx/tensor.ptx");
+use gpubench_kernels::cuda::mix::{READS, WRITES};
 
-/// The Rust that launches the first two. The kernels of the third are not launched by their names.
-const RUST: &str = include_str!("../src/cuda/mod.rs");
-/// That which launches the last two.
-const RUST_OF_POWER: &str = include_str!("../src/cuda/power.rs");
+/// A module's text.
+macro_rules! ptx {
+    ($name:literal) => {
+        include_str!(concat!("../ptx/", $name, ".ptx"))
+    };
+}
+
+const INPUTS: &str = ptx!("inputs");
+const MIX: &str = ptx!("mix");
+const TENSOR: &str = ptx!("tensor");
+
+/// Modules, beside the Rust that launches their kernels by their names.
+const LAUNCHED: [(&[&str], &str); 5] = [
+    (&[ptx!("elementwise"), ptx!("reduction")], include_str!("../src/cuda/mod.rs")),
+    (&[ptx!("transpose"), ptx!("stencil")], include_str!("../src/cuda/plane.rs")),
+    (&[ptx!("latency")], include_str!("../src/cuda/latency.rs")),
+    (&[ptx!("power"), TENSOR], include_str!("../src/cuda/power.rs")),
+    (&[ptx!("sources")], include_str!("../src/cuda/sources.rs")),
+];
 
 /// The entries of a module, each with the types of its parameters.
 fn entries(ptx: &str) -> BTreeMap<&str, String> {
@@ -48,23 +59,37 @@ fn launches(rust: &str) -> BTreeMap<&str, String> {
 
 #[test]
 fn versions_and_targets_are_old() {
-    for ptx in [ELEMENTWISE, REDUCTION, INPUTS, POWER, TENSOR] {
+    for ptx in LAUNCHED.iter().flat_map(|(modules, _)| *modules).chain(&[INPUTS, MIX]) {
         let lines: Vec<&str> = ptx.lines().filter(|line| !line.starts_with("//")).take(3).collect();
         // Tensor cores take bf16 from there on.
-        let target = if ptx == TENSOR { ".target sm_80" } else { ".target sm_70" };
+        let target = if *ptx == TENSOR { ".target sm_80" } else { ".target sm_70" };
         assert_eq!(lines, [".version 7.7", target, ".address_size 64"]);
     }
 }
 
 #[test]
 fn entries_are_what_is_launched() {
-    let mut both = entries(ELEMENTWISE);
-    both.append(&mut entries(REDUCTION));
-    assert_eq!(both, launches(RUST));
-    assert_eq!(both.len(), 7);
-    let mut power = entries(POWER);
-    power.append(&mut entries(TENSOR));
-    assert_eq!((power.len(), power), (2, launches(RUST_OF_POWER)));
-    let inputs = [("random_f32", "u64 u64 u64"), ("random_f64", "u64 u64 u64")];
+    let mut counts = Vec::new();
+    for (modules, rust) in LAUNCHED {
+        let all: BTreeMap<_, _> = modules.iter().flat_map(|module| entries(module)).collect();
+        assert_eq!(all, launches(rust));
+        counts.push(all.len());
+    }
+    assert_eq!(counts, [9, 3, 1, 2, 3]);
+    let inputs = [
+        ("cycle", "u64 u64"),
+        ("random_f32", "u64 u64 u64"),
+        ("random_f64", "u64 u64 u64"),
+        ("random_u32", "u64 u64 u64"),
+    ];
     assert_eq!(entries(INPUTS), inputs.map(|(name, types)| (name, types.to_owned())).into());
+}
+
+/// There is a kernel for each balance.
+#[test]
+fn balances_are_those_that_are_listed() {
+    let listed = READS.into_iter().zip(WRITES).map(|(reads, writes)| format!("mix_{reads}_{writes}"));
+    let listed: BTreeMap<String, String> = listed.map(|name| (name, "u64 u64 u64".to_owned())).collect();
+    let found = entries(MIX).into_iter().map(|(name, types)| (name.to_owned(), types));
+    assert_eq!(found.collect::<BTreeMap<_, _>>(), listed);
 }

@@ -22,15 +22,32 @@ pub(super) fn expect<T: Element>(
         let end = output.len().min(start + most);
         let piece = &mut piece[..end - start];
         output.index(start..end).copy_to(piece)?;
-        let found = piece.par_iter().with_min_len(SHARE).enumerate();
-        // A NaN differs from everything.
-        let wrong = found.find_first(|(offset, found)| **found != reference(start + offset));
-        if let Some((offset, found)) = wrong {
-            let index = start + offset;
-            return Err(format!("element {index} is {found}, not {}", reference(index)).into());
-        }
+        expect_piece(piece, start, &reference)?;
     }
     Ok(())
+}
+
+/// The same of an `output` on the host.
+pub(super) fn expect_host<T: Element>(
+    output: &[T],
+    reference: impl Fn(usize) -> T + Sync,
+) -> Result<(), Refusal> {
+    expect_piece(output, 0, &reference)
+}
+
+/// The same of the elements from `start` on.
+fn expect_piece<T: Element>(
+    piece: &[T],
+    start: usize,
+    reference: &(impl Fn(usize) -> T + Sync),
+) -> Result<(), Refusal> {
+    let found = piece.par_iter().with_min_len(SHARE).enumerate();
+    // A NaN differs from everything.
+    let wrong = found.find_first(|(offset, found)| **found != reference(start + offset));
+    wrong.map_or(Ok(()), |(offset, found)| {
+        let index = start + offset;
+        Err(format!("element {index} is {found}, not {}", reference(index)).into())
+    })
 }
 
 /// Whether the only element of `output` is what `reference` adds up to over all indices below `n`, within a relative

@@ -1,12 +1,12 @@
-//! How many blocks of how many threads a launch has. In: the device's size and the work; out: a [`Grid`]. The kernels are
-//! right with any grid, so that this is a matter of speed alone.
+//! How many blocks of how many threads a launch has. In: the work, and the device's size where the grid is to fill it; out:
+//! a [`Grid`].
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
 use cust::error::CudaResult;
 
 /// The bytes that a thread loads or stores at once.
-const VECTOR: usize = 16;
+pub(super) const VECTOR: usize = 16;
 
 /// As much of a device as launches are cut to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,32 +45,34 @@ impl Geometry {
         ))
     }
 
-    /// For the element-wise kernels over arrays of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors
-    /// under way in up to 64 registers, in blocks of 256. Small arrays are spread as far as one vector a thread goes.
-    #[must_use]
-    pub fn elementwise(self, bytes: usize) -> Grid {
-        self.grid(256, self.threads.min(1024)).cut_to(bytes)
-    }
-
-    /// For the reduction of `bytes` bytes: as many threads as a multiprocessor holds, each with four vectors under way in
-    /// about 32 registers, in blocks of 512, since every block has a partial sum to hand over.
+    /// For the reductions of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors under way, in blocks of
+    /// 512, since every block has a partial sum to hand over. Small arrays are spread as far as one vector a thread goes.
     #[must_use]
     pub fn reduction(self, bytes: usize) -> Grid {
-        self.grid(512, self.threads).cut_to(bytes)
+        let most = self.filled(512);
+        Grid { blocks: Grid::covering(bytes.div_ceil(VECTOR), 512).blocks.min(most.blocks), ..most }
     }
 
-    /// The whole device filled with `resident` threads a multiprocessor, in blocks of `threads`.
-    fn grid(self, threads: u32, resident: u32) -> Grid {
-        let blocks = self.multiprocessors.max(1).saturating_mul((resident / threads).max(1));
-        Grid { blocks, threads }
+    /// As many blocks of so many threads as hold 1024 threads a multiprocessor, or what it holds.
+    #[must_use]
+    pub fn filled(self, threads: u32) -> Grid {
+        let each = (self.threads.min(1024) / threads).max(1);
+        Grid { blocks: self.multiprocessors.max(1).saturating_mul(each), threads }
     }
 }
 
 impl Grid {
-    /// No more blocks than have a vector for each of their threads, but one.
-    fn cut_to(self, bytes: usize) -> Self {
-        let blocks = bytes.div_ceil(VECTOR).div_ceil(self.threads as usize);
-        Self { blocks: u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, self.blocks), ..self }
+    /// For the element-wise kernels over arrays of `bytes` bytes: a thread for each vector.
+    #[must_use]
+    pub fn elementwise(bytes: usize) -> Self {
+        Self::covering(bytes / VECTOR, 256)
+    }
+
+    /// So many blocks of `threads` threads that there is a thread for each of `work`, and one block at least.
+    #[must_use]
+    pub fn covering(work: usize, threads: u32) -> Self {
+        let blocks = work.div_ceil(threads as usize).max(1);
+        Self { blocks: u32::try_from(blocks).unwrap_or(u32::MAX), threads }
     }
 }
 
@@ -82,17 +84,19 @@ mod tests {
     const ODD: [usize; 16] =
         [0, 1, 2, 3, 4, 5, 127, 1023, 1024, 1025, 4095, 4099, 65_537, 262_147, 1_000_003, 5_000_011];
 
-    /// How often the loops of the kernels touch each of `n` elements: `batch` vectors of `width` a round, then the rest.
-    fn touched(n: usize, width: usize, batch: usize, grid: Grid) -> Vec<u8> {
-        let (vectors, stride) = (n / width, grid.blocks as usize * grid.threads as usize);
+    /// How often the kernels touch each of `n` elements in vectors of `width`: a thread takes those that `of_thread` tells, of
+    /// so many, then its element of the rest.
+    fn touched(
+        n: usize,
+        width: usize,
+        grid: Grid,
+        of_thread: impl Fn(usize, usize) -> Vec<usize>,
+    ) -> Vec<u8> {
+        let vectors = n / width;
         let mut touched = vec![0; n];
-        for thread in 0..stride {
-            let mut first = thread;
-            while first < vectors {
-                for vector in (0..batch).map(|k| first + k * stride).filter(|i| *i < vectors) {
-                    touched[width * vector..][..width].iter_mut().for_each(|times| *times += 1);
-                }
-                first += batch * stride;
+        for thread in 0..grid.blocks as usize * grid.threads as usize {
+            for vector in of_thread(thread, vectors) {
+                touched[width * vector..][..width].iter_mut().for_each(|times| *times += 1);
             }
             if let Some(times) = touched.get_mut(width * vectors + thread) {
                 *times += 1;
@@ -103,14 +107,24 @@ mod tests {
 
     #[test]
     fn every_element_is_touched_once() {
-        for geometry in [H200, Geometry::new(3, 1536), Geometry::new(1, 1024), Geometry::new(0, 0)] {
-            for n in ODD {
-                for (width, batch, grid) in [
-                    (4, 8, geometry.elementwise(4 * n)),
-                    (2, 4, geometry.elementwise(8 * n)),
-                    (4, 4, geometry.reduction(4 * n)),
-                ] {
-                    let touched = touched(n, width, batch, grid);
+        for n in ODD {
+            for (width, bytes) in [(4, 4 * n), (2, 8 * n)] {
+                let own = |thread, vectors| (thread..vectors).take(1).collect();
+                let touched = touched(n, width, Grid::elementwise(bytes), own);
+                assert!(touched.iter().all(|times| *times == 1), "{n} elements of {width} a vector");
+            }
+            for geometry in [H200, Geometry::new(3, 1536), Geometry::new(1, 1024), Geometry::new(0, 0)] {
+                for batch in [4, 8] {
+                    let grid = geometry.reduction(4 * n);
+                    let (blocks, threads) = (grid.blocks as usize, grid.threads as usize);
+                    let tile = batch * threads;
+                    let tiles = |thread: usize, vectors| {
+                        let first = thread / threads * tile + thread % threads;
+                        let rounds = (first..vectors).step_by(blocks * tile);
+                        let of_round = |first| (0..batch).map(move |k| first + k * threads);
+                        rounds.flat_map(of_round).filter(|vector| *vector < vectors).collect()
+                    };
+                    let touched = touched(n, 4, grid, tiles);
                     assert!(touched.iter().all(|times| *times == 1), "{n} elements, {grid:?}");
                 }
             }
@@ -118,14 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn blocks_follow_the_work_and_end_with_the_device() {
-        let elementwise = |bytes| H200.elementwise(bytes).blocks;
+    fn blocks_follow_the_work_and_those_of_reductions_end_with_the_device() {
+        let elementwise = |bytes| Grid::elementwise(bytes).blocks;
         assert_eq!(
-            [0, 1, 4096, 4097, 64 << 10, 1 << 20, 1 << 30].map(elementwise),
-            [1, 1, 1, 2, 16, 256, 528]
+            [0, 1, 4096, 4112, 64 << 10, 1 << 20, 1 << 30].map(elementwise),
+            [1, 1, 1, 2, 16, 256, 262_144]
         );
         assert_eq!(H200.reduction(8193), Grid { blocks: 2, threads: 512 });
-        assert_eq!(H200.reduction(usize::MAX), Grid { blocks: 528, threads: 512 });
+        assert_eq!(H200.reduction(usize::MAX), Grid { blocks: 264, threads: 512 });
+        assert_eq!(H200.filled(256), Grid { blocks: 528, threads: 256 });
         // A Turing GPU, whose multiprocessors hold fewer threads.
         assert_eq!(Geometry::new(40, 1024).reduction(1 << 30), Grid { blocks: 80, threads: 512 });
     }

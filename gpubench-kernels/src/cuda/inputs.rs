@@ -1,5 +1,5 @@
 //! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel that computes what
-//! [`crate::inputs::element`] does, or with what no kernel would write. So nothing large is copied.
+//! [`crate::inputs`] does, or with what no kernel would write. So nothing large is copied.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -11,7 +11,10 @@ use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::module::Module;
 use cust::stream::Stream;
 
-use super::geometry::Geometry;
+use super::geometry::Grid;
+
+/// The bytes of a line of the caches.
+pub(super) const LINE: usize = 128;
 
 const PTX: &str = include_str!("../../ptx/inputs.ptx");
 
@@ -19,23 +22,31 @@ const PTX: &str = include_str!("../../ptx/inputs.ptx");
 pub type Refusal = Box<dyn Error + Send + Sync>;
 
 /// A type of elements. All bits set are a value of it that no kernel here writes.
-pub trait Element: DeviceCopy + Pod + Display + PartialEq + Send + Sync {
-    /// The entry of the kernel that fills an array of this type with random elements.
-    const RANDOM: &'static str;
+pub trait Element: DeviceCopy + Pod + Display + PartialEq + Send + Sync {}
+
+impl<T: DeviceCopy + Pod + Display + PartialEq + Send + Sync> Element for T {}
+
+/// A type of random elements.
+pub trait Random: Element {
+    /// The entry of the kernel that fills an array of this type with them.
+    const KERNEL: &'static str;
 }
 
-impl Element for f32 {
-    const RANDOM: &'static str = "random_f32";
+impl Random for f32 {
+    const KERNEL: &'static str = "random_f32";
 }
 
-impl Element for f64 {
-    const RANDOM: &'static str = "random_f64";
+impl Random for f64 {
+    const KERNEL: &'static str = "random_f64";
+}
+
+impl Random for u32 {
+    const KERNEL: &'static str = "random_u32";
 }
 
 /// Makes inputs on a stream's device.
 pub struct Inputs<'a> {
     module: Module,
-    geometry: Geometry,
     stream: &'a Stream,
 }
 
@@ -45,23 +56,52 @@ impl<'a> Inputs<'a> {
     /// # Errors
     /// Where the driver refuses them.
     pub fn on(stream: &'a Stream) -> CudaResult<Self> {
-        Ok(Self { module: Module::from_ptx(PTX, &[])?, geometry: Geometry::of_current_device()?, stream })
+        Ok(Self { module: Module::from_ptx(PTX, &[])?, stream })
     }
 
     /// The first `n` elements of the input `seed`.
     ///
     /// # Errors
     /// Where there is no memory for them, or the launch fails.
-    pub fn random<T: Element>(&self, seed: u64, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
+    pub fn random<T: Random>(&self, seed: u64, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
         let buffer = allocate(n)?;
-        let kernel = self.module.get_function(T::RANDOM)?;
-        let (grid, stream) = (self.geometry.elementwise(size_of::<T>() * n), self.stream);
+        let kernel = self.module.get_function(T::KERNEL)?;
+        let (grid, stream) = (Grid::elementwise(size_of::<T>() * n), self.stream);
         // SAFETY: the kernel takes an array of `T` and two u64, and writes the n elements that the array has.
         unsafe {
             launch!(kernel<<<grid.blocks, grid.threads, 0, stream>>>(buffer.as_device_ptr(), n as u64, seed))?;
         }
         // The module may be unloaded as soon as this returns.
         stream.synchronize()?;
+        Ok(buffer)
+    }
+
+    /// So many lines in one cycle, a power of two: the first word of each is the index of the word with which the next begins.
+    pub(super) fn cycle(&self, lines: usize) -> Result<DeviceBuffer<u64>, Refusal> {
+        if !lines.is_power_of_two() {
+            return Err(format!(
+                "{lines} lines of {LINE} bytes are no power of two, which the table's size must be"
+            )
+            .into());
+        }
+        let buffer = allocate::<u64>(lines * LINE / size_of::<u64>())?;
+        let kernel = self.module.get_function("cycle")?;
+        let (grid, stream) = (Grid::covering(lines, 256), self.stream);
+        // SAFETY: the kernel takes an array and a u64, and writes the first word of each line that the array has. What else
+        // is in them nobody reads.
+        unsafe {
+            launch!(kernel<<<grid.blocks, grid.threads, 0, stream>>>(buffer.as_device_ptr(), lines as u64))?;
+        }
+        stream.synchronize()?;
+        Ok(buffer)
+    }
+
+    /// `n` times `value`.
+    pub(super) fn all(&self, value: f32, n: usize) -> Result<DeviceBuffer<f32>, Refusal> {
+        let mut buffer: DeviceBuffer<f32> = allocate(n)?;
+        // SAFETY: as for `unwritten`.
+        unsafe { buffer.set_32_async(value.to_bits(), self.stream)? };
+        self.stream.synchronize()?;
         Ok(buffer)
     }
 

@@ -2,15 +2,20 @@
 //! The CUDA C++ lies in `cuda/`, what it compiles to in `ptx/`. A module of PTX and its owner: `modules`.
 //!
 //! `n` is the number of elements of each array. The listed values are arrays of 64 KiB, 1, 16, 40 and 256 MiB and 1 GiB:
-//! from what any L2 holds to several times the largest.
+//! from what any L2 holds to several times the largest; `triad` and `dot`, which are much like others, have two of them.
 
 #![expect(unsafe_code, reason = "launches kernels, and allocates memory that they fill")]
 
 mod check;
 mod geometry;
 mod inputs;
+pub mod latency;
+pub mod mix;
 mod modules;
+pub mod plane;
 pub mod power;
+pub mod sources;
+pub mod transfers;
 
 use cust::error::CudaResult;
 use cust::launch;
@@ -22,13 +27,15 @@ use self::check::{expect, expect_sum};
 use crate::inputs::element;
 
 pub use self::geometry::{Geometry, Grid};
-pub use self::inputs::{Element, Inputs, Refusal};
-pub use self::modules::{Elementwise, Reduction};
+pub use self::inputs::{Element, Inputs, Random, Refusal};
+pub use self::modules::{Elementwise, Latency, Mix, Reduction, Sources, Stencil, Transpose};
 
 /// Sizes of one array in bytes.
 const SIZES: [usize; 6] = [64 << 10, 1 << 20, 16 << 20, 40 << 20, 256 << 20, 1 << 30];
 /// Values of `n` for arrays of `f32`.
 const F32: [usize; 6] = elements(size_of::<f32>());
+/// Those of 16 MiB and 1 GiB.
+const TWO: [usize; 2] = [F32[2], F32[5]];
 /// Values of `n` for arrays of `f64`.
 const F64: [usize; 6] = elements(size_of::<f64>());
 
@@ -73,7 +80,7 @@ pub fn copy(
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
     let (module, n) = (&kernels.module, x.len());
-    let grid = kernels.geometry.elementwise(4 * n);
+    let grid = Grid::elementwise(4 * n);
     // SAFETY: the kernel takes these parameters and touches n elements of each array. Memory is freed only after the
     // device is done with it.
     unsafe {
@@ -96,7 +103,7 @@ pub fn copy(
 )]
 pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
     let (module, n) = (&kernels.module, y.len());
-    let grid = kernels.geometry.elementwise(4 * n);
+    let grid = Grid::elementwise(4 * n);
     // SAFETY: as for `copy`.
     unsafe { launch!(module.fill<<<grid.blocks, grid.threads, 0, stream>>>(a, y.as_device_ptr(), n as u64)) }
 }
@@ -116,7 +123,7 @@ pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &S
 )]
 pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
     let (module, n) = (&kernels.module, x.len());
-    let grid = kernels.geometry.elementwise(4 * n);
+    let grid = Grid::elementwise(4 * n);
     // SAFETY: as for `copy`.
     unsafe { launch!(module.rmw<<<grid.blocks, grid.threads, 0, stream>>>(a, x.as_device_ptr(), n as u64)) }
 }
@@ -150,11 +157,49 @@ pub fn saxpy(
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
     let (module, n) = (&kernels.module, x.len());
-    let grid = kernels.geometry.elementwise(4 * n);
+    let grid = Grid::elementwise(4 * n);
     // SAFETY: as for `copy`.
     unsafe {
         launch!(module.saxpy<<<grid.blocks, grid.threads, 0, stream>>>(
             a, x.as_device_ptr(), y.as_device_ptr(), n as u64
+        ))
+    }
+}
+
+/// z ← a·x + y, for `f32`, rounded once. One launch reads 8 n bytes, writes 4 n bytes and does 2 n operations.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(n = TWO),
+    setup = |n| {
+        let inputs = Inputs::on(stream)?;
+        Ok((Elementwise::load()?, 2.5, inputs.random(X, n)?, inputs.random(Y, n)?, inputs.unwritten(n)?))
+    },
+    reads = 4 * (x.len() + y.len()),
+    writes = 4 * z.len(),
+    flops = 2 * n,
+    cold,
+    check = |_kernels, a, _x, _y, z, _n| expect(z, |i| (f64::from(a) * element(X, i) + element(Y, i)) as f32),
+)]
+pub fn triad(
+    kernels: &Elementwise,
+    a: f32,
+    x: &DeviceBuffer<f32>,
+    y: &DeviceBuffer<f32>,
+    z: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert!(x.len() == z.len() && y.len() == z.len(), "x, y and z are of one length");
+    let (module, n) = (&kernels.module, z.len());
+    let grid = Grid::elementwise(4 * n);
+    // SAFETY: as for `copy`.
+    unsafe {
+        launch!(module.triad<<<grid.blocks, grid.threads, 0, stream>>>(
+            a, x.as_device_ptr(), y.as_device_ptr(), z.as_device_ptr(), n as u64
         ))
     }
 }
@@ -188,7 +233,7 @@ pub fn vector_add(
 ) -> CudaResult<()> {
     assert!(a.len() == c.len() && b.len() == c.len(), "a, b and c are of one length");
     let (module, n) = (&kernels.module, c.len());
-    let grid = kernels.geometry.elementwise(8 * n);
+    let grid = Grid::elementwise(8 * n);
     // SAFETY: as for `copy`.
     unsafe {
         launch!(module.vector_add<<<grid.blocks, grid.threads, 0, stream>>>(
@@ -220,26 +265,66 @@ pub fn sum(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert!(!total.is_empty(), "the total has room");
-    let Reduction { module, geometry, partials, arrived } = reduction;
+    let Reduction { module, geometry, slots } = reduction;
     let n = x.len();
     let grid = geometry.reduction(4 * n);
-    // SAFETY: the kernel takes these parameters; it reads n elements of x, and writes one partial sum a block, for which
-    // there is room, the counter and the total. Memory is freed only after the device is done with it.
+    // SAFETY: the kernel takes these parameters; it reads n elements of x, and writes one slot a block, for which there is
+    // room, and the total. Memory is freed only after the device is done with it.
     unsafe {
         launch!(module.sum<<<grid.blocks, grid.threads, 0, stream>>>(
-            x.as_device_ptr(), n as u64, partials.as_device_ptr(), arrived.as_device_ptr(), total.as_device_ptr()
+            x.as_device_ptr(), n as u64, slots.as_device_ptr(), total.as_device_ptr()
         ))
     }
 }
 
-/// Nothing, in as many blocks as the largest launches of the others have. Its time is what any launch costs.
+/// total ← Σ x·y, for `f32`. One launch reads 8 n bytes and does 2 n operations, its products in `f32`, its sums as those of
+/// [`sum`].
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where the lengths differ, or there is no room for the total.
+#[gpu_bench(
+    args(n = TWO),
+    setup = |n| {
+        let inputs = Inputs::on(stream)?;
+        let total = DeviceBuffer::from_slice(&[f64::NAN])?;
+        Ok((Reduction::load()?, inputs.random(X, n)?, inputs.random(Y, n)?, total))
+    },
+    reads = 4 * (x.len() + y.len()),
+    flops = 2 * n,
+    cold,
+    check = |_reduction, _x, _y, total, n| expect_sum(total, n, |i| element(X, i) * element(Y, i), 1e-6),
+)]
+pub fn dot(
+    reduction: &mut Reduction,
+    x: &DeviceBuffer<f32>,
+    y: &DeviceBuffer<f32>,
+    total: &mut DeviceBuffer<f64>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert_eq!(x.len(), y.len(), "x and y are of one length");
+    assert!(!total.is_empty(), "the total has room");
+    let Reduction { module, geometry, slots } = reduction;
+    let n = x.len();
+    let grid = geometry.reduction(4 * n);
+    // SAFETY: as for `sum`.
+    unsafe {
+        launch!(module.dot<<<grid.blocks, grid.threads, 0, stream>>>(
+            x.as_device_ptr(), y.as_device_ptr(), n as u64, slots.as_device_ptr(), total.as_device_ptr()
+        ))
+    }
+}
+
+/// Nothing, in as many blocks of 256 threads as hold 1024 threads a multiprocessor. Its time is what any launch costs.
 ///
 /// # Errors
 /// What the launch returned.
 #[gpu_bench(setup = Elementwise::load)]
 pub fn empty(kernels: &Elementwise, stream: &Stream) -> CudaResult<()> {
     let module = &kernels.module;
-    let grid = kernels.geometry.elementwise(usize::MAX);
+    let grid = kernels.geometry.filled(256);
     // SAFETY: the kernel takes no parameters and touches no memory.
     unsafe { launch!(module.empty<<<grid.blocks, grid.threads, 0, stream>>>()) }
 }

@@ -40,7 +40,7 @@ pub struct Load {
 impl Load {
     fn of(ptx: &str) -> CudaResult<Self> {
         let geometry = Geometry::of_current_device()?;
-        Ok(Self { module: Module::from_ptx(ptx, &[])?, grid: geometry.elementwise(usize::MAX) })
+        Ok(Self { module: Module::from_ptx(ptx, &[])?, grid: geometry.filled(256) })
     }
 
     fn threads(&self) -> usize {

@@ -7,7 +7,34 @@ const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 const FAULTS: &str = env!("CARGO_BIN_EXE_faults_on_a_fake");
 
 /// Seven benchmarks, 13 cases: the smallest arrays.
-const SMALL: [&str; 6] = ["--quick", "cuda::", "--arg", "n=4096", "--skip", "cuda::power"];
+const SMALL: [&str; 4] = [
+    "--quick",
+    "cuda::copy,cuda::fill,cuda::rmw,cuda::saxpy,cuda::vector_add,cuda::sum,cuda::empty",
+    "--arg",
+    "n=4096",
+];
+
+/// Every benchmark that launches a kernel and looks at what came of it, once, on arrays with an end of their own.
+const EVERY_KERNEL: [&str; 15] = [
+    "cuda::",
+    "--skip",
+    "cuda::transfers,cuda::power,cuda::empty",
+    "--include-ignored",
+    "--cache",
+    "hot",
+    "--arg",
+    "n=103",
+    "--arg",
+    "bytes=65536",
+    "--samples",
+    "1",
+    "--warmup",
+    "0",
+    "--quick",
+];
+/// The kernels among them.
+const KERNELS_OF_OURS: &str = "copy,fill,rmw,saxpy,triad,vector_add,sum,dot,transpose_naive,transpose_tiled,stencil,chase,\
+    mix_1_0,mix_7_1,mix_5_1,mix_3_1,mix_2_1,mix_3_2,mix_1_1,mix_2_3,mix_1_2,mix_1_3,mix_1_5,mix_1_7,mix_0_1";
 
 /// Runs the small cases under `fault`, which costs just the rows `expected`, each with what it must say.
 #[track_caller]
@@ -104,24 +131,56 @@ fn a_launch_that_never_ends_is_ended() {
     _ = costs(&[("KERNEL", "fill:never-ends")], &["--timeout", "2"], &rows);
 }
 
-/// Each check finds the kernel out that did nothing.
+/// Each check finds its kernel out that does nothing, and one whose work is wrong in a single bit; and lets it pass otherwise.
 #[test]
-fn a_kernel_that_does_nothing_is_found_out() {
-    for (kernel, says) in [
-        ("copy", "check: element 0 is NaN, not 0."),
-        ("fill", "check: element 0 is NaN, not 0.75"),
-        ("rmw", "check: element 0 is 0."),
-        ("saxpy", "check: element 0 is 0."),
-        ("vector_add", "check: element 0 is NaN, not "),
-        ("sum", "check: the sum is NaN, not "),
-    ] {
-        let measured = measure(KERNELS, &SMALL, &[("KERNEL", &format!("{kernel}:nothing"))]);
+fn kernels_that_are_broken_are_found_out() {
+    let broken = |how: &str| {
+        let kernels: Vec<String> =
+            KERNELS_OF_OURS.split(',').map(|kernel| format!("{kernel}:{how}")).collect();
+        measure(KERNELS, &EVERY_KERNEL, &[("KERNEL", &kernels.join(","))])
+    };
+    let right = measure(KERNELS, &EVERY_KERNEL, &[]);
+    assert_eq!(failed(&right.run), []);
+    // All but `empty` in the module itself, three in `plane`, one in `latency`, all of `mix`, three in `sources`.
+    assert_eq!(right.run.records.len(), 8 + 3 + 1 + 13 + 3);
+    for how in ["nothing", "spoilt"] {
+        let measured = broken(how);
         let failed = failed(&measured.run);
-        assert_eq!(failed.len(), 2, "{kernel}: {failed:?}");
-        for (case, reason) in failed {
-            assert!(case.starts_with(&format!("gpubench_kernels::cuda::{kernel}[")), "{case}");
-            assert!(reason.starts_with(says), "{kernel}: {reason}");
+        let passed = measured.run.records.iter().map(|record| format!("{} hot", record.name()));
+        let passed: Vec<_> = passed.filter(|name| !failed.iter().any(|(case, _)| case == name)).collect();
+        assert!(passed.is_empty(), "{how}: {passed:?}");
+        for (case, reason) in &failed {
+            assert!(reason.starts_with("check: "), "{how}: {case}: {reason}");
         }
+        for (case, says) in [
+            ("copy[n=103]", "check: element 0 is NaN, not 0."),
+            ("fill[n=103]", "check: element 0 is NaN, not 0.75"),
+            ("rmw[n=103]", "check: element 0 is 0."),
+            ("vector_add[n=103]", "check: element 0 is NaN, not "),
+            ("sum[n=103]", "check: the sum is NaN, not "),
+            ("latency::chase[bytes=65536]", "check: element 0 is 0, not "),
+        ] {
+            let name = format!("gpubench_kernels::cuda::{case} hot");
+            let found = failed.iter().find(|(case, _)| *case == name).map(|(_, reason)| reason);
+            let found = found.unwrap_or_else(|| panic!("no {name} among {failed:?}"));
+            assert!(how == "spoilt" || found.starts_with(says), "{name}: {found}");
+        }
+    }
+}
+
+/// A copy that does not arrive is seen in either direction, and in every kind of memory.
+#[test]
+fn transfers_that_do_not_arrive_are_found_out() {
+    let sizes = ["bytes=65536", "up=65536", "down=65536"].map(|size| ["--arg", size]);
+    let transfers = ["--quick", "cuda::transfers", "--cache", "hot", "--samples", "1", "--warmup", "0"];
+    let measured =
+        measure(KERNELS, &[&transfers, sizes.as_flattened()].concat(), &[("KERNEL", "memcpy:nothing")]);
+    let failed = failed(&measured.run);
+    assert_eq!(failed.len(), measured.run.records.len());
+    // Within the device, in three kinds of memory to it and from it, between managed arrays, and both ways at once.
+    assert_eq!(failed.len(), 1 + 3 + 3 + 1 + 1);
+    for (case, reason) in failed {
+        assert!(reason.starts_with("check: element 0 is 4294967295, not "), "{case}: {reason}");
     }
 }
 

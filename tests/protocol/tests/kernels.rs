@@ -1,5 +1,6 @@
 //! The benchmarks of gpubench's own kernels on the fake: every case is measured and checked, twice the same, and marked.
 
+use end_to_end::running::run_with;
 use gpubench_runtime::record::Run;
 use protocol::fake::{Measured, measure};
 use serde_json::Value;
@@ -44,11 +45,12 @@ fn all_are_measured_and_marked(run: &Run, cases: usize) {
 
 #[test]
 fn every_small_case_is_measured_twice_the_same_to_the_last_byte() {
-    // Those that draw much take the longest to check; the sensors' tests have them, with less to do.
-    let mut arguments = vec!["--quick", "--skip", "cuda::power"];
+    // Elements of a plane come from afar, and bytes of a transfer from the host: those are for a test of their own. Those that
+    // draw much take the longest to check; the sensors' tests have them, with less to do.
+    let mut arguments = vec!["--quick", "--skip", "cuda::plane,cuda::transfers,cuda::power"];
     arguments.extend(LARGE.iter().flat_map(|(_, [large, larger])| ["--skip", large, "--skip", larger]));
     let [first, second] = [0, 1].map(|_| measure(KERNELS, &arguments, &[]));
-    all_are_measured_and_marked(&first.run, 49);
+    all_are_measured_and_marked(&first.run, 61);
     assert_eq!(without_time(&first.text).to_string(), without_time(&second.text).to_string());
     let Measured { ended, .. } = first;
     let ended = ended.with_code(0);
@@ -56,7 +58,7 @@ fn every_small_case_is_measured_twice_the_same_to_the_last_byte() {
     ended.shows("FAKE");
 }
 
-/// With the small ones that is all 73 that move memory.
+/// With the small ones that is all of those that have six sizes.
 #[test]
 fn every_large_case_is_measured() {
     for (benchmark, sizes) in LARGE {
@@ -65,6 +67,45 @@ fn every_large_case_is_measured() {
             all_are_measured_and_marked(&measure(KERNELS, &["--quick", &case], &[]).run, 2);
         }
     }
+}
+
+#[test]
+fn planes_and_transfers_are_measured() {
+    let sizes = ["--arg", "n=256", "--arg", "bytes=262144", "--arg", "up=262144", "--arg", "down=131072"];
+    let measured =
+        measure(KERNELS, &[&["--quick", "cuda::plane", "cuda::transfers"], &sizes[..]].concat(), &[]);
+    all_are_measured_and_marked(&measured.run, 6 + 10);
+    // Copies from pageable memory are no part of a graph, and pages cannot be sent back within one.
+    for record in &measured.run.records {
+        let reason = record.measurement.as_ref().and_then(|it| it.method.path_reason.as_deref());
+        let words = match record.name() {
+            name if name.contains("memory=pageable") => {
+                Some("the launch copies from or to pageable host memory")
+            }
+            name if name.contains("memory=managed") || name.contains("::unified[") => {
+                Some("the reset cannot be captured")
+            }
+            _ => None,
+        };
+        assert_eq!(reason.is_some(), words.is_some(), "{}: {reason:?}", record.name());
+        assert!(
+            reason.unwrap_or_default().starts_with(words.unwrap_or_default()),
+            "{}: {reason:?}",
+            record.name()
+        );
+    }
+}
+
+#[test]
+fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
+    let arguments = ["cuda::fill", "--arg", "n=4096", "--warmup-launches", "70", "--samples", "9"];
+    let measured = measure(KERNELS, &arguments, &[]);
+    for record in &measured.run.records {
+        let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
+        assert_eq!((measurement.warm_up.launches, measurement.samples.len()), (70, 9), "{}", record.name());
+    }
+    let both = ["--warmup", "1", "--warmup-launches", "1"];
+    run_with(KERNELS, &both, &[]).with_code(2).says_only("cannot be used with");
 }
 
 /// Noise is no exception: it comes from a seed.

@@ -102,7 +102,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
 /// 0.17 operations a byte, on a GPU that has 66.9 TFLOP/s for 4.8 TB/s.
 #[test]
 fn the_roof_and_launches_that_are_hardly_more_are_explained() {
-    let arguments = ["--quick", "--explain", "--color", "never", "saxpy", "--arg", "n=16384,4194304"];
+    let arguments = ["--quick", "--explain", "--color", "never", "cuda::saxpy", "--arg", "n=16384,4194304"];
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();

@@ -40,14 +40,13 @@ fn ceilings_are_what_the_model_says_and_are_shown_by_later_runs() {
     let Measured { ended, run, .. } = measured(folder.path(), &["--measure-peaks"], &[]);
     assert_eq!((ended.code, run.records.len()), (Some(0), 13), "{ended}");
     assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{ended}");
-    // By what the memory does, and what it takes to begin: a launch, its blocks, and the first bytes.
-    let through =
-        |bytes: f64, each: f64, block: f64| bytes / (bytes * each + 2.5e-6 + bytes / block * 0.6e-9);
+    // By what the memory does, and what it takes to begin: a launch, as many blocks as there is room for, and the first bytes.
+    let through = |bytes: f64, each: f64| bytes / (bytes * each + 2.5e-6 + 2112.0 * 0.6e-9);
     let (size, writes) = (f64::from(1 << 16) * f64::from(1 << 16), 1.0 / ALLOCATION + 1.0 / MEMORY);
     let moved = [
-        ("read", through(size, 1.0 / MEMORY, 16_384.0)),
-        ("write", through(size, writes, 32_768.0)),
-        ("copy", 2.0 * through(size, 1.0 / MEMORY + writes, 32_768.0)),
+        ("read", through(size, 1.0 / MEMORY)),
+        ("write", through(size, writes)),
+        ("copy", 2.0 * through(size, 1.0 / MEMORY + writes)),
         ("l2_read", L2),
         ("l2_write", L2),
     ];

@@ -1,0 +1,97 @@
+//! Reads and writes in every balance from reading alone to writing alone. `bytes` is what one launch reads and writes
+//! together, but for what is left where that is no multiple of what a thread moves.
+
+use cust::error::CudaResult;
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use gpubench::gpu_bench;
+
+use super::check::expect;
+use super::geometry::{Grid, VECTOR};
+use super::inputs::{Inputs, Refusal};
+use super::{Mix, X};
+use crate::inputs::bits;
+
+/// The vectors that a thread reads, from all to none; beside [`WRITES`].
+pub const READS: [usize; 13] = [1, 7, 5, 3, 2, 3, 1, 2, 1, 1, 1, 1, 0];
+/// The vectors that it writes.
+pub const WRITES: [usize; 13] = [0, 1, 1, 1, 1, 2, 1, 3, 2, 3, 5, 7, 1];
+
+/// Threads of a block.
+const THREADS: usize = 256;
+/// Words of a vector.
+const WORDS: usize = VECTOR / size_of::<u32>();
+/// What a word holds that was not written.
+const UNWRITTEN: u32 = u32::MAX;
+
+/// y ← sums of x, of which each thread reads `reads` vectors of 16 bytes and writes `writes`. One launch reads and writes
+/// `bytes` in that balance.
+///
+/// # Errors
+/// What the launch returned.
+///
+/// # Panics
+/// Where an array is shorter than the other and the balance would have it.
+#[gpu_bench(
+    args(zip(reads = READS, writes = WRITES), bytes = [2 << 30]),
+    setup = |reads, writes, bytes| arrays(reads, writes, bytes, stream),
+    // One of the two may be nothing.
+    bytes = VECTOR * threads * (reads + writes),
+    cold,
+    ignore,
+    check = |_kernels, _x, y, threads, reads, writes, _bytes| expect(y, |word| written(word, threads, reads, writes)),
+)]
+pub fn mix(
+    kernels: &Mix,
+    x: &DeviceBuffer<u32>,
+    y: &mut DeviceBuffer<u32>,
+    threads: usize,
+    reads: usize,
+    writes: usize,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert!(
+        x.len() >= WORDS * threads * reads && y.len() >= WORDS * threads * writes.max(1),
+        "both have room"
+    );
+    let kernel = kernels.module.get_function(format!("mix_{reads}_{writes}"))?;
+    let grid = Grid::covering(threads, THREADS as u32);
+    // SAFETY: each of the kernels takes these parameters, and touches as many vectors of the arrays as were counted above.
+    // Memory is freed only after the device is done with it.
+    unsafe {
+        launch!(kernel<<<grid.blocks, grid.threads, 0, stream>>>(
+            x.as_device_ptr(), y.as_device_ptr(), threads as u64
+        ))
+    }
+}
+
+type Arrays = (Mix, DeviceBuffer<u32>, DeviceBuffer<u32>, usize);
+
+/// The kernels, both arrays, and how many threads there are to be. Where nothing is to be read, or written, there is room all
+/// the same.
+fn arrays(reads: usize, writes: usize, bytes: usize, stream: &Stream) -> Result<Arrays, Refusal> {
+    let threads = bytes / VECTOR / (reads + writes).max(1);
+    let (inputs, words) = (Inputs::on(stream)?, |vectors: usize| WORDS * threads * vectors.max(1));
+    Ok((Mix::load()?, inputs.random(X, words(reads))?, inputs.unwritten(words(writes))?, threads))
+}
+
+/// What word `word` of y is to be.
+fn written(word: usize, threads: usize, reads: usize, writes: usize) -> u32 {
+    let (vector, part) = (word / WORDS, word % WORDS);
+    let each = writes.max(1);
+    // The block, and how many threads it has.
+    let first = vector / (THREADS * each) * THREADS;
+    let stride = THREADS.min(threads - first);
+    let (k, thread) = ((vector - first * each) / stride, (vector - first * each) % stride);
+    let sum = |part: usize| match reads {
+        0 => (first + thread) as u32,
+        _ => (0..reads).fold(0_u32, |sum, read| {
+            sum.wrapping_add(bits(X, WORDS * (first * reads + read * stride + thread) + part))
+        }),
+    };
+    match writes {
+        0 if sum(0) % 4096 != 0 => UNWRITTEN,
+        _ => sum(part).wrapping_add(k as u32),
+    }
+}

@@ -1,0 +1,295 @@
+//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is what crosses
+//! in one direction; the listed ones have 32 MiB. What a kernel copies is [`super::copy`].
+//!
+//! Managed memory is asked to be back on the host before each copy, which may have moved it. Of it there is 1 GiB at most, and
+//! never more than the device has free.
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use cust::error::CudaResult;
+use cust::event::{Event, EventFlags};
+use cust::memory::{
+    AsyncCopyDestination as _, DeviceBuffer, LockedBuffer, MemoryAdvise as _, UnifiedBuffer, mem_get_info,
+};
+use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+use cust::sys;
+use gpubench::gpu_bench;
+use rayon::prelude::*;
+
+use super::X;
+use super::check::{expect, expect_host};
+use super::inputs::{Inputs, Refusal};
+use crate::inputs::bits;
+
+const BYTES: [usize; 1] = [32 << 20];
+/// The most managed memory that is asked for.
+const MOST_MANAGED: usize = 1 << 30;
+/// What a word holds that was not written.
+const UNWRITTEN: u32 = u32::MAX;
+
+/// A kind of the host's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// The system's own, which the driver copies by way of a pinned buffer.
+    Pageable,
+    /// Locked in place, so that the device can reach it.
+    Pinned,
+    /// At one address for host and device, to which its pages move.
+    Managed,
+}
+
+impl Memory {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Pageable, Self::Pinned, Self::Managed];
+}
+
+impl Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+            Self::Managed => "managed",
+        })
+    }
+}
+
+impl FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|memory| memory.to_string() == text);
+        found.ok_or_else(|| format!("memory is `pageable`, `pinned` or `managed`, not `{text}`"))
+    }
+}
+
+/// Words in the host's memory.
+pub enum HostBuffer {
+    /// In pageable memory.
+    Pageable(Vec<u32>),
+    /// In pinned memory.
+    Pinned(LockedBuffer<u32>),
+    /// In managed memory.
+    Managed(UnifiedBuffer<u32>),
+}
+
+impl HostBuffer {
+    /// `n` words, each what `word` gives for its index.
+    ///
+    /// # Errors
+    /// Where there is not enough memory of that kind.
+    pub fn of(memory: Memory, n: usize, word: impl Fn(usize) -> u32 + Sync) -> Result<Self, Refusal> {
+        let mut buffer = match memory {
+            Memory::Pageable => {
+                let mut words = Vec::new();
+                words.try_reserve_exact(n)?;
+                words.resize(n, 0);
+                Self::Pageable(words)
+            }
+            Memory::Pinned => Self::Pinned(LockedBuffer::new(&0, n)?),
+            Memory::Managed => Self::Managed(managed(n)?),
+        };
+        buffer.as_mut().par_iter_mut().enumerate().for_each(|(index, place)| *place = word(index));
+        Ok(buffer)
+    }
+
+    /// Has the pages be on the host, which may have moved.
+    fn go_back(&self, stream: &Stream) -> CudaResult<()> {
+        match self {
+            Self::Managed(words) => words.prefetch_to_host(stream),
+            Self::Pageable(_) | Self::Pinned(_) => Ok(()),
+        }
+    }
+}
+
+impl AsRef<[u32]> for HostBuffer {
+    fn as_ref(&self) -> &[u32] {
+        match self {
+            Self::Pageable(words) => words,
+            Self::Pinned(words) => words,
+            Self::Managed(words) => words,
+        }
+    }
+}
+
+impl AsMut<[u32]> for HostBuffer {
+    fn as_mut(&mut self) -> &mut [u32] {
+        match self {
+            Self::Pageable(words) => words,
+            Self::Pinned(words) => words,
+            Self::Managed(words) => words,
+        }
+    }
+}
+
+/// `n` words of managed memory, all 0.
+fn managed(n: usize) -> Result<UnifiedBuffer<u32>, Refusal> {
+    let (bytes, (free, _)) = (n.saturating_mul(size_of::<u32>()), mem_get_info()?);
+    if bytes > MOST_MANAGED.min(free) {
+        let most = if free < MOST_MANAGED {
+            "than the device has free"
+        } else {
+            "than the 1 GiB that is allowed here"
+        };
+        return Err(format!("{bytes} bytes of managed memory are more {most}").into());
+    }
+    Ok(UnifiedBuffer::new(&0, n)?)
+}
+
+/// The number of words in so many bytes.
+const fn words(bytes: usize) -> usize {
+    bytes / size_of::<u32>()
+}
+
+/// y ← x within the device's memory. One launch reads and writes `bytes`.
+///
+/// # Errors
+/// What the driver returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(bytes = BYTES),
+    setup = |bytes| {
+        let inputs = Inputs::on(stream)?;
+        Ok((inputs.random(X, words(bytes))?, inputs.unwritten(words(bytes))?))
+    },
+    reads = 4 * x.len(),
+    writes = 4 * y.len(),
+    link = d2d,
+    cold,
+    check = |_x, y, _bytes| expect(y, |i| bits(X, i)),
+)]
+pub fn d2d(x: &DeviceBuffer<u32>, y: &mut DeviceBuffer<u32>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: both live until the device is done with them, and nobody else touches them meanwhile.
+    unsafe { y.async_copy_from(x, stream) }
+}
+
+/// y ← x, from the host to the device. One launch moves `bytes`.
+///
+/// # Errors
+/// What the driver returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(memory = Memory::ALL, bytes = BYTES),
+    setup = |memory, bytes| {
+        let x = HostBuffer::of(memory, words(bytes), |i| bits(X, i))?;
+        Ok((x, Inputs::on(stream)?.unwritten(words(bytes))?))
+    },
+    bytes = 4 * y.len(),
+    link = h2d,
+    reset = |x: &HostBuffer, _y, stream| x.go_back(stream),
+    check = |_x, y, _memory, _bytes| expect(y, |i| bits(X, i)),
+)]
+pub fn h2d(x: &HostBuffer, y: &mut DeviceBuffer<u32>, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: as for `d2d`.
+    unsafe { y.async_copy_from(x, stream) }
+}
+
+/// y ← x, from the device to the host. One launch moves `bytes`.
+///
+/// # Errors
+/// What the driver returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(memory = Memory::ALL, bytes = BYTES),
+    setup = |memory, bytes| {
+        let x = Inputs::on(stream)?.random(X, words(bytes))?;
+        Ok((x, HostBuffer::of(memory, words(bytes), |_| UNWRITTEN)?))
+    },
+    bytes = 4 * x.len(),
+    link = d2h,
+    reset = |_x, y: &HostBuffer, stream| y.go_back(stream),
+    check = |_x, y, _memory, _bytes| expect_host(y.as_ref(), |i| bits(X, i)),
+)]
+pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaResult<()> {
+    // SAFETY: as for `d2d`.
+    unsafe { x.async_copy_to(y, stream) }
+}
+
+/// y ← x, both in managed memory and on the host. One launch moves `bytes`; which way they go is the driver's choice.
+///
+/// # Errors
+/// What the driver returned.
+///
+/// # Panics
+/// Where the lengths differ.
+#[gpu_bench(
+    args(bytes = BYTES),
+    setup = |bytes| {
+        let random = HostBuffer::of(Memory::Managed, words(bytes), |i| bits(X, i))?;
+        Ok((random, HostBuffer::of(Memory::Managed, words(bytes), |_| UNWRITTEN)?))
+    },
+    items = 4 * x.as_ref().len(), "bytes",
+    reset = |x: &HostBuffer, y: &HostBuffer, stream| x.go_back(stream).and_then(|()| y.go_back(stream)),
+    check = |_x, y, _bytes| expect_host(y.as_ref(), |i| bits(X, i)),
+)]
+pub fn unified(x: &HostBuffer, y: &mut HostBuffer, stream: &Stream) -> Result<(), String> {
+    let (x, y) = (x.as_ref(), y.as_mut());
+    assert_eq!(x.len(), y.len(), "x and y are of one length");
+    let (to, from) = (y.as_mut_ptr().expose_provenance(), x.as_ptr().expose_provenance());
+    // SAFETY: as for `d2d`; the driver knows both addresses.
+    match unsafe { sys::cuMemcpyAsync(to as u64, from as u64, size_of_val(x), stream.as_inner()) } {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        code => Err(format!("cuMemcpyAsync: {code:?}")),
+    }
+}
+
+/// What [`both`] copies: pinned memory to the device's, and the device's to pinned memory.
+pub struct BothWays {
+    up: (LockedBuffer<u32>, DeviceBuffer<u32>),
+    down: (DeviceBuffer<u32>, LockedBuffer<u32>),
+    /// The stream of what goes down.
+    aside: Stream,
+}
+
+impl BothWays {
+    fn of(up: usize, down: usize, stream: &Stream) -> Result<Self, Refusal> {
+        let (inputs, pinned) = (Inputs::on(stream)?, |n, word| LockedBuffer::new(&word, n));
+        let mut source = pinned(words(up), 0)?;
+        source.par_iter_mut().enumerate().for_each(|(index, place)| *place = bits(X, index));
+        Ok(Self {
+            up: (source, inputs.unwritten(words(up))?),
+            down: (inputs.random(X, words(down))?, pinned(words(down), UNWRITTEN)?),
+            aside: Stream::new(StreamFlags::DEFAULT, None)?,
+        })
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        expect(&self.up.1, |i| bits(X, i))?;
+        expect_host(&self.down.1, |i| bits(X, i))
+    }
+}
+
+/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither is a
+/// link's whole: what is counted is bytes in both directions, to be held against no peak.
+///
+/// # Errors
+/// What the driver returned.
+#[gpu_bench(
+    args(zip(up = BYTES, down = BYTES)),
+    setup = |up, down| BothWays::of(up, down, stream),
+    items = up + down, "bytes",
+    check = |ways: &BothWays, _up, _down| ways.check(),
+)]
+pub fn both(ways: &mut BothWays, stream: &Stream) -> CudaResult<()> {
+    let BothWays { up, down, aside } = ways;
+    follows(aside, stream)?;
+    // SAFETY: as for `d2d`; the stream comes to its end behind both.
+    unsafe {
+        up.1.async_copy_from(&up.0, stream)?;
+        down.0.async_copy_to(&mut down.1, aside)?;
+    }
+    follows(stream, aside)
+}
+
+/// Has what is put on `later` from now on wait for what is on `earlier`.
+fn follows(later: &Stream, earlier: &Stream) -> CudaResult<()> {
+    let there = Event::new(EventFlags::DISABLE_TIMING)?;
+    there.record(earlier)?;
+    later.wait_event(there, StreamWaitEventFlags::DEFAULT)
+}
