@@ -31,13 +31,49 @@
 //!
 //! The stream's type says which device measures: `cust::stream::Stream` an NVIDIA GPU, [`host::Stream`] this machine's CPU,
 //! and any type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
-//! attribute takes, [`main!`] what makes a suite.
+//! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
+
+use std::error::Error;
+use std::process::ExitCode;
 
 pub use gpubench_macros::{gpu_bench, group};
 pub use gpubench_runtime::bind::pow2;
+pub use gpubench_runtime::cli::Exit;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
+pub use gpubench_runtime::program::Suite;
 pub use gpubench_runtime::registry::Group;
-pub use gpubench_runtime::{failure, record, report, stats, units, verdict};
+pub use gpubench_runtime::{failure, format, record, report, stats, units, verdict};
+
+/// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
+/// reads the runs that come of it.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use gpubench::{gpu_bench, host};
+///
+/// #[gpu_bench(args(n = [1 << 20]), setup = |n| Ok(vec![1_u8; n]), bytes = 2 * x.len())]
+/// fn reverse(x: &mut [u8], stream: &host::Stream) {
+///     stream.run(|| x.reverse());
+/// }
+///
+/// fn main() -> ExitCode {
+///     gpubench::program(|suite| {
+///         for n in [1 << 12, 1 << 16, 1 << 20] {
+///             let run = suite.measure(["reverse", "--arg", &format!("n={n}"), "--precision", "1%"])?;
+///             let measured = run.records[0].measurement.as_ref().ok_or("it failed")?;
+///             println!("{n}: {}", gpubench::format::time(measured.time.median));
+///         }
+///         Ok(())
+///     })
+/// }
+/// ```
+///
+/// A process that `body` has started to measure in comes here too, and does that instead. An error that `body` returns is
+/// said on standard error; an [`Exit`] among them, of which everything has been said, is the exit code.
+pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
+    gpubench_runtime::program::program(__private::build(), body)
+}
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
 ///

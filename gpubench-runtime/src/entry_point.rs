@@ -33,18 +33,8 @@ use crate::worker;
 /// The `main` of a suite, which `gpubench::main!` generates; `bench_target` says whether that is one.
 #[must_use]
 pub fn main(program: Program, bench_target: bool) -> ExitCode {
-    if env::args_os().nth(1).is_some_and(|first| first == worker::FLAG) {
-        return match worker::serve() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, Exit::Failed).into(),
-        };
-    }
-    if env::args_os().nth(1).is_some_and(|first| first == keeper::FLAG) {
-        let arguments: Vec<String> = env::args().skip(2).collect();
-        return match keeper::serve(&arguments) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, Exit::Failed).into(),
-        };
+    if let Some(code) = as_asked() {
+        return code;
     }
     let options = match cli::parse(env::args_os(), bench_target) {
         Ok(options) => options,
@@ -55,10 +45,28 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
             return exit.into();
         }
     };
-    suite(&options, program).unwrap_or_else(|exit| exit).into()
+    suite(&options, program, &mut |run| print_run(run, &options)).unwrap_or_else(|exit| exit).into()
 }
 
-fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
+/// Does what another process of this program started this one for, if one did: measure for it, or keep clocks locked.
+pub(crate) fn as_asked() -> Option<ExitCode> {
+    let served = match env::args_os().nth(1)? {
+        flag if flag == worker::FLAG => worker::serve().map_err(|error| complain(&error, Exit::Failed)),
+        flag if flag == keeper::FLAG => {
+            let arguments: Vec<String> = env::args().skip(2).collect();
+            keeper::serve(&arguments).map_err(|error| complain(&error, Exit::Failed))
+        }
+        _ => return None,
+    };
+    Some(served.map_or_else(ExitCode::from, |()| ExitCode::SUCCESS))
+}
+
+/// A suite as its command line has it, whose results are for `deliver` to show, which is asked once if there are any.
+pub(crate) fn suite(
+    options: &Options,
+    program: Program,
+    deliver: &mut dyn FnMut(&Run) -> Exit,
+) -> Result<Exit, Exit> {
     let entries = if options.measure_peaks { ceilings::entries() } else { registry::entries() };
     if options.list.is_some() {
         return list(&entries, options);
@@ -67,7 +75,7 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
         let run = stored(file).map_err(|message| complain(&message, Exit::Usage))?;
         let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
         let json = options.json.as_deref().map(Output::create).transpose()?;
-        return Ok(finish(run, Exit::Done, &held, json, &entries, options));
+        return Ok(finish(run, Exit::Done, &held, json, &entries, options, deliver));
     }
     let Selected { devices, mut notes } = Devices::find(&kinds(&entries))
         .select(options.device.as_deref())
@@ -119,10 +127,10 @@ fn suite(options: &Options, program: Program) -> Result<Exit, Exit> {
     if options.measure_peaks {
         exit = exit.min(keep(&mut run, options));
     }
-    Ok(finish(run, exit, &held, json, &entries, options))
+    Ok(finish(run, exit, &held, json, &entries, options, deliver))
 }
 
-/// What becomes of a run, live or stored: held against a baseline, printed, written and stored as far as that is asked for.
+/// What becomes of a run, live or stored: held against a baseline, shown, written and stored as far as that is asked for.
 fn finish(
     mut run: Run,
     ended: Exit,
@@ -130,17 +138,14 @@ fn finish(
     json: Option<Output>,
     entries: &[&Entry],
     options: &Options,
+    deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Exit {
     let wanted =
         |record: &Record| options.selection.takes(entries, &record.benchmark, &record.args, record.cache);
     run.threshold = options.threshold;
     held.check(&mut run, &wanted);
     let mut exit = ended.min(worst(&run)).min(regressed(&run));
-    let mut results = report::render(&run);
-    if options.explain {
-        results += &report::explain(&run);
-    }
-    exit = exit.min(print_results(&results, options));
+    exit = exit.min(deliver(&run));
     // A device that failed before anything was measured leaves nothing worth an earlier file.
     if let Some(json) = json.filter(|_| !run.devices.is_empty()) {
         exit = exit.min(json.write(&run).err().unwrap_or(Exit::Done));
@@ -234,6 +239,14 @@ fn give_up(error: &RunError, stop: &Stop) -> Exit {
         RunError::NoWorker(_) => Exit::Failed,
     };
     complain(error, exit)
+}
+
+fn print_run(run: &Run, options: &Options) -> Exit {
+    let mut results = report::render(run);
+    if options.explain {
+        results += &report::explain(run);
+    }
+    print_results(&results, options)
 }
 
 fn print_results(text: &str, options: &Options) -> Exit {
@@ -335,7 +348,7 @@ fn print(text: &str, options: &Options) -> io::Result<()> {
 }
 
 /// Says on standard error what is wrong; the exit code is passed through.
-fn complain(what: &dyn std::fmt::Display, exit: Exit) -> Exit {
+pub(crate) fn complain(what: &dyn std::fmt::Display, exit: Exit) -> Exit {
     // Where standard error is closed, the exit code still tells.
     _ = writeln!(io::stderr(), "error: {what}");
     exit

@@ -1,5 +1,7 @@
 //! What a program's exit code means. The only table of them.
 
+use std::error::Error;
+use std::fmt::{self, Display};
 use std::process::ExitCode;
 
 /// How a run ended, from the most to the least important: where several apply, the first one counts.
@@ -21,16 +23,32 @@ pub enum Exit {
     Done,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Interrupted(signal) => 128 + signal,
-            Exit::Usage => 2,
-            Exit::NoDevice => 5,
-            Exit::Nothing => 4,
-            Exit::Failed => 1,
-            Exit::Regression => 3,
-            Exit::Done => 0,
-        })
+impl Exit {
+    /// The number that the process ends with.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Interrupted(signal) => 128 + signal,
+            Self::Usage => 2,
+            Self::NoDevice => 5,
+            Self::Nothing => 4,
+            Self::Failed => 1,
+            Self::Regression => 3,
+            Self::Done => 0,
+        }
     }
 }
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+impl Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code {}", self.code())
+    }
+}
+
+impl Error for Exit {}
