@@ -42,7 +42,7 @@ pub use gpubench_runtime::cli::Exit;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
 pub use gpubench_runtime::program::Suite;
 pub use gpubench_runtime::registry::Group;
-pub use gpubench_runtime::{failure, format, record, report, stats, units, verdict};
+pub use gpubench_runtime::{drawing, failure, format, record, report, stats, units, verdict};
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
 /// reads the runs that come of it.

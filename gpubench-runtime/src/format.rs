@@ -124,6 +124,17 @@ pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String 
     if low == high { low } else { format!("{low} to {high}") }
 }
 
+/// A number that has its unit elsewhere, to four significant digits without zeros at its end, such as `12.35` or `0.01`.
+#[must_use]
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 /// `1 case`, `2 cases`.
 #[must_use]
 pub fn counted(number: usize, what: &str) -> String {
@@ -207,6 +218,12 @@ mod tests {
         assert_eq!([640, 34_359_738_368].map(operations), ["640 FLOP", "34.4 GFLOP"]);
         let shown = [0.5, 12_300.0, 2.5e9, 1e13].map(|rate| items(ItemsPerSecond(rate), "keys"));
         assert_eq!(shown, ["0.50 keys/s", "12.3 k keys/s", "2.50 G keys/s", "10.0 T keys/s"]);
+    }
+
+    #[test]
+    fn plain_numbers_end_where_their_digits_do() {
+        let shown = [0.0, 0.00256, 0.01, 1.0, 12.3456, 100.0, 4814.4, 104_857.6, -1.5].map(number);
+        assert_eq!(shown, ["0", "0.00256", "0.01", "1", "12.35", "100", "4814", "104858", "-1.5"]);
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! [`cli`] reads what the user wants, [`peaks`] what is known beside that, [`run`] leads a run from plan to report, [`trial`]
 //! launches each benchmark once, [`ceilings`] are benchmarks of a device's limits, and [`bind`] is what the expansion of
 //! `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a run lasts, from a process of its own, and
-//! `merge` makes one record of those of several processes. A [`mod@program`] of the user's own has runs handed back. Users of
-//! gpubench meet all of it through the `gpubench` crate.
+//! `merge` makes one record of those of several processes. A [`mod@program`] of the user's own has runs handed back, and
+//! [`drawing`] draws what it makes of them. Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod baseline;
 pub mod bind;
@@ -17,6 +17,7 @@ pub mod ceilings;
 pub mod cli;
 pub mod comparison;
 pub mod device;
+pub mod drawing;
 pub mod failure;
 pub mod format;
 pub mod limits;

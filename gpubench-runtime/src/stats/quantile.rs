@@ -23,7 +23,7 @@ pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 /// With n samples it is the value at the fractional index (n − 1)·p counted from zero, on the straight line
 /// between the two samples beside it. It is exact at the samples themselves, and for `p` = ½ it is the usual
 /// median.
-pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
+pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let index = (sorted.len() - 1) as f64 * p;
     at_fractional_index(sorted, index)
 }
