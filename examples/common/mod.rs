@@ -1,0 +1,155 @@
+//! What the experiments share: flags, the description of the GPU, tables, and where drawings and runs go. In: what an
+//! experiment wants measured; out: records, and results on standard output.
+
+#![allow(dead_code, reason = "no experiment uses all of it")]
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use gpubench::device::facts::Value;
+use gpubench::device::{Cache, Facts, Quantity};
+use gpubench::record::{Measurement, Record, Run};
+use gpubench::units::BytesPerSecond;
+use gpubench::{Suite, format};
+
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Where the kernels of these experiments are.
+pub(crate) const KERNELS: &str = "gpubench_kernels::cuda";
+
+/// The flags of every experiment. Those of suites that say how to measure have twins in the environment, such as
+/// `GPUBENCH_PRECISION`, which hold here too.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Flags {
+    /// The GPU to measure, by number or UUID
+    #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", default_value = "0")]
+    pub(crate) device: String,
+
+    /// A rough look: short warm-ups, at most 50 ms of sampling a case
+    #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new())]
+    pub(crate) quick: bool,
+
+    /// A folder for drawings, tables and all samples; without it there is only what is printed
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_OUT")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// An experiment under way.
+pub(crate) struct Lab<'a> {
+    suite: &'a Suite,
+    flags: &'a Flags,
+    /// Its name, by which its files are called.
+    name: &'static str,
+    runs: Vec<Run>,
+}
+
+impl<'a> Lab<'a> {
+    /// One of this name. Says what it runs on, by the sources' formula for the peak of the memory.
+    pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, Facts)> {
+        let mut lab = Self { suite, flags, name, runs: Vec::new() };
+        // A launch that does nothing tells what the device is.
+        let run = lab.measure(&["--exact", &format!("{KERNELS}::empty"), "--quick"])?;
+        let facts = run.devices.first().cloned().ok_or("the suite tells of no device")?;
+        println!("{}\n", header(&facts));
+        Ok((lab, facts))
+    }
+
+    /// What these words of a suite's command line measure.
+    pub(crate) fn measure(&mut self, words: &[&str]) -> Result<Run> {
+        let quick = (self.flags.quick && !words.contains(&"--quick")).then_some("--quick");
+        let words = words.iter().copied().chain(["--device", &self.flags.device]).chain(quick);
+        let run = self.suite.measure(words)?;
+        self.runs.push(run.clone());
+        Ok(run)
+    }
+
+    /// Writes a file of the experiment, where a folder is given.
+    pub(crate) fn write(&self, suffix: &str, text: &str) -> Result<()> {
+        let Some(folder) = &self.flags.out else { return Ok(()) };
+        let file = folder.join(format!("{}{suffix}", self.name));
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, text))
+            .map_err(|error| format!("{}: {error}", file.display()).into())
+    }
+
+    /// Writes all runs, where a folder is given. Not beside a text of the same name: that is no suite's.
+    pub(crate) fn close(self) -> Result<()> {
+        self.write("-runs.json", &(serde_json::to_string(&self.runs)? + "\n"))
+    }
+}
+
+/// The name of the GPU and its sizes, in one line.
+fn header(facts: &Facts) -> String {
+    let property = |name: &str| facts.properties.iter().find(|property| property.name == name);
+    let mut words = vec![facts.name.clone()];
+    if facts.fake {
+        words.push("FAKE: its times are made up".to_owned());
+    }
+    if let Some(Value::Bytes(size)) = property("memory").map(|property| &property.value) {
+        words.push(format!("memory {}", format::bytes(*size)));
+    }
+    if let Some(peak) = facts.peak(&Quantity::MemoryBandwidth) {
+        words.push(format!("peak {} ({})", format::bandwidth(BytesPerSecond(peak.value)), peak.method));
+    }
+    let shown = |clock: &str| {
+        property(clock).and_then(|it| match &it.value {
+            Value::Hertz(clock) => Some(format::clock(*clock)),
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+    };
+    if let (Some(clock), Some(bus)) = (shown("memory clock"), shown("bus")) {
+        words.push(format!("memory clock {clock}, bus {bus}"));
+    }
+    if let Some(l2) = facts.last_level_cache {
+        words.push(format!("L2 {}", format::bytes(l2)));
+    }
+    words.join(" · ")
+}
+
+/// The record of a case, by its name and cache state, and what was measured; an error where it failed.
+pub(crate) fn measured<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Measurement> {
+    let record = record(run, name, cache)?;
+    let told: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+    record.measurement.as_ref().ok_or_else(|| format!("{name}, {cache}: {}", told.join("; ")).into())
+}
+
+/// The record of a case, by its name and cache state.
+pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Record> {
+    let found = run.records.iter().find(|record| record.name() == name && record.cache == cache);
+    found.ok_or_else(|| format!("there is no record of {name}, {cache}").into())
+}
+
+/// The part of a peak, in units of one a second, that a rate is, if the peak is known.
+pub(crate) fn of_peak(rate: f64, quantity: &Quantity, facts: &Facts) -> String {
+    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value))
+}
+
+/// A rate in bytes per second at the tick of an axis that says GB/s.
+pub(crate) fn gigabytes(rate: f64) -> String {
+    format::number(rate / 1e9)
+}
+
+/// A part of one at the tick of an axis.
+pub(crate) fn percents(part: f64) -> String {
+    format!("{} %", format::number(100.0 * part))
+}
+
+/// A table as it is printed: the first row is its head, the first column names, the others numbers.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.add_rows(rows);
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if number > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}

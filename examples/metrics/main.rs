@@ -1,0 +1,180 @@
+//! Basic metrics as the sources reckon them: effective beside theoretical bandwidth, throughput beside its peak, items in a
+//! second, and three ways to take a time. In: a number of elements; out: tables in the sources' terms, beside their numbers.
+//!
+//! ```sh
+//! cargo run --example metrics
+//! ```
+
+#![expect(clippy::print_stdout, reason = "prints its results")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use common::{Flags, KERNELS, Lab, Result, measured, of_peak, table};
+use cust::context::Context;
+use cust::device::Device;
+use cust::event::{Event, EventFlags};
+use cust::memory::{CopyDestination as _, DeviceBuffer};
+use cust::stream::{Stream, StreamFlags};
+use gpubench::device::id::DeviceId;
+use gpubench::device::{Cache, Facts, Quantity};
+use gpubench::format;
+use gpubench::record::Measurement;
+use gpubench::stats::median;
+use gpubench::units::{Bytes, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
+use gpubench_kernels::cuda::{Sources, sources};
+
+/// How often each of the three timers is read.
+const READINGS: usize = 100;
+
+#[derive(Debug, Parser)]
+#[command(about = "Measures SAXPY and a sum of two arrays, and reckons with the results as the sources do.")]
+struct Args {
+    /// Elements of each array
+    #[arg(long, value_name = "N", env = "GPUBENCH_ELEMENTS", default_value_t = 20 << 20)]
+    elements: usize,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+fn main() -> ExitCode {
+    gpubench::program(|suite| {
+        let args = Args::parse();
+        let (mut lab, facts) = Lab::open(suite, &args.flags, "metrics")?;
+        theoretical(&facts);
+        saxpy(&mut lab, &facts, args.elements)?;
+        sums(&mut lab, &facts, args.elements)?;
+        // At the end, since a context of this process beside the suite's would be another process on the GPU.
+        let device = facts.device.clone();
+        lab.close()?;
+        timers(&device, args.elements)
+    })
+}
+
+/// The limits that the sources reckon from clocks: 148 GB/s, and 1030 and 515 GFLOP/s, of their Tesla M2050.
+fn theoretical(facts: &Facts) {
+    let throughput = |precision: &str| {
+        let peak = facts.peak(&Quantity::Compute(precision.to_owned()));
+        peak.map_or_else(|| "not known".to_owned(), |peak| format::throughput(FlopsPerSecond(peak.value)))
+    };
+    println!("theoretical: f32 {}, f64 {}", throughput("f32"), throughput("f64"));
+    println!(
+        "source, Tesla M2050: 148 GB/s (1546 MHz × 384 bit / 8 × 2), f32 1030 GFLOP/s, f64 515 GFLOP/s\n"
+    );
+}
+
+/// Bandwidth and throughput of a measurement, each with its part of the peak for a precision.
+fn rates(measured: &Measurement, facts: &Facts, precision: &str) -> [String; 5] {
+    let (counts, time) = (measured.counts, measured.time.median);
+    let bytes = Bytes(counts.bytes.unwrap_or_default()).per(time);
+    let flops = FlopsPerSecond(counts.flops.unwrap_or_default() as f64 / time.as_seconds());
+    let compute = Quantity::Compute(precision.to_owned());
+    [
+        format::time(time),
+        format::gigabytes(bytes),
+        of_peak(bytes.0, &Quantity::MemoryBandwidth, facts),
+        format::gigaflops(flops),
+        of_peak(flops.0, &compute, facts),
+    ]
+}
+
+const HEAD: [&str; 6] = ["", "time", "GB/s", "of peak", "GFLOP/s", "of peak"];
+
+fn row(name: &str, cells: [String; 5]) -> [String; 6] {
+    let [a, b, c, d, e] = cells;
+    [name.to_owned(), a, b, c, d, e]
+}
+
+/// SAXPY as the source has it, and at its best; its maximum error, and elements in a second.
+fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
+    let [theirs, ours] = ["sources::saxpy", "saxpy"].map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
+    let run = lab.measure(&["--exact", &theirs, &ours, "--arg", &format!("n={n}"), "--cache", "both"])?;
+    println!("SAXPY, {n} elements: 12 bytes and 2 operations each");
+    let source = ["", "110.4", "74.6 %", "", ""].map(str::to_owned);
+    let mut rows = vec![HEAD.map(str::to_owned), row("source, Tesla M2050", source)];
+    for (name, what) in [(&theirs, "blocks of 256"), (&ours, "a vector a thread")] {
+        for cache in [Cache::Hot, Cache::Cold] {
+            rows.push(row(&format!("{what}, {cache}"), rates(measured(&run, name, cache)?, facts, "f32")));
+        }
+    }
+    print!("{}", table(&rows));
+    let first = measured(&run, &theirs, Cache::Cold)?;
+    let checked =
+        if first.checked { "0: every element was looked at" } else { "unknown: nothing was looked at" };
+    println!("maximum error {checked}");
+    let items = ItemsPerSecond(n as f64 / first.time.median.as_seconds());
+    println!("in the problem's own unit: {}\n", format::items(items, "elements"));
+    Ok(())
+}
+
+/// The other source's sum of two arrays in f64, with one thread a block and with a vector a thread.
+fn sums(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
+    let [theirs, ours] =
+        ["sources::vector_add", "vector_add"].map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
+    let run = lab.measure(&["--exact", &theirs, &ours, "--arg", &format!("n={n}"), "--cache", "both"])?;
+    println!("SUM, c = a + b in f64, {n} elements: 24 bytes and 1 operation each");
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    for (name, what) in [(&theirs, "one thread a block, as the source has it"), (&ours, "a vector a thread")]
+    {
+        for cache in [Cache::Hot, Cache::Cold] {
+            rows.push(row(&format!("{what}, {cache}"), rates(measured(&run, name, cache)?, facts, "f64")));
+        }
+    }
+    println!("{}", table(&rows));
+    Ok(())
+}
+
+/// The same SAXPY by the sources' three timers, each read by itself: this is what they are, not how gpubench measures.
+fn timers(device: &str, n: usize) -> Result<()> {
+    let _context = Context::new(Device::get_device(DeviceId::parse(device).ordinal as u32)?)?;
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let kernels = Sources::load()?;
+    let x = DeviceBuffer::from_slice(&vec![1.0_f32; n])?;
+    let mut y = DeviceBuffer::from_slice(&vec![2.0_f32; n])?;
+    let (start, stop) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
+    let [mut unwaited, mut waited, mut events] = [const { Vec::<Nanoseconds>::new() }; 3];
+    // The first of all pays for what is loaded then.
+    sources::saxpy(&kernels, 2.0, &x, &mut y, &stream)?;
+    stream.synchronize()?;
+    for _ in 0..READINGS {
+        let begin = Instant::now();
+        sources::saxpy(&kernels, 2.0, &x, &mut y, &stream)?;
+        unwaited.push(begin.elapsed().into());
+        stream.synchronize()?;
+
+        let begin = Instant::now();
+        sources::saxpy(&kernels, 2.0, &x, &mut y, &stream)?;
+        stream.synchronize()?;
+        waited.push(begin.elapsed().into());
+
+        start.record(&stream)?;
+        sources::saxpy(&kernels, 2.0, &x, &mut y, &stream)?;
+        stop.record(&stream)?;
+        stop.synchronize()?;
+        events.push(Nanoseconds(1e6 * f64::from(stop.elapsed_time_f32(&start)?)));
+    }
+    // What was added up is finite, so that nothing was left out.
+    let mut last = [0.0];
+    y.index(n - 1..n).copy_to(&mut last)?;
+    println!(
+        "Three timers around the same SAXPY, medians of {READINGS} readings; its last element is {}",
+        last[0]
+    );
+    let bytes = Bytes(12 * n as u64);
+    let mut rows = vec![["", "time", "GB/s"].map(str::to_owned)];
+    for (name, times) in [
+        ("host's clock, nothing waited for", unwaited),
+        ("host's clock, the device waited for", waited),
+        ("events", events),
+    ] {
+        let time = median(&times).ok_or("there are readings")?;
+        rows.push([name.to_owned(), format::time(time), format::gigabytes(bytes.per(time))]);
+    }
+    print!("{}", table(&rows));
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! Transfers within the GPU's memory and between it and the host's, as a source measured them: a CSV of each run's time, a box
+//! plot of the times and bars of the bandwidths. In: how much and how often; out: all of these.
+//!
+//! ```sh
+//! cargo run --example transfers -- --out target/transfers
+//! ```
+
+#![expect(clippy::print_stdout, reason = "prints its results")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+use common::{Flags, KERNELS, Lab, Result, measured, of_peak, record, table};
+use cust::error::CudaResult;
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use gpubench::device::{Cache, Facts, Quantity};
+use gpubench::drawing::{Axis, Bar, Bars, BoxPlot, Row};
+use gpubench::record::Run;
+use gpubench::units::{Bytes, Nanoseconds};
+use gpubench::{format, gpu_bench};
+use gpubench_kernels::cuda::{self, Elementwise};
+
+/// A kind of transfer.
+struct Transfer {
+    /// What the source calls it, or would.
+    name: &'static str,
+    /// The benchmark that measures it.
+    benchmark: &'static str,
+    /// What comes before the size in the name of its case.
+    args: &'static str,
+    /// How often the source counts the size.
+    transfers: u64,
+    /// The source's median, in milliseconds.
+    source: Option<f64>,
+    /// What limits it, where that is known.
+    limit: Option<Quantity>,
+}
+
+const fn transfer(
+    name: &'static str,
+    (benchmark, args): (&'static str, &'static str),
+    transfers: u64,
+    source: Option<f64>,
+    limit: Option<Quantity>,
+) -> Transfer {
+    Transfer { name, benchmark, args, transfers, source, limit }
+}
+
+const MEMORY: Option<Quantity> = Some(Quantity::MemoryBandwidth);
+const UP: Option<Quantity> = Some(Quantity::HostToDevice);
+const DOWN: Option<Quantity> = Some(Quantity::DeviceToHost);
+
+/// The source's five, in its order, then those that it left out.
+static TRANSFERS: [Transfer; 9] = [
+    transfer("kernelCopy", ("copy", "n="), 2, Some(0.00256), MEMORY),
+    transfer("memcpyDtoD", ("transfers::d2d", "bytes="), 1, Some(1.542), MEMORY),
+    transfer("pagedDtoH", ("transfers::d2h", "memory=pageable, bytes="), 1, Some(13.68), DOWN),
+    transfer("pinnedDtoH", ("transfers::d2h", "memory=pinned, bytes="), 1, Some(12.00), DOWN),
+    transfer("unifiedMemcpy", ("transfers::unified", "bytes="), 1, Some(18.22), None),
+    transfer("managedDtoH", ("transfers::d2h", "memory=managed, bytes="), 1, None, DOWN),
+    transfer("pagedHtoD", ("transfers::h2d", "memory=pageable, bytes="), 1, None, UP),
+    transfer("pinnedHtoD", ("transfers::h2d", "memory=pinned, bytes="), 1, None, UP),
+    transfer("managedHtoD", ("transfers::h2d", "memory=managed, bytes="), 1, None, UP),
+];
+
+#[derive(Debug, Parser)]
+#[command(about = "Measures transfers within the GPU's memory and over the bus.")]
+struct Args {
+    /// What is transferred
+    #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 128)]
+    size: usize,
+
+    /// How often each transfer is timed
+    #[arg(long, value_name = "N", env = "GPUBENCH_REPEATS", default_value_t = 10)]
+    repeats: usize,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// A transfer, measured.
+struct Timed<'a> {
+    transfer: &'a Transfer,
+    times: Vec<Nanoseconds>,
+    median: Nanoseconds,
+}
+
+fn main() -> ExitCode {
+    gpubench::program(|suite| {
+        let args = Args::parse();
+        let (mut lab, facts) = Lab::open(suite, &args.flags, "transfers")?;
+        let run = measure(&mut lab, &args)?;
+        let timed = TRANSFERS.iter().map(|transfer| timed(&run, transfer, args.size << 20));
+        let timed = timed.collect::<Result<Vec<_>>>()?;
+        print_table(&timed, &facts, &args);
+        both_ways(&mut lab, args.size << 20)?;
+        impossible(&mut lab)?;
+        lab.write(".csv", &csv(&timed, &args))?;
+        draw(&lab, &timed, &facts, &args)?;
+        lab.close()
+    })
+}
+
+fn measure(lab: &mut Lab<'_>, args: &Args) -> Result<Run> {
+    let bytes = args.size << 20;
+    let names: Vec<String> = TRANSFERS.iter().map(|transfer| transfer.case(bytes)).collect();
+    let (n, bytes, repeats) =
+        (format!("n={}", bytes / 4), format!("bytes={bytes}"), args.repeats.to_string());
+    let mut words = vec!["--exact", "--arg", &n, "--arg", &bytes, "--cache", "hot", "--samples", &repeats];
+    words.extend(names.iter().map(String::as_str));
+    lab.measure(&words)
+}
+
+impl Transfer {
+    /// The name of the case that transfers so many bytes.
+    fn case(&self, bytes: usize) -> String {
+        let size = if self.args == "n=" { bytes / 4 } else { bytes };
+        format!("{KERNELS}::{}[{}{size}]", self.benchmark, self.args)
+    }
+}
+
+fn timed<'a>(run: &Run, transfer: &'a Transfer, bytes: usize) -> Result<Timed<'a>> {
+    let measured = measured(run, &transfer.case(bytes), Cache::Hot)?;
+    // What events read, less their overhead.
+    let times = measured.samples.iter().map(|event| Nanoseconds(event.0 - measured.timer.overhead.0));
+    Ok(Timed { transfer, times: times.collect(), median: measured.time.median })
+}
+
+fn milliseconds(time: Nanoseconds) -> f64 {
+    time.0 / 1e6
+}
+
+/// In GiB/s, as the source reckons it: what it counts, over the time.
+fn gibibytes(bytes: u64, time: Nanoseconds) -> f64 {
+    Bytes(bytes).per(time).0 / f64::from(1 << 30)
+}
+
+fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
+    let bytes = (args.size << 20) as u64;
+    println!(
+        "{} MiB, {} runs each, medians; the source had 128 MiB on a GPU that it does not name",
+        args.size, args.repeats
+    );
+    let head =
+        ["", "numTransfers", "ms", "GiB/s", "of peak", "source, ms", "source, GiB/s"].map(str::to_owned);
+    let mut rows = vec![head];
+    for Timed { transfer, median, .. } in timed {
+        let Transfer { name, transfers, source, limit, .. } = transfer;
+        // A copy within the memory crosses it twice, however often that is counted.
+        let crosses = if *limit == MEMORY { 2 } else { 1 };
+        let rate = Bytes(crosses * bytes).per(*median).0;
+        let of_limit = limit.as_ref().map_or_else(String::new, |limit| of_peak(rate, limit, facts));
+        let theirs = source.map(|ms| gibibytes((128 << 20) * transfers, Nanoseconds(ms * 1e6)));
+        let or_nothing = |value: Option<f64>| value.map_or_else(String::new, format::number);
+        rows.push([
+            (*name).to_owned(),
+            transfers.to_string(),
+            format::number(milliseconds(*median)),
+            format::number(gibibytes(bytes * transfers, *median)),
+            of_limit,
+            or_nothing(*source),
+            or_nothing(theirs),
+        ]);
+        if *name == "memcpyDtoD" {
+            let twice = format::number(gibibytes(2 * bytes, *median));
+            let nothing = String::new;
+            let crossed = "  what crosses the memory".to_owned();
+            rows.push([crossed, "2".to_owned(), nothing(), twice, nothing(), nothing(), nothing()]);
+        }
+    }
+    println!("{}", table(&rows));
+}
+
+/// Both directions at once, pinned: what each gets beside the other.
+fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
+    let name = format!("{KERNELS}::transfers::both[up={bytes}, down={bytes}]");
+    let (up, down) = (format!("up={bytes}"), format!("down={bytes}"));
+    let run = lab.measure(&["--exact", &name, "--arg", &up, "--arg", &down])?;
+    let time = measured(&run, &name, Cache::Hot)?.time.median;
+    println!(
+        "both directions at once, pinned, as much in each: {} ms, {} GiB/s together\n",
+        format::number(milliseconds(time)),
+        format::number(gibibytes(2 * bytes as u64, time))
+    );
+    Ok(())
+}
+
+/// The source's first row: a copy of 2 × 128 MiB in 2.56 µs, which no memory can do. Cold, so that no L2 can have held it.
+fn impossible(lab: &mut Lab<'_>) -> Result<()> {
+    let name = format!("transfers::never_ran[bytes={CLAIMED}]");
+    let run = lab.measure(&["--exact", &name, "--cache", "cold"])?;
+    let record = record(&run, &name, Cache::Cold)?;
+    println!(
+        "a kernelCopy whose kernel copies nothing, which claims the source's 2 × {} MiB:",
+        CLAIMED >> 20
+    );
+    if let Some(measured) = &record.measurement {
+        let time = measured.time.median;
+        let rate = format::number(gibibytes(2 * CLAIMED as u64, time));
+        println!("  {} ms, {rate} GiB/s", format::number(milliseconds(time)));
+    }
+    println!("  {}", record.verdict.state);
+    for reason in &record.verdict.reasons {
+        println!("  {reason}");
+    }
+    Ok(())
+}
+
+/// What the source's kernel is told to have copied.
+const CLAIMED: usize = 128 << 20;
+
+/// What the source's kernel most likely did: it was launched, it is told to have read and written `bytes`, and nobody looked.
+#[gpu_bench(
+    args(bytes = [CLAIMED]),
+    setup = |_bytes| Ok((Elementwise::load()?, DeviceBuffer::zeroed(0)?, DeviceBuffer::zeroed(0)?)),
+    reads = bytes,
+    writes = bytes,
+)]
+fn never_ran(
+    kernels: &Elementwise,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    cuda::copy(kernels, x, y, stream)
+}
+
+/// `type,size,unit,numTransfers,run1,…`: one row a transfer, times in milliseconds. The source's MB are MiB, and so called here.
+fn csv(timed: &[Timed<'_>], args: &Args) -> String {
+    let runs: Vec<String> = (1..=args.repeats).map(|run| format!("run{run}")).collect();
+    let mut text = format!("type,size,unit,numTransfers,{}\n", runs.join(","));
+    for Timed { transfer, times, .. } in timed {
+        let times: Vec<String> = times.iter().map(|time| format!("{:.6}", milliseconds(*time))).collect();
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "{},{},MiB,{},{}", transfer.name, args.size, transfer.transfers, times.join(","));
+    }
+    text
+}
+
+fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], facts: &Facts, args: &Args) -> Result<()> {
+    let subtitle = format!("{}, {} MiB, {} runs each", facts.name, args.size, args.repeats);
+    let row = |timed: &Timed<'_>| Row {
+        name: timed.transfer.name.to_owned(),
+        samples: timed.times.iter().map(|time| milliseconds(*time)).collect(),
+    };
+    let boxes = BoxPlot {
+        title: "Times of transfers".to_owned(),
+        subtitle: format!("{subtitle}; the medians to the right"),
+        axis: Axis::log10("ms", format::number),
+        rows: timed.iter().map(row).collect(),
+    };
+    lab.write("-times.svg", &boxes.svg())?;
+    let bytes = (args.size << 20) as u64;
+    for (within, name, file) in [
+        (true, "Bandwidth within the GPU's memory", "-within.svg"),
+        (false, "Bandwidth over the bus", "-bus.svg"),
+    ] {
+        let bar = |timed: &Timed<'_>| Bar {
+            name: timed.transfer.name.to_owned(),
+            values: vec![gibibytes(bytes * timed.transfer.transfers, timed.median)],
+        };
+        let bars = Bars {
+            title: name.to_owned(),
+            subtitle: format!("{subtitle}, medians of amount × numTransfers / time"),
+            label: "GiB/s".to_owned(),
+            show: format::number,
+            series: Vec::new(),
+            rows: timed.iter().filter(|timed| (timed.transfer.limit == MEMORY) == within).map(bar).collect(),
+        };
+        lab.write(file, &bars.svg())?;
+    }
+    Ok(())
+}

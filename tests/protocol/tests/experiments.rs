@@ -1,0 +1,125 @@
+//! The experiments under `examples`, run as a user would: on the fake libcuda with little to do, and on a machine without a
+//! GPU. In: their programs, which `cargo test --workspace` builds; out: what they print and the files they write.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use end_to_end::running::{Ended, run_with};
+use protocol::fake::library;
+
+const EXPERIMENTS: [(&str, &[&str]); 4] = [
+    ("hot_cold", &["--repeats", "3", "--warm-ups", "2", "--l2", "1"]),
+    ("metrics", &["--elements", "4099"]),
+    ("transfers", &["--size", "1", "--repeats", "4"]),
+    ("mixes", &["--size", "1", "--bus-size", "1"]),
+];
+
+/// The program of an example: beside the folder of this test.
+fn program(example: &str) -> String {
+    let test = std::env::current_exe().expect("a test has a path");
+    let profile = test.ancestors().nth(2).expect("tests are built into a folder of a profile");
+    let program = profile.join("examples").join(example);
+    assert!(program.exists(), "{} is not there: `cargo build --examples` makes it", program.display());
+    program.to_str().expect("UTF-8").to_owned()
+}
+
+/// Runs an experiment on the fake, with `folder` for its files.
+fn on_the_fake(example: &str, arguments: &[&str], folder: &Path) -> Ended {
+    let library = library().to_str().expect("UTF-8");
+    let out = ["--quick", "--out", folder.to_str().expect("UTF-8")];
+    let mut environment = vec![("GPUBENCH_LIBCUDA", library), ("GPUBENCH_MAX_TIME", "0.002")];
+    // It warms up by a number of launches, beside which there can be no time.
+    if example != "hot_cold" {
+        environment.push(("GPUBENCH_WARMUP", "0.001"));
+    }
+    run_with(&program(example), &[arguments, &out].concat(), &environment).with_code(0)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn experiments_print_their_tables_and_write_their_files() {
+    let shown: [&[&str]; 4] = [
+        &[
+            "source, RTX 3090, L2/2",
+            "32 × 1024 threads, L2/8, flush `discard`",
+            "sum: cold takes longer by more than 2 %",
+        ],
+        &[
+            "source, Tesla M2050",
+            "maximum error 0",
+            "one thread a block",
+            "host's clock, the device waited for",
+            "its last element is 604",
+        ],
+        &["kernelCopy", "unifiedMemcpy", "both directions at once", "what crosses the memory", "invalid"],
+        &["1 : 0", "0 : 1", "8 : 0", "0 : 8"],
+    ];
+    let written: [&[&str]; 4] = [
+        &["hot_cold-runs.json", "hot_cold.svg"],
+        &["metrics-runs.json"],
+        &[
+            "transfers-bus.svg",
+            "transfers-runs.json",
+            "transfers-times.svg",
+            "transfers-within.svg",
+            "transfers.csv",
+        ],
+        &["mixes-bus.svg", "mixes-memory.svg", "mixes-runs.json"],
+    ];
+    for (((example, arguments), shown), written) in EXPERIMENTS.into_iter().zip(shown).zip(written) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ended = on_the_fake(example, arguments, folder.path());
+        ended.shows("FAKE: its times are made up");
+        shown.iter().for_each(|words| ended.shows(words));
+        let found = files(folder.path());
+        let names: Vec<_> =
+            found.iter().map(|file| file.file_name().expect("a name").to_str().expect("UTF-8")).collect();
+        assert_eq!(names, written, "{example}");
+        for svg in found.iter().filter(|file| file.extension().is_some_and(|it| it == "svg")) {
+            let text = fs::read_to_string(svg).expect("it is there");
+            assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{}", svg.display());
+            assert!(!text.contains("NaN") && !text.contains("inf"), "{}", svg.display());
+        }
+        if example == "transfers" {
+            the_csv_is_the_sources(
+                &fs::read_to_string(folder.path().join("transfers.csv")).expect("it is there"),
+            );
+        }
+    }
+}
+
+fn the_csv_is_the_sources(csv: &str) {
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0], ["type", "size", "unit", "numTransfers", "run1", "run2", "run3", "run4"]);
+    let kinds: Vec<_> = rows[1..].iter().map(|row| (row[0], row[1], row[2], row[3])).collect();
+    assert_eq!(
+        kinds[..3],
+        [("kernelCopy", "1", "MiB", "2"), ("memcpyDtoD", "1", "MiB", "1"), ("pagedDtoH", "1", "MiB", "1")]
+    );
+    assert_eq!(kinds.len(), 9);
+    for row in &rows[1..] {
+        assert!(row[4..].iter().all(|time| time.parse::<f64>().is_ok_and(|time| time > 0.0)), "{row:?}");
+        assert_eq!(row.len(), 8);
+    }
+}
+
+/// What a suite's environment says holds here too, and is refused in its words.
+#[test]
+fn experiments_take_the_environment_of_suites() {
+    let ended = run_with(&program("mixes"), &[], &[("GPUBENCH_PRECISION", "much")]).with_code(2);
+    ended.says_only("--precision much: give a percentage above 0");
+}
+
+#[test]
+fn experiments_say_that_there_is_no_gpu() {
+    for (example, arguments) in EXPERIMENTS {
+        let ended = run_with(&program(example), arguments, &[]).with_code(5);
+        ended.says_only("there is no device `0` (no CUDA device: ");
+    }
+}
