@@ -1,6 +1,6 @@
 """CUPTI's activity records of the suite's kernels, through PyTorch's profiler. Run as a program, in a process of its own.
 
-In: kernels with their numbers of elements; out: a line of JSON with the median duration of each, in µs, and the number of
+In: launches; out: a line of JSON with the median duration of each, in µs, and the number of
 launches. Before each of them the L2 is written and its lines discarded, as the suite does by default.
 """
 
@@ -30,11 +30,12 @@ def main():
         discard((blocks,), (256,), (buffer, cupy.uint64(l2 // 128)))
 
     torch.cuda.init()
-    cases = [case.split(":") for case in sys.argv[1:]]
+    cases = []
     begin = time.monotonic()
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
-        for name, n in cases:
-            launch = Launch(name, int(n))
+        for written in sys.argv[1:]:
+            launch = Launch(written)
+            cases.append((launch.name, launch.case))
             for _ in range(LAUNCHES + 1):
                 flush()
                 launch()
@@ -51,11 +52,11 @@ def main():
     if len(kernels) != (LAUNCHES + 1) * len(cases):
         sys.exit(f"{len(kernels)} launches were recorded of {len(cases)} kernels")
     found = {}
-    for number, (name, n) in enumerate(cases):
+    for number, (name, case) in enumerate(cases):
         piece = kernels[number * (LAUNCHES + 1):(number + 1) * (LAUNCHES + 1)][1:]
         if any(event["name"] != name for event in piece):
             sys.exit(f"the launches of {name} are not where they are expected")
-        found[f"{name}_{n}"] = {"us": statistics.median(event["dur"] for event in piece), "samples": LAUNCHES}
+        found[case] = {"us": statistics.median(event["dur"] for event in piece), "samples": LAUNCHES}
     print(json.dumps({"rows": found, "measuring_s": seconds}))
 
 

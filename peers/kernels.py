@@ -1,22 +1,16 @@
-"""The suite's kernels as Python launches them: the same PTX, grids and sizes of arrays.
+"""The suite's kernels as Python launches them: the same PTX and sizes of arrays, in the grids that the suite was seen to launch.
 
-In: a benchmark's name and its number of elements; out: a launch on a stream. Needs cupy and a GPU.
+In: a launch as `compare` writes it (`NAME:ELEMENTS:BLOCKS:THREADS`); out: a launch on a stream. Needs cupy and a GPU.
 """
 
-import math
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PTX = ROOT / "gpubench-kernels/ptx"
-# The file of each kernel, its threads a block, and its threads a multiprocessor at most: as `geometry.rs` has them.
-KERNELS = {
-    "sum": ("reduction", 512, 2048),
-    "copy": ("elementwise", 256, 1024),
-    "fill": ("elementwise", 256, 1024),
-    "rmw": ("elementwise", 256, 1024),
-}
-# What a thread loads or stores at once, in bytes.
-VECTOR = 16
+# The file of each kernel.
+KERNELS = {"sum": "reduction", "copy": "elementwise", "fill": "elementwise", "rmw": "elementwise"}
+# What a slot for a partial sum holds while there is none in it: as `reduction.cu` has it.
+NO_SUM = 0x7FF4000000000000
 
 _modules = {}
 
@@ -33,23 +27,22 @@ def module(path):
 class Launch:
     """A kernel with inputs of its own, to be launched on cupy's current stream."""
 
-    def __init__(self, name, n):
+    def __init__(self, written):
         import cupy
 
-        source, threads, resident = KERNELS[name]
-        multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        most = multiprocessors * (resident // threads)
-        blocks = max(1, min(most, math.ceil(math.ceil(4 * n / VECTOR) / threads)))
+        self.name, n, blocks, threads = written.split(":")
+        n, blocks, threads = int(n), int(blocks), int(threads)
         x = cupy.random.random(n, dtype=cupy.float32)
         size, a = cupy.uint64(n), cupy.float32(0.75)
-        if name == "sum":
-            partials, arrived = cupy.zeros(most, cupy.float64), cupy.zeros(1, cupy.uint32)
-            self.arguments = (x, size, partials, arrived, cupy.zeros(1, cupy.float64))
-        elif name == "copy":
+        if self.name == "sum":
+            self.arguments = (x, size, cupy.full(blocks, NO_SUM, cupy.uint64), cupy.zeros(1, cupy.float64))
+        elif self.name == "copy":
             self.arguments = (x, cupy.empty_like(x), size)
         else:
             self.arguments = (a, x, size)
-        self.kernel = module(PTX / f"{source}.ptx").get_function(name)
+        # What its results are found under.
+        self.case = f"{self.name}_{n}"
+        self.kernel = module(PTX / f"{KERNELS[self.name]}.ptx").get_function(self.name)
         self.grid = ((blocks,), (threads,))
         cupy.cuda.Device().synchronize()
 

@@ -1,6 +1,6 @@
 """NVBench on the suite's kernels, through its Python package `cuda-bench`. Run as a program, in a process of its own.
 
-In: kernels with their numbers of elements, and NVBench's own options behind `--`; out: NVBench's JSON.
+In: launches, and NVBench's own options behind `--`; out: NVBench's JSON.
 Imported: what such a process found, for each kernel.
 """
 
@@ -34,9 +34,9 @@ def main():
 
     from kernels import Launch
 
-    def register(name, n):
+    def register(written):
         def benchmark(state):
-            launch = Launch(name, n)
+            launch = Launch(written)
 
             def launcher(given):
                 with cupy.cuda.ExternalStream(given.get_stream().addressof()):
@@ -44,13 +44,12 @@ def main():
 
             state.exec(launcher)
 
-        benchmark.__name__ = f"{name}_{n}"
+        benchmark.__name__ = "_".join(written.split(":")[:2])
         bench.register(benchmark)
 
     split = sys.argv.index("--")
-    for case in sys.argv[1:split]:
-        name, n = case.split(":")
-        register(name, int(n))
+    for written in sys.argv[1:split]:
+        register(written)
     bench.run_all_benchmarks([sys.argv[0], *sys.argv[split + 1:]])
 
 
