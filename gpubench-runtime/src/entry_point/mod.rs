@@ -1,18 +1,23 @@
-//! The edge: the only file that prints, and where a process begins and ends. In: the command line; out: results on
+//! The edge: where all that is said is printed, and where a process begins and ends. In: the command line; out: results on
 //! standard output, everything else on standard error, and an exit code.
+
+mod output;
+mod say;
+mod stop;
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anstream::AutoStream;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 
+pub(crate) use self::say::complain;
+
+use self::output::{Output, print};
+use self::stop::Stop;
 use crate::baseline::Held;
 use crate::ceilings;
 use crate::cli::{self, Exit, Options};
@@ -330,76 +335,4 @@ fn worst(run: &Run) -> Exit {
 
 fn regressed(run: &Run) -> Exit {
     if run.regressions().is_empty() { Exit::Done } else { Exit::Regression }
-}
-
-/// Prints to standard output, coloured as the user and the terminal want it. A reader who has seen enough and closed the
-/// pipe is no error.
-fn print(text: &str, options: &Options) -> io::Result<()> {
-    let choice = match options.color {
-        clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
-        clap::ColorChoice::Always => anstream::ColorChoice::Always,
-        clap::ColorChoice::Never => anstream::ColorChoice::Never,
-    };
-    let mut stdout = AutoStream::new(io::stdout(), choice).lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
-}
-
-/// Says on standard error what is wrong; the exit code is passed through.
-pub(crate) fn complain(what: &dyn std::fmt::Display, exit: Exit) -> Exit {
-    // Where standard error is closed, the exit code still tells.
-    _ = writeln!(io::stderr(), "error: {what}");
-    exit
-}
-
-/// A file for results, opened before anything is measured and written when all is done.
-struct Output {
-    path: PathBuf,
-    file: File,
-}
-
-impl Output {
-    /// Opens `path` without touching what an earlier run left there.
-    fn create(path: &Path) -> Result<Self, Exit> {
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        let told = |error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage);
-        Ok(Self { path: path.to_owned(), file: opened.map_err(told)? })
-    }
-
-    fn write(mut self, run: &Run) -> Result<(), Exit> {
-        let mut write = || {
-            // A pipe or a terminal has no earlier contents to remove.
-            if self.file.metadata()?.is_file() {
-                self.file.set_len(0)?;
-                self.file.rewind()?;
-            }
-            let mut out = BufWriter::new(&self.file);
-            serde_json::to_writer(&mut out, run)?;
-            out.write_all(b"\n")?;
-            out.flush()
-        };
-        write().map_err(|error: io::Error| {
-            complain(&format!("--json {}: {error}", self.path.display()), Exit::Failed)
-        })
-    }
-}
-
-/// Remembers the signal that asked the run to end.
-struct Stop(Arc<AtomicUsize>);
-
-impl Stop {
-    fn on_signals() -> Self {
-        let seen = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM] {
-            // Fails only for signals that cannot be caught, which these are not.
-            _ = signal_hook::flag::register_usize(signal, Arc::clone(&seen), signal as usize);
-        }
-        Self(seen)
-    }
-
-    fn signal(&self) -> Option<u8> {
-        u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
-    }
 }

@@ -1,0 +1,13 @@
+//! What is said on standard error. In: a sentence; out: a line.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use crate::cli::Exit;
+
+/// Says on standard error what is wrong; the exit code is passed through.
+pub(crate) fn complain(what: &dyn Display, exit: Exit) -> Exit {
+    // Where standard error is closed, the exit code still tells.
+    _ = writeln!(io::stderr(), "error: {what}");
+    exit
+}
