@@ -41,6 +41,8 @@ codes! {
     500 NOT_FOUND c"CUDA_ERROR_NOT_FOUND" c"named symbol not found";
     600 NOT_READY c"CUDA_ERROR_NOT_READY" c"device not ready";
     700 ILLEGAL_ADDRESS c"CUDA_ERROR_ILLEGAL_ADDRESS" c"an illegal memory access was encountered";
+    710 ASSERT c"CUDA_ERROR_ASSERT" c"device-side assert triggered";
+    716 MISALIGNED_ADDRESS c"CUDA_ERROR_MISALIGNED_ADDRESS" c"misaligned address";
     719 LAUNCH_FAILED c"CUDA_ERROR_LAUNCH_FAILED" c"unspecified launch failure";
     801 NOT_SUPPORTED c"CUDA_ERROR_NOT_SUPPORTED" c"operation not supported";
     900 CAPTURE_UNSUPPORTED c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" c"operation not permitted when stream is capturing";

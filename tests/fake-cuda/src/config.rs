@@ -30,6 +30,8 @@ pub(crate) struct Config {
     /// The clock of the multiprocessors in MHz, by the counters of the device itself, each with the second of the device's
     /// time from which on it is that.
     counted: Vec<(f64, u64)>,
+    /// What `cuInit` returns in every process that begins after that.
+    pub(crate) gone: Option<Code>,
     /// What the sensors say of the multiprocessors' clock in MHz, reading by reading; the last goes on.
     pub(crate) clocks: Vec<u32>,
     /// What they say holds it down, as the bits of that library.
@@ -106,6 +108,7 @@ impl Config {
                 .iter()
                 .map(|item| counted(item).unwrap_or_else(refuse))
                 .collect(),
+            gone: value("GONE").map(|_| number(value, "GONE", 0)),
             clocks: items(&value("CLOCKS").unwrap_or_else(|| "1980".to_owned()))
                 .iter()
                 .map(|item| {

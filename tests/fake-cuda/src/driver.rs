@@ -121,7 +121,7 @@ impl Driver {
         let code = self.fault(name).or_else(|| self.ready(name).err());
         let code = code.unwrap_or_else(|| body(self).err().unwrap_or(SUCCESS));
         self.log.add(self.now, 0.0, None, format_args!("call {name} {code}"));
-        if code == NEVER || name.ends_with("Synchronize") {
+        if code == NEVER || name.ends_with("Synchronize") || (name == "cuInit" && self.is_gone()) {
             self.log.write();
         }
         code
@@ -143,6 +143,9 @@ impl Driver {
 
     /// The code with which this call is to fail, if it is.
     fn fault(&mut self, name: &'static str) -> Option<Code> {
+        if name == "cuInit" && self.is_gone() {
+            return self.config.gone;
+        }
         let count = self.calls.entry(name).or_default();
         *count += 1;
         let fault = self.config.faults.iter().find(|fault| fault.call == name && fault.number == *count)?;
@@ -151,6 +154,12 @@ impl Driver {
             return self.is_first(&name).then(|| *self.lost.insert(code));
         }
         Some(fault.code)
+    }
+
+    /// Whether the device went with a context, of whichever process.
+    fn is_gone(&self) -> bool {
+        let left = self.config.once.as_ref().and_then(|folder| fs::read_dir(folder).ok());
+        self.config.gone.is_some() && left.is_some_and(|mut files| files.next().is_some())
     }
 
     /// Whether what costs the context may happen: not if it is to happen once, and has happened.

@@ -17,6 +17,7 @@
 //! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |
 //! | `ONCE` | a folder | What costs the context happens once and leaves a file there, whatever the number of processes. |
 //! | `COUNTED` | `1410@0.3` | The clock of the multiprocessors, in MHz, that kernels count from this second of the device's time on; before, and usually, 1980. |
+//! | `GONE` | `999` | With `ONCE`: what costs the context costs the device; `cuInit` returns this in all processes that begin later. |
 //! | `CLOCKS` | `1980,1410` | What the sensors say of the clock, reading by reading, where `GPUBENCH_LIBNVML` names this library too. |
 //! | `SLOWED` | `4` | What they say holds it down: bits of NVIDIA's management library, 4 being the power cap. |
 //! | `PROCESSES` | `3` | How many processes they say have work on the GPU, this one included; usually 1. |

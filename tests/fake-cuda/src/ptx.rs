@@ -55,8 +55,12 @@ pub(crate) fn entries(text: &str, capability: u32) -> Result<Vec<Entry>, Refusal
     }
     let target = directive(".target").unwrap_or("").trim_end_matches(',');
     let digits = target.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
-    if !digits.parse::<u32>().is_ok_and(|target| target <= capability) {
+    let Ok(number) = digits.parse::<u32>() else {
         return Err(refuse(INVALID_PTX, format!("Unsupported .target '{target}'")));
+    };
+    if number > capability {
+        let log = "ptxas fatal   : SM version specified by .target is higher than default SM version assumed";
+        return Err(Refusal { code: INVALID_PTX, log: log.to_owned() });
     }
     Ok(text.split(".entry").skip(1).filter_map(entry).collect())
 }

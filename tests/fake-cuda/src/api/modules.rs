@@ -17,6 +17,8 @@ const LOG_SIZE: u32 = 6;
 /// What a block may have in each direction and altogether.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u64 = 1024;
+/// What shared memory a block may have, unless its kernel is allowed more, which the fake does not know.
+const MOST_SHARED: u32 = 48 << 10;
 
 /// Attributes of a kernel that are the same for all: threads of a block at most, the versions of its code.
 const KERNEL_ATTRIBUTES: [(u32, usize); 3] = [(0, 1024), (5, 77), (6, 90)];
@@ -158,7 +160,7 @@ exports! {
         block_x: u32,
         block_y: u32,
         block_z: u32,
-        _shared: u32,
+        shared: u32,
         stream: usize,
         arguments: Out<*const u8>,
         extra: *mut *mut c_void,
@@ -170,6 +172,9 @@ exports! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let all = |sizes: [u32; 3]| sizes.into_iter().map(u64::from).product::<u64>();
         let too_many = block.iter().zip(MOST_THREADS).any(|(threads, most)| *threads > most);
+        if shared > MOST_SHARED {
+            return Err(INVALID_VALUE);
+        }
         if too_many || all(block) > MOST_TOGETHER || all(block) == 0 || all(grid) == 0 {
             return Err(INVALID_VALUE);
         }
