@@ -9,6 +9,8 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::format;
+
 /// The part of a case's protocol in which something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,20 +51,83 @@ impl Display for Stage {
     }
 }
 
+/// How far a case had come: which of its launches it was at, and after how many samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The user's `setup`.
+    Setup,
+    /// The user's counts.
+    Counts,
+    /// The one launch whose outputs are checked.
+    CheckedLaunch,
+    /// The user's `check`.
+    Check,
+    /// What the device wants to know of a launch, its flush and its timer before it samples.
+    Preparation,
+    /// The warm-up, after so many launches.
+    WarmUp(usize),
+    /// Sampling, with so many samples taken.
+    Samples(usize),
+    /// What is measured once all samples are taken, so many.
+    Afterwards(usize),
+}
+
+impl Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setup => f.write_str("setup"),
+            Self::Counts => f.write_str("counts"),
+            Self::CheckedLaunch => f.write_str("checked launch"),
+            Self::Check => f.write_str("check"),
+            Self::Preparation => f.write_str("before the warm-up"),
+            Self::WarmUp(0) => f.write_str("first launches of the warm-up"),
+            Self::WarmUp(launches) => write!(f, "warm-up, after {}", format::counted(*launches, "launch")),
+            Self::Samples(0) => f.write_str("first samples"),
+            Self::Samples(taken) => write!(f, "after {}", format::counted(*taken, "sample")),
+            Self::Afterwards(taken) => write!(f, "after all {}", format::counted(*taken, "sample")),
+        }
+    }
+}
+
 /// Why a case has no result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{stage}: {message}")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Where in the protocol it happened.
     pub stage: Stage,
+    /// How far the case had come, where the stage alone does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
     /// What happened, in the words of whoever noticed it.
     pub message: String,
+}
+
+impl std::error::Error for Failure {}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stage, step, message } = self;
+        match step {
+            None => write!(f, "{stage}: {message}"),
+            // A worker tells of its samples now and then, so that it may have had more.
+            Some(step @ Step::Samples(1..)) if *stage == Stage::Worker => {
+                write!(f, "{stage} ({step} or more): {message}")
+            }
+            Some(step) => write!(f, "{stage} ({step}): {message}"),
+        }
+    }
 }
 
 impl Failure {
     /// A failure of `stage` that reads as `message`.
     pub fn new(stage: Stage, message: impl Display) -> Self {
-        Self { stage, message: message.to_string() }
+        Self { stage, step: None, message: message.to_string() }
+    }
+
+    /// The same failure, of a case that had come as far as `step`.
+    #[must_use]
+    pub fn at(self, step: Step) -> Self {
+        Self { step: self.step.or(Some(step)), ..self }
     }
 
     /// Runs the user's code of `stage`, so that a panic in it is that case's failure rather than the process's end.

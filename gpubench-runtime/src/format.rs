@@ -135,10 +135,14 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// `1 case`, `2 cases`.
+/// `1 case`, `2 cases`, `3 launches`.
 #[must_use]
 pub fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+    let plural = match number {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{number} {what}{plural}")
 }
 
@@ -181,7 +185,8 @@ pub fn ratio(ratio: f64) -> String {
 /// `value` with at least `digits` significant digits and none after the point that would be more.
 fn significant(value: f64, digits: usize) -> String {
     let rounded = |value: f64, decimals: usize| format!("{value:.decimals$}");
-    let before_point = |value: f64| if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
+    let before_point =
+        |value: f64| if value.abs() < 1.0 { 1 } else { (value.abs().log10() as usize).saturating_add(1) };
     let text = rounded(value, digits.saturating_sub(before_point(value)));
     // Rounding may have brought a digit more: 9.9996 to four digits is 10.00, not 10.000.
     match text.parse::<f64>() {

@@ -115,7 +115,7 @@ pub fn measure(
         check: None,
     };
     let supervisor = Supervisor::new(conduct.in_process, stop);
-    let mut lead = Lead { found: Results { run, observer }, supervisor, unusable: BTreeMap::new(), conduct };
+    let mut lead = Lead { found: Results { run, observer }, supervisor, refused: BTreeMap::new(), conduct };
     let ended = lead.devices(devices).and_then(|()| lead.plans(plan));
     lead.supervisor.dismiss();
     let mut run = lead.found.run;
@@ -129,10 +129,20 @@ pub fn measure(
 struct Lead<'a> {
     found: Results<'a>,
     supervisor: Supervisor<'a>,
-    /// Devices that cannot be used, and why.
-    unusable: BTreeMap<String, String>,
+    /// Devices that could not be opened, and why.
+    refused: BTreeMap<String, Refused>,
     conduct: &'a Conduct,
 }
+
+/// Why a device cannot be opened.
+struct Refused {
+    message: String,
+    /// In how many processes, one after the other.
+    times: usize,
+}
+
+/// So many processes may find a device closed before it is given up: the first may have lost it itself.
+const OPENINGS: usize = 2;
 
 /// What has come in so far, and who follows it.
 struct Results<'a> {
@@ -175,7 +185,7 @@ impl Lead<'_> {
                     return Err(RunError::Device { device: device.clone(), message });
                 }
                 Err(message) => {
-                    self.unusable.insert(device.clone(), message);
+                    self.refused.insert(device.clone(), Refused { message, times: OPENINGS });
                 }
             }
         }
@@ -195,9 +205,15 @@ impl Lead<'_> {
                 answer = Ok(Facts { device: device.to_owned(), properties, ..facts });
             }
             Reply::NoDevice(message) => answer = Err(message),
-            Reply::Record(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::DeviceLost | Reply::Done => {}
+            Reply::Step(_)
+            | Reply::Record(_)
+            | Reply::Tested(_)
+            | Reply::Writes(_)
+            | Reply::DeviceLost
+            | Reply::Done => {}
         })?;
-        Ok(lost.map_or(answer, |loss| Err(loss.to_string())))
+        let answer = lost.map_or(answer, |lost| Err(lost.failure().message));
+        Ok(answer)
     }
 
     /// Carries `plan` out as often as asked, each time by another worker.
@@ -222,10 +238,7 @@ impl Lead<'_> {
                         return Err(RunError::Interrupted);
                     }
                     self.found.observer.job(job);
-                    match self.unusable.get(&job.device) {
-                        Some(message) => self.found.fail(job, &Failure::new(Stage::Device, message)),
-                        None => self.job(job)?,
-                    }
+                    self.job(job)?;
                 }
             }
         }
@@ -251,34 +264,51 @@ impl Lead<'_> {
     /// other records are kept.
     fn measure(&mut self, mut job: Job, held: &mut Vec<Record>) -> Result<(), RunError> {
         while !job.caches.is_empty() {
+            if let Some(refused) = self.refused.get(&job.device).filter(|refused| refused.times >= OPENINGS) {
+                let failure = Failure::new(Stage::Device, &refused.message);
+                self.found.fail(&job, &failure);
+                return Ok(());
+            }
             let facts = self.found.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
             let (sampling, limit) = (self.conduct.sampling, self.conduct.limit(&job));
             let request = Request::Measure { job: job.clone(), sampling, facts, limit };
             let before = job.caches.len();
-            let mut failed = None;
-            let mut device_lost = false;
+            let mut refused = None;
             let found = &mut self.found;
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.cache);
                     if record.may_write_nothing() { held.push(*record) } else { found.keep(*record) }
                 }
-                Reply::NoDevice(message) => failed = Some(Failure::new(Stage::Device, message)),
-                Reply::DeviceLost => device_lost = true,
-                Reply::Facts(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::Done => {}
+                Reply::NoDevice(message) => refused = Some(message),
+                Reply::Facts(_)
+                | Reply::Tested(_)
+                | Reply::Writes(_)
+                | Reply::Step(_)
+                | Reply::DeviceLost
+                | Reply::Done => {}
             })?;
-            if device_lost {
-                self.supervisor.replace();
-                if job.caches.len() < before {
-                    continue;
-                }
+            if let Some(lost) = lost.as_ref().filter(|lost| lost.before_the_case()) {
+                refused = Some(lost.failure().message);
             }
-            let failure = lost.map(|loss| Failure::new(Stage::Worker, loss)).or(failed);
-            let Some(cache) = job.caches.first().copied() else { break };
-            let failure = failure.unwrap_or_else(|| Failure::new(Stage::Worker, "sent no result"));
-            job.caches.remove(0);
-            self.found.keep(Record::failed(&job, cache, failure));
+            if let Some(message) = refused {
+                self.supervisor.replace();
+                let times = self.refused.get(&job.device).map_or(1, |refused| refused.times + 1);
+                self.refused.insert(job.device.clone(), Refused { message, times });
+                continue;
+            }
+            self.refused.remove(&job.device);
+            let failure = match lost {
+                Some(lost) => lost.failure(),
+                // A device that was lost over one case has its others left to a new worker.
+                None if job.caches.len() < before => continue,
+                None => Failure::new(Stage::Worker, "sent no result"),
+            };
+            if let Some(cache) = job.caches.first().copied() {
+                job.caches.remove(0);
+                self.found.keep(Record::failed(&job, cache, failure));
+            }
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Has a worker do what is asked, one request at a time. In: requests and what to do with each reply; out: how the worker
-//! was lost, if it was. The next request then gets a new one.
+//! was lost, if it was, and how far it had come. The next request then gets a new one.
 
 use std::io;
 use std::time::Duration;
 
+use crate::failure::{Failure, Stage, Step};
 use crate::worker::{Loss, Reply, Request, Worker};
 
 /// The process that plans and reports, towards the one that measures.
@@ -20,6 +21,29 @@ pub(crate) enum Ended {
     Interrupted,
     /// No worker process can be started.
     NoWorker(io::Error),
+}
+
+/// How a worker was lost, and how far the case in progress had come: nowhere, where its device was not open yet.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    loss: Loss,
+    step: Option<Step>,
+}
+
+impl Lost {
+    /// Whether it was lost over its device, before the case itself began.
+    pub(crate) fn before_the_case(&self) -> bool {
+        self.step.is_none()
+    }
+
+    /// The failure that this is of the case in progress.
+    pub(crate) fn failure(&self) -> Failure {
+        let failure = Failure::new(Stage::Worker, &self.loss);
+        match self.step {
+            Some(step) => failure.at(step),
+            None => failure,
+        }
+    }
 }
 
 impl<'a> Supervisor<'a> {
@@ -39,26 +63,43 @@ impl<'a> Supervisor<'a> {
         request: &Request,
         limit: Duration,
         reply: &mut dyn FnMut(Reply),
-    ) -> Result<Option<Loss>, Ended> {
+    ) -> Result<Option<Lost>, Ended> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None if self.in_process => Worker::Here(Box::default()),
             None => Worker::start().map_err(Ended::NoWorker)?,
         };
-        match worker.ask(request, limit, self.stop, reply) {
+        let (mut step, mut device_lost) = (None, false);
+        let asked = worker.ask(request, limit, self.stop, &mut |answer| match answer {
+            Reply::Step(reached) => step = Some(reached),
+            Reply::DeviceLost => device_lost = true,
+            Reply::Record(record) => {
+                // What is lost from here on is the next case.
+                step = Some(Step::Preparation);
+                reply(Reply::Record(record));
+            }
+            answer => reply(answer),
+        });
+        match asked {
+            Ok(()) if device_lost => {
+                worker.dismiss();
+                Ok(None)
+            }
             Ok(()) => {
                 self.worker = Some(worker);
                 Ok(None)
             }
             Err(Loss::Interrupted) => Err(Ended::Interrupted),
             Err(_) if self.stops() => Err(Ended::Interrupted),
-            Err(loss) => Ok(Some(loss)),
+            Err(loss) => Ok(Some(Lost { loss, step })),
         }
     }
 
-    /// Ends a worker whose device is of no more use to it.
+    /// Ends a worker that is of no more use.
     pub(crate) fn replace(&mut self) {
-        self.worker = None;
+        if let Some(worker) = self.worker.take() {
+            worker.dismiss();
+        }
     }
 
     /// Lets the worker come to its own end.

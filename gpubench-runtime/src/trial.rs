@@ -73,19 +73,19 @@ pub fn run(
 
 fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<Outcome, RunError> {
     let request = Request::Test { job: job.clone() };
-    let (mut tested, mut device_lost) = (None, false);
+    let mut tested = None;
     let lost = supervisor.ask(&request, limit, &mut |reply| match reply {
         Reply::Tested(outcome) => tested = Some(outcome),
         Reply::NoDevice(message) => tested = Some(Err(Failure::new(Stage::Device, message))),
-        Reply::DeviceLost => device_lost = true,
-        Reply::Facts(_) | Reply::Record(_) | Reply::Writes(_) | Reply::Done => {}
+        Reply::Facts(_)
+        | Reply::Record(_)
+        | Reply::Writes(_)
+        | Reply::Step(_)
+        | Reply::DeviceLost
+        | Reply::Done => {}
     })?;
-    if device_lost {
-        supervisor.replace();
-    }
     let silent = || Failure::new(Stage::Worker, "sent no result");
-    let tested =
-        tested.unwrap_or_else(|| Err(lost.map_or_else(silent, |loss| Failure::new(Stage::Worker, loss))));
+    let tested = tested.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure())));
     Ok(match tested {
         Ok(true) => Outcome::Passed,
         Ok(false) => Outcome::Launched,

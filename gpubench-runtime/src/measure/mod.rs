@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use crate::device::conditions::{Conditions, DeviceClock, Monitor};
 use crate::device::{Method, Sampler, Timer};
-use crate::failure::{Failure, Stage};
+use crate::failure::{Failure, Stage, Step};
 use crate::plan::Sampling;
 use crate::stats::{Decision, Drift, Modes, StopRule, Summary};
 use crate::units::Nanoseconds;
@@ -71,7 +71,8 @@ pub struct Samples {
     pub converged: bool,
 }
 
-/// Samples one case, while `monitor` is read, until it is known well enough or its budget is spent.
+/// Samples one case, while `monitor` is read, until it is known well enough or its budget is spent. `comes_to` hears of the
+/// warm-up and of every group before it is taken.
 ///
 /// # Errors
 /// Where a launch or the device fails.
@@ -79,12 +80,13 @@ pub fn measure(
     sampler: &mut dyn Sampler,
     sampling: &Sampling,
     monitor: Option<Box<dyn Monitor>>,
+    comes_to: &mut dyn FnMut(Step),
 ) -> Result<Samples, Failure> {
     let timer = sampler.timer()?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
     let (mut warming, mut clocks) = (Clocks::default(), Clocks::default());
-    let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming)?;
+    let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming, comes_to)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
     let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
     let (mut groups, mut elapsed, mut next_look) = (0, Nanoseconds::default(), MIN_SAMPLES);
@@ -92,6 +94,7 @@ pub fn measure(
     let begin = Instant::now();
     loop {
         let before = events.len();
+        comes_to(Step::Samples(before));
         let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
         let group = sampler.group(size.next().min(left), &mut events)?;
         clocks.read(sampler);
@@ -117,6 +120,7 @@ pub fn measure(
     }
     let end = Instant::now();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end));
+    comes_to(Step::Afterwards(events.len()));
     let method = sampler.method();
     let mut samples = Samples::of(Taken {
         events,

@@ -14,7 +14,7 @@ use super::{Samples, Taken, times};
 use crate::comparison::{Answer, Comparison, Round};
 use crate::device::conditions::Monitor;
 use crate::device::{Method, PairSampler, Sampler, Timer};
-use crate::failure::{Failure, Stage};
+use crate::failure::{Failure, Stage, Step};
 use crate::plan::Sampling;
 use crate::stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
 use crate::units::Nanoseconds;
@@ -44,7 +44,7 @@ pub struct Compared {
 }
 
 /// Compares two launches while `monitor` is read, until it is decided or a budget is spent: that of `sampling`, or `limit` by
-/// this machine's clock, inputs included.
+/// this machine's clock, inputs included. `comes_to` hears of the warm-up, and of every round before it begins.
 ///
 /// # Errors
 /// Where inputs cannot be made, or a launch or the device fails.
@@ -53,6 +53,7 @@ pub fn compare(
     sampling: &Sampling,
     limit: Duration,
     monitor: Option<Box<dyn Monitor>>,
+    comes_to: &mut dyn FnMut(Step),
 ) -> Result<Compared, Failure> {
     let begin = Instant::now();
     let watch = monitor.map(Watch::over);
@@ -60,10 +61,11 @@ pub fn compare(
     let mut turns: Option<Turns> = None;
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
+        comes_to(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
         let mut sampler = rounds.begin(number)?;
         let turns = match &mut turns {
             Some(turns) => turns,
-            None => turns.insert(Turns::begin(sampler.as_mut(), sampling, &mut size)?),
+            None => turns.insert(Turns::begin(sampler.as_mut(), sampling, &mut size, comes_to)?),
         };
         turns.round(sampler.as_mut(), sampling, &mut size)?;
         let done = match sampling.samples {
@@ -132,10 +134,11 @@ impl Turns {
         sampler: &mut dyn PairSampler,
         sampling: &Sampling,
         size: &mut GroupSize,
+        comes_to: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         let (methods, timer) = (sampler.methods(), sampler.timer()?);
         let mut warming = Clocks::default();
-        let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming)?;
+        let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming, comes_to)?;
         Ok(Self {
             methods,
             timer,

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::device::{Sampler, Timer};
-use crate::failure::Failure;
+use crate::failure::{Failure, Step};
 use crate::plan::Sampling;
 use crate::stats;
 use crate::units::Nanoseconds;
@@ -36,6 +36,7 @@ pub(super) fn warm_up(
     sampling: &Sampling,
     size: &mut GroupSize,
     clocks: &mut Clocks,
+    comes_to: &mut dyn FnMut(Step),
 ) -> Result<WarmUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let mut last: Option<Nanoseconds> = None;
@@ -50,6 +51,7 @@ pub(super) fn warm_up(
             return Ok(warm_up);
         }
         events.clear();
+        comes_to(Step::WarmUp(warm_up.launches));
         let elapsed = sampler.group(size.next().min(left), &mut events)?;
         clocks.read(sampler);
         size.learn(events.len(), elapsed);

@@ -1,10 +1,11 @@
 //! One job from inputs to records: set up, one checked launch, then each cache state warmed up, sampled, summarised and
 //! judged. In: a job and its open device; out: a record for each of its cases.
 
+use super::Reply;
 use crate::device::conditions::Monitor;
 use crate::device::seen::Seen;
 use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work};
-use crate::failure::{Failure, Stage};
+use crate::failure::{Failure, Stage, Step};
 use crate::limits::{Claim, begins_cold};
 use crate::measure::{self, Energy, Samples};
 use crate::metrics::{Metrics, resolved};
@@ -14,18 +15,18 @@ use crate::registry::{Axis, Case, Counts, Entry, Options, Variant, Visitor};
 use crate::units::Nanoseconds;
 use crate::verdict::{State, Verdict, judge};
 
-/// Measures the cases of `job` and hands each record to `done` as it is made. Cases that are left when a failure has cost
-/// the device get none: another process may still measure them.
+/// Measures the cases of `job` and hands each record to `reply` as it is made. Where a failure has cost the device, the
+/// cases that are left get none: another process may still measure them.
 pub(super) fn run(
     job: &Job,
     (entry, variant): (&Entry, &Variant),
     device: &mut dyn Device,
     sampling: &Sampling,
     facts: &Facts,
-    done: &mut dyn FnMut(Record),
+    reply: &mut dyn FnMut(Reply),
 ) {
     let sampling = own_sampling(&entry.options, sampling);
-    let mut visit = Visit { job, options: entry.options, device, sampling, facts, left: &job.caches, done };
+    let mut visit = Visit { job, options: entry.options, device, sampling, facts, left: &job.caches, reply };
     let visited = Failure::catch(Stage::Args, || {
         (variant.visit)(&mut visit);
         Ok(())
@@ -35,20 +36,23 @@ pub(super) fn run(
     }
 }
 
-/// Whether launches of `job`, which left all memory as it was, write anything where that holds something else.
-pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device) -> Result<Option<bool>, Failure> {
-    once(job, variant, device, &mut |case, device| {
+/// Finds out whether launches of `job`, which left all memory as it was, write anything where that holds something else.
+pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+    // A launch that goes astray on what it does not expect tells nothing.
+    let tells = |writes: Result<_, Failure>| Reply::Writes(writes.unwrap_or_default());
+    once(job, variant, device, reply, &tells, &mut |case, device, reply| {
+        reply(Reply::Step(Step::Setup));
         case.open(device)?;
         case.setup()?;
         settle(device, Stage::Setup)?;
         Failure::catch(Stage::Launch, || device.writes(&mut Launches(case)))
-    })
+    });
 }
 
 /// The same failure for every case of `job`.
-pub(super) fn fail(job: &Job, failure: &Failure, done: &mut dyn FnMut(Record)) {
+pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
     for &cache in &job.caches {
-        done(Record::failed(job, cache, failure.clone()));
+        reply(Reply::Record(Box::new(Record::failed(job, cache, failure.clone()))));
     }
 }
 
@@ -58,38 +62,67 @@ pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
     Sampling { max_time: own.unwrap_or(sampling.max_time), ..*sampling }
 }
 
-/// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Returns whether it has a check.
-pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device) -> Result<bool, Failure> {
-    once(job, variant, device, &mut |case, device| {
-        let prepared = Failure::catch(Stage::Device, || Prepared::of(case, device))?;
+/// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Replies whether it has a check.
+pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+    once(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
+        let prepared = Failure::catch(Stage::Device, || Prepared::of(case, device, reply))?;
         Ok(prepared.checked)
-    })
+    });
 }
 
 /// What is done with a case.
-type Deed<'a, T> = &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device) -> Result<T, Failure>;
+type Deed<'a, T> =
+    &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device, &mut dyn FnMut(Reply)) -> Result<T, Failure>;
 
-/// Selects the arguments of `job` and does something with the case that they make.
-fn once<T>(job: &Job, variant: &Variant, device: &mut dyn Device, deed: Deed<'_, T>) -> Result<T, Failure> {
-    let mut once = Once { job, device, deed, outcome: None };
-    Failure::catch(Stage::Args, || {
+/// Selects the arguments of `job`, does something with the case that they make, and `tells` what came of it.
+fn once<T>(
+    job: &Job,
+    variant: &Variant,
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+    tells: &dyn Fn(Result<T, Failure>) -> Reply,
+    deed: Deed<'_, T>,
+) {
+    let mut once = Once { job, device, reply, tells, deed, told: false };
+    let visited = Failure::catch(Stage::Args, || {
         (variant.visit)(&mut once);
         Ok(())
-    })?;
-    once.outcome.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark showed no case")))
+    });
+    let nothing = || Failure::new(Stage::Args, "the benchmark showed no case");
+    if let Some(failure) = visited.err().or_else(|| (!once.told).then(nothing)) {
+        reply(tells(Err(failure)));
+    }
 }
 
 struct Once<'a, T> {
     job: &'a Job,
     device: &'a mut dyn Device,
+    reply: &'a mut dyn FnMut(Reply),
+    tells: &'a dyn Fn(Result<T, Failure>) -> Reply,
     deed: Deed<'a, T>,
-    outcome: Option<Result<T, Failure>>,
+    told: bool,
 }
 
 impl<T> Visitor for Once<'_, T> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
-        self.outcome = Some(select(&self.job.args, sweeps).and_then(|()| (self.deed)(case, self.device)));
+        let done = select(&self.job.args, sweeps).and_then(|()| (self.deed)(case, self.device, self.reply));
+        let failed = done.is_err();
+        (self.reply)((self.tells)(done));
+        self.told = true;
+        if failed {
+            tell_if_lost(self.device, self.reply);
+        }
     }
+}
+
+/// Tells where `device` is of no more use after a failure, and then returns only to whom shares this process with the one
+/// who is told: what belongs to a lost device must not be dropped.
+pub(super) fn tell_if_lost(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
+    let lost = device.settle().is_err();
+    if lost {
+        reply(Reply::DeviceLost);
+    }
+    lost
 }
 
 /// Selects `args`.
@@ -111,17 +144,20 @@ struct Visit<'a> {
     facts: &'a Facts,
     /// The cases without a record.
     left: &'a [Cache],
-    done: &'a mut dyn FnMut(Record),
+    reply: &'a mut dyn FnMut(Reply),
 }
 
 impl Visitor for Visit<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
-        if let Err(failure) = select(&self.job.args, sweeps) {
-            return self.fail(&failure);
-        }
-        let prepared = match Failure::catch(Stage::Device, || Prepared::of(case, self.device)) {
+        let prepared = select(&self.job.args, sweeps)
+            .and_then(|()| Failure::catch(Stage::Device, || Prepared::of(case, self.device, self.reply)));
+        let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(failure) => return self.fail(&failure),
+            Err(failure) => {
+                self.fail(&failure);
+                tell_if_lost(self.device, self.reply);
+                return;
+            }
         };
         let mut hot = None;
         while let Some(&cache) = self.left.first() {
@@ -133,7 +169,7 @@ impl Visitor for Visit<'_> {
                 hot = measured.filter(|_| holds).map(|measured| measured.time.median);
             }
             self.finish(record);
-            if failed && self.device.settle().is_err() {
+            if failed && tell_if_lost(self.device, self.reply) {
                 return;
             }
         }
@@ -150,7 +186,7 @@ impl Visit<'_> {
 
     fn finish(&mut self, record: Record) {
         self.left = &self.left[1..];
-        (self.done)(record);
+        (self.reply)(Reply::Record(Box::new(record)));
     }
 
     fn record(
@@ -162,16 +198,19 @@ impl Visit<'_> {
     ) -> Record {
         // Launches that follow one another are hot.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
+        let mut progress = Progress::new(self.reply);
         let sampled = Failure::catch(Stage::Launch, || {
             let mut launches = Launches(case);
             let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok())?;
+            let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut |step| {
+                progress.comes_to(step);
+            })?;
             let each = samples.in_a_row.unwrap_or(samples.time.median);
             Ok((samples, meter.map(|meter| energy(sampler.as_mut(), each, meter))))
         });
-        let (samples, energy) = match sampled {
+        let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
             Ok(sampled) => sampled,
             // The sampler's own failures have the driver's words in them.
             Err(failure) if failure.stage == Stage::Sampling => {
@@ -241,6 +280,38 @@ impl Measured<'_> {
     }
 }
 
+/// How far a case has come. Whoever waits for it hears of each step, and of samples when there are twice as many: a message
+/// between groups costs microseconds, one for each group would still be one for each group.
+pub(super) struct Progress<'a> {
+    pub(super) step: Step,
+    /// The number of samples that is told next.
+    next: usize,
+    reply: &'a mut dyn FnMut(Reply),
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
+        let step = Step::Preparation;
+        reply(Reply::Step(step));
+        Self { step, next: 0, reply }
+    }
+
+    pub(super) fn comes_to(&mut self, step: Step) {
+        self.step = step;
+        let tells = match step {
+            Step::WarmUp(launches) => launches == 0,
+            Step::Samples(taken) => taken >= self.next,
+            _ => true,
+        };
+        if tells {
+            (self.reply)(Reply::Step(step));
+        }
+        if let (true, Step::Samples(taken)) = (tells, step) {
+            self.next = 2 * taken.max(1);
+        }
+    }
+}
+
 /// What all cases of a job share.
 pub(super) struct Prepared {
     counts: Counts,
@@ -250,17 +321,30 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Makes the inputs, launches once on them and looks at what came out, all of it untimed.
-    fn of(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
+    fn of(
+        case: &mut dyn Case,
+        device: &mut dyn Device,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<Self, Failure> {
+        let mut comes_to = |step| reply(Reply::Step(step));
+        comes_to(Step::Setup);
         case.open(device)?;
         set_up(case, device)?;
-        Self::launched(case, device)
+        Self::launched(case, device, &mut comes_to)
     }
 
     /// Launches once on the inputs that are there, and looks at what came out.
-    pub(super) fn launched(case: &mut dyn Case, device: &mut dyn Device) -> Result<Self, Failure> {
+    pub(super) fn launched(
+        case: &mut dyn Case,
+        device: &mut dyn Device,
+        comes_to: &mut dyn FnMut(Step),
+    ) -> Result<Self, Failure> {
+        comes_to(Step::Counts);
         let counts = case.counts()?;
+        comes_to(Step::CheckedLaunch);
         let seen = Failure::catch(Stage::Launch, || device.observe(&mut Launches(case)))
-            .map_err(|failure| remarked(failure, device))?;
+            .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
+        comes_to(Step::Check);
         let checked = case.check().map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Check)?;
         Ok(Self { counts, checked, seen })
@@ -288,7 +372,8 @@ fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
 pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
     match device.remark() {
         Some(remark) => {
-            Failure::new(failure.stage, format_args!("{}; the driver says: {remark}", failure.message))
+            let message = format!("{}; the driver says: {remark}", failure.message);
+            Failure { message, ..failure }
         }
         None => failure,
     }
@@ -313,7 +398,7 @@ impl Work for Launches<'_> {
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        self.0.reset()
+        Failure::catch(Stage::Reset, || self.0.reset())
     }
 
     fn launch(&mut self) -> Result<(), Failure> {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::ceilings;
 use crate::device::id::DeviceId;
 use crate::device::{Device, Facts};
-use crate::failure::{Failure, Stage};
+use crate::failure::{Failure, Stage, Step};
 use crate::plan::{Arg, Job, Sampling};
 use crate::record::Record;
 use crate::registry::{self, Entry, Variant};
@@ -54,6 +54,8 @@ pub enum Request {
         /// The job.
         job: Job,
     },
+    /// Come to an end: there is nothing more to do.
+    End,
 }
 
 /// What a worker says.
@@ -62,6 +64,8 @@ pub enum Request {
 pub enum Reply {
     /// What is known of the device that was asked for.
     Facts(Facts),
+    /// The case in progress has come so far. Whoever loses this worker knows where.
+    Step(Step),
     /// A case is done, one way or another.
     Record(Box<Record>),
     /// A job was launched once: whether its outputs were looked at, or what went wrong.
@@ -70,7 +74,8 @@ pub enum Reply {
     Writes(Option<bool>),
     /// The device cannot be used.
     NoDevice(String),
-    /// After an error the device is of no more use to this process; another may use it.
+    /// After an error the device is of no more use to this process; another may use it. A worker process says nothing
+    /// after this: it ends where it stands, so that nothing is dropped on a device that is lost.
     DeviceLost,
     /// The request is done with; the next one may come.
     Done,
@@ -101,35 +106,26 @@ impl Bench {
             Request::Measure { job, sampling, facts, limit } => {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
-                self.on_device(job, reply, |found, device, reply| {
-                    let mut done = |record| reply(Reply::Record(Box::new(record)));
-                    match with {
-                        None => job::run(job, found, device, sampling, facts, &mut done),
-                        Some((_, Err(message))) => {
-                            job::fail(job, &Failure::new(Stage::Args, message), &mut done);
-                        }
-                        Some((with, Ok(partner))) => {
-                            let (found, limit) = ([found, partner], *limit);
-                            pair::run(
-                                &pair::Task { job, with, found, sampling, facts, limit },
-                                device,
-                                &mut done,
-                            );
-                        }
+                self.on_device(job, reply, |found, device, reply| match with {
+                    None => job::run(job, found, device, sampling, facts, reply),
+                    Some((_, Err(message))) => job::fail(job, &Failure::new(Stage::Args, message), reply),
+                    Some((with, Ok(partner))) => {
+                        let (found, limit) = ([found, partner], *limit);
+                        pair::run(&pair::Task { job, with, found, sampling, facts, limit }, device, reply);
                     }
                 });
             }
             Request::Test { job } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
-                    reply(Reply::Tested(job::test(job, variant, device)));
+                    job::test(job, variant, device, reply);
                 });
             }
             Request::Writes { job } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
-                    // A launch that goes astray on what it does not expect tells nothing.
-                    reply(Reply::Writes(job::writes(job, variant, device).unwrap_or_default()));
+                    job::writes(job, variant, device, reply);
                 });
             }
+            Request::End => {}
         }
         reply(Reply::Done);
     }

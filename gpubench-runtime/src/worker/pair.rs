@@ -1,11 +1,15 @@
 //! One job compared with another: the inputs of both made beside each other, anew for each round, and their launches timed
 //! in turn. In: a job, its partner and their open device; out: a record for each of the job's cases, with the comparison.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
-use super::job::{Launches, Measured, Prepared, launch, own_sampling, remarked, select, set_up};
+use super::Reply;
+use super::job::{
+    Launches, Measured, Prepared, Progress, launch, own_sampling, remarked, select, set_up, tell_if_lost,
+};
 use crate::device::{Cache, Device, Facts, PairSampler, Wanted};
-use crate::failure::{Failure, Stage};
+use crate::failure::{Failure, Stage, Step};
 use crate::measure::{self, Rounds};
 use crate::plan::{Job, Partner, Sampling};
 use crate::record::{Compared, Record};
@@ -25,11 +29,11 @@ pub(super) struct Task<'a> {
     pub(super) limit: Duration,
 }
 
-/// Compares the cases of a job and hands each record to `done` as it is made. Cases that are left when a failure has cost the
-/// device get none.
-pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, done: &mut dyn FnMut(Record)) {
+/// Compares the cases of a job and hands each record to `reply` as it is made. Where a failure has cost the device, the cases
+/// that are left get none.
+pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     let mut left = &task.job.caches[..];
-    let mut outer = Outer { task, device, done, left: &mut left };
+    let mut outer = Outer { task, device, reply, left: &mut left };
     let [(_, variant), _] = task.found;
     let visited = Failure::catch(Stage::Args, || {
         (variant.visit)(&mut outer);
@@ -44,7 +48,7 @@ pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, done: &mut dyn FnMut
 struct Outer<'a> {
     task: &'a Task<'a>,
     device: &'a mut dyn Device,
-    done: &'a mut dyn FnMut(Record),
+    reply: &'a mut dyn FnMut(Reply),
     /// The cases without a record.
     left: &'a mut &'a [Cache],
 }
@@ -69,7 +73,7 @@ impl Outer<'_> {
 
     fn finish(&mut self, record: Record) {
         *self.left = &self.left[1..];
-        (self.done)(record);
+        (self.reply)(Reply::Record(Box::new(record)));
     }
 }
 
@@ -85,7 +89,9 @@ impl Visitor for Inner<'_, '_> {
             .map_err(|failure| self.of_partner(failure))
             .and_then(|()| open(self.case, partner, self.outer.device));
         if let Err(failure) = opened {
-            return self.outer.fail(&failure);
+            self.outer.fail(&failure);
+            tell_if_lost(self.outer.device, self.outer.reply);
+            return;
         }
         let mut hot = None;
         while let Some(&cache) = self.outer.left.first() {
@@ -95,7 +101,7 @@ impl Visitor for Inner<'_, '_> {
                 hot = Hot::of(&record);
             }
             self.outer.finish(record);
-            if failed && self.outer.device.settle().is_err() {
+            if failed && tell_if_lost(self.outer.device, self.outer.reply) {
                 return;
             }
         }
@@ -131,13 +137,22 @@ impl Inner<'_, '_> {
         let monitor = device.monitor().ok();
         let wanted = Wanted { cache, flush: sampling.flush, path: sampling.path };
         let works = [Launches(self.case), Launches(partner)];
-        let mut beside = Beside { works, with, device: &mut *device, wanted, prepared: None };
+        let progress = RefCell::new(Progress::new(self.outer.reply));
+        let comes_to = |step| progress.borrow_mut().comes_to(step);
+        let mut beside =
+            Beside { works, with, device: &mut *device, wanted, comes_to: &comes_to, prepared: None };
         let compared = Failure::catch(Stage::Launch, || {
             // The worker is ended at the limit itself, and what it has so far with it.
-            measure::compare(&mut beside, &sampling, limit / 2, monitor)
+            measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut |step| comes_to(step))
         });
         let prepared = beside.prepared;
-        let compared = compared.map_err(|failure| match failure.stage {
+        let step = progress.borrow().step;
+        let at = |failure: Failure| match step {
+            // The stage says as much.
+            Step::Setup | Step::Counts | Step::Check => failure,
+            step => failure.at(step),
+        };
+        let compared = compared.map_err(at).map_err(|failure| match failure.stage {
             // The sampler's own failures have the driver's words in them.
             Stage::Sampling => failure,
             _ => remarked(failure, device),
@@ -173,7 +188,8 @@ impl Inner<'_, '_> {
 
 /// A failure of the partner, told as such.
 fn of_partner(failure: Failure, with: &Partner) -> Failure {
-    Failure::new(failure.stage, format_args!("`{with}`, which it is compared with: {}", failure.message))
+    let message = format!("`{with}`, which it is compared with: {}", failure.message);
+    Failure { message, ..failure }
 }
 
 /// Two launches whose inputs are there beside each other.
@@ -182,6 +198,7 @@ struct Beside<'a> {
     with: &'a Partner,
     device: &'a mut dyn Device,
     wanted: Wanted,
+    comes_to: &'a dyn Fn(Step),
     /// Known from the first round on.
     prepared: Option<[Prepared; 2]>,
 }
@@ -202,7 +219,11 @@ impl Rounds for Beside<'_> {
                 self.of(whose, launch)?;
             }
         } else {
-            self.prepared = Some([self.of(0, Prepared::launched)?, self.of(1, Prepared::launched)?]);
+            let comes_to = self.comes_to;
+            let mut launched = |whose| {
+                self.of(whose, |case, device| Prepared::launched(case, device, &mut |step| comes_to(step)))
+            };
+            self.prepared = Some([launched(0)?, launched(1)?]);
         }
         let [own, other] = &mut self.works;
         self.device.pair_sampler([own, other], &self.wanted)
@@ -214,7 +235,7 @@ impl Beside<'_> {
     fn of<T>(
         &mut self,
         whose: usize,
-        step: fn(&mut dyn Case, &mut dyn Device) -> Result<T, Failure>,
+        step: impl FnOnce(&mut dyn Case, &mut dyn Device) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let done = step(self.works[whose].0, self.device);
         if whose == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }

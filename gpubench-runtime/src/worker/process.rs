@@ -1,16 +1,21 @@
-//! A worker seen from outside: started, asked, waited for, and ended. In: requests; out: its replies, or how it was lost.
-//! It can be this very process too, for debuggers.
+//! A worker seen from outside: started, asked, waited for, and ended with all that it has started. In: requests; out: its
+//! replies, or how it was lost. It can be this very process too, for debuggers.
 
 use std::env;
 use std::fmt::{self, Display};
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::pipe::{answer_here, decode, send};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::pipe::{decode, send};
 use super::{Bench, Reply, Request};
 
 /// The first argument of a worker process.
@@ -22,6 +27,16 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// How long a worker that is done may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// How long one that is asked to end may take before it is killed.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long one that is killed is waited for. The driver may hold it until a kernel is done.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a worker may take to open its device, whatever a case may take: a kernel of one that was killed may still be
+/// running.
+const OPENING: Duration = Duration::from_secs(60);
+
 /// A worker that answers requests.
 pub enum Worker {
     /// A process of its own.
@@ -30,11 +45,14 @@ pub enum Worker {
     Here(Box<Bench>),
 }
 
-/// A worker process and the pipes to it.
+/// A worker process, which leads a group of all that it starts, and the socket to it.
 pub struct Process {
     child: Child,
-    requests: Option<ChildStdin>,
+    group: Pid,
+    requests: UnixStream,
     replies: Receiver<io::Result<Reply>>,
+    /// Whether the system has told how it ended, and may give its number to another.
+    gone: bool,
 }
 
 /// How a worker was lost before it was done.
@@ -44,8 +62,12 @@ pub enum Loss {
     Ended(ExitStatus),
     /// It took longer than it may, and was killed.
     TimedOut(Duration),
+    /// It did not so much as open its device, and was killed.
+    Silent(Duration),
     /// It said something that is no reply.
     Garbled(io::Error),
+    /// It says nothing more, and does not end though it was killed.
+    Stays,
     /// The user wants to stop.
     Interrupted,
 }
@@ -65,7 +87,11 @@ impl Display for Loss {
                     limit.as_secs_f64()
                 )
             }
+            Self::Silent(limit) => {
+                write!(f, "took longer than {} s over its device, and was killed", limit.as_secs_f64())
+            }
             Self::Garbled(error) => write!(f, "the process said what is no reply: {error}"),
+            Self::Stays => f.write_str("the process was killed and does not end: the driver may hold it"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -76,22 +102,25 @@ fn signal_name(signal: i32) -> String {
 }
 
 impl Worker {
-    /// Starts this program again as a worker.
+    /// Starts this program again as a worker. What it prints goes to standard error.
     ///
     /// # Errors
     /// Where the system starts no process.
     pub fn start() -> io::Result<Self> {
-        let mut child = Command::new(env::current_exe()?)
-            .arg(FLAG)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let missing = || io::Error::other("the worker has no pipe");
-        let requests = Some(child.stdin.take().ok_or_else(missing)?);
-        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let (requests, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(program()?);
+        command.arg(FLAG).stdin(OwnedFd::from(theirs)).stdout(io::stderr()).process_group(0);
+        if let Some(name) = env::args_os().next() {
+            command.arg0(name);
+        }
+        let child = command.spawn()?;
+        // The command has a copy of the worker's end, which must go for its end to be seen.
+        drop(command);
+        let group = Pid::from_child(&child);
+        let stream = requests.try_clone()?;
         let (sender, replies) = channel();
-        thread::spawn(move || forward(stdout, &sender));
-        Ok(Self::Process(Process { child, requests, replies }))
+        thread::spawn(move || forward(stream, &sender));
+        Ok(Self::Process(Process { child, group, requests, replies, gone: false }))
     }
 
     /// Ends a worker that has nothing left to do.
@@ -101,7 +130,8 @@ impl Worker {
         }
     }
 
-    /// Asks for `request` and hands each reply to `reply`, until it is done, `limit` has passed or `stop` says so.
+    /// Asks for `request` and hands each reply to `reply`, until it is done, a case takes longer than `limit` or `stop`
+    /// says so.
     ///
     /// # Errors
     /// How the worker was lost. It is of no use then.
@@ -113,10 +143,19 @@ impl Worker {
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
         match self {
-            Self::Here(bench) => answer_here(bench, request, reply).map_err(Loss::Garbled),
+            Self::Here(bench) => {
+                bench.answer(request, reply);
+                Ok(())
+            }
             Self::Process(process) => process.ask(request, limit, stop, reply),
         }
     }
+}
+
+/// This very program, also where its file has been replaced since: a run is one build's.
+fn program() -> io::Result<PathBuf> {
+    let itself = Path::new("/proc/self/exe");
+    if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
 }
 
 impl Process {
@@ -127,69 +166,97 @@ impl Process {
         stop: &dyn Fn() -> bool,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        let mut begin = Instant::now();
-        let sent = self.requests.as_mut().map(|requests| send(requests, request));
-        if !matches!(sent, Some(Ok(()))) {
+        if send(&mut self.requests, request).is_err() {
             return Err(self.ended());
         }
+        let mut begin = Instant::now();
+        let (mut opened, mut allowed) = (false, limit.max(OPENING));
         loop {
             match self.replies.recv_timeout(GLANCE) {
                 Ok(Ok(Reply::Done)) => return Ok(()),
+                Ok(Ok(Reply::DeviceLost)) => {
+                    reply(Reply::DeviceLost);
+                    return Ok(());
+                }
                 Ok(Ok(answer)) => {
+                    // The limit is one case's. The first begins with its first step, each other with the record before it.
+                    if !opened || matches!(answer, Reply::Record(_)) {
+                        (begin, opened, allowed) = (Instant::now(), true, limit);
+                    }
                     reply(answer);
-                    // The limit is one case's, and the next begins now.
-                    begin = Instant::now();
                 }
                 Ok(Err(error)) => return Err(Loss::Garbled(error)),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
                 Err(RecvTimeoutError::Timeout) if stop() => return Err(Loss::Interrupted),
-                Err(RecvTimeoutError::Timeout) if begin.elapsed() > limit => {
-                    return Err(Loss::TimedOut(limit));
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
+                    return Err(if opened { Loss::TimedOut(allowed) } else { Loss::Silent(allowed) });
                 }
+                // A copy of it that lives on, as a fork leaves it, would keep the socket open.
+                Err(RecvTimeoutError::Timeout) if self.has_ended() => return Err(self.ended()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// How the process ended, now that its pipe is closed. One that closed the pipe and lives on is ended.
+    /// How the process ended, now that it says nothing more. One that closed the socket and lives on is ended.
     fn ended(&mut self) -> Loss {
-        let deadline = Instant::now() + Duration::from_secs(1);
-        while Instant::now() < deadline {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Loss::Ended(status),
-                Ok(None) => thread::sleep(Duration::from_millis(1)),
-                Err(error) => return Loss::Garbled(error),
-            }
-        }
-        // Fails only if the process has ended by now, which the wait will tell.
-        drop(self.child.kill());
-        self.child.wait().map_or_else(Loss::Garbled, Loss::Ended)
+        self.ends_within(LAST_WORDS);
+        self.end().map_or(Loss::Stays, Loss::Ended)
     }
-}
 
-impl Process {
+    /// Ends the process and all that it has started, those that do not listen too. How it ended, if it did.
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.signal(Signal::KILL);
+        let ended = self.ends_within(PATIENCE);
+        self.gone = true;
+        if ended { self.child.wait().ok() } else { None }
+    }
+
     /// Lets a worker that is idle come to its own end, which prints what is still in its buffers.
     fn dismiss(mut self) {
-        // Having no more requests is what ends it.
-        drop(self.requests.take());
-        let deadline = Instant::now() + LAST_WORDS;
-        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+        // Fails where it is about to end without being told.
+        _ = send(&mut self.requests, &Request::End);
+        self.ends_within(LAST_WORDS);
+    }
+
+    /// Whether the process has ended. It is kept from being forgotten, so that its group's number stays its own.
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error means that somebody has waited for it already.
+        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
+    }
+
+    fn ends_within(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while !self.has_ended() {
+            if Instant::now() > deadline {
+                return false;
+            }
             thread::sleep(Duration::from_millis(1));
         }
+        true
+    }
+
+    /// To the process and to all that it has started and that has not left its group.
+    fn signal(&self, signal: Signal) {
+        // Fails only where nobody is left.
+        _ = kill_process_group(self.group, signal);
     }
 }
 
 impl Drop for Process {
-    /// No worker outlives its supervisor: one that is lost must not go on.
+    /// No worker outlives its supervisor, and nothing that one has started outlives it.
     fn drop(&mut self) {
-        // Both fail only if the process has ended, which is what they are for.
-        drop(self.child.kill());
-        drop(self.child.wait());
+        if !self.gone {
+            self.signal(Signal::TERM);
+            self.ends_within(GRACE);
+            self.end();
+        }
     }
 }
 
-/// Reads replies until the pipe closes.
-fn forward(from: ChildStdout, to: &Sender<io::Result<Reply>>) {
+/// Reads replies until the socket closes.
+fn forward(from: UnixStream, to: &Sender<io::Result<Reply>>) {
     for line in BufReader::new(from).lines() {
         let reply = line.and_then(|line| decode(&line));
         if to.send(reply).is_err() {

@@ -91,7 +91,7 @@ fn answers(count: usize, ratio: f64, placement: f64) -> [usize; 4] {
     for _ in 0..count {
         let mut rounds = Known { times: [20_000.0 * ratio, 20_000.0], placement, rng: &mut rng };
         let limit = Duration::from_secs(60);
-        let compared = compare(&mut rounds, &sampling, limit, None).expect("nothing can fail");
+        let compared = compare(&mut rounds, &sampling, limit, None, &mut |_| {}).expect("nothing can fail");
         let answer = compared.comparison.answer;
         let all = [Answer::Faster, Answer::Slower, Answer::Same, Answer::Undecided];
         found[all.iter().position(|one| *one == answer).expect("one of four")] += 1;

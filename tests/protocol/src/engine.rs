@@ -76,7 +76,7 @@ impl Engine {
         let sampled = self
             .device
             .sampler(&mut self.launch, &wanted)
-            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling, None));
+            .and_then(|mut sampler| measure(sampler.as_mut(), &sampling, None, &mut |_| {}));
         sampled.map(|samples| samples.time).map_err(|failure| failure.to_string())
     }
 }
