@@ -72,7 +72,9 @@ pub use gpubench_runtime::{drawing, failure, format, record, report, stats, unit
 /// A process that `body` has started to measure in comes here too, and does that instead. An error that `body` returns is
 /// said on standard error; an [`Exit`] among them, of which everything has been said, is the exit code.
 pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
-    gpubench_runtime::program::program(__private::build(), body)
+    let this = std::env::current_exe().unwrap_or_default();
+    let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    gpubench_runtime::program::program(__private::build((None, &name)), body)
 }
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
@@ -93,9 +95,10 @@ macro_rules! main {
         $(#[allow(unused_imports, clippy::single_component_path_imports)] use $kernels as _;)*
 
         fn main() -> ::std::process::ExitCode {
+            let suite = (::core::option_env!("CARGO_PKG_NAME"), ::core::module_path!());
             // Cargo sets this variable while it compiles a bench target, and for no example or binary.
             let bench_target = ::core::option_env!("CARGO_TARGET_TMPDIR").is_some();
-            $crate::__private::main($crate::__private::build(), bench_target)
+            $crate::__private::main($crate::__private::build(suite), bench_target)
         }
     };
 }
@@ -117,10 +120,12 @@ pub mod __private {
         Counts, Entry, Generic, Group, Link, Options, Variant, Visitor, inventory,
     };
 
-    /// The build of gpubench that a suite runs on.
+    /// The build of gpubench that a suite runs on: the package that it is of, where cargo builds it, and its module.
     #[must_use]
-    pub fn build() -> Program {
+    pub fn build((package, module): (Option<&str>, &str)) -> Program {
         Program {
+            suite: package.map_or_else(|| module.to_owned(), |package| format!("{package}/{module}")),
+            fingerprint: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: option_env!("GPUBENCH_COMMIT").map(str::to_owned),
             dirty: option_env!("GPUBENCH_DIRTY").map(|dirty| dirty == "true"),

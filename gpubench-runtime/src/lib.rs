@@ -5,11 +5,12 @@
 //!
 //! Two cases that take turns are one [`comparison`], and records are held against those of a [`baseline`].
 //!
-//! [`cli`] reads what the user wants, [`peaks`] what is known beside that, [`run`] leads a run from plan to report, [`trial`]
-//! launches each benchmark once, [`ceilings`] are benchmarks of a device's limits, and [`bind`] is what the expansion of
-//! `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a run lasts, from a process of its own, and
-//! `merge` makes one record of those of several processes. A [`mod@program`] of the user's own has runs handed back, and
-//! [`drawing`] draws what it makes of them. Users of gpubench meet all of it through the `gpubench` crate.
+//! [`store`] keeps each record on disk as it is made. [`cli`] reads what the user wants, [`peaks`] what is known beside that,
+//! [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, [`ceilings`] are benchmarks of a device's
+//! limits, and [`bind`] is what the expansion of `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a
+//! run lasts, from a process of its own; `merge` makes one record of those of
+//! several processes. A [`mod@program`] of the user's own has runs handed back, and [`drawing`] draws what it makes of them.
+//! Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod baseline;
 pub mod bind;
@@ -31,6 +32,7 @@ pub mod registry;
 pub mod report;
 pub mod run;
 pub mod stats;
+pub mod store;
 pub mod trial;
 pub mod units;
 pub mod verdict;

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::cli::{self, Exit};
-use crate::entry_point::{as_asked, complain, suite};
+use crate::entry_point::{Results, as_asked, complain, suite};
 use crate::record::{Program, Run};
 
 /// The benchmarks of this program, to be measured as often and in whatever order its code asks.
@@ -32,8 +32,9 @@ impl Suite {
                 drop(message.print());
                 Exit::Usage
             })?;
+        let results = Results::beside_others().map_err(|error| complain(&error, Exit::Failed))?;
         let mut delivered = None;
-        let exit = suite(&options, self.build.clone(), &mut |run| {
+        let exit = suite(&options, self.build.clone(), &results, &mut |run| {
             delivered = Some(run.clone());
             Exit::Done
         })?;

@@ -34,6 +34,9 @@ pub struct Run {
     pub notes: Vec<String>,
     /// How cases were sampled unless their attribute says otherwise.
     pub sampling: Sampling,
+    /// The wall time that a case might take, in seconds, unless its attribute says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
     /// How many cases were planned: more than there are records of a run that was interrupted.
     pub planned: usize,
     /// What they ran on.
@@ -117,6 +120,12 @@ pub struct Program {
     pub opt_level: String,
     /// The target triple it was built for.
     pub target: String,
+    /// The suite: the package and the target of its that has the `main`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub suite: String,
+    /// What tells this very build from any other, where runs are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
 }
 
 /// What is stored for a case.

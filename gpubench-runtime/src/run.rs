@@ -13,6 +13,7 @@ use crate::merge::merged;
 use crate::peaks::Known;
 use crate::plan::{Fate, Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA, Skipped};
+use crate::store::Reused;
 use crate::supervisor::{Ended, Supervisor};
 use crate::worker::{Reply, Request};
 
@@ -51,12 +52,15 @@ impl Conduct {
 
 /// Follows a run while it goes on.
 pub trait Observer {
-    /// What is known of a device, before its cases are measured.
-    fn device(&mut self, facts: &Facts);
+    /// All devices are known, and cases are about to be measured: `run` has everything but its records, which begin with
+    /// those that are `kept` of an earlier run.
+    fn begins(&mut self, run: &Run, kept: &[&Record]);
     /// A job begins.
     fn job(&mut self, job: &Job);
     /// A case is done.
     fn record(&mut self, record: &Record);
+    /// Something that the user should hear of, and that is no result.
+    fn tells(&mut self, remark: &str);
 }
 
 /// Why a run ended before its plan did.
@@ -87,47 +91,70 @@ impl From<Ended> for RunError {
     }
 }
 
-/// Measures `plan` on `devices`, until it is done or `stop` says so. The run holds all that was measured, also where it
-/// ended early.
+/// What a run begins with, beside its plan.
+#[derive(Debug)]
+pub struct Beginning {
+    /// What measures.
+    pub program: Program,
+    /// What a reader must know first.
+    pub notes: Vec<String>,
+    /// The records of an earlier run that still hold.
+    pub kept: Reused,
+}
+
+/// Measures what is left of `plan` on `devices`, until it is done or `stop` says so. The run holds all that was measured,
+/// also where it ended early.
 pub fn measure(
     plan: &Plan,
     devices: &[Found],
-    notes: Vec<String>,
-    program: Program,
+    beginning: Beginning,
     conduct: &Conduct,
     observer: &mut dyn Observer,
     stop: &dyn Fn() -> bool,
 ) -> (Run, Result<(), RunError>) {
+    let Beginning { program, notes, kept } = beginning;
     let begin = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let run = Run {
         schema: SCHEMA.to_owned(),
         program,
         started,
-        wall: 0.0,
+        wall: kept.wall(),
         notes,
         sampling: conduct.sampling,
+        timeout: Some(conduct.timeout.as_secs_f64()),
         planned: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
-        skipped: Vec::new(),
+        skipped: skipped(plan),
         threshold: None,
         check: None,
     };
     let supervisor = Supervisor::new(conduct.in_process, stop);
-    let mut lead = Lead { found: Results { run, observer }, supervisor, refused: BTreeMap::new(), conduct };
-    let ended = lead.devices(devices).and_then(|()| lead.plans(plan));
+    let mut lead =
+        Lead { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), conduct };
+    let ended = lead.devices(devices, plan).and_then(|()| lead.plans(plan));
     lead.supervisor.dismiss();
     let mut run = lead.found.run;
     if conduct.runs > 1 {
         run.records = merged(run.records);
     }
-    run.wall = begin.elapsed().as_secs_f64();
+    run.wall += begin.elapsed().as_secs_f64();
     (run, ended)
+}
+
+/// What benchmarks say is left out.
+fn skipped(plan: &Plan) -> Vec<Skipped> {
+    let why = |fate: &Fate| if let Fate::Skipped(why) = fate { Some((*why).to_owned()) } else { None };
+    let skipped = plan.jobs.iter().filter_map(|(job, fate)| Some((job.clone(), why(fate)?)));
+    skipped
+        .map(|(Job { benchmark, args, device, .. }, why)| Skipped { benchmark, args, device, why })
+        .collect()
 }
 
 struct Lead<'a> {
     found: Results<'a>,
+    kept: Reused,
     supervisor: Supervisor<'a>,
     /// Devices that could not be opened, and why.
     refused: BTreeMap<String, Refused>,
@@ -164,22 +191,21 @@ impl Results<'_> {
             self.keep(Record::failed(job, *cache, failure.clone()));
         }
     }
-
-    fn skip(&mut self, job: &Job, why: &str) {
-        let Job { benchmark, args, device, .. } = job.clone();
-        self.run.skipped.push(Skipped { benchmark, args, device, why: why.to_owned() });
-    }
 }
 
 impl Lead<'_> {
-    /// Has each device tell its facts. One that cannot be used costs its own cases, unless there is no other.
-    fn devices(&mut self, devices: &[Found]) -> Result<(), RunError> {
+    /// Has each device that is still needed tell its facts. One that cannot be used costs its own cases, unless there is no
+    /// other.
+    fn devices(&mut self, devices: &[Found], plan: &Plan) -> Result<(), RunError> {
         for Found { device, .. } in devices {
-            match self.device(device)? {
+            let facts = match self.kept.instead_of(device, plan, &self.conduct.known) {
+                Some(facts) => Ok(facts),
+                None => self.device(device)?,
+            };
+            match facts {
                 Ok(mut facts) => {
                     self.found.run.notes.extend(self.conduct.known.add_to(&mut facts));
-                    self.found.observer.device(&facts);
-                    self.found.run.devices.push(facts);
+                    self.found.run.devices.push(self.kept.on(facts));
                 }
                 Err(message) if devices.len() == 1 => {
                     return Err(RunError::Device { device: device.clone(), message });
@@ -189,6 +215,14 @@ impl Lead<'_> {
                 }
             }
         }
+        for remark in self.kept.remarks() {
+            self.found.observer.tells(&remark);
+        }
+        let kept = self.kept.of(plan);
+        if !kept.is_empty() {
+            self.found.run.notes.push(self.kept.note(kept.len(), plan.cases()));
+        }
+        self.found.observer.begins(&self.found.run, &kept);
         Ok(())
     }
 
@@ -221,7 +255,6 @@ impl Lead<'_> {
         for number in 0..self.conduct.runs.max(1) {
             if number > 0 {
                 self.supervisor.replace();
-                self.found.run.skipped.clear();
             }
             self.plan(plan)?;
         }
@@ -230,28 +263,46 @@ impl Lead<'_> {
 
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         for (job, fate) in &plan.jobs {
+            let first = self.found.run.records.len();
+            let left = self.left_of(job);
             match fate {
-                Fate::Skipped(why) => self.found.skip(job, why),
-                Fate::Broken(failure) => self.found.fail(job, failure),
+                Fate::Skipped(_) => {}
+                Fate::Broken(failure) => self.found.fail(&left, failure),
+                Fate::Measured if left.caches.is_empty() => {}
                 Fate::Measured => {
                     if self.supervisor.stops() {
                         return Err(RunError::Interrupted);
                     }
                     self.found.observer.job(job);
-                    self.job(job)?;
+                    self.job(left)?;
                 }
             }
+            let place = |record: &Record| job.caches.iter().position(|cache| *cache == record.cache);
+            self.found.run.records[first..].sort_by_key(place);
         }
         Ok(())
     }
 
+    /// The cases of `job` that are still to be measured. The records of the others become the run's.
+    fn left_of(&mut self, job: &Job) -> Job {
+        let mut left = job.clone();
+        left.caches.retain(|cache| match self.kept.take(job, *cache) {
+            Some(record) => {
+                self.found.run.records.push(record);
+                false
+            }
+            None => true,
+        });
+        left
+    }
+
     /// Measures a job, and where it seems to have written nothing finds that out before its records are kept.
-    fn job(&mut self, job: &Job) -> Result<(), RunError> {
+    fn job(&mut self, job: Job) -> Result<(), RunError> {
         let mut held = Vec::new();
         let measured = self.measure(job.clone(), &mut held);
         let writes = match held.is_empty() || measured.is_err() {
             true => Ok(None),
-            false => self.writes(job),
+            false => self.writes(&job),
         };
         for mut record in held {
             record.found_out(*writes.as_ref().unwrap_or(&None));

@@ -193,7 +193,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "base|max|MHZ", env = "GPUBENCH_LOCK_CLOCKS", help_heading = "How to measure")]
     pub(super) lock_clocks: Option<String>,
 
-    /// Measure in this process, for debuggers: a crash then ends the run
+    /// Measure in this process, for debuggers: a crash then ends the run, and nothing is given up after a time
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,
 
@@ -204,6 +204,23 @@ pub(super) struct Args {
     /// Write everything, raw samples too, as JSON
     #[arg(long, value_name = "FILE", env = "GPUBENCH_JSON", help_heading = "Results")]
     pub(super) json: Option<PathBuf>,
+
+    /// Go on from a run that ended early, the last one of this suite or the one named: what it has is not measured again
+    #[arg(
+        long,
+        value_name = "RUN",
+        env = "GPUBENCH_RESUME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "last",
+        help_heading = "Results"
+    )]
+    pub(super) resume: Option<String>,
+
+    /// Where each run is kept while it is measured, for --resume; `none` keeps none. Usually `gpubench/runs` in cargo's
+    /// target folder, for an installed program in ~/.local/state
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = "Results")]
+    pub(super) runs_dir: Option<PathBuf>,
 
     /// Colour the results
     #[arg(

@@ -12,7 +12,7 @@ use clap::{CommandFactory, Parser};
 
 pub use self::args::ListFormat;
 pub use self::exit::Exit;
-pub use self::options::Options;
+pub use self::options::{Options, RunsDir};
 
 use self::args::Args;
 

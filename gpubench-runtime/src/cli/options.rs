@@ -51,10 +51,25 @@ pub struct Options {
     pub from: Option<PathBuf>,
     /// Say how each number came about.
     pub explain: bool,
+    /// The run to go on from, or `last`.
+    pub resume: Option<String>,
+    /// Where runs are kept.
+    pub runs_dir: RunsDir,
     /// Where the JSON goes.
     pub json: Option<PathBuf>,
     /// Whether to colour.
     pub color: clap::ColorChoice,
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunsDir {
+    /// In the folder that suits this program.
+    Usual,
+    /// In this one.
+    In(PathBuf),
+    /// Nowhere.
+    Nowhere,
 }
 
 impl Options {
@@ -115,6 +130,20 @@ impl Options {
                 .filter(|timeout| !timeout.is_zero())
                 .ok_or_else(|| format!("--timeout {seconds}: give seconds above 0"))?,
         };
+        let runs_dir = match args.runs_dir {
+            None => RunsDir::Usual,
+            Some(folder) if folder.as_os_str() == "none" => RunsDir::Nowhere,
+            Some(folder) => RunsDir::In(folder),
+        };
+        if args.resume.is_some() && args.measure_peaks {
+            return Err("--resume goes on with a run of the suite: leave out --measure-peaks".to_owned());
+        }
+        if args.resume.is_some() && runs > 1 {
+            return Err("--resume goes on with a run of one process: leave out --runs".to_owned());
+        }
+        if args.resume.is_some() && runs_dir == RunsDir::Nowhere {
+            return Err("--resume needs a folder of runs: leave out `--runs-dir none`".to_owned());
+        }
         let ignored = match (args.ignored, args.include_ignored) {
             (_, true) => Ignored::Included,
             (true, false) => Ignored::Only,
@@ -161,6 +190,8 @@ impl Options {
             threshold,
             from: args.from,
             explain: args.explain,
+            resume: args.resume,
+            runs_dir,
             json: args.json,
             color: args.color,
         })
@@ -298,6 +329,20 @@ mod tests {
     #[test]
     fn names_are_split_between_them_and_not_within() {
         assert_eq!(split_names("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
+    }
+
+    proptest::proptest! {
+        /// Whatever a value is made of that is not there to part values.
+        #[test]
+        fn any_value_is_read_as_it_is_written(
+            name in "[a-zA-Z_][a-zA-Z0-9_]{0,8}",
+            values in proptest::collection::vec("[^,;\\[\\](){}<>\\s][^,;\\[\\](){}<>]{0,12}", 1..6),
+        ) {
+            let given = format!("{name}={}", values.join(","));
+            let args = parse_args(&[given]).expect("it is well formed");
+            let values: Vec<String> = values.iter().map(|value| value.trim().to_owned()).collect();
+            proptest::prop_assert_eq!(args, BTreeMap::from([(name, values)]));
+        }
     }
 
     #[test]

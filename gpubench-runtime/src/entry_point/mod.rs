@@ -1,27 +1,33 @@
 //! The edge: where all that is said is printed, and where a process begins and ends. In: the command line; out: results on
 //! standard output, everything else on standard error, and an exit code.
 
+mod followers;
 mod output;
+mod prospect;
 mod say;
 mod stop;
+
+pub(crate) use self::output::Results;
+pub(crate) use self::say::complain;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use signal_hook::consts::SIGINT;
 
-pub(crate) use self::say::complain;
-
-use self::output::{Output, print};
+use self::followers::Followers;
+use self::output::Output;
+use self::prospect::{Prospect, fresh, kinds, refuse, resumed, runs};
+use self::say::say;
 use self::stop::Stop;
 use crate::baseline::Held;
 use crate::ceilings;
 use crate::cli::{self, Exit, Options};
-use crate::device::found::{self, Devices, Selected};
+use crate::device::found::{self, Selected};
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
@@ -30,7 +36,8 @@ use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report::{self, Progress};
-use crate::run::{self, Conduct, RunError};
+use crate::run::{self, Beginning, Conduct, RunError};
+use crate::store::{self, Earlier, Reused};
 use crate::trial::{self, Outcome};
 use crate::verdict::State;
 use crate::worker;
@@ -50,7 +57,13 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
             return exit.into();
         }
     };
-    suite(&options, program, &mut |run| print_run(run, &options)).unwrap_or_else(|exit| exit).into()
+    // From here on the user's code runs, such as what lists arguments: what it prints is no result.
+    let results = match Results::take_standard_output() {
+        Ok(results) => results,
+        Err(error) => return cannot_print(&error).into(),
+    };
+    let exit = suite(&options, program, &results, &mut |run| print_run(run, &options, &results));
+    exit.unwrap_or_else(|exit| exit).into()
 }
 
 /// Does what another process of this program started this one for, if one did: measure for it, or keep clocks locked.
@@ -66,33 +79,48 @@ pub(crate) fn as_asked() -> Option<ExitCode> {
     Some(served.map_or_else(ExitCode::from, |()| ExitCode::SUCCESS))
 }
 
-/// A suite as its command line has it, whose results are for `deliver` to show, which is asked once if there are any.
+/// A suite as its command line has it: its runs are for `deliver` to show, which is asked once if there are any; lists and
+/// trials go to `results`.
 pub(crate) fn suite(
     options: &Options,
-    program: Program,
+    mut program: Program,
+    results: &Results,
     deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Result<Exit, Exit> {
     let entries = if options.measure_peaks { ceilings::entries() } else { registry::entries() };
     if options.list.is_some() {
-        return list(&entries, options);
+        return list(&entries, options, results);
     }
     if let Some(file) = &options.from {
         let run = stored(file).map_err(|message| complain(&message, Exit::Usage))?;
         let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-        let json = options.json.as_deref().map(Output::create).transpose()?;
+        let json = options.json.as_deref().map(output).transpose()?;
         return Ok(finish(run, Exit::Done, &held, json, &entries, options, deliver));
     }
-    let Selected { devices, mut notes } = Devices::find(&kinds(&entries))
-        .select(options.device.as_deref())
-        .map_err(|error| complain(&error, Exit::NoDevice))?;
-    if options.measure_peaks && devices.is_empty() {
-        return Err(complain(&NO_GPU, Exit::NoDevice));
-    }
-    let planned = Plan::of(&entries, &options.selection, &names(&devices));
-    if options.test {
-        return test(planned, options);
-    }
-    let mut plan = planned.map_err(|error| refuse(&error))?;
+    // What a device reaches is kept elsewhere, and no run of the suite.
+    let runs = if options.test || options.measure_peaks { None } else { runs(options)? };
+    program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
+    let earlier = match (&options.resume, &runs) {
+        (Some(wanted), Some(runs)) => Some(
+            Earlier::open(runs, wanted, &program.suite)
+                .map_err(|error| complain(&format!("--resume: {error}"), Exit::Usage))?,
+        ),
+        _ => None,
+    };
+    let Prospect { mut plan, devices, mut notes, kept } = match earlier {
+        Some(earlier) => resumed(&entries, options, &program, earlier)?,
+        None => {
+            let (planned, Selected { devices, notes }) = fresh(&entries, options, options.device.as_deref())?;
+            if options.measure_peaks && devices.is_empty() {
+                return Err(complain(&NO_GPU, Exit::NoDevice));
+            }
+            if options.test {
+                return test(planned, options, results);
+            }
+            let plan = planned.map_err(|error| refuse(&error))?;
+            Prospect { plan, devices, notes, kept: Reused::default() }
+        }
+    };
     if options.measure_peaks {
         ceilings::settle(&mut plan);
     }
@@ -100,7 +128,7 @@ pub(crate) fn suite(
     let (known, strange) = known(&entries, options)?;
     notes.extend(strange);
     let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-    let json = options.json.as_deref().map(Output::create).transpose()?;
+    let json = options.json.as_deref().map(output).transpose()?;
     if program.opt_level == "0" {
         notes.push(
             "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be"
@@ -108,31 +136,31 @@ pub(crate) fn suite(
         );
     }
 
-    let keeper = lock_clocks(options, &devices)?;
-    let locked = keeper.iter().flat_map(|keeper| keeper.locked.clone()).collect();
     let stop = Stop::on_signals();
-    let mut progress = Progress::over(plan.cases() * options.runs);
-    progress.says("measuring the device's peaks");
-    let (mut run, ended) = run::measure(
-        &plan,
-        &devices,
-        notes,
-        program,
-        &conduct(options, known, locked),
-        &mut progress,
-        &|| stop.signal().is_some(),
-    );
-    drop(progress);
-
+    let stops = || stop.signal().is_some();
+    let mut followers = Followers::of(&plan, options, runs.as_deref());
+    let mut keeper = None;
+    // Where nothing is left to measure, the devices are left alone.
+    if !kept.is_all_of(&plan) {
+        keeper = lock_clocks(options, &devices)?;
+    }
+    let locked = keeper.iter().flat_map(|keeper: &Keeper| keeper.locked.clone()).collect();
+    followers.progress.says("measuring the device's peaks");
+    let beginning = Beginning { program, notes, kept };
+    let (mut run, ended) =
+        run::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);
+    let kept = followers.end(&run);
     let released = keeper.map_or(Ok(()), Keeper::release);
-    let mut exit = ended.map_or_else(|error| give_up(&error, &stop), |()| Exit::Done);
+
+    let mut exit = ended.map_or_else(|error| give_up(&error, &stop, kept == Ok(true)), |()| Exit::Done);
     if let Err(why) = released {
         exit = exit.min(complain(&why, Exit::Failed));
     }
     if options.measure_peaks {
         exit = exit.min(keep(&mut run, options));
     }
-    Ok(finish(run, exit, &held, json, &entries, options, deliver))
+    let finished = finish(run, exit, &held, json, &entries, options, deliver);
+    Ok(finished.min(kept.err().unwrap_or(Exit::Done)))
 }
 
 /// What becomes of a run, live or stored: held against a baseline, shown, written and stored as far as that is asked for.
@@ -153,7 +181,8 @@ fn finish(
     exit = exit.min(deliver(&run));
     // A device that failed before anything was measured leaves nothing worth an earlier file.
     if let Some(json) = json.filter(|_| !run.devices.is_empty()) {
-        exit = exit.min(json.write(&run).err().unwrap_or(Exit::Done));
+        let told = |error| complain(&format!("--json {}: {error}", json.path.display()), Exit::Failed);
+        exit = exit.min(json.write(&run).map_or_else(told, |()| Exit::Done));
     }
     // An earlier baseline is worth more than a part of a run.
     if ended == Exit::Done {
@@ -170,8 +199,13 @@ fn stored(file: &Path) -> Result<Run, String> {
     read.and_then(|json| Run::parse(&json)).map_err(|error| format!("--from {}: {error}", file.display()))
 }
 
+fn output(path: &Path) -> Result<Output, Exit> {
+    Output::create(path)
+        .map_err(|error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage))
+}
+
 /// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
-fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exit> {
+fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) -> Result<Exit, Exit> {
     let plan = match planned {
         Ok(plan) => plan,
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
@@ -182,14 +216,14 @@ fn test(planned: Result<Plan, PlanError>, options: &Options) -> Result<Exit, Exi
     let (trials, ended) = trial::run(
         &plan,
         &conduct(options, Known::default(), Vec::new()),
-        &mut |job| progress.begins(job),
+        &mut |job| progress.tries(job),
         &|| stop.signal().is_some(),
     );
     drop(progress);
     let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
     let found = if failed { Exit::Failed } else { Exit::Done };
-    let exit = ended.map_or_else(|error| give_up(&error, &stop), |()| found);
-    Ok(exit.min(print_results(&report::trials(&trials, plan.ignored), options)))
+    let exit = ended.map_or_else(|error| give_up(&error, &stop, false), |()| found);
+    Ok(exit.min(print(&report::trials(&trials, plan.ignored), options, results)))
 }
 
 /// Locks clocks, where that is asked for. What a user asks for and does not get is not measured otherwise.
@@ -227,7 +261,7 @@ fn keep(run: &mut Run, options: &Options) -> Exit {
         };
         match kept {
             // Where standard error is closed, the file is there all the same.
-            Ok(Some(place)) => _ = writeln!(io::stderr(), "kept for later runs in {}", place.display()),
+            Ok(Some(place)) => say(&format!("kept for later runs in {}", place.display())),
             Ok(None) => {}
             Err(error) => exit = complain(&error, Exit::Failed),
         }
@@ -236,32 +270,38 @@ fn keep(run: &mut Run, options: &Options) -> Exit {
     exit
 }
 
-/// Says why a run ended early.
-fn give_up(error: &RunError, stop: &Stop) -> Exit {
+/// Says why a run ended early, and how to go on where it is kept.
+fn give_up(error: &RunError, stop: &Stop, kept: bool) -> Exit {
     let exit = match error {
-        RunError::Interrupted => Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8)),
+        RunError::Interrupted => interrupted(stop),
         RunError::Device { .. } => Exit::NoDevice,
         RunError::NoWorker(_) => Exit::Failed,
     };
-    complain(error, exit)
+    let how = if kept { " (--resume goes on with what is left)" } else { "" };
+    complain(&format!("{error}{how}"), exit)
 }
 
-fn print_run(run: &Run, options: &Options) -> Exit {
-    let mut results = report::render(run);
+fn interrupted(stop: &Stop) -> Exit {
+    Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8))
+}
+
+fn print_run(run: &Run, options: &Options, results: &Results) -> Exit {
+    let mut text = report::render(run);
     if options.explain {
-        results += &report::explain(run);
+        text += &report::explain(run);
     }
-    print_results(&results, options)
+    print(&text, options, results)
 }
 
-fn print_results(text: &str, options: &Options) -> Exit {
-    match print(text, options) {
-        Ok(()) => Exit::Done,
-        Err(error) => complain(&format!("the results cannot be printed: {error}"), Exit::Failed),
-    }
+fn print(text: &str, options: &Options, results: &Results) -> Exit {
+    results.print(text, options.color).map_or_else(|error| cannot_print(&error), |()| Exit::Done)
 }
 
-fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
+fn cannot_print(error: &io::Error) -> Exit {
+    complain(&format!("the results cannot be printed: {error}"), Exit::Failed)
+}
+
+fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit, Exit> {
     let format = options.list.unwrap_or_default();
     // What is listed are the program's benchmarks, whether or not their devices are here.
     let wanted = options.device.as_deref();
@@ -273,23 +313,7 @@ fn list(entries: &[&Entry], options: &Options) -> Result<Exit, Exit> {
         Err(PlanError::Nothing { .. }) => Plan::default(),
         Err(error) => return Err(refuse(&error)),
     };
-    print(&report::list(&plan, format), options)
-        .map(|()| Exit::Done)
-        .map_err(|error| complain(&error, Exit::Failed))
-}
-
-fn refuse(error: &PlanError) -> Exit {
-    let exit = match error {
-        PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
-        PlanError::Duplicate { .. }
-        | PlanError::NoPartner(_)
-        | PlanError::Ambiguous { .. }
-        | PlanError::Unpaired { .. }
-        | PlanError::Twice { .. }
-        | PlanError::NoSuchAxis(_)
-        | PlanError::BadArg { .. } => Exit::Usage,
-    };
-    complain(error, exit)
+    Ok(print(&report::list(&plan, format), options, results))
 }
 
 /// Refuses a peak of a precision that no benchmark has: a misspelt one would be none at all, and say nothing.
@@ -307,21 +331,6 @@ fn know_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), Exit> {
         }
     }
     Ok(())
-}
-
-fn names(devices: &[Found]) -> Vec<(String, &'static str)> {
-    devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
-}
-
-/// The kinds of device that the entries run on, in the order they are first met.
-fn kinds(entries: &[&Entry]) -> Vec<&'static str> {
-    let mut kinds = Vec::new();
-    for variant in entries.iter().flat_map(|entry| entry.variants) {
-        if !kinds.contains(&variant.device) {
-            kinds.push(variant.device);
-        }
-    }
-    kinds
 }
 
 fn worst(run: &Run) -> Exit {

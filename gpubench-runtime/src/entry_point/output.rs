@@ -1,59 +1,76 @@
-//! Where results go: standard output, and files. In: text and runs; out: bytes, or why they could not be written. Called by
-//! the edge alone.
+//! Where results go: this process's standard output, kept apart from all that is printed meanwhile, and files. In: text and
+//! runs; out: bytes, or why they could not be written. Called by the edge alone.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
 
-use super::say::complain;
-use crate::cli::{Exit, Options};
 use crate::record::Run;
 
-/// Prints to standard output, coloured as the user and the terminal want it. A reader who has seen enough and closed the
-/// pipe is no error.
-pub(super) fn print(text: &str, options: &Options) -> io::Result<()> {
-    let choice = match options.color {
-        clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
-        clap::ColorChoice::Always => anstream::ColorChoice::Always,
-        clap::ColorChoice::Never => anstream::ColorChoice::Never,
-    };
-    let mut stdout = AutoStream::new(io::stdout(), choice).lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+/// The first descriptor that is none of the standard ones.
+const FIRST_FREE: RawFd = 3;
+
+/// What was this process's standard output when it started. Nobody else can write to it: what is printed from then on, by
+/// whatever code of the user's runs here, goes to standard error.
+#[derive(Debug)]
+pub(crate) struct Results(File);
+
+impl Results {
+    /// Takes standard output away.
+    pub(super) fn take_standard_output() -> io::Result<Self> {
+        io::stdout().flush()?;
+        let ours = Self::beside_others()?;
+        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+        Ok(ours)
+    }
+
+    /// Leaves standard output to whoever else prints there: a program whose results are its own.
+    pub(crate) fn beside_others() -> io::Result<Self> {
+        Ok(Self(File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?)))
+    }
+
+    /// Prints, coloured as the user and the terminal want it. A reader who has seen enough and closed the pipe is no error.
+    pub(super) fn print(&self, text: &str, color: clap::ColorChoice) -> io::Result<()> {
+        let choice = match color {
+            clap::ColorChoice::Auto => AutoStream::choice(&self.0),
+            clap::ColorChoice::Always => anstream::ColorChoice::Always,
+            clap::ColorChoice::Never => anstream::ColorChoice::Never,
+        };
+        let mut out = AutoStream::new(self.0.try_clone()?, choice);
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
     }
 }
 
 /// A file for results, opened before anything is measured and written when all is done.
+#[derive(Debug)]
 pub(super) struct Output {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     file: File,
 }
 
 impl Output {
     /// Opens `path` without touching what an earlier run left there.
-    pub(super) fn create(path: &Path) -> Result<Self, Exit> {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
         let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        let told = |error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage);
-        Ok(Self { path: path.to_owned(), file: opened.map_err(told)? })
+        Ok(Self { path: path.to_owned(), file: opened? })
     }
 
-    pub(super) fn write(mut self, run: &Run) -> Result<(), Exit> {
-        let mut write = || {
-            // A pipe or a terminal has no earlier contents to remove.
-            if self.file.metadata()?.is_file() {
-                self.file.set_len(0)?;
-                self.file.rewind()?;
-            }
-            let mut out = BufWriter::new(&self.file);
-            serde_json::to_writer(&mut out, run)?;
-            out.write_all(b"\n")?;
-            out.flush()
-        };
-        write().map_err(|error: io::Error| {
-            complain(&format!("--json {}: {error}", self.path.display()), Exit::Failed)
-        })
+    /// Writes `run` in place of what was there.
+    pub(super) fn write(&self, run: &Run) -> io::Result<()> {
+        // A pipe or a terminal has no earlier contents to remove.
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+            (&self.file).rewind()?;
+        }
+        let mut out = BufWriter::new(&self.file);
+        serde_json::to_writer(&mut out, run)?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
 }

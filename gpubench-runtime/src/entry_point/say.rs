@@ -11,3 +11,15 @@ pub(crate) fn complain(what: &dyn Display, exit: Exit) -> Exit {
     _ = writeln!(io::stderr(), "error: {what}");
     exit
 }
+
+/// Says on standard error what is not as it should be, and no error.
+pub(super) fn warn(what: &str) {
+    // Where standard error is closed, there is nobody to tell.
+    _ = writeln!(io::stderr(), "warning: {what}");
+}
+
+/// Says on standard error what is as it should be.
+pub(super) fn say(what: &str) {
+    // Where standard error is closed, there is nobody to tell.
+    _ = writeln!(io::stderr(), "{what}");
+}

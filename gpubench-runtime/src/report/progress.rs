@@ -1,12 +1,9 @@
-//! How far a run has come, on standard error while that is a terminal. In: what a run's observer hears; out: one line
+//! How far a run has come, on standard error while that is a terminal. In: what whoever follows a run hears; out: one line
 //! that moves.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::device::Facts;
 use crate::plan::Job;
-use crate::record::Record;
-use crate::run::Observer;
 
 /// A progress line.
 pub struct Progress {
@@ -32,21 +29,31 @@ impl Progress {
     }
 
     /// A job of a run that measures nothing begins.
-    pub fn begins(&mut self, job: &Job) {
-        self.bar.set_message(job.to_string());
-        self.bar.inc(1);
+    pub fn tries(&mut self, job: &Job) {
+        self.comes_to(job);
+        self.advances();
     }
-}
 
-impl Observer for Progress {
-    fn device(&mut self, _: &Facts) {}
-
-    fn job(&mut self, job: &Job) {
+    /// A job begins.
+    pub fn comes_to(&mut self, job: &Job) {
         self.bar.set_message(job.to_string());
     }
 
-    fn record(&mut self, _: &Record) {
+    /// A case is done.
+    pub fn advances(&mut self) {
         self.bar.inc(1);
+    }
+
+    /// So many cases are done before the first begins.
+    pub fn begins_with(&mut self, cases: usize) {
+        self.bar.inc(cases as u64);
+        // What is left is what the time is estimated from.
+        self.bar.reset_eta();
+    }
+
+    /// Says something else meanwhile, with the line out of its way.
+    pub fn aside(&self, say: impl FnOnce()) {
+        self.bar.suspend(say);
     }
 }
 

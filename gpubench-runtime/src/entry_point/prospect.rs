@@ -1,0 +1,121 @@
+//! What is to be measured, and on which devices: everything that is selected, or what an earlier run has left of it. In: what
+//! is registered and the command line; out: a [`Prospect`], or the exit code with which there is none.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::say::{complain, warn};
+use crate::cli::{Exit, Options, RunsDir};
+use crate::device::found::{Devices, Selected};
+use crate::device::id::{DeviceId, Found};
+use crate::plan::{Plan, PlanError};
+use crate::record::Program;
+use crate::registry::Entry;
+use crate::store::{self, Earlier, Reused};
+
+/// What is to be measured, and on what.
+pub(super) struct Prospect {
+    pub(super) plan: Plan,
+    pub(super) devices: Vec<Found>,
+    pub(super) notes: Vec<String>,
+    pub(super) kept: Reused,
+}
+
+/// What is planned on the devices that are `wanted`.
+pub(super) fn fresh(
+    entries: &[&Entry],
+    options: &Options,
+    wanted: Option<&str>,
+) -> Result<(Result<Plan, PlanError>, Selected), Exit> {
+    let selected =
+        Devices::find(&kinds(entries)).select(wanted).map_err(|error| complain(&error, Exit::NoDevice))?;
+    Ok((Plan::of(entries, &options.selection, &names(&selected.devices)), selected))
+}
+
+/// What is left of a run that began earlier, on its devices unless the user names others. Where nothing is left, they need
+/// not be there.
+pub(super) fn resumed(
+    entries: &[&Entry],
+    options: &Options,
+    program: &Program,
+    earlier: Earlier,
+) -> Result<Prospect, Exit> {
+    let theirs: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
+    let notes: Vec<String> =
+        earlier.run.notes.iter().filter(|note| !Reused::is_note(note)).cloned().collect();
+    let kept = |earlier, plan: &Plan| {
+        Reused::of_earlier(earlier, plan, program, &options.sampling, options.timeout.as_secs_f64())
+    };
+    let theirs = options.device.is_none().then_some(theirs).filter(|theirs| !theirs.is_empty());
+    if let Some(theirs) = &theirs {
+        let devices = as_named(theirs, &kinds(entries));
+        let plan = Plan::of(entries, &options.selection, &names(&devices)).map_err(|error| refuse(&error))?;
+        let kept = kept(earlier.clone(), &plan);
+        if kept.is_all_of(&plan) {
+            return Ok(Prospect { plan, devices, notes, kept });
+        }
+    }
+    let wanted = options.device.clone().or_else(|| Some(theirs?.join(",")));
+    let (planned, Selected { devices, .. }) = fresh(entries, options, wanted.as_deref())?;
+    let plan = planned.map_err(|error| refuse(&error))?;
+    let kept = kept(earlier, &plan);
+    Ok(Prospect { plan, devices, notes, kept })
+}
+
+/// Devices by the names that they have in a run, whether or not they are there.
+fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Found> {
+    let found = devices.iter().filter_map(|device| {
+        let kind = *kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
+        Some(Found { device: device.clone(), kind, name: String::new(), uuid: None })
+    });
+    found.collect()
+}
+
+/// Where this run is kept, and earlier ones are.
+pub(super) fn runs(options: &Options) -> Result<Option<PathBuf>, Exit> {
+    let (folder, asked) = match &options.runs_dir {
+        RunsDir::Nowhere => return Ok(None),
+        RunsDir::In(folder) => (Some(folder.clone()), true),
+        RunsDir::Usual => (store::runs(), options.resume.is_some()),
+    };
+    let made = folder.clone().map(|folder| fs::create_dir_all(&folder).map(|()| folder));
+    let why = match made {
+        Some(Ok(folder)) => return Ok(Some(folder)),
+        Some(Err(error)) => format!("--runs-dir {}: {error}", folder.unwrap_or_default().display()),
+        None => "this program has no folder for its runs: --runs-dir names one".to_owned(),
+    };
+    if asked {
+        return Err(complain(&why, Exit::Usage));
+    }
+    warn(&format!("this run is not kept: {why}"));
+    Ok(None)
+}
+
+pub(super) fn refuse(error: &PlanError) -> Exit {
+    let exit = match error {
+        PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
+        PlanError::Duplicate { .. }
+        | PlanError::NoPartner(_)
+        | PlanError::Ambiguous { .. }
+        | PlanError::Unpaired { .. }
+        | PlanError::Twice { .. }
+        | PlanError::NoSuchAxis(_)
+        | PlanError::BadArg { .. } => Exit::Usage,
+    };
+    complain(error, exit)
+}
+
+fn names(devices: &[Found]) -> Vec<(String, &'static str)> {
+    devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
+}
+
+/// The kinds of device that the entries run on, in the order they are first met.
+pub(super) fn kinds(entries: &[&Entry]) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for variant in entries.iter().flat_map(|entry| entry.variants) {
+        if !kinds.contains(&variant.device) {
+            kinds.push(variant.device);
+        }
+    }
+    kinds
+}

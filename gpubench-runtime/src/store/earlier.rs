@@ -1,0 +1,114 @@
+//! An earlier run to go on from. In: what the user calls it, and where runs are kept; out: the run as it is stored, or why
+//! there is none to go on from.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::lines::{NotARun, Stored, head_of, read};
+use super::place::{RECORDS, names};
+use crate::record::Run;
+
+/// What the user calls the latest run of a suite.
+const LAST: &str = "last";
+
+/// A stored run, and where it is.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// What to call it.
+    pub name: String,
+    /// What it has.
+    pub run: Run,
+    /// What is wrong with its file.
+    pub remarks: Vec<String>,
+}
+
+/// Why there is no run to go on from.
+#[derive(Debug, thiserror::Error)]
+pub enum NoRun {
+    /// None of this suite is there.
+    #[error("there is no run of `{suite}` in {}", folder.display())]
+    None {
+        /// The suite.
+        suite: String,
+        /// Where runs are kept.
+        folder: PathBuf,
+    },
+    /// None of this name is there.
+    #[error("there is no run `{wanted}`; the runs in {} are: {there}", folder.display())]
+    Unknown {
+        /// What the user calls it.
+        wanted: String,
+        /// Where runs are kept.
+        folder: PathBuf,
+        /// Those that are there.
+        there: String,
+    },
+    /// The file is no run.
+    #[error("{} {why}", path.display())]
+    NotARun {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: NotARun,
+    },
+    /// It is a run of something else.
+    #[error("{} is a run of `{theirs}`; this is `{ours}`", path.display())]
+    OtherSuite {
+        /// The file.
+        path: PathBuf,
+        /// What it is a run of.
+        theirs: String,
+        /// What this is.
+        ours: String,
+    },
+    /// It has not ended yet.
+    #[error("{} is still being measured by another process", path.display())]
+    InProgress {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Earlier {
+    /// The run that the user calls `wanted`, in `folder` or by its path; with `last`, the latest of `suite`.
+    ///
+    /// # Errors
+    /// See [`NoRun`].
+    pub fn open(folder: &Path, wanted: &str, suite: &str) -> Result<Self, NoRun> {
+        let path = if wanted == LAST { last(folder, suite)? } else { named(folder, wanted)? };
+        let not_a_run = |why| NoRun::NotARun { path: path.clone(), why };
+        let file = File::open(&path).map_err(|error| not_a_run(NotARun::Unreadable(error)))?;
+        // Whoever writes it has it locked. The lock goes with the file, before anything is measured.
+        if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+            return Err(NoRun::InProgress { path });
+        }
+        let Stored { run, remarks } = read(file).map_err(not_a_run)?;
+        if run.program.suite != suite {
+            let (theirs, ours) = (run.program.suite, suite.to_owned());
+            return Err(NoRun::OtherSuite { path, theirs, ours });
+        }
+        let name = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Ok(Self { name: name.unwrap_or_else(|| path.display().to_string()), run, remarks })
+    }
+}
+
+fn last(folder: &Path, suite: &str) -> Result<PathBuf, NoRun> {
+    let names = names(folder).unwrap_or_default();
+    let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
+    let is_ours = |path: &PathBuf| {
+        let head = File::open(path).map_err(NotARun::Unreadable).and_then(head_of);
+        head.is_ok_and(|run| run.program.suite == suite)
+    };
+    let found = paths.into_iter().find(is_ours);
+    found.ok_or_else(|| NoRun::None { suite: suite.to_owned(), folder: folder.to_owned() })
+}
+
+fn named(folder: &Path, wanted: &str) -> Result<PathBuf, NoRun> {
+    let path = Path::new(wanted);
+    let candidates = [folder.join(wanted).join(RECORDS), path.join(RECORDS), path.to_owned()];
+    candidates.into_iter().find(|path| path.is_file()).ok_or_else(|| {
+        let there = names(folder).unwrap_or_default();
+        let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+        NoRun::Unknown { wanted: wanted.to_owned(), folder: folder.to_owned(), there }
+    })
+}

@@ -1,0 +1,115 @@
+//! Where gpubench keeps things between runs. In: the program that runs, and the user's home; out: a folder, and the names of
+//! runs in it.
+
+use std::env;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use etcetera::BaseStrategy;
+
+/// The file of a run, in the folder that has its name.
+pub(super) const RECORDS: &str = "records.jsonl";
+
+/// What gpubench keeps between runs of this program: `gpubench` in the target folder that cargo built it into, else in the
+/// user's state folder. `None` for a program that has neither.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    let program = env::current_exe().ok()?;
+    let target = program.ancestors().skip(1).find(|folder| is_of_cargo(folder));
+    Some(target.map_or_else(state, |target| Some(target.to_owned()))?.join("gpubench"))
+}
+
+/// Where runs are kept, unless the user says otherwise.
+#[must_use]
+pub fn runs() -> Option<PathBuf> {
+    Some(home()?.join("runs"))
+}
+
+/// Whether cargo builds into `folder`: it says so there.
+fn is_of_cargo(folder: &Path) -> bool {
+    fs::read_to_string(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.contains("created by cargo"))
+}
+
+/// Where programs keep what outlives them.
+fn state() -> Option<PathBuf> {
+    etcetera::choose_base_strategy().ok()?.state_dir()
+}
+
+/// The name of a run that began so many seconds after 1970: the time of day, such as `2026-08-01T12-33-10Z`.
+pub(super) fn name(started: u64) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(started)).to_string().replace(':', "-")
+}
+
+/// The runs in `folder`, the latest last.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().into_string();
+        names.extend(name.ok().filter(|_| entry.path().join(RECORDS).is_file()));
+    }
+    // Two of one second have a number behind it.
+    names.sort_by_cached_key(|name| match name.split_once("Z-") {
+        Some((time, number)) => (format!("{time}Z"), number.parse::<usize>().unwrap_or(0)),
+        None => (name.clone(), 0),
+    });
+    Ok(names)
+}
+
+/// What tells this build of the program from any other: a hash of its file. Stored and read by one and the same build, so
+/// that the hash may be another with each version of Rust.
+#[must_use]
+pub fn fingerprint() -> Option<String> {
+    let mut program = File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?)).ok()?;
+    let mut hasher = DefaultHasher::new();
+    let mut part = vec![0; 1 << 20];
+    loop {
+        match program.read(&mut part).ok()? {
+            0 => return Some(format!("{:016x}", hasher.finish())),
+            length => hasher.write(&part[..length]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_named_by_the_time_of_day() {
+        assert_eq!(name(1_785_587_590), "2026-08-01T12-33-10Z");
+    }
+
+    #[test]
+    fn runs_are_in_order_also_within_a_second() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in [
+            "2026-08-01T12-33-10Z-10",
+            "2026-08-01T12-33-10Z-2",
+            "2026-08-01T12-33-10Z",
+            "2025-01-01T00-00-00Z",
+        ] {
+            fs::create_dir(folder.path().join(name)).expect("a folder");
+            fs::write(folder.path().join(name).join(RECORDS), "").expect("a file");
+        }
+        fs::create_dir(folder.path().join("2027-01-01T00-00-00Z")).expect("a folder");
+        assert_eq!(
+            names(folder.path()).expect("it is there"),
+            [
+                "2025-01-01T00-00-00Z",
+                "2026-08-01T12-33-10Z",
+                "2026-08-01T12-33-10Z-2",
+                "2026-08-01T12-33-10Z-10"
+            ]
+        );
+    }
+
+    #[test]
+    fn tests_are_built_into_a_target_folder() {
+        let home = home().expect("cargo built this");
+        assert!(env::current_exe().expect("a test has a path").starts_with(home.parent().expect("a folder")));
+    }
+}
