@@ -8,7 +8,7 @@
 //! [`store`] keeps each record on disk as it is made. [`cli`] reads what the user wants, [`peaks`] what is known beside that,
 //! [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, [`ceilings`] are benchmarks of a device's
 //! limits, and [`bind`] is what the expansion of `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a
-//! run lasts, from a process of its own; `merge` makes one record of those of
+//! run lasts, from a process of its own; `lock` keeps other suites from the same GPU, and `merge` makes one record of those of
 //! several processes. A [`mod@program`] of the user's own has runs handed back, and [`drawing`] draws what it makes of them.
 //! Users of gpubench meet all of it through the `gpubench` crate.
 
@@ -40,6 +40,7 @@ pub mod worker;
 
 mod entry_point;
 mod keeper;
+mod lock;
 mod merge;
 mod supervisor;
 

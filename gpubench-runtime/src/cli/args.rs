@@ -14,7 +14,8 @@ use crate::device::Flush;
     name = "suite",
     about = "Measures the benchmarks of this program and prints how close to the hardware they run.",
     after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
-                  3 a regression, 4 nothing matched, 5 the device asked for is not there, 130/143 interrupted.\n\
+                  3 a regression, 4 nothing matched, 5 the device asked for is not there or, with --no-wait, not free, \
+                  130/143 interrupted.\n\
                   Results go to standard output; progress and warnings to standard error.",
     disable_version_flag = true
 )]
@@ -192,6 +193,10 @@ pub(super) struct Args {
     /// the run, however it ends, the clocks are reset to the driver's default, which need not be what they were locked to before
     #[arg(long, value_name = "base|max|MHZ", env = "GPUBENCH_LOCK_CLOCKS", help_heading = "How to measure")]
     pub(super) lock_clocks: Option<String>,
+
+    /// Refuse to measure a GPU that another suite is measuring, rather than wait for it
+    #[arg(long, env = "GPUBENCH_NO_WAIT", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
+    pub(super) no_wait: bool,
 
     /// Measure in this process, for debuggers: a crash then ends the run, and nothing is given up after a time
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]

@@ -11,7 +11,7 @@ pub enum Exit {
     Interrupted(u8),
     /// 2: the command line asks for what cannot be done.
     Usage,
-    /// 5: the device asked for is not there.
+    /// 5: the device asked for is not there, or not free where the user does not want to wait.
     NoDevice,
     /// 4: no benchmark matches.
     Nothing,

@@ -39,6 +39,8 @@ pub struct Options {
     pub own_timeout: bool,
     /// Where the clocks of GPUs are locked for the run.
     pub lock_clocks: Option<ClockTarget>,
+    /// Wait for a GPU that another suite is measuring.
+    pub wait: bool,
     /// Measure in this process.
     pub in_process: bool,
     /// How often to measure everything, each time in a process of its own.
@@ -177,6 +179,7 @@ impl Options {
             timeout,
             own_timeout: args.timeout.is_none(),
             lock_clocks: args.lock_clocks.as_deref().map(parse_lock).transpose()?,
+            wait: !args.no_wait,
             in_process: args.in_process,
             runs,
             baselines: Asked {

@@ -31,12 +31,13 @@ use crate::device::found::{self, Selected};
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
+use crate::lock::{self, NotLocked};
 use crate::peaks::{Kept, Known};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report::{self, Progress};
-use crate::run::{self, Beginning, Conduct, RunError};
+use crate::run::{self, Beginning, Conduct, Observer, RunError};
 use crate::store::{self, Earlier, Reused};
 use crate::trial::{self, Outcome};
 use crate::verdict::State;
@@ -139,9 +140,12 @@ pub(crate) fn suite(
     let stop = Stop::on_signals();
     let stops = || stop.signal().is_some();
     let mut followers = Followers::of(&plan, options, runs.as_deref());
-    let mut keeper = None;
+    let (mut _locks, mut keeper) = (Vec::new(), None);
     // Where nothing is left to measure, the devices are left alone.
     if !kept.is_all_of(&plan) {
+        _locks =
+            lock::lock(&devices, &program.suite, options.wait, &mut |said| followers.tells(said), &stops)
+                .map_err(|error| not_locked(&error, &stop))?;
         keeper = lock_clocks(options, &devices)?;
     }
     let locked = keeper.iter().flat_map(|keeper: &Keeper| keeper.locked.clone()).collect();
@@ -283,6 +287,14 @@ fn give_up(error: &RunError, stop: &Stop, kept: bool) -> Exit {
 
 fn interrupted(stop: &Stop) -> Exit {
     Exit::Interrupted(stop.signal().unwrap_or(SIGINT as u8))
+}
+
+fn not_locked(error: &NotLocked, stop: &Stop) -> Exit {
+    let exit = match error {
+        NotLocked::Busy { .. } => Exit::NoDevice,
+        NotLocked::Interrupted => interrupted(stop),
+    };
+    complain(error, exit)
 }
 
 fn print_run(run: &Run, options: &Options, results: &Results) -> Exit {

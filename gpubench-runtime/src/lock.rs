@@ -1,0 +1,234 @@
+//! One GPU, one suite: a lock on a file for each GPU, which goes with the process that holds it, however it ends. In: the
+//! devices to measure on; out: the locks, once they can be had, or who has them. Advisory: who does not ask is not kept out.
+
+use std::env;
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::process;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::device::id::Found;
+
+/// How often a lock that is not free is tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whoever else measures on the same machine, of any user, must be able to lock the same file, and to say who it is.
+const EVERYBODY: u32 = 0o666;
+
+/// A lock that is held. It is given back when this is dropped, and at the latest by the end of the process.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+/// Why there is no lock.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotLocked {
+    /// Another suite has the device, and the user does not want to wait.
+    #[error("device `{device}` is being measured by {holder} (without --no-wait this would wait)")]
+    Busy {
+        /// The device.
+        device: String,
+        /// Who has it.
+        holder: String,
+    },
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Who holds a lock, as it says in the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Holder {
+    pid: u32,
+    suite: String,
+    since: u64,
+}
+
+/// Locks those of `devices` that are known by a UUID, in an order that is everybody's. Where one is not free, `tells` hears
+/// for whom this waits, unless it is not to `wait`; `stop` ends the wait. A device whose lock cannot be had for another
+/// reason, which `tells` hears too, goes unlocked.
+///
+/// # Errors
+/// See [`NotLocked`].
+pub(crate) fn lock(
+    devices: &[Found],
+    suite: &str,
+    wait: bool,
+    tells: &mut dyn FnMut(&str),
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<Lock>, NotLocked> {
+    let mut wanted: Vec<(&str, &str)> =
+        devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut locks = Vec::new();
+    for (uuid, device) in wanted {
+        let path = env::temp_dir().join(format!("gpubench-{uuid}.lock"));
+        match one(&path, suite, device, wait, tells, stop)? {
+            Ok(lock) => locks.push(lock),
+            Err(error) => tells(&format!(
+                "device `{device}` is not locked against other suites: {}: {error}",
+                path.display()
+            )),
+        }
+    }
+    Ok(locks)
+}
+
+fn one(
+    path: &Path,
+    suite: &str,
+    device: &str,
+    wait: bool,
+    tells: &mut dyn FnMut(&str),
+    stop: &dyn Fn() -> bool,
+) -> Result<io::Result<Lock>, NotLocked> {
+    let mut told = false;
+    loop {
+        let mut file = match open(path) {
+            Ok(file) => file,
+            Err(error) => return Ok(Err(error)),
+        };
+        match file.try_lock() {
+            // Somebody may have removed the file meanwhile: then the lock is on none that others see.
+            Ok(()) if !is_at(&file, path) => continue,
+            Ok(()) => {
+                sign(&mut file, suite);
+                return Ok(Ok(Lock { _file: file }));
+            }
+            Err(TryLockError::Error(error)) => return Ok(Err(error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if !wait || !told {
+            let holder = holder(&mut file);
+            if !wait {
+                return Err(NotLocked::Busy { device: device.to_owned(), holder });
+            }
+            tells(&format!("device `{device}` is being measured by {holder}: waiting (--no-wait does not)"));
+            told = true;
+        }
+        if stop() {
+            return Err(NotLocked::Interrupted);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// The file, made where there is none. A link is not followed: the folder is everybody's.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW.bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(flags);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // To lock it, reading is enough.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return OpenOptions::new().read(true).custom_flags(flags).open(path);
+        }
+        opened => return opened,
+    }
+    match options.create_new(true).open(path) {
+        Ok(file) => {
+            file.set_permissions(Permissions::from_mode(EVERYBODY))?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(path),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let of = |metadata: io::Result<std::fs::Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
+    of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
+}
+
+/// Writes who has the lock. Where that fails, others wait all the same, and do not know for whom.
+fn sign(file: &mut File, suite: &str) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let holder = Holder { pid: process::id(), suite: suite.to_owned(), since };
+    let signed = serde_json::to_vec(&holder).map_err(io::Error::other).and_then(|text| {
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(&text)
+    });
+    _ = signed;
+}
+
+/// Who has the lock, in words. Anybody may have written anything there.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
+    let holder = read.ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
+    let Some(Holder { pid, suite, since }) = holder else { return "another process".to_owned() };
+    let suite: String = suite.chars().filter(|letter| !letter.is_control()).take(80).collect();
+    let since = UNIX_EPOCH.checked_add(Duration::from_secs(since));
+    let since = since.filter(|since| *since < UNIX_EPOCH + Duration::from_secs(1 << 37));
+    let since = since
+        .map_or_else(String::new, |since| format!(", since {}", humantime::format_rfc3339_seconds(since)));
+    format!("process {pid} (`{suite}`{since})")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, NotLocked> {
+        one(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)
+    }
+
+    #[test]
+    fn a_lock_is_held_until_it_is_dropped() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let lock = take(&path, false).expect("nobody has it").expect("it can be made");
+        let refused = take(&path, false).expect_err("it is held").to_string();
+        let says = format!("device `cuda:0` is being measured by process {} (`suite`, since ", process::id());
+        assert!(refused.starts_with(&says), "{refused}");
+        assert!(matches!(take(&path, true), Err(NotLocked::Interrupted)));
+        drop(lock);
+        assert!(take(&path, false).is_ok_and(|lock| lock.is_ok()));
+        let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, EVERYBODY, "others must be able to lock it too");
+    }
+
+    /// What others have left in a folder that is everybody's is not written through, and stops nobody.
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, theirs) = (folder.path().join("lock"), folder.path().join("theirs"));
+        fs::write(&theirs, "precious").expect("it can be written");
+        symlink(&theirs, &path).expect("a link");
+        assert!(take(&path, false).expect("nobody has it").is_err());
+        assert_eq!(fs::read_to_string(&theirs).expect("it is there"), "precious");
+    }
+
+    #[test]
+    fn whatever_is_in_the_file_can_be_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        for text in [
+            "",
+            "nonsense",
+            "\u{1b}[2J",
+            r#"{"pid":1,"suite":"a\u001b[2Jb","since":18446744073709551615}"#,
+            r#"{"pid":1,"suite":"","since":253402300800}"#,
+        ] {
+            fs::write(&path, text).expect("it can be written");
+            let held = File::open(&path).expect("it is there");
+            held.lock().expect("nobody has it");
+            let refused = take(&path, false).expect_err("it is held").to_string();
+            assert!(refused.starts_with("device `cuda:0` is being measured by "), "{refused}");
+            assert!(!refused.contains(char::is_control), "{refused:?}");
+        }
+    }
+}
