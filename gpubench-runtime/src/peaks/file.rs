@@ -76,14 +76,21 @@ impl File {
     /// Where it cannot be used.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let text = fs::read_to_string(path);
-        let text = text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?;
+        Self::parse(&text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?, path)
+    }
+
+    /// The file at `path`, which has this `text`.
+    ///
+    /// # Errors
+    /// Where something in it is wrong.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let wrong = |Mistake { place, message }| FileError::Wrong {
             path: path.to_owned(),
-            line: line(&text, place.start),
+            line: line(text, place.start),
             message,
         };
-        parse(&text, &name).map(|peaks| Self { peaks }).map_err(wrong)
+        parse(text, &name).map(|peaks| Self { peaks }).map_err(wrong)
     }
 
     /// The peaks of this device: those by its UUID, then those by its name, or by the word for it on the command line.
@@ -228,6 +235,11 @@ f64 = "2TFLOP/s"
             ("[peaks.x]\n\nmemory = 4800", 3, "`memory`: give a number with its unit in quotes"),
             ("[peaks.x]\nmemory = \"4800\"", 2, "`memory` cannot be 4800: give a bandwidth above 0 in MB/s"),
             ("[peaks.x]\nmem = \"4800GB/s\"", 2, "bandwidths are memory, l2, h2d, d2h and p2p"),
+            (
+                "[peaks.x]\n\"\" = \"1TFLOP/s\"",
+                2,
+                "`` cannot be 1TFLOP/s: name memory, l2, h2d, d2h, p2p or a precision",
+            ),
             ("[peaks.x]\nf32 = \"1TFLOP/s\"\nf32 = \"2TFLOP/s\"", 3, "duplicate key"),
             ("[peaks.x\n", 1, "this is no TOML"),
         ] {

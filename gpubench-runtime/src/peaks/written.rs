@@ -11,6 +11,9 @@ const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFL
 /// # Errors
 /// What to give instead.
 pub fn read(name: &str, value: &str) -> Result<(Quantity, f64), String> {
+    if name.trim().is_empty() {
+        return Err("name memory, l2, h2d, d2h, p2p or a precision, such as f32".to_owned());
+    }
     let quantity = Quantity::named(name);
     let (units, what) = match quantity {
         Quantity::Compute(_) => (
