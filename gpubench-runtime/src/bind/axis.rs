@@ -30,6 +30,9 @@ impl<T: Clone> Values<T> {
     }
 }
 
+/// A list of more values is not searched for one that can be read as it is shown.
+const LONG: usize = 100;
+
 /// An axis together with how its type is shown and parsed.
 pub struct Shown<'a, T> {
     values: &'a Values<T>,
@@ -47,8 +50,12 @@ impl<T: Clone> registry::Axis for Shown<'_, T> {
     }
 
     fn select(&self, shown: &str) -> Result<(), String> {
-        let listed = self.values.listed.iter().find(|value| (self.show)(value) == shown);
-        let Some(value) = listed.cloned().or_else(|| (self.parse)(shown)) else {
+        let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
+        let read = || (self.parse)(shown);
+        // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
+        let long = self.values.listed.len() > LONG;
+        let again = || read().filter(|value| long && (self.show)(value) == shown);
+        let Some(value) = again().or_else(search).or_else(read) else {
             let listed = self.values().join(", ");
             return Err(format!("`{shown}` is not a value of `{}` (it has {listed})", self.values.name));
         };

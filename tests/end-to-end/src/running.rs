@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 use std::{env, fs};
@@ -12,6 +13,18 @@ use gpubench_runtime::record::{Record, Run};
 
 /// Longer than any test should take; a suite that hangs is a failure, not a wait.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Whether there is a process of this number.
+#[must_use]
+pub fn is_alive(process: &str) -> bool {
+    // One that has ended and that nobody has waited for is not.
+    let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    state
+        .rsplit(')')
+        .next()
+        .and_then(|after| after.split_whitespace().next())
+        .is_some_and(|state| state != "Z")
+}
 
 /// How a suite ended.
 #[derive(Debug)]
@@ -36,11 +49,23 @@ pub fn command(program: &str) -> std::process::Command {
             command.env_remove(name);
         }
     }
-    // Nor are its sensors in sight, and above all not its clocks.
+    // Nor are its sensors in sight, and above all not its clocks; nor are tests to fill the folder where a user's runs are kept.
     command.env("GPUBENCH_LIBCUDA", "no-libcuda-here").env("GPUBENCH_LIBNVML", "no-libnvml-here");
     // Nor does it matter what was measured on this machine before.
     command.env("GPUBENCH_CACHE_DIR", "no-cache-here");
+    command.env("GPUBENCH_RUNS_DIR", "none");
     command
+}
+
+/// Copies `program` to `place`, by a process that has closed it when it is started: had this one written it, a child that
+/// another test starts meanwhile might still hold it, and it would be busy.
+///
+/// # Panics
+/// If it cannot be copied.
+#[track_caller]
+pub fn copy(program: &str, place: &Path) {
+    let copied = std::process::Command::new("cp").arg(program).arg(place).status().expect("there is cp");
+    assert!(copied.success(), "{program} cannot be copied");
 }
 
 /// Runs `program` with `arguments` to its end.

@@ -1,12 +1,15 @@
 //! What goes wrong costs its own rows, each of which says why, and nothing else: all that can be measured is.
 
 use std::collections::HashSet;
+use std::fs;
+use std::time::{Duration, Instant};
 
-use end_to_end::running::{Ended, cases, measure, record, run};
+use end_to_end::here;
+use end_to_end::reliability::{PARTS, is_written, path, quoted, row};
+use end_to_end::running::{Ended, cases, is_alive, measure, record, run};
 use gpubench_runtime::record::Run;
 use gpubench_runtime::units::Nanoseconds;
 use gpubench_runtime::verdict::{Reason, State};
-use rustix::process::{Pid, Signal, kill_process};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_faults");
 
@@ -32,34 +35,84 @@ fn is_measured(run: &Run, case: &str) {
     assert_eq!(record.measurement.as_ref().map(|measured| measured.time.median.0), Some(3_200.0), "{case}");
 }
 
+/// A fault by its name on the page, a case that has it, and what its row must say.
+type Fault = (&'static str, &'static str, &'static [&'static str]);
+
 /// Errors and panics, each with its stage, its words and the place where it panicked.
-const FAILURES: [(&str, &[&str]); 9] = [
-    ("list_panics hot", &["args: panicked at ", "src/bin/faults.rs:", ": the list is lost"]),
-    ("setup_fails hot", &["setup: the inputs are lost"]),
-    ("setup_fails cold", &["setup: the inputs are lost"]),
-    ("setup_panics hot", &["setup: panicked at ", "src/bin/faults.rs:", ": the inputs are broken"]),
-    ("counts_nothing hot", &["counts: `reads` is 0: it must be at least 1"]),
-    ("check_fails hot", &["check: x is 0, not 1"]),
-    ("launch_fails hot", &["launch: out of work"]),
-    ("launch_panics hot", &["launch: panicked at ", "src/bin/faults.rs:", ": the launch is off"]),
-    ("fails_when_cold cold", &["launch: too cold to start"]),
+const FAILURES: [Fault; 14] = [
+    (
+        "panic in `args`",
+        "list_panics hot",
+        &["args: panicked at ", "src/bin/faults.rs:", ": the list is lost"],
+    ),
+    ("error in `setup`", "setup_fails hot", &["setup: the inputs are lost"]),
+    ("error in `setup`", "setup_fails cold", &["setup: the inputs are lost"]),
+    (
+        "panic in `setup`",
+        "setup_panics hot",
+        &["setup: panicked at ", "src/bin/faults.rs:", ": the inputs are broken"],
+    ),
+    ("a count of nothing", "counts_nothing hot", &["counts: `reads` is 0: it must be at least 1"]),
+    ("panic in a count", "count_panics hot", &["counts: panicked at ", ": index out of bounds"]),
+    ("wrong output", "check_fails hot", &["check: x is 0, not 1"]),
+    ("panic in `check`", "check_panics hot", &["check: panicked at ", ": the check is lost"]),
+    (
+        "panic in `reset`",
+        "reset_panics hot",
+        &["reset (first launches of the warm-up): panicked at ", ": the reset is lost"],
+    ),
+    ("error of a launch", "launch_fails hot", &["launch (checked launch): out of work"]),
+    (
+        "panic in a launch",
+        "launch_panics hot",
+        &["launch (checked launch): panicked at ", "src/bin/faults.rs:", ": the launch is off"],
+    ),
+    (WHILE, "fails_when_cold cold", &["launch (first launches of the warm-up): too cold to start"]),
+    (WHILE, "fails_later hot", &["launch (warm-up, after 63 launches): worn out"]),
+    (WHILE, "fails_later cold", &["launch (after 256 samples): worn out"]),
 ];
+
+const WHILE: &str = "error of a launch after a while";
 
 /// What costs the process.
-const LOSSES: [(&str, &[&str]); 4] = [
-    ("aborts_when_hot hot", &["worker: ", "ended by signal SIGABRT"]),
-    ("aborts hot", &["worker: ", "ended by signal SIGABRT"]),
-    ("exits hot", &["worker: ", "exited with code 0"]),
-    ("never_ends hot", &["worker: took longer than 0.5 s, and was killed (--timeout sets the limit)"]),
+const LOSSES: [Fault; 8] = [
+    (
+        "`abort` in a launch",
+        "aborts_when_hot hot",
+        &["worker (first launches of the warm-up): ", "ended by signal SIGABRT"],
+    ),
+    ("`abort` in a launch", "aborts hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
+    ("`exit(0)` in a launch", "exits hot", &["worker (checked launch): ", "exited with code 0"]),
+    ("segmentation fault", "segfaults hot", &["worker (checked launch): ", "ended by signal SIGSEGV"]),
+    ("stack overflow", "overflows_its_stack hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
+    (
+        "a launch that never ends",
+        "never_ends hot",
+        &["worker (checked launch): took longer than 0.5 s, and was killed (--timeout sets the limit)"],
+    ),
+    (
+        "a launch that never ends, deaf to SIGTERM",
+        "never_ends_and_does_not_listen hot",
+        &["worker (first launches of the warm-up): took longer than 0.5 s, and was killed"],
+    ),
+    (
+        "a `setup` that never ends",
+        "setup_never_ends hot",
+        &["worker (setup): took longer than 0.5 s, and was killed"],
+    ),
 ];
 
-const MEASURED: [&str; 4] = ["good hot", "fails_when_cold hot", "aborts_when_hot cold", "prints hot"];
+const MEASURED: [&str; 5] =
+    ["good hot", "fails_when_cold hot", "aborts_when_hot cold", "aborts_when_dropped hot", "prints[n=1] hot"];
+
+/// What happened to the rows that are not the fault's own.
+const OTHERS: &str = "all measured";
 
 #[test]
 fn every_fault_has_its_row_and_the_rest_is_measured() {
     let (ended, run) = faults(&["--timeout", "0.5", "--skip", "leaves_a_child"]);
     let ended = ended.with_code(1);
-    for (case, words) in FAILURES.iter().chain(&LOSSES) {
+    for (_, case, words) in FAILURES.iter().chain(&LOSSES) {
         let case = format!("faults::{case}");
         let reason = reason(&run, &case);
         assert!(words.iter().all(|words| reason.contains(words)), "{case}: {reason}");
@@ -71,13 +124,25 @@ fn every_fault_has_its_row_and_the_rest_is_measured() {
     let expected: HashSet<String> = FAILURES
         .iter()
         .chain(&LOSSES)
-        .map(|(case, _)| *case)
+        .map(|(_, case, _)| *case)
         .chain(MEASURED)
         .map(|case| format!("faults::{case}"))
         .collect();
     assert_eq!(cases(&run).into_iter().collect::<HashSet<_>>(), expected);
     assert_eq!(run.records.len(), expected.len());
-    ended.shows("17 cases: 4 valid, 0 suspect, 13 invalid");
+    ended.shows("27 cases: 5 valid, 0 suspect, 22 invalid");
+    for (fault, case, _) in FAILURES.iter().chain(&LOSSES) {
+        // The last of several cases stands on the page.
+        if FAILURES
+            .iter()
+            .chain(&LOSSES)
+            .rfind(|(other, ..)| other == fault)
+            .is_some_and(|last| last.1 == *case)
+        {
+            row(here!(), fault, &quoted(&reason(&run, &format!("faults::{case}"))), OTHERS);
+        }
+    }
+    row(here!(), "`abort` in a destructor", "measured: what ends after its records costs none", OTHERS);
 }
 
 #[test]
@@ -104,64 +169,85 @@ fn what_is_lost_hot_is_tried_cold() {
     is_measured(&run, "faults::aborts_when_hot cold");
 }
 
-/// A child that outlives a worker holds the files that it inherited. The loss is told at once all the same, as what it
-/// was.
+/// A child that outlives a worker holds the files that it inherited. The loss is told at once all the same, as what it was;
+/// and the child ends with its worker.
 #[test]
-fn a_child_left_behind_does_not_hold_up_the_run() {
-    let (ended, run) = faults(&["leaves_a_child", "--timeout", "3"]);
-    for line in ended.stderr.lines() {
-        let child = line.strip_prefix("left ").and_then(|child| Pid::from_raw(child.parse().ok()?));
-        kill_process(child.expect("`left` and a process"), Signal::KILL).expect("it is ours to end");
-    }
-    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+fn a_child_left_behind_ends_with_its_worker() {
+    let (ended, run) = faults(&["leaves_a_child", "good", "--timeout", "3"]);
+    let child =
+        ended.stderr.lines().find_map(|line| line.strip_prefix("left ")).expect("`left` and a process");
+    assert!(!is_alive(child), "{ended}");
     let reason = reason(&run, "faults::leaves_a_child hot");
     assert!(reason.contains("SIGABRT"), "{reason}");
+    is_measured(&run, "faults::good hot");
+    row(here!(), "a child that is left behind", &format!("{}; the child ends too", quoted(&reason)), OTHERS);
 }
 
+/// Each way in which code of the user's comes to run, in the process that the user started or in a worker.
+const PRINTING: [&str; 8] = ["args", "condition", "setup", "counts", "launch", "reset", "check", "drop"];
+
 #[test]
-fn what_launches_print_goes_to_standard_error() {
-    let ended = run(SUITE, &["prints", "--quick", "--device", "clockwork"]).with_code(0);
+fn what_is_printed_goes_to_standard_error() {
+    let ended = run(SUITE, &["prints", "good", "--quick", "--device", "clockwork"]).with_code(0);
     prints_to_standard_error_only(&ended);
+    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+    row(here!(), "printing from everywhere", "measured; what was printed is on standard error", OTHERS);
 }
 
 #[test]
 fn so_it_does_in_process() {
-    let ended = run(SUITE, &["prints", "--quick", "--device", "clockwork", "--in-process"]).with_code(0);
+    let ended =
+        run(SUITE, &["prints", "good", "--quick", "--device", "clockwork", "--in-process"]).with_code(0);
     prints_to_standard_error_only(&ended);
+    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+}
+
+#[test]
+fn what_is_printed_while_listing_is_on_no_list() {
+    let ended = run(SUITE, &["prints", "--list", "--format", "json"]).with_code(0);
+    assert!(ended.stderr.contains("printed to standard output by args"), "{ended}");
+    assert_eq!(ended.stdout.lines().count(), 1, "{ended}");
+    let listed: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON and nothing else");
+    assert_eq!(listed["name"], "faults::prints[n=1]");
 }
 
 #[track_caller]
 fn prints_to_standard_error_only(ended: &Ended) {
-    for words in ["printed to standard output\n", "{\"record\":null}\n", "printed to standard error\n"] {
-        assert!(ended.stderr.contains(words), "no `{words}` on standard error in {ended}");
+    for place in PRINTING {
+        for words in
+            ["printed to standard output by ", "and no line end after ", "printed to standard error by "]
+        {
+            assert!(
+                ended.stderr.contains(&format!("{words}{place}")),
+                "no `{words}{place}` on standard error in {ended}"
+            );
+        }
     }
+    assert!(ended.stderr.contains("printed by a child\n"), "{ended}");
     for words in ["printed", "record", "no line end"] {
         assert!(!ended.stdout.contains(words), "`{words}` in {ended}");
     }
-    ended.shows("1 case: 1 valid, 0 suspect, 0 invalid");
 }
 
+/// The time and the memory that a failing case costs are bounded, however many there are: this takes a second, in half a GiB
+/// of address space for each process.
 #[test]
-fn what_launches_print_without_a_line_end_is_not_lost() {
-    let ended = run(SUITE, &["prints", "--quick", "--device", "clockwork"]).with_code(0);
-    assert!(ended.stderr.contains("and no line end"), "{ended}");
+fn ten_thousand_failing_cases_are_ten_thousand_rows() {
+    let begin = Instant::now();
+    let limited = format!("ulimit -v 524288 && exec {SUITE} \"$@\"");
+    let arguments = ["-c", &limited, "sh", "--quick", "--device", "clockwork", "--ignored"];
+    let ended = run("sh", &arguments).with_code(1);
+    let took = begin.elapsed();
+    ended.shows("invalid faults::one_of_many_fails[n=9998] hot: launch (checked launch): 9998 is even");
+    ended.shows("10000 cases: 0 valid, 0 suspect, 10000 invalid");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+    row(here!(), "10,000 failing cases", "a row each, in less than a minute and 512 MiB", "–");
 }
 
 /// For debuggers: the very same records, without a process in between.
 #[test]
 fn in_process_records_are_the_same() {
-    let select = [
-        "--skip",
-        "aborts",
-        "--skip",
-        "exits",
-        "--skip",
-        "never_ends",
-        "--skip",
-        "leaves",
-        "--skip",
-        "prints",
-    ];
+    let select = ["--skip", "aborts,exits,never_ends,segfaults,overflows,leaves,prints"];
     let (apart, records) = faults(&select);
     let (together, same) = faults(&[&select[..], &["--in-process"]].concat());
     assert_eq!((apart.code, together.code), (Some(1), Some(1)), "{together}");
@@ -173,7 +259,7 @@ fn in_process_records_are_the_same() {
         records
     });
     assert_eq!(records, same);
-    assert_eq!(records.len(), 11);
+    assert_eq!(records.len(), 16);
 }
 
 #[test]
@@ -190,9 +276,47 @@ fn a_panic_in_the_pool_is_told_with_its_place() {
     for cache in ["hot", "cold"] {
         let reason = reason(&run, &format!("faults::panics_in_the_pool {cache}"));
         assert!(
-            reason.starts_with("launch: panicked at ") && reason.contains("src/bin/faults.rs:"),
+            reason.starts_with("launch (checked launch): panicked at ")
+                && reason.contains("src/bin/faults.rs:"),
             "{reason}"
         );
         assert!(reason.ends_with(": thread 63 is off"), "{reason}");
     }
+    let reason = reason(&run, "faults::panics_in_the_pool hot");
+    row(here!(), "panic in a thread of a launch", &quoted(&reason), "–");
+}
+
+/// The page has a row for each fault that is listed, in that order, each of a test that is there. What the rows say their
+/// tests hold against what they see.
+#[test]
+fn the_page_has_every_fault_and_no_other() {
+    if is_written() {
+        return;
+    }
+    let page = fs::read_to_string(path()).expect("the page is there");
+    let mut there = Vec::new();
+    let mut part = "";
+    for line in page.lines() {
+        part = line.strip_prefix("## ").unwrap_or(part);
+        let cells: Vec<&str> = line.split(" | ").collect();
+        if let [fault, _, _, test] = cells[..]
+            && fault != "| fault"
+        {
+            there.push((part, fault.trim_start_matches("| ")));
+            is_a_test(test);
+        }
+    }
+    let faults = PARTS.iter().flat_map(|(part, faults)| faults.iter().map(move |fault| (*part, *fault)));
+    assert_eq!(there, faults.collect::<Vec<_>>(), "scripts/reliability writes rows that are missing");
+}
+
+/// Whether `[`name`](../file "…") |` names a test of that file.
+#[track_caller]
+fn is_a_test(cell: &str) {
+    let told = cell.strip_prefix("[`").and_then(|cell| cell.split_once("`](../"));
+    let (name, file) = told.unwrap_or_else(|| panic!("{cell}"));
+    let file = file.split(' ').next().unwrap_or_default();
+    let source = fs::read_to_string(path().with_file_name("..").join(file))
+        .unwrap_or_else(|error| panic!("{file}: {error}"));
+    assert!(source.contains(&format!("#[test]\nfn {name}()")), "{file} has no test `{name}`");
 }

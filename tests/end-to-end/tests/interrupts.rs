@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM end a run in order: what was measured is printed and stored, the exit code tells the signal, and no
 //! process stays behind.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -9,79 +9,143 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use end_to_end::running::{Ended, cases, command, measure};
+use end_to_end::here;
+use end_to_end::reliability::{quoted, row};
+use end_to_end::running::{Ended, cases, command, copy, is_alive, measure, run_with};
 use gpubench_runtime::record::Run;
+use gpubench_runtime::store;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_interrupted");
 
-/// A run whose second case waits.
+/// A run whose second case waits, with a child.
 struct Waiting {
     suite: Child,
     worker: Pid,
+    child: String,
     json: PathBuf,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Waiting {
     /// Starts a run, in a process group of its own, and returns once its second case is launched.
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        Self::start_of(SUITE.as_ref(), folder)
+    }
+
+    fn start_of(program: &Path, folder: TempDir) -> Self {
         let json = folder.path().join("run.json");
-        let mut command = command(SUITE);
+        let mut command = command(program.to_str().expect("UTF-8"));
         command.args(["first", "waits", "then[n=1]", "--quick", "--json"]).arg(&json).process_group(0);
+        command.env("GPUBENCH_RUNS_DIR", folder.path().join("runs"));
         command.arg("--save-baseline").arg(folder.path().join("baseline.json"));
         let mut suite =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
-        let stderr = suite.stderr.take().expect("a pipe");
+        let mut stderr = BufReader::new(suite.stderr.take().expect("a pipe"));
         let mut line = String::new();
-        BufReader::new(stderr).read_line(&mut line).expect("UTF-8");
-        let worker = line.strip_prefix("waiting in ").and_then(|pid| pid.trim().parse().ok());
-        let worker = worker.and_then(Pid::from_raw).unwrap_or_else(|| panic!("the suite said {line:?}"));
-        Self { suite, worker, json, _folder: folder }
+        stderr.read_line(&mut line).expect("UTF-8");
+        // Whoever prints more must find somebody who reads.
+        suite.stderr = Some(stderr.into_inner());
+        let said = line.strip_prefix("waiting in ").and_then(|said| said.trim().split_once(" with "));
+        let (worker, child) = said.unwrap_or_else(|| panic!("the suite said {line:?}"));
+        let worker = worker.parse().ok().and_then(Pid::from_raw).expect("a number");
+        let child = child.to_owned();
+        Self { suite, worker, child, json, folder }
     }
 
     fn pid(&self) -> Pid {
         Pid::from_child(&self.suite)
     }
 
+    fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("it runs");
+    }
+
+    fn end(self) -> (Ended, TempDir) {
+        (self.suite.wait_with_output().expect("the suite was started").into(), self.folder)
+    }
+
     /// Whether the run ended with `code`, with what it had so far and nothing left behind.
     #[track_caller]
     fn ends_in_order(self, code: i32) {
-        let ended: Ended = self.suite.wait_with_output().expect("the suite was started").into();
-        let worker_lives = Path::new("/proc").join(self.worker.to_string()).exists();
+        let (processes, json) = ([self.worker.to_string(), self.child.clone()], self.json.clone());
+        let (ended, folder) = self.end();
         let ended = ended.with_code(code);
-        assert!(!worker_lives, "the worker lives on: {ended}");
+        for process in processes {
+            assert!(!is_alive(&process), "process {process} lives on: {ended}");
+        }
         ended.shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
+        assert!(ended.stderr.contains("error: interrupted (--resume goes on with what is left)"), "{ended}");
         // A part of a run is no baseline.
-        assert!(!self.json.with_file_name("baseline.json").exists(), "{ended}");
-        let stored = fs::read_to_string(&self.json).expect("it was written");
+        assert!(!json.with_file_name("baseline.json").exists(), "{ended}");
+        let stored = fs::read_to_string(json).expect("it was written");
         let run: Run = serde_json::from_str(&stored).expect("a run");
-        assert_eq!((cases(&run), run.planned), (vec!["interrupted::first hot".to_owned()], 3));
+        assert_eq!((cases(&run), run.planned), (vec![FIRST.to_owned()], 3));
+        assert_eq!(stored_in(&folder), [FIRST]);
     }
+}
+
+const FIRST: &str = "interrupted::first hot";
+
+/// The page's words for a run that ends as the user wants.
+const REPORTED: &str = "the report so far, all of it in the JSON and in the file of the run";
+
+/// The cases that the only run in `folder` has on disk.
+#[track_caller]
+fn stored_in(folder: &TempDir) -> Vec<String> {
+    let mut runs = fs::read_dir(folder.path().join("runs")).expect("runs are kept");
+    let run = runs.next().expect("there is one").expect("it can be read").path().join("records.jsonl");
+    let stored =
+        store::read(File::open(run).expect("it is there")).unwrap_or_else(|error| panic!("it {error}"));
+    assert_eq!(stored.remarks, [""; 0]);
+    cases(&stored.run)
 }
 
 #[test]
 fn sigint_ends_a_run_with_what_it_has() {
     let waiting = Waiting::start();
-    kill_process(waiting.pid(), Signal::INT).expect("it runs");
+    waiting.signal(Signal::INT);
     waiting.ends_in_order(130);
+    row(here!(), "SIGINT", "no record: it is measured when the run is resumed", REPORTED);
 }
 
 #[test]
 fn sigterm_ends_a_run_with_what_it_has() {
     let waiting = Waiting::start();
-    kill_process(waiting.pid(), Signal::TERM).expect("it runs");
+    waiting.signal(Signal::TERM);
     waiting.ends_in_order(143);
+    row(here!(), "SIGTERM", "no record: it is measured when the run is resumed", REPORTED);
 }
 
-/// A terminal sends Ctrl-C to the worker as well, which must not look like a fault of the case.
+/// A terminal sends Ctrl-C to a whole group of processes, of which the worker is none: it is ended in order.
 #[test]
-fn ctrl_c_in_a_terminal_reaches_the_worker_too() {
+fn ctrl_c_in_a_terminal_is_one_too() {
     let waiting = Waiting::start();
     kill_process_group(waiting.pid(), Signal::INT).expect("it runs");
     waiting.ends_in_order(130);
+    row(here!(), "Ctrl-C in a terminal", "no record: it is measured when the run is resumed", REPORTED);
+}
+
+/// Who does not want to wait for the end that is in order has it at once. The file of the run has all that was measured.
+#[test]
+fn a_second_signal_ends_a_run_at_once() {
+    let waiting = Waiting::start();
+    waiting.signal(Signal::INT);
+    waiting.signal(Signal::TERM);
+    let processes = [waiting.worker.to_string(), waiting.child.clone()];
+    let (ended, folder) = waiting.end();
+    // Both may be there before either is seen, and then the first comes second.
+    assert!([Some(130), Some(143)].contains(&ended.code) && ended.stdout.is_empty(), "{ended}");
+    are_gone(&processes);
+    assert_eq!(stored_in(&folder), [FIRST]);
+    row(
+        here!(),
+        "a second Ctrl-C",
+        "no record: it is measured when the run is resumed",
+        "in the file of the run",
+    );
 }
 
 /// The worker's end is the case's loss, whoever asked for it.
@@ -89,28 +153,94 @@ fn ctrl_c_in_a_terminal_reaches_the_worker_too() {
 fn a_worker_that_is_killed_costs_its_case() {
     let waiting = Waiting::start();
     kill_process(waiting.worker, Signal::KILL).expect("it runs");
-    let ended: Ended = waiting.suite.wait_with_output().expect("the suite was started").into();
+    let child = waiting.child.clone();
+    let (ended, folder) = waiting.end();
     let ended = ended.with_code(1);
-    ended.shows("invalid interrupted::waits hot: worker: the process was ended by signal SIGKILL");
+    let reason = "worker (checked launch): the process was ended by signal SIGKILL";
+    ended.shows(&format!("invalid interrupted::waits hot: {reason}"));
     ended.shows("3 cases: 2 valid, 0 suspect, 1 invalid");
+    assert!(!is_alive(&child), "its child lives on");
+    assert_eq!(stored_in(&folder).len(), 3);
+    row(here!(), "worker killed from outside", &quoted(reason), "all measured");
 }
 
 /// As by a CI that has lost patience, or by the kernel that needs memory.
 #[test]
-fn a_worker_does_not_outlive_a_suite_that_is_killed() {
+fn a_suite_that_is_killed_leaves_its_records_and_no_process() {
     let mut waiting = Waiting::start();
+    let processes = [waiting.worker.to_string(), waiting.child.clone()];
     waiting.suite.kill().expect("it runs");
     waiting.suite.wait().expect("it was started");
-    let worker = Path::new("/proc").join(waiting.worker.to_string());
+    are_gone(&processes);
+    assert_eq!(stored_in(&waiting.folder), [FIRST]);
+    // It can be resumed: nobody has it any more.
+    let runs = waiting.folder.path().join("runs");
+    let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
+    let ended = run_with(SUITE, &["first", "then[n=1]", "--quick", "--resume"], &environment).with_code(0);
+    ended.shows("resumed: 1 of 2 cases were measured by the run of ");
+    ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
+    row(
+        here!(),
+        "supervisor killed",
+        "no record: it is measured when the run is resumed",
+        "in the file of the run; its worker and what that has started end",
+    );
+}
+
+#[track_caller]
+fn are_gone(processes: &[String]) {
     let deadline = Instant::now() + Duration::from_secs(5);
-    while worker.exists() && Instant::now() < deadline {
+    while processes.iter().any(|process| is_alive(process)) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(10));
     }
-    let outlived = worker.exists();
-    if outlived {
-        kill_process(waiting.worker, Signal::KILL).expect("it is ours to end");
+    for process in processes {
+        let alive = is_alive(process);
+        if alive {
+            let process = process.parse().ok().and_then(Pid::from_raw).expect("a number");
+            kill_process(process, Signal::KILL).expect("it is ours to end");
+        }
+        assert!(!alive, "process {process} lives on");
     }
-    assert!(!outlived, "the worker lives on");
+}
+
+/// Who reads has seen enough: the run goes on for the sake of what else it writes.
+#[test]
+fn a_pipe_that_is_closed_midway_ends_nothing() {
+    let mut waiting = Waiting::start();
+    drop(waiting.suite.stdout.take());
+    kill_process(waiting.worker, Signal::KILL).expect("it runs");
+    let json = waiting.json.clone();
+    let (ended, folder) = waiting.end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended}");
+    let stored = fs::read_to_string(json).expect("it was written");
+    assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run").records.len(), 3);
+    assert_eq!(stored_in(&folder).len(), 3);
+    row(
+        here!(),
+        "standard output closed midway",
+        "as if nothing had happened",
+        "all measured; in the JSON and in the file of the run",
+    );
+}
+
+/// A run is one build's: its workers are the program that was started, whatever stands in its place by now.
+#[test]
+fn a_suite_that_is_built_anew_meanwhile_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("suite");
+    copy(SUITE, &program);
+    let waiting = Waiting::start_of(&program, folder);
+    fs::remove_file(&program).expect("it is there");
+    fs::write(&program, "no program").expect("it can be written");
+    kill_process(waiting.worker, Signal::KILL).expect("it runs");
+    let (ended, _folder) = waiting.end();
+    ended.with_code(1).shows("3 cases: 2 valid, 0 suspect, 1 invalid");
+    row(
+        here!(),
+        "suite built anew while it runs",
+        "as if nothing had happened",
+        "all measured, by the program that was started",
+    );
 }
 
 /// However fast the cases come in, a signal is seen between two of them.

@@ -6,7 +6,9 @@ use std::io::{self, Read};
 use std::process::{Child, Stdio};
 
 use anstream::adapter::strip_str;
-use end_to_end::running::{Ended, command, measure, run_with};
+use end_to_end::here;
+use end_to_end::reliability::{quoted, row};
+use end_to_end::running::{Ended, command, copy, measure, run_with};
 use gpubench_runtime::record::{Run, SCHEMA};
 use gpubench_runtime::report;
 
@@ -87,6 +89,7 @@ fn a_closed_pipe_is_no_error() {
     // The other results are not lost with it.
     let stored = fs::read_to_string(&file).expect("it was written");
     assert_eq!(serde_json::from_str::<Run>(&stored).expect("a run").records.len(), 2);
+    row(here!(), "standard output closed", "as if nothing had happened: exit 0", "all measured; in the JSON");
 }
 
 #[test]
@@ -94,12 +97,85 @@ fn output_that_cannot_be_written_is_an_error() {
     let full = || File::options().write(true).open("/dev/full").expect("Linux has it");
     let mut suite = command(SUITE);
     let output = suite.args(CLOCKWORK).arg("s::beat").stdout(full()).output().expect("the suite starts");
-    Ended::from(output).with_code(1).says_only("the results cannot be printed: ");
+    let ended = Ended::from(output).with_code(1);
+    ended.says_only("the results cannot be printed: ");
+    row(here!(), "standard output full", &format!("exit 1, {}", quoted(ended.stderr.trim())), "all measured");
 
     let arguments = [&CLOCKWORK[..], &["s::beat", "--json", "/dev/full"]].concat();
     let ended = run_with(SUITE, &arguments, &[]).with_code(1);
     assert!(ended.stderr.contains("--json /dev/full: "), "{ended}");
     ended.shows("2 cases: 2 valid");
+    row(
+        here!(),
+        "JSON file full",
+        &format!("exit 1, {}", quoted(ended.stderr.trim())),
+        "all measured and printed",
+    );
+}
+
+/// Its records are whole up to where the disk was full, and the run goes on without.
+#[test]
+fn a_run_that_no_longer_fits_the_disk_is_measured_to_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    // Files may have 16 blocks of 512 bytes, and who writes more is told so rather than ended.
+    let limited = format!("trap '' XFSZ && ulimit -f 16 && exec {SUITE} \"$@\"");
+    let arguments = ["-c", &limited, "sh", "--quick", "--device", "clockwork", "sweep"];
+    let ended =
+        run_with("sh", &arguments, &[("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))]).with_code(1);
+    let says = "warning: this run is no longer kept: File too large (os error 27)\n";
+    assert_eq!(ended.stderr, says);
+    ended.shows("3 cases: 3 valid, 0 suspect, 0 invalid");
+    let run =
+        fs::read_dir(&runs).expect("runs are kept").next().expect("one").expect("it can be read").path();
+    let stored = fs::read_to_string(run.join("records.jsonl")).expect("UTF-8");
+    assert!(stored.ends_with("}\n") && stored.lines().count() == 2, "a beginning and a record: {stored}");
+    row(
+        here!(),
+        "file of the run full",
+        &format!("exit 1, {}", quoted(ended.stderr.trim())),
+        "all measured and printed; those before it in the file",
+    );
+}
+
+#[test]
+fn a_run_that_cannot_be_kept_where_the_user_says_is_not_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("file"), "").expect("it can be written");
+    let runs = folder.path().join("file/runs");
+    let runs = runs.to_str().expect("UTF-8");
+    let ended = run_with(SUITE, &["--runs-dir", runs], &[]).with_code(2);
+    ended.says_only(&format!("--runs-dir {runs}: Not a directory"));
+    row(
+        here!(),
+        "folder of runs under a file",
+        "no run: exit 2, `--runs-dir …: Not a directory (os error 20)`",
+        "–",
+    );
+}
+
+/// Without the user's say, a run that cannot be kept is measured all the same. An installed program keeps its runs in the
+/// user's state folder.
+#[test]
+fn a_run_that_cannot_be_kept_is_measured_all_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("installed");
+    copy(SUITE, &program);
+    let run = |state: &str| {
+        let mut suite = command(program.to_str().expect("UTF-8"));
+        suite
+            .args(CLOCKWORK)
+            .arg("hair")
+            .env_remove("GPUBENCH_RUNS_DIR")
+            .env("XDG_STATE_HOME", folder.path().join(state));
+        Ended::from(suite.output().expect("the suite starts")).with_code(0)
+    };
+    assert_eq!(run("state").stderr, "");
+    assert_eq!(fs::read_dir(folder.path().join("state/gpubench/runs")).expect("runs are kept").count(), 1);
+    let ended = run("installed");
+    let says = "warning: this run is not kept: --runs-dir ";
+    assert!(ended.stderr.starts_with(says) && ended.stderr.contains("Not a directory"), "{ended}");
+    ended.shows("1 case: ");
 }
 
 #[test]

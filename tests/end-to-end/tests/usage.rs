@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use end_to_end::here;
+use end_to_end::reliability::row;
 use end_to_end::running::{Ended, command, run, run_with};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -142,7 +144,8 @@ fn a_device_that_is_not_there_is_told_with_those_that_are() {
 #[test]
 fn results_that_could_not_be_stored_are_not_measured() {
     let folder = tempfile::tempdir().expect("a folder");
-    for path in ["no/such/folder/run.json", "."] {
+    fs::write(folder.path().join("file"), "").expect("it can be written");
+    for path in ["no/such/folder/run.json", ".", "file/run.json"] {
         let path = folder.path().join(path);
         let path = path.to_str().expect("UTF-8");
         // `waits` would take a minute.
@@ -151,6 +154,12 @@ fn results_that_could_not_be_stored_are_not_measured() {
             .with_code(2)
             .says_only(&format!("--json {path}: "));
     }
+    row(
+        here!(),
+        "output path under a file",
+        "no run: exit 2, `--json …: Not a directory (os error 20)`",
+        "–",
+    );
 }
 
 #[test]

@@ -1,5 +1,10 @@
 //! What goes wrong in the driver or on the device costs its own row, which says what it was; the others are measured.
 
+#[path = "faults/one_suite.rs"]
+mod one_suite;
+
+use end_to_end::here;
+use end_to_end::reliability::{quoted, row};
 use end_to_end::running::run_with;
 use protocol::fake::{Measured, failed, library, measure};
 
@@ -54,6 +59,15 @@ fn costs(asked: &[(&str, &str)], arguments: &[&str], expected: &[(&str, &[&str])
     measured
 }
 
+/// What the row of the first case that failed says.
+#[track_caller]
+fn first_reason(measured: &Measured) -> String {
+    let failed = failed(&measured.run);
+    quoted(&failed.first().expect("a case failed").1)
+}
+
+const OTHERS: &str = "all measured";
+
 #[test]
 fn without_a_fault_all_is_well() {
     _ = costs(&[], &[], &[]);
@@ -77,10 +91,12 @@ fn memory_that_runs_out_costs_what_shares_it() {
 /// A code that neither `cust` nor this driver knows is told by its number.
 #[test]
 fn a_code_that_nobody_knows_is_told_by_its_number() {
-    let says: &[&str] = &["launch: ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
+    let says: &[&str] =
+        &["launch (checked launch): ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
     // Two are the measurement's own, the third makes the input, two look at both arrays, the sixth is checked.
     let rows = [("copy[n=4096] hot", says), ("copy[n=4096] cold", says)];
-    _ = costs(&[("FAULT", "cuLaunchKernel#6=4711")], &[], &rows);
+    let measured = costs(&[("FAULT", "cuLaunchKernel#6=4711")], &[], &rows);
+    row(here!(), "unknown error code", &first_reason(&measured), OTHERS);
 }
 
 /// What was written is not told then, and all is measured.
@@ -94,41 +110,63 @@ fn memory_that_cannot_be_looked_at_costs_nothing() {
 
 #[test]
 fn a_group_that_fails_costs_its_case_alone() {
-    let says: &[&str] = &["sampling: cuGraphLaunch returned 999 (CUDA_ERROR_UNKNOWN)"];
-    _ = costs(&[("FAULT", "cuGraphLaunch#40=999")], &[], &[("copy[n=4096] hot", says)]);
+    let says: &[&str] =
+        &["sampling (warm-up, after ", " launches): cuGraphLaunch returned 999 (CUDA_ERROR_UNKNOWN)"];
+    _ = costs(&[("FAULT", "cuGraphLaunch#100=999")], &[], &[("copy[n=4096] hot", says)]);
 }
 
 #[test]
 fn an_instantiation_that_fails_costs_its_case_alone() {
-    let says: &[&str] = &["sampling: cuGraphInstantiateWithFlags returned 2 (CUDA_ERROR_OUT_OF_MEMORY)"];
+    let says: &[&str] = &["sampling (", "cuGraphInstantiateWithFlags returned 2 (CUDA_ERROR_OUT_OF_MEMORY)"];
     _ = costs(&[("FAULT", "cuGraphInstantiateWithFlags#2=2")], &[], &[("copy[n=4096] hot", says)]);
 }
 
 /// The context is lost while the first case is sampled. A new process measures the rest.
 #[test]
 fn a_lost_context_costs_its_case_and_its_process() {
-    let says: &[&str] = &["sampling: cuStreamSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED)"];
+    let says: &[&str] =
+        &["sampling (before the warm-up): cuStreamSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED)"];
     let asked = [("FAULT", "cuStreamSynchronize#40=719!"), ("ONCE", ""), ("LOG", "")];
     let measured = costs(&asked, &[], &[("copy[n=4096] hot", says)]);
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();
     assert_eq!(processes.len(), 2, "those that measured: {processes:?}");
+    row(here!(), "context lost while sampling", &first_reason(&measured), OTHERS);
+}
+
+/// A GPU that falls off its bus: every call fails from then on, in every process. The rest of the cases is told why, without
+/// a process for each.
+#[test]
+fn a_device_that_is_lost_midway_costs_all_that_is_left() {
+    let asked = [("FAULT", "cuStreamSynchronize#40=999!"), ("ONCE", ""), ("GONE", "999"), ("LOG", "")];
+    let measured = measure(KERNELS, &SMALL, &asked);
+    let failed = failed(&measured.run);
+    assert_eq!((failed.len(), measured.ended.code), (13, Some(1)), "{}", measured.ended);
+    assert!(failed[0].1.contains("cuStreamSynchronize returned 999 (CUDA_ERROR_UNKNOWN)"), "{failed:?}");
+    let closed = "device: the driver does not start: cuInit returned 999 (CUDA_ERROR_UNKNOWN)";
+    assert!(failed[1..].iter().all(|(_, reason)| reason.starts_with(closed)), "{failed:?}");
+    let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
+    processes.dedup();
+    assert_eq!(processes.len(), 3, "the one that lost it, and two that did not find it: {processes:?}");
+    row(here!(), "device lost midway", &first_reason(&measured), &format!("{}, at once", quoted(closed)));
 }
 
 /// Every process that tries it loses its context. One benchmark is lost, hot and cold.
 #[test]
 fn a_kernel_that_goes_astray_costs_its_own_rows() {
-    let says: &[&str] =
-        &["launch: cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access"];
+    let says: &[&str] = &[
+        "launch (checked launch): cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access",
+    ];
     let rows = [("rmw[n=4096] hot", says), ("rmw[n=4096] cold", says)];
     _ = costs(&[("KERNEL", "rmw:700")], &[], &rows);
 }
 
 #[test]
 fn a_launch_that_never_ends_is_ended() {
-    let says: &[&str] = &["worker: took longer than 2 s, and was killed"];
+    let says: &[&str] = &["worker (checked launch): took longer than 1 s, and was killed"];
     let rows = [("fill[n=4096] hot", says), ("fill[n=4096] cold", says)];
-    _ = costs(&[("KERNEL", "fill:never-ends")], &["--timeout", "2"], &rows);
+    let measured = costs(&[("KERNEL", "fill:never-ends")], &["--timeout", "1"], &rows);
+    row(here!(), "a kernel that never ends", &first_reason(&measured), OTHERS);
 }
 
 /// Each check finds its kernel out that does nothing, and one whose work is wrong in a single bit; and lets it pass otherwise.
@@ -164,6 +202,9 @@ fn kernels_that_are_broken_are_found_out() {
             let found = failed.iter().find(|(case, _)| *case == name).map(|(_, reason)| reason);
             let found = found.unwrap_or_else(|| panic!("no {name} among {failed:?}"));
             assert!(how == "spoilt" || found.starts_with(says), "{name}: {found}");
+            if (how, case) == ("nothing", "fill[n=103]") {
+                row(here!(), "kernel that writes nothing", &quoted(found), "–");
+            }
         }
     }
 }
@@ -196,6 +237,30 @@ fn an_old_driver_is_refused_with_its_version() {
         "no CUDA device (the driver supports CUDA 11.6, 11.7 is needed): measuring this machine's CPU",
     );
     assert!(!ended.stdout.to_lowercase().contains("fake"), "{ended}");
+    let says = "the driver supports CUDA 11.6, 11.7 is needed";
+    row(
+        here!(),
+        "driver too old",
+        &format!("no run on a GPU: exit 5, {}", quoted(says)),
+        "the CPU is measured, and says why",
+    );
+}
+
+#[test]
+fn without_a_driver_the_cpu_is_measured() {
+    let environment = [("GPUBENCH_LIBCUDA", "no-libcuda-here")];
+    run_with(KERNELS, &["--quick", "--device", "0"], &environment)
+        .with_code(5)
+        .says_only("no CUDA device: no-libcuda-here not found");
+    let ended = run_with(KERNELS, &["--quick", "host::fill", "--samples", "3"], &environment).with_code(0);
+    let says = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU";
+    ended.shows(says);
+    row(
+        here!(),
+        "no driver",
+        &format!("no run on a GPU: exit 5, {}", quoted(says)),
+        "the CPU is measured, and says why",
+    );
 }
 
 #[test]
@@ -203,45 +268,117 @@ fn a_driver_that_does_not_start_is_told() {
     let library = library().to_str().expect("UTF-8");
     let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
     let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
-    assert!(ended.stderr.contains("cuInit returned 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)"), "{ended}");
+    let says = "cuInit returned 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)";
+    assert!(ended.stderr.contains(says), "{ended}");
+    row(here!(), "driver that does not start", &format!("no run on a GPU: exit 5, {}", quoted(says)), "–");
+}
+
+/// A fault by its name on the page, a case that has it, and what its row must say.
+type Fault = (&'static str, &'static str, &'static str);
+
+const NO_WORK: &str = "no work on its stream: the launch enqueued nothing on the stream that it was given";
+const ASTRAY: &str = "launch (checked launch): cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal \
+                      memory access was encountered";
+const LATER: &str = "cuStreamSynchronize returned 700 \
+                     (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access";
+const PANICS: &str = "launch (first launches of the warm-up): panicked at ";
+
+const ROWS: [Fault; 19] = [
+    (
+        "out of memory in `setup`",
+        "too_large[gib=1048576] hot",
+        "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (1048576.0 GiB asked for); ",
+    ),
+    (
+        "PTX of a newer ISA",
+        "ptx_too_new hot",
+        "cuModuleLoadDataEx returned 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION): the provided PTX was compiled with an \
+         unsupported toolchain. (the driver's compiler: ptxas application ptx input, line 1; fatal   : Unsupported \
+         .version 99.0; current version is '9.0')",
+    ),
+    (
+        "PTX for a newer architecture",
+        "ptx_for_another_gpu hot",
+        "cuModuleLoadDataEx returned 218 (CUDA_ERROR_INVALID_PTX): a PTX JIT compilation failed (the driver's compiler: ptxas \
+         fatal   : SM version specified by .target is higher than default SM version assumed)",
+    ),
+    (
+        "out of memory in a launch",
+        "allocates_too_much hot",
+        "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (1048576.0 GiB asked for)",
+    ),
+    (
+        "missing kernel",
+        "no_such_kernel hot",
+        "cuModuleGetFunction returned 500 (CUDA_ERROR_NOT_FOUND): named symbol not found (the module has no kernel \
+         `swap`; it has: nothing, stray, misaligned, traps, asserts, says, spins)",
+    ),
+    (
+        "too many threads",
+        "too_many_threads hot",
+        "cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE): invalid argument",
+    ),
+    (
+        "too much shared memory",
+        "too_much_shared_memory hot",
+        "cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE): invalid argument",
+    ),
+    ("launch on another stream", "on_another_stream hot", NO_WORK),
+    ("launch that enqueues nothing", "enqueues_nothing hot", NO_WORK),
+    ("wrong output", "wrong_result hot", "check: the result is not what it should be"),
+    ("illegal address", "writes_astray hot", ASTRAY),
+    ("illegal address", "writes_astray cold", ASTRAY),
+    ("illegal address after a while", "writes_astray_later hot", LATER),
+    ("illegal address after a while", "writes_astray_later cold", LATER),
+    (
+        "misaligned address",
+        "writes_between hot",
+        "launch (checked launch): cuCtxSynchronize returned 716 (CUDA_ERROR_MISALIGNED_ADDRESS): misaligned address",
+    ),
+    (
+        "trap in a kernel",
+        "traps hot",
+        "launch (checked launch): cuCtxSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED): unspecified launch failure",
+    ),
+    (
+        "assert in a kernel",
+        "says_and_asserts hot",
+        "launch (checked launch): cuCtxSynchronize returned 710 (CUDA_ERROR_ASSERT): device-side assert triggered",
+    ),
+    ("panic in a launch", "panics_later hot", PANICS),
+    (
+        "a kernel that never ends",
+        "never_ends hot",
+        "worker (checked launch): took longer than 1 s, and was killed",
+    ),
+];
+
+/// What a reason says each time. What is free of memory depends on what the measurement itself has; when work elsewhere is
+/// noticed, on how long it takes.
+fn lasting(reason: &str) -> String {
+    if reason.contains(NO_WORK) {
+        return format!("launch: {NO_WORK}");
+    }
+    let told = reason.strip_suffix(" are free").and_then(|told| told.rsplit_once("; "));
+    told.map_or(reason, |(told, _)| told).to_owned()
 }
 
 /// The rows of the suite of faults, as an H200 has them: `docs/results/h200/faults.txt`.
 #[test]
 fn faulty_launches_are_told_as_they_are_on_a_gpu() {
-    let measured = measure(FAULTS, &["--quick"], &[("KERNEL", "stray:700")]);
+    let kernels = "stray:700,misaligned:716,traps:719,asserts:710,spins:never-ends";
+    let measured = measure(FAULTS, &["--quick"], &[("KERNEL", kernels)]);
     let failed = failed(&measured.run);
-    let nothing =
-        "launch: no work on its stream: the launch enqueued nothing on the stream that it was given";
-    let astray = "cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access was encountered";
-    let later =
-        "sampling: cuStreamSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access";
-    let expected = [
-        (
-            "too_large[gib=1048576] hot",
-            "cuMemAlloc_v2 returned 2 (CUDA_ERROR_OUT_OF_MEMORY): out of memory (1048576.0 GiB asked for); 139.1 GiB of 139.8 GiB are free",
-        ),
-        (
-            "ptx_too_new hot",
-            "cuModuleLoadDataEx returned 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION): the provided PTX was compiled with an unsupported toolchain. (the driver's compiler: ptxas application ptx input, line 1; fatal   : Unsupported .version 99.0; current version is '9.0')",
-        ),
-        (
-            "no_such_kernel hot",
-            "cuModuleGetFunction returned 500 (CUDA_ERROR_NOT_FOUND): named symbol not found (the module has no kernel `swap`; it has: nothing, stray)",
-        ),
-        ("too_many_threads hot", "cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE): invalid argument"),
-        ("on_another_stream hot", nothing),
-        ("enqueues_nothing hot", nothing),
-        ("wrong_result hot", "check: the result is not what it should be"),
-        ("writes_astray hot", astray),
-        ("writes_astray cold", astray),
-        ("writes_astray_later hot", later),
-        ("writes_astray_later cold", later),
-    ];
-    assert_eq!(failed.len(), expected.len(), "{failed:?}");
-    for ((case, reason), (name, words)) in failed.iter().zip(expected) {
+    assert_eq!(failed.len(), ROWS.len(), "{failed:?}");
+    for ((case, reason), (fault, name, words)) in failed.iter().zip(ROWS) {
         assert_eq!(case, &format!("faults_on_a_fake::{name}"));
         assert!(reason.contains(words), "no `{words}` in {case}: {reason}");
+        // Those that goes without a driver too are told of elsewhere.
+        if !["wrong output", "panic in a launch", "a kernel that never ends"].contains(&fault)
+            && name.ends_with("hot")
+        {
+            row(here!(), fault, &quoted(&lasting(reason)), OTHERS);
+        }
     }
     let paths: Vec<_> = measured
         .run
@@ -257,4 +394,7 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
         assert_eq!(reason.is_some(), expected.is_some(), "{name}: {reason:?}");
         assert!(reason.unwrap_or_default().starts_with(expected.unwrap_or_default()), "{name}");
     }
+    assert!(!measured.ended.stderr.contains("dropped after its context was lost"), "{}", measured.ended);
+    // `right`, `right_after_all_that`, `panics_later` cold, and the two that are not captured.
+    assert_eq!(measured.run.records.len(), ROWS.len() + 7);
 }

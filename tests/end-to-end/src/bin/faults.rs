@@ -1,10 +1,14 @@
-//! A suite in which all goes wrong that can: in arguments, setup, launch, counts and check; by an error, a panic, an
-//! abort, an exit or no end. `good` must be measured whatever becomes of the others.
+//! A suite in which all goes wrong that can: in arguments, setup, launch, reset, counts and check; by an error, a panic, an
+//! abort, an exit, a crash or no end. `good` must be measured whatever becomes of the others.
 
+use std::cell::Cell;
 use std::fmt::{self, Display};
+use std::hint::black_box;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use std::{process, thread};
+use std::{env, process, ptr, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::{gpu_bench, host};
@@ -92,6 +96,52 @@ fn panics_in_the_pool(stream: &host::Stream) {
         .run(|| (0..64).into_par_iter().with_max_len(1).for_each(|i| assert!(i != 63, "thread {i} is off")));
 }
 
+#[gpu_bench(reset = lost_reset)]
+fn reset_panics(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+}
+
+fn lost_reset(_: &Clockwork) {
+    panic!("the reset is lost")
+}
+
+#[gpu_bench(check = lost_check)]
+fn check_panics(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+}
+
+fn lost_check() {
+    panic!("the check is lost")
+}
+
+#[gpu_bench(setup = empty, reads = x[0].to_bits())]
+fn count_panics(x: &[f32], stream: &Clockwork) {
+    stream.advance(LAUNCH + x.len() as u64);
+}
+
+/// Goes wrong after a while: in the warm-up hot, after some samples cold.
+#[gpu_bench(setup = Ok::<_, String>(Countdown::default()), cold)]
+fn fails_later(countdown: &Countdown, stream: &Clockwork) -> Result<(), &'static str> {
+    stream.advance(LAUNCH);
+    countdown.launch(stream.sampled())
+}
+
+#[derive(Default)]
+struct Countdown(Cell<[usize; 2]>);
+
+impl Countdown {
+    fn launch(&self, sampled: Option<Cache>) -> Result<(), &'static str> {
+        let [hot, cold] = self.0.get();
+        match sampled {
+            None => return Ok(()),
+            Some(Cache::Hot) => self.0.set([hot + 1, cold]),
+            Some(Cache::Cold) => self.0.set([hot, cold + 1]),
+        }
+        // The warm-up of --quick takes 20 ms, which are 5,400 launches hot, and 1,460 cold with their flushes.
+        if hot == 100 || cold == 2_000 { Err("worn out") } else { Ok(()) }
+    }
+}
+
 #[gpu_bench(cold)]
 fn fails_when_cold(stream: &Clockwork) -> Result<(), &'static str> {
     stream.advance(LAUNCH);
@@ -117,6 +167,24 @@ fn exits(_stream: &Clockwork) {
     process::exit(0);
 }
 
+#[gpu_bench]
+#[expect(unsafe_code, reason = "crashes")]
+fn segfaults(_stream: &Clockwork) {
+    // SAFETY: none. It reads where nothing is, as a launch function in C may, which is what this is for.
+    black_box(unsafe { ptr::read_volatile(black_box(ptr::null::<u8>())) });
+}
+
+#[gpu_bench]
+fn overflows_its_stack(_stream: &Clockwork) {
+    black_box(deeper(black_box(0)));
+}
+
+#[expect(unconditional_recursion, reason = "that is what it is for")]
+fn deeper(depth: u64) -> u64 {
+    let ballast = black_box([depth; 128]);
+    deeper(depth + 1) + ballast[7]
+}
+
 /// As a setup that starts a daemon does: the child keeps what files it was given.
 #[gpu_bench]
 #[expect(clippy::print_stderr, reason = "the test ends the child that it reads of")]
@@ -127,6 +195,29 @@ fn leaves_a_child(_stream: &Clockwork) {
     process::abort();
 }
 
+#[gpu_bench(setup = no_end())]
+fn setup_never_ends(_x: u8, stream: &Clockwork) {
+    stream.advance(LAUNCH);
+}
+
+fn no_end() -> Result<u8, String> {
+    thread::sleep(Duration::from_secs(60));
+    process::abort();
+}
+
+/// Who asks it to end is not heard: as where a library handles the signal for its own ends.
+#[gpu_bench]
+fn never_ends_and_does_not_listen(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if stream.sampled().is_none() {
+        return;
+    }
+    let heard = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGTERM, heard).expect("it can be caught");
+    thread::sleep(Duration::from_secs(60));
+    process::abort();
+}
+
 /// For as long as any test goes on; a worker that is forgotten ends some day.
 #[gpu_bench]
 fn never_ends(_stream: &Clockwork) {
@@ -134,13 +225,81 @@ fn never_ends(_stream: &Clockwork) {
     process::abort();
 }
 
-#[gpu_bench]
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "what launches and kernels do for debugging")]
-fn prints(stream: &Clockwork) {
+/// What goes wrong after all records are made costs none of them.
+#[gpu_bench(setup = Ok::<_, String>(Bomb))]
+fn aborts_when_dropped(_bomb: &Bomb, stream: &Clockwork) {
+    stream.advance(LAUNCH);
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        process::abort();
+    }
+}
+
+/// Everything of a benchmark's prints, children of it too.
+#[gpu_bench(
+    args(n = listed()),
+    setup = Speaker::new,
+    items = say(1_u64, "counts"), "things",
+    skip_if = say(false, "condition"), "never",
+    reset = Speaker::once,
+    check = Speaker::last,
+)]
+fn prints(_speaker: &mut Speaker, stream: &Clockwork) {
     stream.advance(LAUNCH);
     if stream.sampled().is_none() {
-        println!("printed to standard output");
-        print!("{{\"record\":null}}\nand no line end");
-        eprintln!("printed to standard error");
+        say((), "launch");
+        let child = Command::new("echo").arg("printed by a child").status();
+        assert!(child.expect("`echo` is everywhere").success());
     }
+}
+
+/// Arguments are listed whatever is selected; other tests want to hear nothing of these.
+fn listed() -> [u64; 1] {
+    if env::args().any(|argument| argument == "prints") { say([1], "args") } else { [1] }
+}
+
+/// Has said something of its resets.
+struct Speaker(bool);
+
+impl Speaker {
+    fn new(_: u64) -> Result<Self, String> {
+        say(Ok(Self(false)), "setup")
+    }
+
+    fn once(&mut self, _: &Clockwork) {
+        if !self.0 {
+            self.0 = true;
+            say((), "reset");
+        }
+    }
+
+    fn last(&self, _: u64) {
+        say((), "check");
+    }
+}
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        say((), "drop");
+    }
+}
+
+/// Prints what could be taken for a reply, and a line that does not end.
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "what launches and kernels do for debugging")]
+fn say<T>(value: T, place: &str) -> T {
+    println!("printed to standard output by {place}");
+    print!("{{\"record\":null}}\nand no line end after {place} ");
+    eprintln!("printed to standard error by {place}");
+    value
+}
+
+/// More than anybody has, each of them wrong.
+#[gpu_bench(args(n = 0..10_000_u64), ignore)]
+fn one_of_many_fails(n: u64, stream: &Clockwork) -> Result<(), String> {
+    stream.advance(LAUNCH);
+    if n.is_multiple_of(2) { Err(format!("{n} is even")) } else { panic!("{n} is odd") }
 }

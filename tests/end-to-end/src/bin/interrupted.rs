@@ -1,5 +1,6 @@
 //! A suite that a signal ends: one launch waits for it, another sends it to the suite itself.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, process, thread};
 
@@ -15,11 +16,13 @@ fn first(stream: &Clockwork) {
     stream.advance(3_200);
 }
 
-/// Tells where it runs, and waits for longer than any test does.
+/// Starts a child, tells where they run, and waits for longer than any test does.
 #[gpu_bench]
 #[expect(clippy::print_stderr, reason = "the test waits for this line")]
 fn waits(_stream: &Clockwork) {
-    eprintln!("waiting in {}", getpid());
+    let null = Stdio::null;
+    let child = Command::new("sleep").arg("60").stdin(null()).stdout(null()).stderr(null()).spawn();
+    eprintln!("waiting in {} with {}", getpid(), child.expect("`sleep` is everywhere").id());
     thread::sleep(Duration::from_secs(60));
     process::abort();
 }
