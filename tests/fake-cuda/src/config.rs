@@ -71,6 +71,8 @@ pub(crate) enum Misdeed {
     Nothing,
     /// Does its work, and one bit in the middle of what it writes is wrong.
     Spoilt,
+    /// Leaves the last term of each of its sums out.
+    Short,
     /// Never ends.
     NeverEnds,
     /// Costs the context, with this code.
@@ -176,20 +178,24 @@ fn counted(text: &str) -> Result<(f64, u64), String> {
     parsed.ok_or_else(|| format!("a clock that is counted is `MHz@seconds`, not `{text}`"))
 }
 
-/// `fill:nothing`, `fill:spoilt`, `fill:never-ends` or `fill:700`.
+/// `fill:nothing`, `fill:spoilt`, `matmul_naive:short`, `fill:never-ends` or `fill:700`.
 fn kernel(text: &str) -> Result<(String, Misdeed), String> {
     let parse = || {
         let (name, what) = text.split_once(':')?;
         let misdeed = match what {
             "nothing" => Misdeed::Nothing,
             "spoilt" => Misdeed::Spoilt,
+            "short" => Misdeed::Short,
             "never-ends" => Misdeed::NeverEnds,
             code => Misdeed::Fails(code.parse().ok()?),
         };
         Some((name.to_owned(), misdeed))
     };
     parse().ok_or_else(|| {
-        format!("a kernel's fault is `name:nothing`, `name:spoilt`, `name:never-ends` or `name:code`, not `{text}`")
+        format!(
+            "a kernel's fault is `name:nothing`, `name:spoilt`, `name:short`, `name:never-ends` or `name:code`, not \
+             `{text}`"
+        )
     })
 }
 

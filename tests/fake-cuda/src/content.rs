@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::moves::Move;
+use crate::sums::{Gravity, Product};
 
 /// The bytes of a recipe that are worked out at once.
 const BLOCK: usize = 16 << 10;
@@ -32,6 +33,10 @@ pub(crate) enum Content {
     Turned { angle: f32, steps: u64, inputs: View },
     /// Others with every bit turned.
     Complement(View),
+    /// A product of matrices.
+    Product(Product),
+    /// The gravity of bodies.
+    Gravity(Gravity),
 }
 
 /// What random elements are.
@@ -40,6 +45,8 @@ pub(crate) enum Number {
     F32,
     F64,
     U32,
+    /// The upper half of an f32.
+    Bf16,
 }
 
 /// An operation on elements, applied so many times: its last input is what the time before made.
@@ -160,6 +167,8 @@ impl Content {
             Self::Map(map) => map.steps,
             Self::Sum(x, y) => x.steps() + y.as_ref().map_or(0, View::steps) + 1,
             Self::Moved(_, view) | Self::Complement(view) => view.steps() + 1,
+            Self::Product(product) => product.a.steps() + product.b.steps() + 1,
+            Self::Gravity(gravity) => gravity.bodies.steps() + 1,
             _ => 0,
         }
     }
@@ -184,6 +193,13 @@ impl Content {
             Self::Cycle { lines } => elements(8, offset, out, |first, out| {
                 each(out, first, |word| cycle(word, *lines).to_le_bytes());
             }),
+            Self::Random { seed, of: Number::Bf16 } => elements(2, offset, out, |first, out| {
+                each(out, first, |index| {
+                    (((fraction(*seed, index) as f32).to_bits() >> 16) as u16).to_le_bytes()
+                });
+            }),
+            Self::Product(product) => elements(4, offset, out, |first, out| product.read(first, out)),
+            Self::Gravity(gravity) => elements(16, offset, out, |first, out| gravity.read(first, out)),
             Self::Map(map) => {
                 for (block, out) in out.chunks_mut(BLOCK).enumerate() {
                     map.read(offset + (block * BLOCK) as u64, out);

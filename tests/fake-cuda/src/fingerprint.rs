@@ -151,6 +151,12 @@ fn origin(content: &Content) -> Origin {
         Content::Moved(how, view) => hash((8, how, whole(view))),
         Content::Complement(view) => hash((5, whole(view))),
         Content::Turned { angle, steps, inputs } => hash((6, angle.to_bits(), steps, whole(inputs))),
+        Content::Product(product) => {
+            hash((9, whole(&product.a), whole(&product.b), product.n, product.half, product.terms))
+        }
+        Content::Gravity(gravity) => {
+            hash((10, whole(&gravity.bodies), gravity.softening.to_bits(), gravity.terms))
+        }
     };
     Origin { hash, period }
 }

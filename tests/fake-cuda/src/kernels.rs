@@ -3,6 +3,7 @@
 //! the one known by it, touches nothing and takes as long as an empty one.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::content::{Content, Number, Operation, View};
 use crate::l2::{Access, Traffic};
@@ -10,6 +11,7 @@ use crate::memory::Memory;
 use crate::model::{self, ARITHMETIC, FLOPS, LOAD, STEP};
 use crate::moves::Move;
 use crate::ptx::Entry;
+use crate::sums::{Gravity, Product};
 
 /// The longest that the measurement's own delay lasts, and its count of cycles.
 const LONGEST_DELAY: u64 = 2_000_000;
@@ -79,6 +81,22 @@ pub(crate) enum Effect {
         block: u64,
         table: u64,
         changed: u64,
+    },
+    /// The product of two n × n matrices, of bf16 where `half`, with so many terms a sum, goes to an address.
+    Product {
+        a: Range<u64>,
+        b: Range<u64>,
+        to: u64,
+        n: u64,
+        half: bool,
+        terms: u64,
+    },
+    /// What so many of the bodies do to each, goes to an address.
+    Gravity {
+        bodies: Range<u64>,
+        to: u64,
+        softening: f32,
+        terms: u64,
     },
 }
 
@@ -174,6 +192,10 @@ impl Launch {
                 let y = range(y, 4 * n);
                 done(vec![(y.clone(), Write)], Effect::Random(seed, number, y))
             }
+            ("random_bf16", [8, 8, 8], &[y, n, seed]) => {
+                let y = range(y, 2 * n);
+                done(vec![(y.clone(), Write)], Effect::Random(seed, Number::Bf16, y))
+            }
             ("random_f64", [8, 8, 8], &[y, n, seed]) => {
                 let y = range(y, 8 * n);
                 done(vec![(y.clone(), Write)], Effect::Random(seed, Number::F64, y))
@@ -181,6 +203,28 @@ impl Launch {
             ("cycle", [8, 8], &[y, lines]) => {
                 let y = range(y, 128 * lines);
                 done(vec![(y.clone(), Write)], Effect::Cycle(lines, y))
+            }
+            (name, [8, 8, 8, 8], &[a, b, c, n]) if name.starts_with("matmul_") => {
+                let half = name == "matmul_tensor";
+                let size = if half { 2 } else { 4 } * n * n;
+                let (a, b) = (range(a, size), range(b, size));
+                let touched = vec![(a.clone(), Read), (b.clone(), Read), (range(c, 4 * n * n), Write)];
+                let effect = Effect::Product { a, b, to: c, n, half, terms: n };
+                let operations = (2 * n * n * n) as f64;
+                Doing {
+                    lasts: Lasts::AndMemory(operations / model::arithmetic(name)),
+                    ..done(touched, effect)
+                }
+            }
+            ("nbody", [8, 8, 8, 4], &[bodies, to, n, softening]) => {
+                let bodies = range(bodies, 16 * n);
+                let touched = vec![(bodies.clone(), Read), (range(to, 16 * n), Write)];
+                let effect = Effect::Gravity { bodies, to, softening: float(softening), terms: n };
+                let operations = (20 * n * n) as f64;
+                Doing {
+                    lasts: Lasts::AndMemory(operations / model::arithmetic("nbody")),
+                    ..done(touched, effect)
+                }
             }
             ("gpubench_read_sweep", [8, 8, 8], &[buffer, vectors, _]) => {
                 done(vec![(range(buffer, 16 * vectors), Read)], Effect::None)
@@ -253,6 +297,13 @@ impl Launch {
 }
 
 impl Effect {
+    /// As of a kernel that leaves the last term of each of its sums out.
+    pub(crate) fn shorten(&mut self) {
+        if let Self::Product { terms, .. } | Self::Gravity { terms, .. } = self {
+            *terms -= 1;
+        }
+    }
+
     /// Where it leaves something.
     pub(crate) fn written(&self) -> Range<u64> {
         match self {
@@ -268,6 +319,8 @@ impl Effect {
             Self::Sum(_, _, to) | Self::Chase(_, _, to) => *to..*to + 8,
             Self::Cycles(_, to) => *to..*to + 16,
             Self::Fingerprint { table, .. } => *table..*table + 8,
+            Self::Product { to, n, .. } => *to..*to + 4 * n * n,
+            Self::Gravity { bodies, to, .. } => *to..*to + (bodies.end - bodies.start),
         }
     }
 
@@ -334,6 +387,17 @@ impl Effect {
                 let count =
                     word.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).sum::<u64>() + more;
                 memory.put(changed, View::of(Content::Bytes(count.to_le_bytes().to_vec()), 8));
+            }
+            Self::Product { a, b, to, n, half, terms } => {
+                let (a, b, operand) = (memory.view(a), memory.view(b), OnceLock::new());
+                let product = Product { a, b, n: n as usize, half, terms: terms as usize, operand };
+                memory.put(to, View::of(Content::Product(product), 4 * n * n));
+            }
+            Self::Gravity { bodies, to, softening, terms } => {
+                let bytes = bodies.end - bodies.start;
+                let (bodies, terms, numbers) = (memory.view(bodies), terms as usize, OnceLock::new());
+                let gravity = Gravity { bodies, softening, terms, numbers };
+                memory.put(to, View::of(Content::Gravity(gravity), bytes));
             }
         }
     }

@@ -14,7 +14,7 @@
 //! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
 //! | `SEED` | `7` | Where the noise begins; usually 1. |
 //! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. Several stand with commas between them; any code will do. |
-//! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |
+//! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `short` one of a matrix product or of gravity leaves the last term of each sum out; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |
 //! | `ONCE` | a folder | What costs the context happens once and leaves a file there, whatever the number of processes. |
 //! | `COUNTED` | `1410@0.3` | The clock of the multiprocessors, in MHz, that kernels count from this second of the device's time on; before, and usually, 1980. |
 //! | `GONE` | `999` | With `ONCE`: what costs the context costs the device; `cuInit` returns this in all processes that begin later. |
@@ -46,6 +46,7 @@ mod model;
 mod moves;
 mod ptx;
 mod stream;
+mod sums;
 mod work;
 
 /// Tells this library from a driver: no driver exports this name.

@@ -73,6 +73,16 @@ pub(crate) fn kernel(blocks: u64, traffic: &Traffic) -> f64 {
     LAUNCH + BLOCK * first as f64 + (BLOCK * others as f64).max(latency + moving(traffic))
 }
 
+/// What kernels that compute more than they move do in a nanosecond, in operations.
+pub(crate) fn arithmetic(kernel: &str) -> f64 {
+    match kernel {
+        "matmul_naive" => 4e3,
+        "matmul_shared" => 7e3,
+        "matmul_tensor" => 500e3,
+        _ => 40e3,
+    }
+}
+
 /// What the clock of events shows at a time.
 pub(crate) fn shown(time: f64) -> f64 {
     (time / STEP).floor() * STEP

@@ -139,8 +139,12 @@ impl Driver {
             if let Some(range) = doing.discarded {
                 self.l2.discard(range);
             }
-            let written = doing.effect.written();
-            doing.effect.apply(&mut self.memory, self.config.clock_at(begin));
+            let mut effect = doing.effect;
+            if misdeed == Some(Misdeed::Short) {
+                effect.shorten();
+            }
+            let written = effect.written();
+            effect.apply(&mut self.memory, self.config.clock_at(begin));
             if misdeed == Some(Misdeed::Spoilt) {
                 self.spoil(written);
             }

@@ -151,6 +151,10 @@ exports! {
         blocks.set(resident(entry, threads, dynamic_shared) as i32)
     }
 
+    fn cuFuncSetAttribute(driver, function: usize, _attribute: u32, _value: i32) {
+        driver.functions.get(&function).map(|_| ()).ok_or(INVALID_HANDLE)
+    }
+
     fn cuLaunchKernel(
         driver,
         function: usize,
