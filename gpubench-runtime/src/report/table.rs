@@ -16,17 +16,18 @@ use crate::stats::{SMALLEST_SAMPLE, Summary};
 use crate::units::Joules;
 use crate::verdict::State;
 
-const HEAD: [&str; 13] = [
-    "", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "items", "energy", "cold/hot", "samples",
-    "",
+const HEAD: [&str; 14] = [
+    "", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "of peak", "items", "energy", "cold/hot",
+    "samples", "",
 ];
 
 /// The columns from this one on hold numbers.
 const FIRST_NUMBER: usize = 2;
 /// These are shown where there is something in them.
 const IN_A_ROW: usize = 4;
-const ITEMS: usize = 8;
-const ENERGY: usize = 9;
+const COMPUTE_SHARE: usize = 8;
+const ITEMS: usize = 9;
+const ENERGY: usize = 10;
 
 /// The table of all records.
 #[must_use]
@@ -63,6 +64,7 @@ pub(super) fn table(run: &Run) -> String {
     };
     let optional = [
         (IN_A_ROW, any(|measured| measured.in_a_row.is_some())),
+        (COMPUTE_SHARE, any(|measured| compute_share(measured).is_some())),
         (ITEMS, any(|measured| measured.metrics.items.is_some())),
         (ENERGY, any(|measured| per_launch(measured).is_some())),
     ];
@@ -109,6 +111,7 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
         or_nothing(metrics.bandwidth.map(format::gigabytes)),
         or_nothing(share.map(format::percent)),
         or_nothing(metrics.throughput.map(format::gigaflops)),
+        or_nothing(compute_share(measured).map(format::percent)),
         or_nothing(
             metrics.items.map(|rate| format::items(rate, measured.item.as_deref().unwrap_or("items"))),
         ),
@@ -117,6 +120,12 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
         measured.time.samples.to_string(),
         mark.to_owned(),
     ]
+}
+
+/// The part of the arithmetic's peak, where that is the one that binds.
+fn compute_share(measured: &Measurement) -> Option<f64> {
+    let roof = measured.metrics.roof.as_ref()?;
+    matches!(roof.quantity, Quantity::Compute(_)).then_some(roof.of_peak)
 }
 
 fn per_launch(measured: &Measurement) -> Option<Joules> {
