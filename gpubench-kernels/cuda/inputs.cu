@@ -41,3 +41,12 @@ extern "C" __global__ void __launch_bounds__(256) cycle(u64* y, u64 lines)
         y[16 * i] = 16 * ((6364136223846793005ull * i + 1442695040888963407ull) & (lines - 1));
     }
 }
+
+// The same in bf16, as its bits: the upper half of an f32.
+extern "C" __global__ void __launch_bounds__(256) random_bf16(unsigned short* y, u64 n, u64 seed)
+{
+    const u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+        y[i] = (unsigned short)(__float_as_uint((float)bits(seed, i) / (1u << 24)) >> 16);
+    }
+}

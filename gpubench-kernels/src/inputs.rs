@@ -29,6 +29,12 @@ pub fn next_line(line: u64, lines: u64) -> u64 {
     line.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) & (lines - 1)
 }
 
+/// Element `index` of the input `seed` in bf16, by cutting off what it has no bits for.
+#[must_use]
+pub fn bf16(seed: u64, index: usize) -> f64 {
+    f64::from(f32::from_bits((element(seed, index) as f32).to_bits() & 0xffff_0000))
+}
+
 /// The first `n` elements of the input `seed`.
 ///
 /// # Errors

@@ -14,15 +14,18 @@ macro_rules! ptx {
 
 const INPUTS: &str = ptx!("inputs");
 const MIX: &str = ptx!("mix");
-const TENSOR: &str = ptx!("tensor");
+/// Those whose instructions need a later GPU: tensor cores take bf16 from compute capability 8.0.
+const TENSOR: [&str; 2] = [ptx!("tensor"), ptx!("matmul_tensor")];
 
 /// Modules, beside the Rust that launches their kernels by their names.
-const LAUNCHED: [(&[&str], &str); 5] = [
+const LAUNCHED: [(&[&str], &str); 7] = [
     (&[ptx!("elementwise"), ptx!("reduction")], include_str!("../src/cuda/mod.rs")),
     (&[ptx!("transpose"), ptx!("stencil")], include_str!("../src/cuda/plane.rs")),
     (&[ptx!("latency")], include_str!("../src/cuda/latency.rs")),
-    (&[ptx!("power"), TENSOR], include_str!("../src/cuda/power.rs")),
+    (&[ptx!("power"), TENSOR[0]], include_str!("../src/cuda/power.rs")),
     (&[ptx!("sources")], include_str!("../src/cuda/sources.rs")),
+    (&[ptx!("matmul"), TENSOR[1]], include_str!("../src/cuda/matmul.rs")),
+    (&[ptx!("nbody")], include_str!("../src/cuda/nbody.rs")),
 ];
 
 /// The entries of a module, each with the types of its parameters.
@@ -46,7 +49,7 @@ fn launches(rust: &str) -> BTreeMap<&str, String> {
         let arguments = rest.split(',').map_while(|argument| {
             let argument = argument.trim_start();
             match argument {
-                _ if argument.starts_with("a)") || argument == "a" => Some("f32"),
+                _ if argument.split([')', '\n']).next() == Some("a") => Some("f32"),
                 _ if argument.contains(".as_device_ptr()") || argument.starts_with("n as u64") => Some("u64"),
                 "steps" => Some("u64"),
                 _ => None,
@@ -61,8 +64,7 @@ fn launches(rust: &str) -> BTreeMap<&str, String> {
 fn versions_and_targets_are_old() {
     for ptx in LAUNCHED.iter().flat_map(|(modules, _)| *modules).chain(&[INPUTS, MIX]) {
         let lines: Vec<&str> = ptx.lines().filter(|line| !line.starts_with("//")).take(3).collect();
-        // Tensor cores take bf16 from there on.
-        let target = if *ptx == TENSOR { ".target sm_80" } else { ".target sm_70" };
+        let target = if TENSOR.contains(ptx) { ".target sm_80" } else { ".target sm_70" };
         assert_eq!(lines, [".version 7.7", target, ".address_size 64"]);
     }
 }
@@ -75,9 +77,10 @@ fn entries_are_what_is_launched() {
         assert_eq!(all, launches(rust));
         counts.push(all.len());
     }
-    assert_eq!(counts, [9, 3, 1, 2, 3]);
+    assert_eq!(counts, [9, 3, 1, 2, 3, 4, 1]);
     let inputs = [
         ("cycle", "u64 u64"),
+        ("random_bf16", "u64 u64 u64"),
         ("random_f32", "u64 u64 u64"),
         ("random_f64", "u64 u64 u64"),
         ("random_u32", "u64 u64 u64"),

@@ -44,6 +44,11 @@ impl Random for u32 {
     const KERNEL: &'static str = "random_u32";
 }
 
+/// The bits of a bf16.
+impl Random for u16 {
+    const KERNEL: &'static str = "random_bf16";
+}
+
 /// Makes inputs on a stream's device.
 pub struct Inputs<'a> {
     module: Module,

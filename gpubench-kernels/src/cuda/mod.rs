@@ -3,6 +3,7 @@
 //!
 //! `n` is the number of elements of each array. The listed values are arrays of 64 KiB, 1, 16, 40 and 256 MiB and 1 GiB:
 //! from what any L2 holds to several times the largest; `triad` and `dot`, which are much like others, have two of them.
+//! Kernels that compute more than they move have modules of their own.
 
 #![expect(unsafe_code, reason = "launches kernels, and allocates memory that they fill")]
 
@@ -10,10 +11,13 @@ mod check;
 mod geometry;
 mod inputs;
 pub mod latency;
+pub mod matmul;
 pub mod mix;
 mod modules;
+pub mod nbody;
 pub mod plane;
 pub mod power;
+mod product;
 pub mod sources;
 pub mod transfers;
 

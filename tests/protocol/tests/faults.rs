@@ -23,7 +23,7 @@ const SMALL: [&str; 4] = [
 const EVERY_KERNEL: [&str; 15] = [
     "cuda::",
     "--skip",
-    "cuda::transfers,cuda::power,cuda::empty",
+    "cuda::transfers,cuda::power,cuda::matmul,cuda::nbody,cuda::empty",
     "--include-ignored",
     "--cache",
     "hot",
@@ -222,6 +222,30 @@ fn transfers_that_do_not_arrive_are_found_out() {
     assert_eq!(failed.len(), 1 + 3 + 3 + 1 + 1);
     for (case, reason) in failed {
         assert!(reason.starts_with("check: element 0 is 4294967295, not "), "{case}: {reason}");
+    }
+}
+
+/// So do those of what adds many terms, and they find a kernel out that leaves one of them out.
+#[test]
+fn a_kernel_that_computes_too_little_is_found_out() {
+    let kernels = [
+        ("matmul_naive", "matmul::naive", 256),
+        ("matmul_shared", "matmul::shared", 256),
+        ("matmul_registers", "matmul::registers", 256),
+        ("matmul_tensor", "matmul::tensor", 512),
+        ("nbody", "nbody::gravity", 1000),
+    ];
+    for (kernel, benchmark, n) in kernels {
+        for (misdeed, says) in [("nothing", " is NaN, not "), ("short", ", not ")] {
+            let arguments = [benchmark, "--samples", "1", "--warmup", "0", "--arg", &format!("n={n}")];
+            let fault = format!("{kernel}:{misdeed}");
+            let failed = failed(&measure(KERNELS, &arguments, &[("KERNEL", &fault)]).run);
+            assert!(!failed.is_empty(), "{fault} went unseen");
+            for (case, reason) in failed {
+                assert!(case.starts_with(&format!("gpubench_kernels::cuda::{benchmark}[")), "{case}");
+                assert!(reason.starts_with("check: ") && reason.contains(says), "{fault}: {reason}");
+            }
+        }
     }
 }
 

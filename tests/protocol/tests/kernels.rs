@@ -17,6 +17,9 @@ const LARGE: [(&str, [&str; 2]); 6] = [
     ("vector_add", ["n=33554432]", "n=134217728]"]),
 ];
 
+/// What computes more than it moves: its checks take long, and its few launches do not converge in so short a time.
+const COMPUTING: [&str; 4] = ["--skip", "matmul::", "--skip", "nbody::"];
+
 /// What changes from run to run, or from machine to machine.
 fn without_time(run: &str) -> Value {
     let mut run: Value = serde_json::from_str(run).expect("JSON");
@@ -47,7 +50,8 @@ fn all_are_measured_and_marked(run: &Run, cases: usize) {
 fn every_small_case_is_measured_twice_the_same_to_the_last_byte() {
     // Elements of a plane come from afar, and bytes of a transfer from the host: those are for a test of their own. Those that
     // draw much take the longest to check; the sensors' tests have them, with less to do.
-    let mut arguments = vec!["--quick", "--skip", "cuda::plane,cuda::transfers,cuda::power"];
+    let mut arguments =
+        [&["--quick", "--skip", "cuda::plane,cuda::transfers,cuda::power"], &COMPUTING[..]].concat();
     arguments.extend(LARGE.iter().flat_map(|(_, [large, larger])| ["--skip", large, "--skip", larger]));
     let [first, second] = [0, 1].map(|_| measure(KERNELS, &arguments, &[]));
     all_are_measured_and_marked(&first.run, 61);
@@ -106,6 +110,26 @@ fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
     }
     let both = ["--warmup", "1", "--warmup-launches", "1"];
     run_with(KERNELS, &both, &[]).with_code(2).says_only("cannot be used with");
+}
+
+#[test]
+fn what_computes_is_measured_and_checked() {
+    let arguments = ["matmul::", "nbody::", "--samples", "3", "--warmup", "0"];
+    let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
+    all_are_measured_and_marked(&run, 13);
+    // Arithmetic limits them, so that the table has a share of its peak too: on the fake 39.4 of 66.9 TFLOP/s.
+    ended.shows("GFLOP/s  of peak");
+    let row = ended.stdout.lines().find(|line| line.contains("registers[n=4096] "));
+    assert!(row.is_some_and(|row| row.contains("58.9 %")), "{row:?}");
+    let counts = |name: &str| {
+        let record = run.records.iter().find(|record| record.name().ends_with(name)).expect(name);
+        let measurement = record.measurement.as_ref().expect("it was measured");
+        (measurement.precision.as_str(), measurement.counts.flops, measurement.counts.items)
+    };
+    assert_eq!(counts("matmul::registers[n=4096]"), ("f32", Some(2 * 4096_u64.pow(3)), None));
+    assert_eq!(counts("matmul::tensor[n=4096]"), ("bf16 tensor", Some(2 * 4096_u64.pow(3)), None));
+    let pairs = 65_536_u64.pow(2);
+    assert_eq!(counts("nbody::gravity[n=65536]"), ("f32", Some(20 * pairs), Some(pairs)));
 }
 
 /// Noise is no exception: it comes from a seed.

@@ -1,0 +1,142 @@
+//! Whether a matrix is the product of two others. In: it, on the device, and what their elements are; out: the first element
+//! looked at that is further from the product in f64 than rounding takes it. Of large matrices some rows are looked at.
+
+use cust::memory::{CopyDestination as _, DeviceBuffer};
+use rayon::prelude::*;
+
+use super::inputs::Refusal;
+
+/// Matrices of no more rows are looked at all over.
+const WHOLE: usize = 256;
+/// Of others one row in so many, which is no more than the height of any kernel's tile: so none is missed.
+const BAND: usize = 128;
+/// At most so many rows, since each costs n² operations here.
+const MOST: usize = 64;
+/// Columns that a thread adds up at a time.
+const COLUMNS: usize = 256;
+
+/// How a kernel rounds its sums to 24 bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rounding {
+    /// To the nearest, as arithmetic in `f32` does.
+    Nearest,
+    /// By cutting off, as the sums of tensor cores do (Fasi, Higham, Mikaitis & Pranesh, *Numerical behavior of NVIDIA
+    /// tensor cores*, PeerJ Computer Science 7, 2021).
+    CutOff,
+}
+
+impl Rounding {
+    /// How far a sum of `n` products may be from the true one, as a fraction of the sum of their absolute values.
+    ///
+    /// Errors of rounding to the nearest have both signs, so that their sum grows with √n: exp(λ √n u + n u² / (1 − u)) − 1
+    /// holds for all but one in 10²¹ sums at λ = 10 (Higham & Mary, *A new approach to probabilistic rounding error
+    /// analysis*, SIAM Journal on Scientific Computing 41, 2019, theorem 2.4), with u = 2⁻²⁴. Errors of cutting off add up:
+    /// n u / (1 − n u), with u = 2⁻²³ (Higham, *Accuracy and stability of numerical algorithms*, 2002, section 3.1).
+    pub(super) fn tolerance(self, n: usize) -> f64 {
+        let n = n as f64;
+        match self {
+            Self::Nearest => {
+                let u = 2_f64.powi(-24);
+                (10.0 * n.sqrt() * u + n * u * u / (1.0 - u)).exp_m1()
+            }
+            Self::CutOff => {
+                let error = n * 2_f64.powi(-23);
+                error / (1.0 - error)
+            }
+        }
+    }
+}
+
+/// The rows that are looked at.
+fn rows(n: usize) -> Vec<usize> {
+    if n <= WHOLE {
+        return (0..n).collect();
+    }
+    let band = BAND.max(n.div_ceil(MOST));
+    // Each band shows another of its rows.
+    let inner = (0..n.div_ceil(band)).map(|index| band * index + (37 * index) % band);
+    let mut rows: Vec<usize> = inner.map(|row| row.min(n - 1)).collect();
+    rows.push(n - 1);
+    rows.dedup();
+    rows
+}
+
+/// Whether `c` is the product of the n × n matrices whose element `row * n + column` is `a` and `b` of that, which are not
+/// negative, with sums that were rounded like this.
+pub(super) fn expect_product(
+    c: &DeviceBuffer<f32>,
+    n: usize,
+    a: impl Fn(usize) -> f64 + Sync,
+    b: impl Fn(usize) -> f64 + Sync,
+    rounding: Rounding,
+) -> Result<(), Refusal> {
+    let (rows, tolerance) = (rows(n), rounding.tolerance(n));
+    let mut found = vec![vec![0.0; n]; rows.len()];
+    for (row, found) in rows.iter().zip(&mut found) {
+        c.index(row * n..(row + 1) * n).copy_to(found)?;
+    }
+    let factors: Vec<f64> = rows.iter().flat_map(|row| (row * n..(row + 1) * n).map(&a)).collect();
+    let wrong = |first: usize| {
+        let columns = first..n.min(first + COLUMNS);
+        let (mut sums, mut operand) = (vec![0.0; rows.len() * columns.len()], Vec::new());
+        for k in 0..n {
+            operand.clear();
+            operand.extend(columns.clone().map(|column| b(k * n + column)));
+            for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors.chunks_exact(n)) {
+                sums.iter_mut().zip(&operand).for_each(|(sum, operand)| *sum += factors[k] * operand);
+            }
+        }
+        let expected = rows.iter().zip(&found).zip(sums.chunks_exact(columns.len()));
+        let elements = expected.flat_map(|((row, found), sums)| {
+            columns.clone().zip(sums).map(move |(column, sum)| (*row, column, found[column], *sum))
+        });
+        // Written so that a NaN is never near.
+        { elements }.find(|(_, _, found, sum)| {
+            let near = (f64::from(*found) - sum).abs() <= tolerance * sum;
+            !near
+        })
+    };
+    let firsts: Vec<usize> = (0..n).step_by(COLUMNS).collect();
+    match firsts.into_par_iter().find_map_first(wrong) {
+        Some((row, column, found, sum)) => {
+            Err(format!("row {row}, column {column} is {found}, not {sum} within {tolerance:.1e} of it")
+                .into())
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_a_small_matrix_and_every_band_of_a_large_one_is_looked_at() {
+        assert_eq!(rows(3), [0, 1, 2]);
+        assert_eq!(rows(256).len(), 256);
+        for n in [257, 1024, 2048, 4096, 6144, 8192, 16_384] {
+            let rows = rows(n);
+            let band = 128.max(n / 64);
+            assert!(rows.is_sorted_by(|a, b| a < b) && rows.len() <= 65, "{n}: {rows:?}");
+            assert_eq!((rows.first(), rows.last()), (Some(&0), Some(&(n - 1))));
+            assert!((0..n / band).all(|index| rows.iter().any(|row| row / band == index)), "{n}: {rows:?}");
+        }
+    }
+
+    /// Sums of random products in f32, one after the other, are within the tolerance, and those that lack one product in a
+    /// thousand are not.
+    #[test]
+    fn what_rounding_does_is_within_the_tolerance() {
+        use crate::inputs::element;
+        for n in [256, 1024, 4096] {
+            let sum = |n: usize| (0..n).map(|i| element(3, i) * element(4, i)).sum::<f64>();
+            let rounded = |n: usize| {
+                (0..n).fold(0.0_f32, |sum, i| (element(3, i) as f32).mul_add(element(4, i) as f32, sum))
+            };
+            let off = |n: usize, of: usize| (f64::from(rounded(n)) / sum(of) - 1.0).abs();
+            let tolerance = Rounding::Nearest.tolerance(n);
+            assert!(off(n, n) < tolerance / 2.0, "{n}: {} against {tolerance}", off(n, n));
+            assert!(off(n - n.div_ceil(1000), n) > tolerance, "{n}");
+        }
+    }
+}
