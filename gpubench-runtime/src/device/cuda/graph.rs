@@ -2,11 +2,14 @@
 //! and again, and the nodes that were captured.
 
 use std::ffi::c_int;
+use std::fmt::Display;
 use std::ptr;
 
+use cust::stream::Stream;
 use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
 
 use super::call::{CallError, check};
+use crate::device::DeviceError;
 
 /// A stream that records what is enqueued on it instead of running it. Only this thread's doing is captured or refused:
 /// other threads may use the driver as they like.
@@ -103,6 +106,53 @@ impl Drop for Executable {
     fn drop(&mut self) {
         // SAFETY: nothing else has the handle, and the stream was synchronised after every launch.
         _ = unsafe { sys::cuGraphExecDestroy(self.0) };
+    }
+}
+
+/// What was put on a stream of the user's own, captured instead of run, to be launched as one graph again and again. It
+/// borrows what the work uses.
+///
+/// ```no_run
+/// # fn run(launch: impl Fn(&cust::stream::Stream) -> cust::error::CudaResult<()>) -> Result<(), Box<dyn std::error::Error>> {
+/// # let stream = cust::stream::Stream::new(cust::stream::StreamFlags::DEFAULT, None)?;
+/// let replay = gpubench_runtime::device::cuda::Replay::capture(&stream, || (0..100).try_for_each(|_| launch(&stream)))?;
+/// replay.launch()?; // a hundred launches
+/// # Ok(())
+/// # }
+/// ```
+pub struct Replay<'a> {
+    executable: Executable,
+    stream: &'a Stream,
+}
+
+impl<'a> Replay<'a> {
+    /// Captures what `enqueue` puts on `stream`.
+    ///
+    /// # Errors
+    /// Where `enqueue` fails, or does what cannot be captured.
+    pub fn capture<E: Display>(
+        stream: &'a Stream,
+        enqueue: impl FnOnce() -> Result<(), E> + 'a,
+    ) -> Result<Self, DeviceError> {
+        let capture = Capture::begin(stream.as_inner())?;
+        enqueue().map_err(|error| DeviceError(error.to_string()))?;
+        Ok(Self { executable: capture.end()?.instantiate()?, stream })
+    }
+
+    /// Puts all of it on the stream at once.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn launch(&self) -> Result<(), DeviceError> {
+        Ok(self.executable.launch(self.stream.as_inner())?)
+    }
+}
+
+impl Drop for Replay<'_> {
+    /// What the work uses may go as soon as this has gone.
+    fn drop(&mut self) {
+        // SAFETY: the stream lives. After a sticky error this fails, and nothing runs any more.
+        _ = unsafe { sys::cuStreamSynchronize(self.stream.as_inner()) };
     }
 }
 

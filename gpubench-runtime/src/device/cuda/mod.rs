@@ -39,6 +39,7 @@ use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUstream};
 
 pub(super) use self::facts::list;
+pub use self::graph::Replay;
 pub(crate) use self::nvml::{lock_clocks, reset_clocks};
 
 use self::call::check;
