@@ -140,10 +140,10 @@ pub(crate) fn percents(part: f64) -> String {
 }
 
 /// A table as it is printed: the first row is its head, the first column names, the others numbers.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(crate) fn table(rows: &[impl AsRef<[String]>]) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.add_rows(rows);
+    table.add_rows(rows.iter().map(AsRef::as_ref));
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
         if number > 0 {

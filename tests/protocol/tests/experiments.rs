@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use end_to_end::running::{Ended, run_with};
 use protocol::fake::library;
 
-const EXPERIMENTS: [(&str, &[&str]); 4] = [
+const EXPERIMENTS: [(&str, &[&str]); 6] = [
     ("hot_cold", &["--repeats", "3", "--warm-ups", "2", "--l2", "1"]),
     ("metrics", &["--elements", "4099"]),
     ("transfers", &["--size", "1", "--repeats", "4"]),
     ("mixes", &["--size", "1", "--bus-size", "1"]),
+    ("pitfalls", &["--scale-down", "16"]),
+    ("throttle", &["--seconds", "0.2", "--size", "512"]),
 ];
 
 /// The program of an example: beside the folder of this test.
@@ -32,6 +34,10 @@ fn on_the_fake(example: &str, arguments: &[&str], folder: &Path) -> Ended {
     if example != "hot_cold" {
         environment.push(("GPUBENCH_WARMUP", "0.001"));
     }
+    // The others do without sensors.
+    if example == "throttle" {
+        environment.push(("GPUBENCH_LIBNVML", library));
+    }
     run_with(&program(example), &[arguments, &out].concat(), &environment).with_code(0)
 }
 
@@ -44,7 +50,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn experiments_print_their_tables_and_write_their_files() {
-    let shown: [&[&str]; 4] = [
+    let shown: [&[&str]; 6] = [
         &[
             "source, RTX 3090, L2/2",
             "32 × 1024 threads, L2/8, flush `discard`",
@@ -59,8 +65,20 @@ fn experiments_print_their_tables_and_write_their_files() {
         ],
         &["kernelCopy", "unifiedMemcpy", "both directions at once", "what crosses the memory", "invalid"],
         &["1 : 0", "0 : 1", "8 : 0", "0 : 8"],
+        &[
+            "B1: ",
+            "wrong: host clock around the launch",
+            "compiled now (CUDA_CACHE_DISABLE=1)",
+            "after the same kernel",
+            "95th percentile",
+            "the source's product, 128",
+            "no sensors",
+            "an empty kernel: a graph, until done",
+            "B11: ",
+        ],
+        &["sustained, its last third", "A sustained launch takes 0.00 % less time than one in a burst"],
     ];
-    let written: [&[&str]; 4] = [
+    let written: [&[&str]; 6] = [
         &["hot_cold-runs.json", "hot_cold.svg"],
         &["metrics-runs.json"],
         &[
@@ -71,6 +89,21 @@ fn experiments_print_their_tables_and_write_their_files() {
             "transfers.csv",
         ],
         &["mixes-bus.svg", "mixes-memory.svg", "mixes-runs.json"],
+        &[
+            "pitfalls-flush.svg",
+            "pitfalls-launches.svg",
+            "pitfalls-read.json",
+            "pitfalls-runs.json",
+            "pitfalls-timers.svg",
+        ],
+        &[
+            "throttle-clock.svg",
+            "throttle-power.svg",
+            "throttle-read.json",
+            "throttle-runs.json",
+            "throttle-temperature.svg",
+            "throttle-time.svg",
+        ],
     ];
     for (((example, arguments), shown), written) in EXPERIMENTS.into_iter().zip(shown).zip(written) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -114,6 +147,14 @@ fn the_csv_is_the_sources(csv: &str) {
 fn experiments_take_the_environment_of_suites() {
     let ended = run_with(&program("mixes"), &[], &[("GPUBENCH_PRECISION", "much")]).with_code(2);
     ended.says_only("--precision much: give a percentage above 0");
+}
+
+#[test]
+fn what_there_is_not_is_refused_with_what_there_is() {
+    let refused =
+        |example: &str, arguments: &[&str]| run_with(&program(example), arguments, &[]).with_code(2);
+    refused("pitfalls", &["B1", "B12"]).says_only("the steps are B1, B2, B3, B4, B5, B6, B7, B8, B9, B11");
+    refused("throttle", &["--size", "1000"]).says_only("give a multiple of 256");
 }
 
 #[test]

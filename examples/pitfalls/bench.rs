@@ -1,0 +1,152 @@
+//! What all steps share: the engine, the sizes, and the times of the product that most of them mislead about, right and wrong. In:
+//! a suite; out: times by gpubench and by hand, and sizes scaled down.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+
+use gpubench::device::conditions::Reading;
+use gpubench::device::{Cache, Facts};
+use gpubench::record::{Measurement, Run};
+use gpubench::units::Nanoseconds;
+use gpubench::{format, stats};
+use serde::de::DeserializeOwned;
+
+use crate::by_hand::{Point, Timers};
+use crate::common::{KERNELS, Lab, Result, measured};
+
+/// Where everything is measured.
+pub(crate) struct Bench<'a> {
+    lab: RefCell<Lab<'a>>,
+    /// The device that is measured.
+    pub(crate) device: Facts,
+    scale: usize,
+    /// Between the sizes of a curve.
+    pub(crate) step: usize,
+    /// What the sensors said before anything large ran.
+    pub(crate) idle: Option<Reading>,
+    /// The naive products that were measured, by their sizes.
+    naive: RefCell<BTreeMap<usize, Measurement>>,
+    /// What the timers read of them by hand.
+    timers: RefCell<BTreeMap<usize, Timers>>,
+}
+
+impl<'a> Bench<'a> {
+    /// One that divides sizes by `scale`.
+    pub(crate) fn new(lab: Lab<'a>, device: Facts, scale: usize, step: usize) -> Result<Self> {
+        let (lab, naive, timers) = (RefCell::new(lab), RefCell::default(), RefCell::default());
+        let mut bench = Self { lab, device, scale, step, idle: None, naive, timers };
+        bench.idle = bench.ask(&Point::Sensors, &[])?;
+        Ok(bench)
+    }
+
+    /// Back to what it was made of.
+    pub(crate) fn into_lab(self) -> Lab<'a> {
+        self.lab.into_inner()
+    }
+
+    /// What a fresh process reads on this device, which has these variables in its environment beside this one's.
+    pub(crate) fn ask<T: DeserializeOwned>(
+        &self,
+        point: &Point,
+        environment: &[(&str, &OsStr)],
+    ) -> Result<T> {
+        let ordinal = self.device.device.rsplit(':').next().unwrap_or_default();
+        point.ask(ordinal, environment)
+    }
+
+    /// A size of the sources, scaled down to a multiple of 32 that is not 0.
+    pub(crate) fn size(&self, n: usize) -> usize {
+        (n / self.scale).next_multiple_of(32)
+    }
+
+    /// Several of them, each once.
+    pub(crate) fn sizes(&self, sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut sizes: Vec<usize> = sizes.into_iter().map(|n| self.size(n)).collect();
+        sizes.dedup();
+        sizes
+    }
+
+    /// What these words of a suite's command line measure.
+    pub(crate) fn measure(&self, words: &[&str]) -> Result<Run> {
+        self.lab.borrow_mut().measure(words)
+    }
+
+    /// The hot naive products of these sizes, by gpubench.
+    pub(crate) fn naive(&self, sizes: &[usize]) -> Result<Vec<Measurement>> {
+        let name = |n: &usize| format!("{KERNELS}::matmul::naive[n={n}]");
+        let missing: Vec<usize> =
+            sizes.iter().filter(|n| !self.naive.borrow().contains_key(n)).copied().collect();
+        if !missing.is_empty() {
+            let words = ["matmul::naive", "--arg", &arg(&missing), "--cache", "hot", "--max-time", "1"];
+            let run = self.measure(&words)?;
+            for n in missing {
+                let measured = measured(&run, &name(&n), Cache::Hot)?.clone();
+                self.naive.borrow_mut().insert(n, measured);
+            }
+        }
+        let naive = self.naive.borrow();
+        Ok(sizes.iter().filter_map(|n| naive.get(n).cloned()).collect())
+    }
+
+    /// Their times.
+    pub(crate) fn naive_times(&self, sizes: &[usize]) -> Result<Vec<Nanoseconds>> {
+        Ok(self.naive(sizes)?.into_iter().map(|measured| measured.time.median).collect())
+    }
+
+    /// What the timers read of these products by hand, each in a process of its own.
+    pub(crate) fn timers(&self, sizes: &[usize]) -> Result<Vec<Timers>> {
+        let read = |n: &usize| {
+            if let Some(read) = self.timers.borrow().get(n) {
+                return Ok(read.clone());
+            }
+            let read: Timers = self.ask(&Point::Timers { n: *n }, &[])?;
+            self.timers.borrow_mut().insert(*n, read.clone());
+            Ok(read)
+        };
+        sizes.iter().map(read).collect()
+    }
+}
+
+/// What `--arg` takes for these sizes.
+pub(crate) fn arg(sizes: &[usize]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    format!("n={}", sizes.join(","))
+}
+
+/// The times of a product of these sizes in a cache state.
+pub(crate) fn times(
+    run: &Run,
+    product: &str,
+    sizes: &[usize],
+    cache: Cache,
+) -> Result<BTreeMap<usize, Nanoseconds>> {
+    let time = |n: &usize| {
+        let measured = measured(run, &format!("{KERNELS}::matmul::{product}[n={n}]"), cache)?;
+        Ok((*n, measured.time.median))
+    };
+    sizes.iter().map(time).collect()
+}
+
+/// The median of what was read by hand, in nanoseconds.
+pub(crate) fn median(read: &[f64]) -> Nanoseconds {
+    let read: Vec<Nanoseconds> = read.iter().copied().map(Nanoseconds).collect();
+    stats::median(&read).unwrap_or_default()
+}
+
+/// Times as they are shown.
+pub(crate) fn shown(times: &[Nanoseconds]) -> Vec<String> {
+    times.iter().copied().map(format::time).collect()
+}
+
+/// What a source states of each size, in milliseconds; nothing where it states none.
+pub(crate) fn stated(sizes: &[usize], of: &[(usize, f64)]) -> Vec<String> {
+    let time =
+        |n: &usize| of.iter().find(|(size, _)| size == n).map(|(_, ms)| format::time(Nanoseconds(ms * 1e6)));
+    sizes.iter().map(|n| time(n).unwrap_or_default()).collect()
+}
+
+/// By how much `a` is above `b`.
+pub(crate) fn above(a: Nanoseconds, b: Nanoseconds) -> String {
+    format!("{:+.2} %", 100.0 * (a.0 / b.0 - 1.0))
+}

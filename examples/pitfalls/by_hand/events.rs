@@ -1,0 +1,35 @@
+//! A pair of events, as everybody writes it. In: a launch on a stream; out: what the pair read around it.
+
+use cust::error::CudaResult;
+use cust::event::{Event, EventFlags};
+use cust::stream::Stream;
+
+/// Two events around a launch.
+pub(crate) struct Pair {
+    pub(crate) start: Event,
+    pub(crate) stop: Event,
+}
+
+impl Pair {
+    pub(crate) fn new() -> CudaResult<Self> {
+        Ok(Self { start: Event::new(EventFlags::DEFAULT)?, stop: Event::new(EventFlags::DEFAULT)? })
+    }
+
+    /// Records one before and one after what `launch` puts on `stream`.
+    pub(crate) fn around(&self, stream: &Stream, launch: impl FnOnce() -> CudaResult<()>) -> CudaResult<()> {
+        self.start.record(stream)?;
+        launch()?;
+        self.stop.record(stream)
+    }
+
+    /// Waits for the second; what lies between, in nanoseconds.
+    pub(crate) fn read(&self) -> CudaResult<f64> {
+        self.stop.synchronize()?;
+        nanoseconds(&self.start, &self.stop)
+    }
+}
+
+/// What lies between two events that the GPU has passed, in nanoseconds.
+pub(crate) fn nanoseconds(start: &Event, stop: &Event) -> CudaResult<f64> {
+    Ok(f64::from(stop.elapsed_time_f32(start)?) * 1e6)
+}

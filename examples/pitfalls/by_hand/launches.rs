@@ -1,0 +1,83 @@
+//! Short kernels in a row, launched one by one and as a graph (row B9). In: which kernel, and how many; out: what the host's
+//! clock read until all were submitted, and until all were done.
+
+use std::time::Instant;
+
+use cust::error::CudaResult;
+use cust::memory::DeviceBuffer;
+use cust::stream::{Stream, StreamFlags};
+use gpubench::device::cuda::Replay;
+use gpubench_kernels::cuda::{Elementwise, empty, rmw};
+use serde::{Deserialize, Serialize};
+
+use crate::common::Result;
+
+/// So often each row is read.
+const TIMES: usize = 15;
+/// The bytes of the array that the short kernel changes.
+const BYTES: usize = 64 << 10;
+
+/// What is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Short {
+    /// A kernel that does nothing.
+    Empty,
+    /// One that changes 64 KiB in place.
+    Update,
+}
+
+/// What so many launches took, in nanoseconds, each a list in the order it was read.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// How many launches.
+    pub(crate) count: usize,
+    /// One by one.
+    pub(crate) plain: Times,
+    /// As a graph of so many nodes.
+    pub(crate) graph: Times,
+}
+
+/// Two readings of the host's clock for all launches of a row.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Times {
+    /// Until all were submitted.
+    pub(crate) submitted: Vec<f64>,
+    /// Until all were done.
+    pub(crate) done: Vec<f64>,
+}
+
+/// Reads a row of each length.
+pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<Row>> {
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let kernels = Elementwise::load()?;
+    let mut x = DeviceBuffer::from_slice(&vec![1.0_f32; BYTES / size_of::<f32>()])?;
+    let mut launch = || match short {
+        Short::Empty => empty(&kernels, &stream),
+        Short::Update => rmw(&kernels, 0.75, &mut x, &stream),
+    };
+    let mut rows = Vec::new();
+    for count in counts.iter().copied() {
+        let plain = times(&stream, || (0..count).try_for_each(|_| launch()).map_err(Into::into))?;
+        let replay = Replay::capture(&stream, || (0..count).try_for_each(|_| launch()))?;
+        let graph = times(&stream, || Ok(replay.launch()?))?;
+        drop(replay);
+        rows.push(Row { count, plain, graph });
+    }
+    Ok(rows)
+}
+
+/// Reads what `submit` puts on `stream`, again and again.
+fn times(stream: &Stream, mut submit: impl FnMut() -> Result<()>) -> Result<Times> {
+    let waited = || -> CudaResult<()> { stream.synchronize() };
+    submit()?;
+    waited()?;
+    let mut times = Times::default();
+    for _ in 0..TIMES {
+        let begin = Instant::now();
+        submit()?;
+        times.submitted.push(begin.elapsed().as_secs_f64() * 1e9);
+        waited()?;
+        times.done.push(begin.elapsed().as_secs_f64() * 1e9);
+    }
+    Ok(times)
+}

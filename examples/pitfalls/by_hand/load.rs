@@ -1,0 +1,68 @@
+//! The first use of a module (row B4, and of B11 what machine code is good for). In: PTX, or a file with the machine code that
+//! the driver's own linker made of it; out: what loading and the first two launches took by the host's clock.
+
+#![expect(unsafe_code, reason = "launches a kernel of a module that was loaded by hand")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use cust::function::{BlockSize, GridSize};
+use cust::launch;
+use cust::link::Linker;
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use gpubench_kernels::cuda::matmul::f32_inputs;
+use serde::{Deserialize, Serialize};
+
+use crate::common::Result;
+
+const PTX: &str = include_str!("../../../gpubench-kernels/ptx/matmul.ptx");
+
+/// What the first use of a module took, in nanoseconds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Loaded {
+    /// Until the kernel had been found in the module.
+    pub(crate) load: f64,
+    /// The first launch, waited for.
+    pub(crate) first: f64,
+    /// The second.
+    pub(crate) second: f64,
+}
+
+/// Loads the module and launches its plainest kernel twice.
+pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let machine_code = machine_code.map(fs::read).transpose()?;
+    let begin = Instant::now();
+    let module = match machine_code {
+        Some(machine_code) => Module::from_cubin(machine_code, &[])?,
+        None => Module::from_ptx(PTX, &[])?,
+    };
+    let naive = module.get_function("matmul_naive")?;
+    let load = begin.elapsed();
+    // These load modules too, but of their own.
+    let (_kernels, a, b, c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let blocks = n.div_ceil(32) as u32;
+    let (grid, block) = (GridSize::xy(blocks, blocks), BlockSize::xy(32, 32));
+    let launch = || {
+        let begin = Instant::now();
+        // SAFETY: the kernel takes three n × n matrices of f32 and their n.
+        unsafe {
+            launch!(naive<<<grid, block, 0, stream>>>(
+                a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
+            ))?;
+        }
+        stream.synchronize()?;
+        Result::Ok(begin.elapsed().as_secs_f64() * 1e9)
+    };
+    Ok(Loaded { load: load.as_secs_f64() * 1e9, first: launch()?, second: launch()? })
+}
+
+/// Has the driver's linker make machine code of the same PTX.
+pub(crate) fn link(to: &Path) -> Result<()> {
+    let mut linker = Linker::new()?;
+    // As a C string: without the zero behind it the driver reads on.
+    linker.add_ptx(format!("{PTX}\0"))?;
+    Ok(fs::write(to, linker.complete()?)?)
+}

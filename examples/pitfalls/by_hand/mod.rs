@@ -1,0 +1,96 @@
+//! Kernels timed by hand, in all the ways that mislead, each in a process of its own: what has run in a process before is
+//! part of what is shown. In: a [`Point`]; out: what that process read. How to do it right is none of this.
+
+mod events;
+mod first_launch;
+mod launches;
+mod load;
+mod sensors;
+mod streams;
+mod timers;
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use cust::CudaFlags;
+use cust::context::Context;
+use cust::device::Device;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::common::Result;
+
+pub(crate) use self::first_launch::Before;
+pub(crate) use self::launches::{Row, Short};
+pub(crate) use self::load::Loaded;
+pub(crate) use self::streams::Streams;
+pub(crate) use self::timers::Timers;
+
+/// Something to be timed by hand.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Point {
+    /// One product after the other, each read by three timers: [`Timers`].
+    Timers { n: usize },
+    /// The first use of a module, of PTX or of the machine code in a file: [`Loaded`].
+    Load { n: usize, machine_code: Option<PathBuf> },
+    /// Has the driver make machine code of PTX, and writes it to a file: nothing.
+    Link { to: PathBuf },
+    /// One product, the first or after something else, in nanoseconds: `f64`.
+    FirstLaunch { n: usize, before: Before },
+    /// So many launches in a row, plain and as a graph: a [`Row`] for each of `counts`.
+    Launches { short: Short, counts: Vec<usize> },
+    /// Two kernels at once: [`Streams`].
+    Streams { n: usize },
+    /// What the sensors say now: [`Reading`](gpubench::device::conditions::Reading), or nothing where there are none.
+    Sensors,
+}
+
+/// The flag that has a process answer for one point, on the GPU of the number behind it.
+pub(crate) const FLAG: &str = "--point";
+
+impl Point {
+    /// What a fresh process reads on GPU `ordinal`, which has these variables in its environment beside this one's.
+    ///
+    /// # Errors
+    /// Where the process fails, which has said why on standard error.
+    pub(crate) fn ask<T: DeserializeOwned>(
+        &self,
+        ordinal: &str,
+        environment: &[(&str, &OsStr)],
+    ) -> Result<T> {
+        let asked = serde_json::to_string(self)?;
+        let output = Command::new(env::current_exe()?)
+            .args([FLAG, ordinal, &asked])
+            .envs(environment.iter().copied())
+            .stderr(Stdio::inherit())
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("the process for {asked} ended with {}", output.status).into());
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Reads this point, in the process that was started for it, and prints it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub(crate) fn answer(ordinal: &str, asked: &str) -> Result<()> {
+        let point: Self = serde_json::from_str(asked)?;
+        let ordinal = ordinal.parse()?;
+        cust::init(CudaFlags::empty())?;
+        let _context = Context::new(Device::get_device(ordinal)?)?;
+        let read = match point {
+            Self::Timers { n } => serde_json::to_string(&timers::read(n)?),
+            Self::Load { n, machine_code } => serde_json::to_string(&load::read(n, machine_code.as_deref())?),
+            Self::Link { to } => serde_json::to_string(&load::link(&to)?),
+            Self::FirstLaunch { n, before } => serde_json::to_string(&first_launch::read(n, before)?),
+            Self::Launches { short, counts } => serde_json::to_string(&launches::read(short, &counts)?),
+            Self::Streams { n } => serde_json::to_string(&streams::read(n)?),
+            Self::Sensors => serde_json::to_string(&sensors::read(ordinal as usize)?),
+        };
+        println!("{}", read?);
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! What the sensors say now (row B8). In: its number; out: the reading of a GPU, where it has sensors.
+
+use gpubench::device::conditions::Reading;
+use gpubench::device::cuda::Cuda;
+use gpubench::device::{Device as _, DeviceType as _};
+
+use crate::common::Result;
+
+/// Reads them once.
+pub(crate) fn read(ordinal: usize) -> Result<Option<Reading>> {
+    Ok(Cuda::open(ordinal)?.monitor().ok().map(|mut monitor| monitor.read()))
+}

@@ -1,0 +1,84 @@
+//! Two kernels at once (row B11). In: a number of bodies, few enough that half the GPU is idle; out: what events on each
+//! stream read alone and at the same time, and what the host's clock makes of both.
+
+use std::time::Instant;
+
+use cust::context::CurrentContext;
+use cust::memory::DeviceBuffer;
+use cust::stream::{Stream, StreamFlags};
+use gpubench_kernels::cuda::nbody::{Bodies, gravity};
+use gpubench_kernels::inputs::random;
+use serde::{Deserialize, Serialize};
+
+use super::events::{Pair, nanoseconds};
+use crate::common::Result;
+
+/// So often everything is read; the medians count.
+const TIMES: usize = 11;
+
+/// What was read of two launches, in nanoseconds, each a list in the order it was read.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Streams {
+    /// Events around each launch, with nothing beside it.
+    pub(crate) alone: [Vec<f64>; 2],
+    /// Events around each launch, on its own stream, while both are under way.
+    pub(crate) together: [Vec<f64>; 2],
+    /// From the first event of either to the last.
+    pub(crate) span: Vec<f64>,
+    /// The host's clock around both launches and a wait for the device.
+    pub(crate) host: Vec<f64>,
+}
+
+/// Reads both kernels: gravity between n bodies, and between half as many.
+pub(crate) fn read(n: usize) -> Result<Streams> {
+    let kernels = Bodies::load()?;
+    let streams =
+        [Stream::new(StreamFlags::NON_BLOCKING, None)?, Stream::new(StreamFlags::NON_BLOCKING, None)?];
+    let bodies = [n, n / 2].map(|n| random::<f32>(5, 4 * n));
+    let [one, two] = bodies;
+    let bodies = [DeviceBuffer::from_slice(&one?)?, DeviceBuffer::from_slice(&two?)?];
+    let mut accelerations =
+        [DeviceBuffer::from_slice(&vec![0.0; 4 * n])?, DeviceBuffer::from_slice(&vec![0.0; 4 * (n / 2)])?];
+    let pairs = [Pair::new()?, Pair::new()?];
+    let mut launch = |which: usize| {
+        let stream = &streams[which];
+        pairs[which].around(stream, || gravity(&kernels, &bodies[which], &mut accelerations[which], stream))
+    };
+    let mut read = Streams::default();
+    for time in 0..=TIMES {
+        let mut now = Streams::default();
+        for which in [0, 1] {
+            launch(which)?;
+            now.alone[which].push(pairs[which].read()?);
+        }
+        let begin = Instant::now();
+        launch(0)?;
+        launch(1)?;
+        CurrentContext::synchronize()?;
+        now.host.push(begin.elapsed().as_secs_f64() * 1e9);
+        for which in [0, 1] {
+            now.together[which].push(pairs[which].read()?);
+        }
+        // The one that was launched second ends last, or the first does.
+        let ends =
+            [nanoseconds(&pairs[0].start, &pairs[0].stop)?, nanoseconds(&pairs[0].start, &pairs[1].stop)?];
+        now.span.push(ends[0].max(ends[1]));
+        // The first time warms up.
+        if time > 0 {
+            read.add(now);
+        }
+    }
+    Ok(read)
+}
+
+impl Streams {
+    fn add(&mut self, now: Self) {
+        for (all, one) in
+            self.alone.iter_mut().zip(now.alone).chain(self.together.iter_mut().zip(now.together))
+        {
+            all.extend(one);
+        }
+        self.span.extend(now.span);
+        self.host.extend(now.host);
+    }
+}

@@ -1,0 +1,69 @@
+//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: what the host's clock reads around a launch, what
+//! it reads around a launch that is waited for, and what a pair of events reads.
+
+use std::time::{Duration, Instant};
+
+use cust::error::CudaResult;
+use cust::stream::{Stream, StreamFlags};
+use gpubench_kernels::cuda::matmul::{f32_inputs, naive};
+use serde::{Deserialize, Serialize};
+
+use super::events::Pair;
+use crate::common::Result;
+
+/// So many launches nobody waits for.
+const LAUNCHED: usize = 9;
+/// No other timer reads more often than this, nor goes on for longer than that.
+const MOST: usize = 20;
+const LONGEST: Duration = Duration::from_millis(500);
+/// But so often it does.
+const FEWEST: usize = 3;
+
+/// What the timers read, each in nanoseconds and in the order it was read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Timers {
+    /// The host's clock around a launch that nobody waits for.
+    pub(crate) unsynchronised: Vec<f64>,
+    /// The host's clock around a launch and a wait for the device.
+    pub(crate) synchronised: Vec<f64>,
+    /// A pair of events.
+    pub(crate) events: Vec<f64>,
+}
+
+/// Reads them, after one launch that is not timed.
+pub(crate) fn read(n: usize) -> Result<Timers> {
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let (kernels, a, b, mut c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let mut launch = || naive(&kernels, &a, &b, &mut c, &stream);
+    launch()?;
+    stream.synchronize()?;
+    let mut unsynchronised = Vec::new();
+    for _ in 0..LAUNCHED {
+        let begin = Instant::now();
+        launch()?;
+        unsynchronised.push(begin.elapsed().as_secs_f64() * 1e9);
+    }
+    stream.synchronize()?;
+    let synchronised = again(|| {
+        let begin = Instant::now();
+        launch()?;
+        stream.synchronize()?;
+        Ok(begin.elapsed().as_secs_f64() * 1e9)
+    })?;
+    let pair = Pair::new()?;
+    let events = again(|| {
+        pair.around(&stream, &mut launch)?;
+        pair.read()
+    })?;
+    Ok(Timers { unsynchronised, synchronised, events })
+}
+
+/// What `once` reads, again and again.
+fn again(mut once: impl FnMut() -> CudaResult<f64>) -> CudaResult<Vec<f64>> {
+    let begin = Instant::now();
+    let mut read = Vec::new();
+    while read.len() < MOST && (read.len() < FEWEST || begin.elapsed() < LONGEST) {
+        read.push(once()?);
+    }
+    Ok(read)
+}

@@ -1,0 +1,100 @@
+//! Why a benchmark needs a tool, as a program: every way to time a kernel that misleads, beside the way that does not, one
+//! step after the other. In: how large, and which steps; out: for each step the wrong and the right number, two lines that
+//! say why, and drawings. [`by_hand`] has the wrong ways, gpubench's engine all right numbers.
+//!
+//! ```sh
+//! cargo run --example pitfalls -- --out target/pitfalls       # 80 s on an NVIDIA H200
+//! cargo run --example pitfalls -- --scale-down 8 B1 B3        # two of the steps, on small matrices
+//! ```
+//!
+//! `docs/pitfalls.md` tells the same at length, with what an H200 gave.
+
+#![expect(clippy::print_stdout, reason = "prints its results")]
+
+mod bench;
+mod by_hand;
+#[path = "../common/mod.rs"]
+mod common;
+mod steps;
+mod table;
+
+use std::env;
+use std::process::ExitCode;
+
+use clap::Parser;
+use gpubench::{Exit, Suite};
+use serde::Serialize;
+
+use self::bench::Bench;
+use self::by_hand::Point;
+use self::common::{Flags, Lab, Result};
+use self::steps::{STEPS, Step};
+
+#[derive(Debug, Parser)]
+#[command(about = "Shows the pitfalls of timing a kernel by hand, each beside the number that holds.")]
+struct Args {
+    /// The steps to show, such as B1; all where none is named
+    #[arg(value_name = "STEP", env = "GPUBENCH_STEPS", value_delimiter = ',', value_parser = row)]
+    steps: Vec<&'static str>,
+
+    /// Divide every size by this
+    #[arg(long, value_name = "N", env = "GPUBENCH_SCALE_DOWN", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    scale_down: u32,
+
+    /// Between the matrix sizes of B7
+    #[arg(long, value_name = "N", env = "GPUBENCH_STEP", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
+    step: u32,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// The row of a step that is there.
+fn row(wanted: &str) -> std::result::Result<&'static str, String> {
+    let rows = || STEPS.iter().map(|(row, _)| *row);
+    let known: Vec<_> = rows().collect();
+    rows()
+        .find(|row| row.eq_ignore_ascii_case(wanted))
+        .ok_or_else(|| format!("the steps are {}", known.join(", ")))
+}
+
+fn main() -> ExitCode {
+    gpubench::program(|suite| match &env::args().collect::<Vec<_>>()[..] {
+        // A process of one of the steps.
+        [_, flag, ordinal, asked] if flag == by_hand::FLAG => Point::answer(ordinal, asked),
+        _ => show(suite),
+    })
+}
+
+fn show(suite: &Suite) -> Result<()> {
+    let args = Args::parse();
+    let (lab, device) = Lab::open(suite, &args.flags, "pitfalls")?;
+    let bench = Bench::new(lab, device, args.scale_down as usize, args.step as usize)?;
+    let mut read = Vec::new();
+    let mut drawings = Vec::new();
+    for (row, step) in STEPS.iter().filter(|(row, _)| args.steps.is_empty() || args.steps.contains(row)) {
+        let mut step = step(&bench).map_err(|error| said(row, error))?;
+        println!("{step}");
+        drawings.append(&mut step.drawings);
+        read.push(step);
+    }
+    let lab = bench.into_lab();
+    drawings.iter().try_for_each(|(name, drawing)| lab.write(name, drawing))?;
+    lab.write(
+        "-read.json",
+        &(serde_json::to_string(&Read { schema: "gpubench-pitfalls/1", steps: read })? + "\n"),
+    )?;
+    lab.close()
+}
+
+/// Everything that was read by hand, beside what was made of it.
+#[derive(Serialize)]
+struct Read {
+    schema: &'static str,
+    steps: Vec<Step>,
+}
+
+/// An error of a step, with its name; an exit code, of which all has been said, as it is.
+fn said(row: &str, error: Box<dyn std::error::Error>) -> Box<dyn std::error::Error> {
+    if error.is::<Exit>() { error } else { format!("{row}: {error}").into() }
+}

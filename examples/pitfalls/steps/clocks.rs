@@ -1,0 +1,49 @@
+//! B8: clocks, power and temperature. In: the bench; out: what the sensors say before, while a product is measured and after it,
+//! and how clocks are locked, which takes rights that this program neither needs nor uses.
+
+use gpubench::device::conditions::Span;
+use gpubench::format;
+use gpubench::units::Range;
+use serde_json::json;
+
+use super::Step;
+use crate::bench::Bench;
+use crate::common::Result;
+use crate::table::Table;
+
+/// Looks.
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+    let n = bench.size(4096);
+    let measured = bench.naive(&[n])?.remove(0);
+    let during = measured.conditions.as_ref().map(|conditions| conditions.during.clone());
+    let idle_span = bench.idle.as_ref().map(|reading| Span::of(std::slice::from_ref(reading)));
+    let table = Table::new(["SM clock", "memory clock", "power", "temperature", "slowed by"])
+        .row("before anything large ran", cells(idle_span.as_ref()))
+        .row(&format!("while a product of {n} was measured"), cells(during.as_ref()))
+        .row("source: locked by hand", ["1800 MHz"]);
+    Ok(Step {
+        row: "B8",
+        title: "Clocks move, and times with them",
+        table,
+        why: [
+            "`suite --lock-clocks 1500` locks the clock for a run, as root; by hand, `nvidia-smi -lgc 1500` does, and `-rgc` unlocks it.".to_owned(),
+            "Locked or not, gpubench reads the sensors beside every case, keeps that, and marks rows whose clock fell.".to_owned(),
+        ],
+        read: json!({ "idle": bench.idle, "size": n, "measured": measured.conditions }),
+        drawings: Vec::new(),
+    })
+}
+
+fn cells(span: Option<&Span>) -> Vec<String> {
+    let Some(span) = span else { return vec!["no sensors".to_owned()] };
+    fn told<T: Copy>(range: Option<Range<T>>, shown: impl Fn(T) -> String) -> String {
+        range.map(|range| format::from_to(range, shown)).unwrap_or_default()
+    }
+    vec![
+        told(span.sm_clock, format::clock),
+        told(span.memory_clock, format::clock),
+        told(span.power, format::power),
+        told(span.temperature, |degrees| format!("{degrees} °C")),
+        if span.slowed_by.is_empty() { "nothing".to_owned() } else { span.slowed_by.join(", ") },
+    ]
+}

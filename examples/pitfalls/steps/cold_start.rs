@@ -1,0 +1,82 @@
+//! B5: the first launch of a process. In: the bench; out: what a pair of events reads around one launch in a fresh process, after
+//! nothing, after a launch of the same kernel and after one of an empty kernel.
+
+use gpubench::units::Nanoseconds;
+use serde_json::json;
+
+use super::Step;
+use crate::bench::{Bench, above, median, shown, stated};
+use crate::by_hand::{Before, Point};
+use crate::common::Result;
+use crate::table::Table;
+
+/// Processes for each number.
+const TIMES: usize = 5;
+const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
+
+/// What goes before a launch.
+struct Kind {
+    before: Before,
+    name: &'static str,
+    /// What the source calls it, and what it read after that, in milliseconds.
+    source: (&'static str, [(usize, f64); 4]),
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        before: Before::Nothing,
+        name: "wrong: the first launch",
+        source: ("source: without warm-up", [(512, 0.363), (1024, 2.020), (2048, 15.479), (4096, 130.988)]),
+    },
+    Kind {
+        before: Before::Empty,
+        name: "after an empty kernel",
+        source: (
+            "source: after an empty kernel",
+            [(512, 0.243), (1024, 1.897), (2048, 15.343), (4096, 118.828)],
+        ),
+    },
+    Kind {
+        before: Before::Same,
+        name: "after the same kernel",
+        source: (
+            "source: after the same kernel",
+            [(512, 0.233), (1024, 1.870), (2048, 15.212), (4096, 112.442)],
+        ),
+    },
+];
+
+/// Measures it.
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+    let sizes = bench.sizes(SIZES);
+    let right = bench.naive_times(&sizes)?;
+    let mut table = Table::new(sizes.iter().map(ToString::to_string));
+    let mut read = Vec::new();
+    for Kind { before, name, .. } in KINDS {
+        let times = |n: &usize| -> Result<Vec<f64>> {
+            (0..TIMES).map(|_| bench.ask(&Point::FirstLaunch { n: *n, before }, &[])).collect()
+        };
+        let times = sizes.iter().map(times).collect::<Result<Vec<_>>>()?;
+        let medians: Vec<Nanoseconds> = times.iter().map(|times| median(times)).collect();
+        let more = medians.iter().zip(&right).map(|(time, right)| above(*time, *right));
+        table = table.row(name, shown(&medians)).row("  above gpubench", more);
+        read.push(json!({ "before": before, "times": times }));
+    }
+    table = table.row("right: gpubench", shown(&right));
+    for Kind { source: (name, theirs), .. } in KINDS {
+        table = table.row(name, stated(&sizes, &theirs));
+    }
+    Ok(Step {
+        row: "B5",
+        title: "The first launch is not like the others",
+        table,
+        why: [
+            "Code has to reach the GPU, clocks have to rise and caches to fill: what runs first pays for it."
+                .to_owned(),
+            "gpubench warms up with the launch itself, by time (200 ms), until groups of samples agree."
+                .to_owned(),
+        ],
+        read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
+        drawings: Vec::new(),
+    })
+}

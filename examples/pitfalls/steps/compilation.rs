@@ -1,0 +1,88 @@
+//! B4, and machine code of B11: PTX is compiled when it is loaded. In: the bench; out: what loading and launching takes with the
+//! driver's cache of compiled code off, with it warm, and with machine code, each in a process of its own.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use gpubench::format;
+use gpubench::units::Nanoseconds;
+use serde_json::json;
+
+use super::Step;
+use crate::bench::{Bench, median};
+use crate::by_hand::{Loaded, Point};
+use crate::common::Result;
+use crate::table::Table;
+
+/// Processes for each row.
+const TIMES: usize = 3;
+/// By the source, in milliseconds, of which it does not tell the matrix size.
+const FORCED: f64 = 17.436;
+const CACHED: f64 = 2.010;
+
+/// Measures it.
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+    let n = bench.size(1024);
+    let folder = std::env::temp_dir().join(format!("gpubench-pitfalls-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let read = read(bench, n, &folder);
+    fs::remove_dir_all(&folder)?;
+    let (forced, cached, machine_code) = read?;
+    let right = bench.naive_times(&[n])?[0];
+    let row = |loaded: &[Loaded]| {
+        let of = |part: fn(&Loaded) -> f64| median(&loaded.iter().map(part).collect::<Vec<_>>());
+        let (load, first, second) = (of(|it| it.load), of(|it| it.first), of(|it| it.second));
+        [load, first, Nanoseconds(load.0 + first.0), second].map(format::time)
+    };
+    let theirs = |ms: f64| [String::new(), String::new(), format::time(Nanoseconds(ms * 1e6))];
+    let mut table = Table::new(["load", "first launch", "both", "second launch"])
+        .row("wrong: PTX, compiled now (CUDA_CACHE_DISABLE=1)", row(&forced))
+        .row("PTX, compiled before (the driver's cache)", row(&cached));
+    table = match &machine_code {
+        Ok(machine_code) => table.row("machine code, made by the driver's linker", row(machine_code)),
+        Err(error) => table.row("machine code", [error.as_str()]),
+    };
+    table = table
+        .row("right: gpubench", [String::new(), String::new(), String::new(), format::time(right)])
+        .row("source: compiled now", theirs(FORCED))
+        .row("source: compiled before", theirs(CACHED));
+    Ok(Step {
+        row: "B4",
+        title: "Compilation at run time is in the first reading",
+        table,
+        why: [
+            "PTX is compiled for the GPU that is there when it is loaded; the driver keeps the result on disk, until it is updated.".to_owned(),
+            "gpubench loads, launches once and checks before it times anything; machine code (cubin) has nothing to compile.".to_owned(),
+        ],
+        read: json!({
+            "size": n, "forced": forced, "cached": cached, "machine_code": machine_code.as_deref().ok(), "gpubench": right,
+        }),
+        drawings: Vec::new(),
+    })
+}
+
+/// Compiled now, compiled before, and machine code, where the linker made any.
+type Read = (Vec<Loaded>, Vec<Loaded>, std::result::Result<Vec<Loaded>, String>);
+
+fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<Read> {
+    let cache = folder.join("cache");
+    let again = |machine_code: Option<&Path>, environment: &[(&str, &OsStr)]| {
+        let point = Point::Load { n, machine_code: machine_code.map(Into::into) };
+        (0..TIMES).map(|_| bench.ask::<Loaded>(&point, environment)).collect::<Result<Vec<_>>>()
+    };
+    let on = OsStr::new("1");
+    let forced = again(None, &[("CUDA_CACHE_DISABLE", on)])?;
+    let kept: [(&str, &OsStr); 2] =
+        [("CUDA_CACHE_DISABLE", OsStr::new("0")), ("CUDA_CACHE_PATH", cache.as_os_str())];
+    // Fills the cache.
+    _ = bench.ask::<Loaded>(&Point::Load { n, machine_code: None }, &kept)?;
+    let cached = again(None, &kept)?;
+    let file = folder.join("matmul.cubin");
+    let linked: Result<()> = bench.ask(&Point::Link { to: file.clone() }, &[]);
+    let machine_code = match linked {
+        Ok(()) => Ok(again(Some(&file), &[("CUDA_CACHE_DISABLE", on)])?),
+        Err(_) => Err("the driver's linker made none".to_owned()),
+    };
+    Ok((forced, cached, machine_code))
+}

@@ -1,0 +1,125 @@
+//! B7: caches that are still warm from the last launch. In: the bench; out: hot and cold times over sizes, and the relative
+//! increase (cold − hot) / hot, of the sources' product and of a faster one, behind two kinds of flush.
+
+use std::collections::BTreeMap;
+
+use gpubench::device::Cache;
+use gpubench::drawing::{Axis, Curves, Mark, Series};
+use gpubench::format;
+use gpubench::units::{Bytes, Nanoseconds};
+use serde_json::json;
+
+use super::Step;
+use crate::bench::{Bench, above, arg, times};
+use crate::common::Result;
+use crate::table::Table;
+
+/// Sizes of the table.
+const SHOWN: [usize; 6] = [256, 512, 1024, 2048, 4096, 6144];
+/// The last size of the source's curve, and of ours, whose matrices are several times the largest L2.
+const THEIRS: usize = 2048;
+const LAST: usize = 6144;
+/// What the source says of its curve.
+const STATED: [(usize, &str); 3] = [(256, "up to 5 %"), (1024, "under 0.5 %"), (2048, "under 0.5 %")];
+
+/// The times of a product by its sizes.
+struct Product {
+    name: &'static str,
+    hot: BTreeMap<usize, Nanoseconds>,
+    /// Behind gpubench's own flush.
+    cold: BTreeMap<usize, Nanoseconds>,
+    /// Behind one that writes, as the source's does.
+    written: BTreeMap<usize, Nanoseconds>,
+}
+
+impl Product {
+    fn measured(bench: &Bench<'_>, kernel: &str, name: &'static str, sizes: &[usize]) -> Result<Self> {
+        let (filter, sizes_wanted) = (format!("matmul::{kernel}"), arg(sizes));
+        let words =
+            [&filter, "--arg", &sizes_wanted, "--precision", "0.1%", "--warmup", "0.03", "--max-time", "0.3"];
+        let run = |more: &[&str]| bench.measure(&[&words, more].concat());
+        let both = run(&["--cache", "both"])?;
+        let [hot, cold] = [Cache::Hot, Cache::Cold].map(|cache| times(&both, kernel, sizes, cache));
+        let (hot, cold) = (hot?, cold?);
+        let written = times(&run(&["--cache", "cold", "--flush", "write"])?, kernel, sizes, Cache::Cold)?;
+        Ok(Self { name, hot, cold, written })
+    }
+
+    /// The increase over the hot time, in percent.
+    fn increase(&self, cold: &BTreeMap<usize, Nanoseconds>) -> Vec<(f64, f64)> {
+        let point = |(n, hot): (&usize, &Nanoseconds)| {
+            cold.get(n).map(|cold| (*n as f64, 100.0 * (cold.0 / hot.0 - 1.0)))
+        };
+        self.hot.iter().filter_map(point).collect()
+    }
+}
+
+/// Measures it.
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+    let (theirs, last) = (bench.size(THEIRS), bench.size(LAST));
+    let first = bench.size(256);
+    let mut sizes: Vec<usize> = (first..=theirs).step_by(bench.step).collect();
+    sizes.extend((theirs..=last).step_by(512.min(bench.step * 16)).skip(1));
+    let mut tiled: Vec<usize> = sizes.iter().map(|n| n.next_multiple_of(128)).collect();
+    tiled.dedup();
+    let products = [
+        Product::measured(bench, "naive", "the source's product", &sizes)?,
+        Product::measured(bench, "registers", "from registers", &tiled)?,
+    ];
+    let mut table = Table::new(["matrices", "hot", "cold", "increase", "written", "increase"]);
+    for product in &products {
+        for n in bench.sizes(SHOWN) {
+            let (Some(hot), Some(cold), Some(written)) =
+                (product.hot.get(&n), product.cold.get(&n), product.written.get(&n))
+            else {
+                continue;
+            };
+            let bytes = format::bytes(Bytes(12 * (n * n) as u64));
+            let [cold, more, written, more_written] =
+                [format::time(*cold), above(*cold, *hot), format::time(*written), above(*written, *hot)];
+            let cells = [bytes, format::time(*hot), cold, more, written, more_written];
+            table = table.row(&format!("{}, {n}", product.name), cells);
+        }
+    }
+    for (n, stated) in STATED.iter().filter(|(n, _)| sizes.contains(n)) {
+        let none = String::new;
+        let cells =
+            [format::bytes(Bytes(12 * (n * n) as u64)), none(), none(), none(), none(), (*stated).to_owned()];
+        table = table.row(&format!("the source (4 MiB of L2), {n}"), cells);
+    }
+    Ok(Step {
+        row: "B7",
+        title: "The last launch left its data in the cache",
+        table,
+        why: [
+            "Run again and again on the same data, a kernel finds in the L2 what in use it would not: hot is too fast.".to_owned(),
+            "Past what the L2 holds there is nothing to find. (Flushed by writing is the source's way; its write-backs cost \
+             kernels that are bound by memory.)"
+                .to_owned(),
+        ],
+        drawings: vec![("-flush.svg", drawing(bench, &products))],
+        read: json!(products.map(|product| json!({
+            "product": product.name, "hot": product.hot, "cold": product.cold, "written": product.written,
+        }))),
+    })
+}
+
+fn drawing(bench: &Bench<'_>, products: &[Product]) -> String {
+    let series = products.iter().flat_map(|product| {
+        [
+            Series::new(format!("{}, cold", product.name), product.increase(&product.cold)),
+            Series::new(format!("{}, flushed by writing", product.name), product.increase(&product.written)),
+        ]
+    });
+    // Three square matrices of f32 fill the cache.
+    let full = bench.device.last_level_cache.map(|cache| (cache.0 as f64 / 12.0).sqrt());
+    Curves {
+        title: "How much longer a product takes when the L2 is empty".to_owned(),
+        subtitle: format!("{}, relative increase over the hot time, by the matrix size", bench.device.name),
+        x: Axis::log2("matrix size", |n| format!("{n:.0}")),
+        y: Axis::linear("increase", |percent| format!("{percent:.0} %")),
+        series: series.collect(),
+        marks: full.map(|n| Mark::x(n, "the matrices fill the L2")).into_iter().collect(),
+    }
+    .svg()
+}

@@ -1,0 +1,61 @@
+//! The steps, each a file: what is read wrong, what is right, and why. In: a [`Bench`]; out: a [`Step`] to be printed and kept.
+//! Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
+
+mod clocks;
+mod cold_start;
+mod compilation;
+mod flush;
+mod launches;
+mod statistics;
+mod streams;
+mod timers;
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::common::Result;
+use crate::table::Table;
+
+/// What came of a step.
+#[derive(Debug, Serialize)]
+pub(crate) struct Step {
+    /// The row of the sources that it is.
+    row: &'static str,
+    title: &'static str,
+    table: Table,
+    /// Two lines.
+    why: [String; 2],
+    /// Everything that was read.
+    read: Value,
+    /// Drawings by the ends of their files' names.
+    #[serde(skip)]
+    pub(crate) drawings: Vec<(&'static str, String)>,
+}
+
+/// Something to be shown.
+type Show = fn(&Bench<'_>) -> Result<Step>;
+
+/// All of them, in order.
+pub(crate) const STEPS: [(&str, Show); 10] = [
+    ("B1", timers::unsynchronised),
+    ("B2", timers::synchronised),
+    ("B3", timers::events),
+    ("B4", compilation::show),
+    ("B5", cold_start::show),
+    ("B6", statistics::show),
+    ("B7", flush::show),
+    ("B8", clocks::show),
+    ("B9", launches::show),
+    ("B11", streams::show),
+];
+
+impl Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.row, self.title)?;
+        write!(f, "{}", self.table)?;
+        self.why.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}

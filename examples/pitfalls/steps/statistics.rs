@@ -1,0 +1,45 @@
+//! B6: many readings and what to say of them. In: the bench; out: one reading by hand beside all that a record keeps.
+
+use gpubench::format;
+use gpubench::units::Nanoseconds;
+use serde_json::json;
+
+use super::Step;
+use crate::bench::Bench;
+use crate::common::Result;
+use crate::table::Table;
+
+/// Measures it.
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+    let n = bench.size(1024);
+    let by_hand = bench.timers(&[n])?.remove(0);
+    let measured = bench.naive(&[n])?.remove(0);
+    let (time, one) = (&measured.time, by_hand.synchronised.first().copied().unwrap_or_default());
+    let interval = format!("{} to {}", format::time(time.median_ci.low), format::time(time.median_ci.high));
+    let table = Table::new(["time"])
+        .row("wrong: one reading, host clock and wait", [format::time(Nanoseconds(one))])
+        .row("right: gpubench, the median", [format::time(time.median)])
+        .row("its 95 % confidence interval", [interval])
+        .row("samples", [time.samples])
+        .row("minimum", [format::time(time.min)])
+        .row("mean", [format::time(time.mean)])
+        .row("95th percentile", [format::time(time.p95)])
+        .row("99th percentile", [format::time(time.p99)])
+        .row("maximum", [format::time(time.max)])
+        .row("standard deviation", [format::time(time.standard_deviation)])
+        .row("coefficient of variation", [format::percent(time.cv)])
+        .row("interquartile range", [format::time(time.iqr)]);
+    Ok(Step {
+        row: "B6",
+        title: "One reading is no result",
+        table,
+        why: [
+            "One reading may be any of these. A mean follows every interruption, a median does not."
+                .to_owned(),
+            "The interval says how far to trust it, and the spread whether the kernel is at one speed."
+                .to_owned(),
+        ],
+        read: json!({ "size": n, "by_hand": by_hand, "gpubench": measured.time, "samples": measured.samples }),
+        drawings: Vec::new(),
+    })
+}

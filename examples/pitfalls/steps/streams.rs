@@ -1,0 +1,42 @@
+//! B11: two kernels at once. In: the bench; out: what events on each stream read while both run, beside each alone, and what a
+//! clock around both can say.
+
+use gpubench::device::Cache;
+use gpubench::format;
+use serde_json::json;
+
+use super::Step;
+use crate::bench::{Bench, arg, median};
+use crate::by_hand::{Point, Streams};
+use crate::common::{KERNELS, Result, measured};
+use crate::table::Table;
+
+/// Measures it.
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+    // Blocks for half of an H200's multiprocessors, and for a quarter.
+    let n = bench.size(16_384);
+    let read: Streams = bench.ask(&Point::Streams { n }, &[])?;
+    let run = bench.measure(&["nbody::gravity", "--arg", &arg(&[n, n / 2]), "--cache", "hot"])?;
+    let time =
+        |n: usize| Ok(measured(&run, &format!("{KERNELS}::nbody::gravity[n={n}]"), Cache::Hot)?.time.median);
+    let right = [n, n / 2].map(time).into_iter().collect::<Result<Vec<_>>>()?;
+    let row = |both: &[Vec<f64>; 2]| both.iter().map(|read| format::time(median(read))).collect::<Vec<_>>();
+    let both = |read: &[f64]| [String::new(), String::new(), format::time(median(read))];
+    let table = Table::new([format!("{n} bodies"), format!("{} bodies", n / 2), "both".to_owned()])
+        .row("wrong: host clock and a wait for the device", both(&read.host))
+        .row("events on its own stream, both under way", row(&read.together))
+        .row("from the first event to the last", both(&read.span))
+        .row("events, alone", row(&read.alone))
+        .row("right: gpubench, alone", right.iter().copied().map(format::time));
+    Ok(Step {
+        row: "B11",
+        title: "Work that overlaps: a wait for the device cannot tell one from the other",
+        table,
+        why: [
+            "The host's clock has one number for both. Events on each stream tell each, without a wait in between.".to_owned(),
+            "The span of both is less than the sum of their times, so they overlap: times of different streams do not add up.".to_owned(),
+        ],
+        read: json!({ "size": n, "by_hand": read, "gpubench": right }),
+        drawings: Vec::new(),
+    })
+}

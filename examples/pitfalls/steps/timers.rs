@@ -1,0 +1,132 @@
+//! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's time, over
+//! the sizes of the source.
+
+use gpubench::drawing::{Axis, Curves, Series};
+use gpubench::format;
+use gpubench::units::Nanoseconds;
+use serde_json::json;
+
+use super::Step;
+use crate::bench::{Bench, above, median, shown, stated};
+use crate::by_hand::Timers;
+use crate::common::Result;
+use crate::table::Table;
+
+const LARGE: [usize; 3] = [2048, 4096, 8192];
+const SMALL: [usize; 3] = [512, 1024, 2048];
+
+/// By the source, in milliseconds.
+const UNSYNCHRONISED: [(usize, f64); 3] = [(2048, 0.238), (4096, 0.244), (8192, 0.257)];
+const SYNCHRONISED: [(usize, f64); 3] = [(2048, 15.518), (4096, 121.314), (8192, 904.354)];
+const BOTH: [(usize, f64, f64); 3] = [(512, 0.293, 0.407), (1024, 1.953, 2.042), (2048, 15.372, 15.464)];
+
+/// B1.
+pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Step> {
+    let sizes = bench.sizes(LARGE);
+    let read = bench.timers(&sizes)?;
+    let right = bench.naive_times(&sizes)?;
+    let wrong: Vec<Nanoseconds> = read.iter().map(|timers| median(&timers.unsynchronised)).collect();
+    let table = Table::new(sizes.iter().map(ToString::to_string))
+        .row("wrong: host clock around the launch", shown(&wrong))
+        .row("right: gpubench", shown(&right))
+        .row("source: host clock around the launch", stated(&sizes, &UNSYNCHRONISED));
+    Ok(Step {
+        row: "B1",
+        title: "The host's clock, and nobody waits",
+        table,
+        why: [
+            "A launch returns when it is queued, so the clock stops before the kernel has begun.".to_owned(),
+            "What it reads is the price of queueing, the same for every size.".to_owned(),
+        ],
+        read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
+        drawings: vec![("-timers.svg", drawing(bench)?)],
+    })
+}
+
+/// What each timer reads over all sizes of these steps.
+fn drawing(bench: &Bench<'_>) -> Result<String> {
+    let sizes = bench.sizes(SMALL.into_iter().chain(LARGE));
+    let read = bench.timers(&sizes)?;
+    let by_hand = |of: fn(&Timers) -> &[f64]| read.iter().map(|timers| median(of(timers))).collect();
+    let curves: [(&str, Vec<Nanoseconds>); 4] = [
+        ("host clock, nobody waits", by_hand(|timers| &timers.unsynchronised)),
+        ("host clock, device waited for", by_hand(|timers| &timers.synchronised)),
+        ("events by hand", by_hand(|timers| &timers.events)),
+        ("gpubench", bench.naive_times(&sizes)?),
+    ];
+    let series = curves
+        .into_iter()
+        .map(|(name, times)| Series::new(name, sizes.iter().zip(times).map(|(n, time)| (*n as f64, time.0))));
+    let drawn = Curves {
+        title: "One product, four timers".to_owned(),
+        subtitle: format!("{}, by the matrix size", bench.device.name),
+        x: Axis::log2("matrix size", |n| format!("{n:.0}")),
+        y: Axis::log10("time", |time| format::time(Nanoseconds(time))),
+        series: series.collect(),
+        marks: Vec::new(),
+    };
+    Ok(drawn.svg())
+}
+
+/// B2.
+pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Step> {
+    let sizes = bench.sizes(LARGE);
+    let read = bench.timers(&sizes)?;
+    let right = bench.naive_times(&sizes)?;
+    let wrong: Vec<Nanoseconds> = read.iter().map(|timers| median(&timers.synchronised)).collect();
+    let table = Table::new(sizes.iter().map(ToString::to_string))
+        .row("host clock around launch and wait", shown(&wrong))
+        .row("right: gpubench", shown(&right))
+        .row("source: host clock around launch and wait", stated(&sizes, &SYNCHRONISED));
+    Ok(Step {
+        row: "B2",
+        title: "The host's clock, and the device is waited for",
+        table,
+        why: [
+            "Now the kernel is in the reading, and it grows with the work (n³).".to_owned(),
+            "So are the launch, the wait and the wake-up of the host, which B3 looks at.".to_owned(),
+        ],
+        read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
+        drawings: Vec::new(),
+    })
+}
+
+/// B3.
+pub(crate) fn events(bench: &Bench<'_>) -> Result<Step> {
+    let sizes = bench.sizes(SMALL);
+    let read = bench.timers(&sizes)?;
+    let right = bench.naive_times(&sizes)?;
+    let host: Vec<Nanoseconds> = read.iter().map(|timers| median(&timers.synchronised)).collect();
+    let events: Vec<Nanoseconds> = read.iter().map(|timers| median(&timers.events)).collect();
+    let more = |times: &[Nanoseconds]| -> Vec<String> {
+        times.iter().zip(&right).map(|(time, right)| above(*time, *right)).collect()
+    };
+    let both: Vec<String> = host.iter().zip(&events).map(|(host, events)| above(*host, *events)).collect();
+    let theirs = |of: fn(f64, f64) -> String| -> Vec<String> {
+        let row = |n: &usize| BOTH.iter().find(|(size, ..)| size == n);
+        sizes.iter().map(|n| row(n).map(|(_, events, host)| of(*events, *host)).unwrap_or_default()).collect()
+    };
+    let table = Table::new(sizes.iter().map(ToString::to_string))
+        .row("wrong: host clock and wait", shown(&host))
+        .row("a pair of events by hand", shown(&events))
+        .row("right: gpubench", shown(&right))
+        .row("host clock above events", both)
+        .row("events above gpubench", more(&events))
+        .row("source: host clock and wait", theirs(|_, host| format::time(Nanoseconds(host * 1e6))))
+        .row("source: events", theirs(|events, _| format::time(Nanoseconds(events * 1e6))))
+        .row(
+            "source: host clock above events",
+            theirs(|events, host| above(Nanoseconds(host), Nanoseconds(events))),
+        );
+    Ok(Step {
+        row: "B3",
+        title: "Events are time stamps of the GPU itself",
+        table,
+        why: [
+            "What the host adds is the same for every size: the shorter the kernel, the more of the reading it is.".to_owned(),
+            "A pair of events leaves it out, and has an overhead of its own, which gpubench measures and takes off.".to_owned(),
+        ],
+        read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
+        drawings: Vec::new(),
+    })
+}

@@ -1,0 +1,81 @@
+//! Time against run number while a GPU gets hot: tensor cores kept busy for a minute, with the clock, the power and the
+//! temperature beside. In: for how long; out: what a launch takes in a burst and what it takes when that goes on, and a drawing
+//! of each against the number of the launch.
+//!
+//! ```sh
+//! cargo run --example throttle -- --out target/throttle
+//! ```
+//!
+//! The engine samples, with events around each launch, and what the device's sensors say is read beside it. Nothing of the
+//! GPU is changed: what holds its clock down is what would hold it down in use.
+
+#![expect(clippy::print_stdout, reason = "prints its results")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod drawings;
+mod regimes;
+mod sensors;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use gpubench::Suite;
+use gpubench::device::DeviceType as _;
+use gpubench::device::cuda::Cuda;
+use serde::Serialize;
+
+use self::common::{Flags, Lab, Result};
+use self::regimes::{Group, measure};
+
+#[derive(Debug, Parser)]
+#[command(
+    about = "Measures what a launch takes in a burst, and what it takes when that goes on for a minute."
+)]
+struct Args {
+    /// For how long to go on
+    #[arg(long, value_name = "S", env = "GPUBENCH_SECONDS", default_value_t = 60.0)]
+    seconds: f64,
+
+    /// Rows and columns of the matrices, a multiple of 256
+    #[arg(long, value_name = "N", env = "GPUBENCH_SIZE", default_value_t = 8192, value_parser = size)]
+    size: usize,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+fn size(text: &str) -> std::result::Result<usize, String> {
+    let size = text.parse::<usize>().ok().filter(|size| *size > 0 && size.is_multiple_of(256));
+    size.ok_or_else(|| "give a multiple of 256".to_owned())
+}
+
+/// Everything that was read.
+#[derive(Debug, Serialize)]
+struct Read {
+    schema: &'static str,
+    size: usize,
+    /// Launches with rests between them.
+    burst: Vec<Group>,
+    /// Launches without.
+    sustained: Vec<Group>,
+}
+
+fn main() -> ExitCode {
+    gpubench::program(show)
+}
+
+fn show(suite: &Suite) -> Result<()> {
+    let args = Args::parse();
+    let (lab, facts) = Lab::open(suite, &args.flags, "throttle")?;
+    let ordinal = facts.device.rsplit(':').next().unwrap_or_default().parse()?;
+    let (burst, sustained) = measure(&mut Cuda::open(ordinal)?, args.size, args.seconds)?;
+    let read = Read { schema: "gpubench-throttle/1", size: args.size, burst, sustained };
+    print!("{}", summary::text(&read, &facts));
+    for (name, drawing) in drawings::all(&read, &facts.name) {
+        lab.write(name, &drawing)?;
+    }
+    lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))?;
+    lab.close()
+}

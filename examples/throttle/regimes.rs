@@ -1,0 +1,127 @@
+//! Two regimes of one launch: in a burst, with rests between launches, and sustained, one launch after the other. In: an open
+//! GPU; out: groups of launches in the order they ran, each with what the sensors said last.
+
+use std::thread;
+use std::time::Duration;
+
+use cust::memory::DeviceBuffer;
+use cust::stream::Stream;
+use gpubench::device::cuda::Cuda;
+use gpubench::device::{Cache, Device as _, Sampler, Wanted, Work};
+use gpubench::failure::{Failure, Stage};
+use gpubench::units::Nanoseconds;
+use gpubench::{LaunchStream as _, stats};
+use gpubench_kernels::cuda::matmul::{Tensor, bf16_inputs, tensor};
+use serde::Serialize;
+
+use crate::common::Result;
+use crate::sensors::Sensors;
+
+/// Launches of a burst, and what lies between them: long enough that power and heat do not add up.
+const BURSTS: usize = 30;
+const REST: Duration = Duration::from_millis(100);
+/// What a group of sustained launches takes.
+const GROUP: f64 = 20e6;
+
+/// Launches that were submitted together.
+#[derive(Debug, Serialize)]
+pub(crate) struct Group {
+    /// The number of its first launch.
+    pub(crate) first: usize,
+    /// The time of each.
+    pub(crate) times: Vec<Nanoseconds>,
+    /// The clock of the multiprocessors, in hertz.
+    pub(crate) clock: Option<u64>,
+    /// What the GPU drew, in watts.
+    pub(crate) power: Option<f64>,
+    /// Its temperature, in degrees Celsius.
+    pub(crate) temperature: Option<u32>,
+    /// What held its clock down.
+    pub(crate) slowed_by: Vec<String>,
+}
+
+impl Group {
+    /// The clock as a number of hertz.
+    pub(crate) fn clock(&self) -> Option<f64> {
+        self.clock.map(|hertz| hertz as f64)
+    }
+
+    /// The temperature as a number of degrees.
+    pub(crate) fn temperature(&self) -> Option<f64> {
+        self.temperature.map(f64::from)
+    }
+}
+
+/// Measures products of n × n matrices in a burst, then for so many seconds of the device's time.
+pub(crate) fn measure(device: &mut Cuda, n: usize, seconds: f64) -> Result<(Vec<Group>, Vec<Group>)> {
+    let sensors = device.monitor().ok().map(Sensors::over);
+    let stream = Stream::over(device)?;
+    let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let mut product = Product { kernels, a, b, c, stream };
+    // Loading comes to its end, and what goes wrong to light.
+    product.launch()?;
+    product.stream.synchronize()?;
+    let wanted = Wanted { cache: Cache::Hot, flush: None, path: None };
+    let mut sampler = device.sampler(&mut product, &wanted)?;
+    let overhead = sampler.timer()?.overhead;
+    let mut regime =
+        Regime { sampler: sampler.as_mut(), sensors, overhead, launches: 0, elapsed: Nanoseconds(0.0) };
+    let mut burst = Vec::new();
+    for _ in 0..BURSTS {
+        thread::sleep(REST);
+        burst.push(regime.group(1)?);
+    }
+    let times: Vec<Nanoseconds> = burst.iter().flat_map(|group| group.times.iter().copied()).collect();
+    let one = stats::median(&times).unwrap_or_default();
+    let together = ((GROUP / one.0.max(1.0)) as usize).clamp(1, 64);
+    (regime.launches, regime.elapsed) = (0, Nanoseconds(0.0));
+    let mut sustained = Vec::new();
+    while sustained.is_empty() || regime.elapsed.as_seconds() < seconds {
+        sustained.push(regime.group(together)?);
+    }
+    Ok((burst, sustained))
+}
+
+/// One product, on a stream of its own.
+struct Product {
+    kernels: Tensor,
+    a: DeviceBuffer<u16>,
+    b: DeviceBuffer<u16>,
+    c: DeviceBuffer<f32>,
+    stream: Stream,
+}
+
+impl Work for Product {
+    fn launch(&mut self) -> std::result::Result<(), Failure> {
+        let Self { kernels, a, b, c, stream } = self;
+        tensor(kernels, a, b, c, stream).map_err(|error| Failure::new(Stage::Launch, error))
+    }
+}
+
+/// Takes groups and reads the sensors beside them.
+struct Regime<'a> {
+    sampler: &'a mut dyn Sampler,
+    sensors: Option<Sensors>,
+    overhead: Nanoseconds,
+    launches: usize,
+    /// What the groups took on the device.
+    elapsed: Nanoseconds,
+}
+
+impl Regime<'_> {
+    fn group(&mut self, launches: usize) -> std::result::Result<Group, Failure> {
+        let mut events = Vec::with_capacity(launches);
+        self.elapsed.0 += self.sampler.group(launches, &mut events)?.0;
+        let reading = self.sensors.as_ref().map(Sensors::last).unwrap_or_default();
+        let first = self.launches;
+        self.launches += events.len();
+        Ok(Group {
+            first,
+            times: events.iter().map(|event| Nanoseconds(event.0 - self.overhead.0)).collect(),
+            clock: self.sampler.clock().or(reading.sm_clock),
+            power: reading.power,
+            temperature: reading.temperature,
+            slowed_by: reading.slowed_by,
+        })
+    }
+}

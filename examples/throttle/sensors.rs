@@ -1,0 +1,51 @@
+//! The sensors of a GPU, read all the while by a thread of their own, since a reading may take longer than a launch. In: the
+//! runtime's monitor; out: what it said last.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use gpubench::device::conditions::{Monitor, Reading};
+
+/// Between two readings. Sensors are no faster.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// A thread that reads until this is dropped.
+pub(crate) struct Sensors {
+    last: Arc<Mutex<Reading>>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sensors {
+    /// Begins to read.
+    pub(crate) fn over(mut monitor: Box<dyn Monitor>) -> Self {
+        let last = Arc::new(Mutex::new(monitor.read()));
+        let ended = Arc::new(AtomicBool::new(false));
+        let (kept, end) = (Arc::clone(&last), Arc::clone(&ended));
+        let thread = thread::spawn(move || {
+            while !end.load(Ordering::Relaxed) {
+                let reading = monitor.read();
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = reading;
+                thread::sleep(PERIOD);
+            }
+        });
+        Self { last, ended, thread: Some(thread) }
+    }
+
+    /// What they said last.
+    pub(crate) fn last(&self) -> Reading {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Sensors {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It panics only where the monitor does, whose readings are lost then.
+            drop(thread.join());
+        }
+    }
+}

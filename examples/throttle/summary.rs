@@ -1,0 +1,85 @@
+//! What came of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
+
+use gpubench::device::{Facts, Quantity};
+use gpubench::units::{FlopsPerSecond, Nanoseconds};
+use gpubench::{format, stats};
+
+use crate::Read;
+use crate::common::table;
+use crate::regimes::Group;
+
+/// The operations of a launch.
+fn flops(n: usize) -> u64 {
+    2 * (n as u64).pow(3)
+}
+
+/// All of it.
+pub(crate) fn text(read: &Read, facts: &Facts) -> String {
+    let size = read.size;
+    let (first, last) = thirds(&read.sustained);
+    let head = ["", "time", "speed", "of peak", "SM clock", "power", "temperature", "launches"];
+    let regimes = [
+        ("burst, with rests", &read.burst[..]),
+        ("sustained, its first third", first),
+        ("sustained, its last third", last),
+    ];
+    let rows = regimes.map(|(name, groups)| row(name, groups, size, facts));
+    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let (burst, sustained) = (median(&read.burst), median(last));
+    let difference = format::percent((sustained.0 / burst.0 - 1.0).abs());
+    let how = if sustained > burst { "more" } else { "less" };
+    let held = slowed_by(last);
+    let held = if held.is_empty() { "nothing that the sensors tell".to_owned() } else { held.join(", ") };
+    format!(
+        "Products of {size} × {size} matrices of bf16, {}\n{}A sustained launch takes {difference} {how} time than one in a burst. \
+         Its clock was held down by: {held}.\n",
+        format::operations(flops(size)),
+        table(&rows)
+    )
+}
+
+/// The first groups and the last, each a third of all.
+fn thirds(groups: &[Group]) -> (&[Group], &[Group]) {
+    let third = groups.len().div_ceil(3);
+    (&groups[..third], &groups[groups.len() - third..])
+}
+
+/// One regime: time, speed, and what the sensors said, as a mean.
+fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] {
+    let time = median(groups);
+    let rate = FlopsPerSecond(flops(size) as f64 / time.as_seconds());
+    let peak = facts.peak(&Quantity::Compute("bf16 tensor".to_owned()));
+    let launches: usize = groups.iter().map(|group| group.times.len()).sum();
+    let or_nothing = Option::unwrap_or_default;
+    [
+        name.to_owned(),
+        format::time(time),
+        format::throughput(rate),
+        or_nothing(peak.map(|peak| format::percent(rate.0 / peak.value))),
+        or_nothing(mean(groups, Group::clock).map(|hertz| format::clock(hertz as u64))),
+        or_nothing(mean(groups, |group| group.power).map(format::power)),
+        or_nothing(mean(groups, Group::temperature).map(|degrees| format!("{degrees:.0} °C"))),
+        launches.to_string(),
+    ]
+}
+
+/// What held the clock down in any of these groups.
+fn slowed_by(groups: &[Group]) -> Vec<&str> {
+    let mut held: Vec<&str> =
+        groups.iter().flat_map(|group| group.slowed_by.iter().map(String::as_str)).collect();
+    held.sort_unstable();
+    held.dedup();
+    held
+}
+
+/// The median time of a launch.
+pub(crate) fn median(groups: &[Group]) -> Nanoseconds {
+    let times: Vec<Nanoseconds> = groups.iter().flat_map(|group| group.times.iter().copied()).collect();
+    stats::median(&times).unwrap_or_default()
+}
+
+/// The mean of what the sensors told; nothing where they told none of it.
+pub(crate) fn mean(groups: &[Group], of: fn(&Group) -> Option<f64>) -> Option<f64> {
+    let told: Vec<f64> = groups.iter().filter_map(of).collect();
+    (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+}
