@@ -41,6 +41,8 @@ pub(crate) struct Driver {
     /// The kernels of each module, by their handles.
     pub(crate) modules: HashMap<usize, Vec<(usize, Arc<Entry>)>>,
     pub(crate) functions: HashMap<usize, Arc<Entry>>,
+    /// The dynamic shared memory that a block of a kernel was allowed, where that was asked for.
+    pub(crate) allowed_shared: HashMap<usize, u32>,
     /// What the context was lost with.
     pub(crate) lost: Option<Code>,
     /// What it is lost with as soon as somebody waits for the device.
@@ -108,6 +110,7 @@ impl Driver {
             executables: HashMap::new(),
             modules: HashMap::new(),
             functions: HashMap::new(),
+            allowed_shared: HashMap::new(),
             lost: None,
             doomed: None,
             initialised: false,

@@ -17,8 +17,9 @@ const LOG_SIZE: u32 = 6;
 /// What a block may have in each direction and altogether.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u64 = 1024;
-/// What shared memory a block may have, unless its kernel is allowed more, which the fake does not know.
+/// What shared memory a block may have, unless its kernel is allowed more; and what that may be, its own included.
 const MOST_SHARED: u32 = 48 << 10;
+const MOST_ALLOWED: usize = 232_448;
 
 /// Attributes of a kernel that are the same for all: threads of a block at most, the versions of its code.
 const KERNEL_ATTRIBUTES: [(u32, usize); 3] = [(0, 1024), (5, 77), (6, 90)];
@@ -26,6 +27,8 @@ const KERNEL_ATTRIBUTES: [(u32, usize); 3] = [(0, 1024), (5, 77), (6, 90)];
 const STATIC_SHARED: u32 = 1;
 const LOCAL: u32 = 3;
 const REGISTERS: u32 = 4;
+/// The one that is set.
+const DYNAMIC_SHARED: u32 = 8;
 
 /// What a multiprocessor has for its blocks: blocks, warps, registers, which a warp gets by the 256, and shared memory, of
 /// which each block takes a KiB more than it asks for.
@@ -114,6 +117,7 @@ exports! {
         let kernels = driver.modules.remove(&module).ok_or(INVALID_HANDLE)?;
         for (function, _) in kernels {
             driver.functions.remove(&function);
+            driver.allowed_shared.remove(&function);
         }
         Ok(())
     }
@@ -151,8 +155,17 @@ exports! {
         blocks.set(resident(entry, threads, dynamic_shared) as i32)
     }
 
-    fn cuFuncSetAttribute(driver, function: usize, _attribute: u32, _value: i32) {
-        driver.functions.get(&function).map(|_| ()).ok_or(INVALID_HANDLE)
+    fn cuFuncSetAttribute(driver, function: usize, attribute: u32, value: i32) {
+        let entry = driver.functions.get(&function).ok_or(INVALID_HANDLE)?;
+        if attribute != DYNAMIC_SHARED {
+            return Err(NOT_SUPPORTED);
+        }
+        let value = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
+        if value as usize + entry.shared > MOST_ALLOWED {
+            return Err(INVALID_VALUE);
+        }
+        driver.allowed_shared.insert(function, value);
+        Ok(())
     }
 
     fn cuLaunchKernel(
@@ -176,7 +189,7 @@ exports! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let all = |sizes: [u32; 3]| sizes.into_iter().map(u64::from).product::<u64>();
         let too_many = block.iter().zip(MOST_THREADS).any(|(threads, most)| *threads > most);
-        if shared > MOST_SHARED {
+        if shared > driver.allowed_shared.get(&function).copied().unwrap_or(MOST_SHARED) {
             return Err(INVALID_VALUE);
         }
         if too_many || all(block) > MOST_TOGETHER || all(block) == 0 || all(grid) == 0 {
