@@ -9,6 +9,7 @@ use std::ffi::{c_int, c_uint};
 
 use cust_raw::{CUevent, CUfunction, CUstream};
 
+use crate::capture::is_capturing;
 use crate::entry::Entry;
 use crate::library::Function;
 use crate::watch::kernel_name;
@@ -82,8 +83,6 @@ const ASKED: usize = 8;
 const STATIC_SHARED: c_int = 1;
 const LOCAL: c_int = 3;
 const REGISTERS: c_int = 4;
-/// `CU_STREAM_CAPTURE_STATUS_NONE`
-const NOT_CAPTURED: c_int = 0;
 
 thread_local! {
     static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
@@ -187,19 +186,6 @@ pub(crate) unsafe fn kernel_launched(
         let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, told };
         Step::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
-}
-
-/// Whether what is put on this stream becomes part of a graph.
-pub(crate) fn is_capturing(stream: CUstream) -> bool {
-    type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
-    static ENTRY: Entry = Entry::new("cuStreamIsCapturing");
-
-    let Some(function) = ENTRY.function() else { return false };
-    // SAFETY: this is the C type of the function of that name; enums are ints.
-    let function = unsafe { std::mem::transmute::<Function, IsCapturing>(function) };
-    let mut status = NOT_CAPTURED;
-    // SAFETY: work was just put on the stream, and `status` is a place for an int.
-    (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
 }
 
 /// What the driver tells of a kernel that is launched so.

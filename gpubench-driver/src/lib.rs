@@ -42,6 +42,7 @@
 //! [cust]: https://docs.rs/cust
 //! [nodevice]: https://docs.rs/cust/0.3.2/cust/error/enum.CudaError.html#variant.NoDevice
 
+mod capture;
 mod codes;
 mod driver;
 mod entry;

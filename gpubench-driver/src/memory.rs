@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cust_raw::{CUdeviceptr, CUmodule, CUstream};
 
-use crate::launches::is_capturing;
+use crate::capture::is_capturing;
 use crate::result::{last_symbol, set_detail};
 
 /// Memory that kernels can reach, in one piece.

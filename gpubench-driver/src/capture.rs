@@ -1,0 +1,26 @@
+//! Whether a stream is being captured. In: a stream; out: whether what is put on it is done, or becomes part of a graph.
+
+#![expect(unsafe_code, reason = "calls the driver")]
+
+use std::ffi::c_int;
+
+use cust_raw::CUstream;
+
+use crate::entry::Entry;
+use crate::library::Function;
+
+/// `CU_STREAM_CAPTURE_STATUS_NONE`
+const NOT_CAPTURED: c_int = 0;
+
+/// Whether what is put on this stream becomes part of a graph.
+pub(crate) fn is_capturing(stream: CUstream) -> bool {
+    type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
+    static ENTRY: Entry = Entry::new("cuStreamIsCapturing");
+
+    let Some(function) = ENTRY.function() else { return false };
+    // SAFETY: this is the C type of the function of that name; enums are ints.
+    let function = unsafe { std::mem::transmute::<Function, IsCapturing>(function) };
+    let mut status = NOT_CAPTURED;
+    // SAFETY: work was just put on the stream, and `status` is a place for an int.
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
+}
