@@ -1,5 +1,5 @@
 //! Where baselines are kept. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
-//! below cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
+//! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
 //! few cases brings those up to date and leaves the others alone.
 
 use std::cmp::Reverse;
@@ -9,11 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{Record, Run};
-
-/// Below cargo's folder.
-const BASELINES: &str = "gpubench/baselines";
-/// What cargo puts into its own folder.
-const CARGOS_TAG: &str = "CACHEDIR.TAG";
+use crate::store;
 
 /// Where a baseline is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,10 +215,8 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// The folder of all baselines: in the one that cargo builds into, which a program is usually run from and lies in.
+/// The folder of all baselines: in the one that cargo was told to build into, else where gpubench keeps things.
 fn baselines() -> PathBuf {
-    let asked = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let program = env::current_exe().unwrap_or_default();
-    let cargos = || program.ancestors().find(|folder| folder.join(CARGOS_TAG).is_file());
-    asked.or_else(|| cargos().map(Path::to_owned)).unwrap_or_else(|| "target".into()).join(BASELINES)
+    let asked = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
+    asked.or_else(store::home).unwrap_or_else(|| "target/gpubench".into()).join("baselines")
 }

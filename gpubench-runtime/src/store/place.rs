@@ -28,9 +28,12 @@ pub fn runs() -> Option<PathBuf> {
     Some(home()?.join("runs"))
 }
 
-/// Whether cargo builds into `folder`: it says so there.
+/// Whether cargo builds into `folder`: it says so there, unless another tool made the folder before it; and mostly keeps
+/// there what it knows of the compiler.
 fn is_of_cargo(folder: &Path) -> bool {
-    fs::read_to_string(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.contains("created by cargo"))
+    let tagged =
+        || fs::read_to_string(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.contains("created by cargo"));
+    folder.join(".rustc_info.json").is_file() || tagged()
 }
 
 /// Where programs keep what outlives them.
