@@ -35,7 +35,8 @@ impl Locked {
         for library_of in ["GPUBENCH_LIBCUDA", "GPUBENCH_LIBNVML"] {
             command.env(library_of, library());
         }
-        command.env("GPUBENCH_FAKE_LOG", &log).envs(environment.iter().copied());
+        // Each has a GPU of its own, as far as locks tell.
+        command.env("GPUBENCH_FAKE_LOG", &log).env("TMPDIR", folder.path()).envs(environment.iter().copied());
         let suite = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
         Self { suite, log, _folder: folder }
     }
