@@ -1,6 +1,8 @@
 //! What is stored. In: everything that was found out about a case, and about the run it belongs to; out: a [`Record`] and
 //! a [`Run`] that serde writes and reads. Reports see these and nothing else, so that a stored run prints as a live one.
 
+use std::io::{self, BufWriter, Write};
+
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Check, Comparison, Finding, Threshold};
@@ -66,6 +68,17 @@ impl Run {
         } else {
             Err(format!("its format is `{}`, not `{SCHEMA}`", run.schema))
         }
+    }
+
+    /// Writes it as [`parse`](Self::parse) reads it.
+    ///
+    /// # Errors
+    /// Where `out` takes no more.
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        let mut out = BufWriter::new(out);
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
 
     /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::record::{Record, Run};
@@ -112,9 +112,8 @@ impl Place {
         let to = if is_json(&self.path) { self.path.clone() } else { self.next(run.started) };
         let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
         let write = || {
-            let mut file = File::create(&unfinished)?;
-            serde_json::to_writer(&mut file, run)?;
-            file.write_all(b"\n")?;
+            let file = File::create(&unfinished)?;
+            run.write(&file)?;
             file.sync_all()?;
             fs::rename(&unfinished, &to)
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::args::{Args, CacheChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
 use crate::baseline::{Asked, Place};
-use crate::comparison::{Threshold, USUAL_BAND};
+use crate::comparison::Threshold;
 use crate::device::{Cache, ClockTarget, Path, Peak};
 use crate::plan::{Arg, Ignored, Partner, Sampling, Selection};
 
@@ -77,7 +77,7 @@ pub enum RunsDir {
 impl Options {
     /// What `args` mean to a program that is a bench target, or is none.
     pub(super) fn of(args: Args, bench_target: bool) -> Result<Self, String> {
-        let mut sampling = if args.quick { QUICK } else { USUAL };
+        let mut sampling = if args.quick { QUICK } else { Sampling::USUAL };
         if let Some(precision) = &args.precision {
             sampling.precision = parse_percent(precision)
                 .ok_or_else(|| format!("--precision {precision}: give a percentage above 0, such as 0.5%"))?;
@@ -204,20 +204,7 @@ impl Options {
 /// How long a case may take where nobody says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-const USUAL: Sampling = Sampling {
-    precision: 0.005,
-    samples: None,
-    warm_up: 0.2,
-    warm_up_launches: None,
-    min_time: 0.0,
-    max_time: 3.0,
-    own_max_time: true,
-    flush: None,
-    path: None,
-    energy: None,
-    band: USUAL_BAND,
-};
-const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, energy: Some(false), ..USUAL };
+const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, energy: Some(false), ..Sampling::USUAL };
 
 /// Names that are separated by commas. Those within a name, as in `f[n=1, m=2]`, have a space behind them.
 fn split_names(names: &str) -> Vec<String> {

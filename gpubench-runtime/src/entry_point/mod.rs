@@ -21,13 +21,13 @@ use signal_hook::consts::SIGINT;
 
 use self::followers::Followers;
 use self::output::Output;
-use self::prospect::{Prospect, fresh, kinds, refuse, resumed, runs};
+use self::prospect::{Prospect, fresh, kinds, prospect, refuse, runs};
 use self::say::say;
 use self::stop::Stop;
 use crate::baseline::Held;
 use crate::ceilings;
 use crate::cli::{self, Exit, Options};
-use crate::device::found::{self, Selected};
+use crate::device::found;
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
@@ -38,7 +38,7 @@ use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report::{self, Progress};
 use crate::run::{self, Beginning, Conduct, Observer, RunError};
-use crate::store::{self, Earlier, Reused};
+use crate::store;
 use crate::trial::{self, Outcome};
 use crate::verdict::State;
 use crate::worker;
@@ -98,30 +98,15 @@ pub(crate) fn suite(
         let json = options.json.as_deref().map(output).transpose()?;
         return Ok(finish(run, Exit::Done, &held, json, &entries, options, deliver));
     }
+    if options.test {
+        let (planned, _) = fresh(&entries, options, options.device.as_deref())?;
+        return test(planned, options, results);
+    }
     // What a device reaches is kept elsewhere, and no run of the suite.
-    let runs = if options.test || options.measure_peaks { None } else { runs(options)? };
+    let runs = if options.measure_peaks { None } else { runs(options)? };
     program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
-    let earlier = match (&options.resume, &runs) {
-        (Some(wanted), Some(runs)) => Some(
-            Earlier::open(runs, wanted, &program.suite)
-                .map_err(|error| complain(&format!("--resume: {error}"), Exit::Usage))?,
-        ),
-        _ => None,
-    };
-    let Prospect { mut plan, devices, mut notes, kept } = match earlier {
-        Some(earlier) => resumed(&entries, options, &program, earlier)?,
-        None => {
-            let (planned, Selected { devices, notes }) = fresh(&entries, options, options.device.as_deref())?;
-            if options.measure_peaks && devices.is_empty() {
-                return Err(complain(&NO_GPU, Exit::NoDevice));
-            }
-            if options.test {
-                return test(planned, options, results);
-            }
-            let plan = planned.map_err(|error| refuse(&error))?;
-            Prospect { plan, devices, notes, kept: Reused::default() }
-        }
-    };
+    let Prospect { mut plan, devices, mut notes, kept } =
+        prospect(&entries, options, &program, runs.as_deref())?;
     if options.measure_peaks {
         ceilings::settle(&mut plan);
     }
@@ -250,9 +235,6 @@ fn known(entries: &[&Entry], options: &Options) -> Result<(Known, Vec<String>), 
     let notes = known.strange_precisions(entries.iter().map(|entry| entry.options.precision));
     Ok((known, notes))
 }
-
-/// What a user reads who wants a CPU's ceilings.
-const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";
 
 /// Keeps what the devices of a run were seen to reach, and has the run show it.
 fn keep(run: &mut Run, options: &Options) -> Exit {

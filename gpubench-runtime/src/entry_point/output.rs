@@ -2,7 +2,7 @@
 //! runs; out: bytes, or why they could not be written. Called by the edge alone.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
@@ -68,9 +68,6 @@ impl Output {
             self.file.set_len(0)?;
             (&self.file).rewind()?;
         }
-        let mut out = BufWriter::new(&self.file);
-        serde_json::to_writer(&mut out, run)?;
-        out.write_all(b"\n")?;
-        out.flush()
+        run.write(&self.file)
     }
 }

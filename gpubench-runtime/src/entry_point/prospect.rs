@@ -2,7 +2,7 @@
 //! is registered and the command line; out: a [`Prospect`], or the exit code with which there is none.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::say::{complain, warn};
 use crate::cli::{Exit, Options, RunsDir};
@@ -13,12 +13,32 @@ use crate::record::Program;
 use crate::registry::Entry;
 use crate::store::{self, Earlier, Reused};
 
+/// What a user reads who wants a CPU's ceilings.
+const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";
+
 /// What is to be measured, and on what.
 pub(super) struct Prospect {
     pub(super) plan: Plan,
     pub(super) devices: Vec<Found>,
     pub(super) notes: Vec<String>,
     pub(super) kept: Reused,
+}
+
+/// Everything that is selected, or with `--resume` what is left of it.
+pub(super) fn prospect(
+    entries: &[&Entry],
+    options: &Options,
+    program: &Program,
+    runs: Option<&Path>,
+) -> Result<Prospect, Exit> {
+    if let (Some(wanted), Some(runs)) = (&options.resume, runs) {
+        let earlier = Earlier::open(runs, wanted, &program.suite);
+        let earlier = earlier.map_err(|error| complain(&format!("--resume: {error}"), Exit::Usage))?;
+        return resumed(entries, options, program, earlier);
+    }
+    let (planned, Selected { devices, notes }) = fresh(entries, options, options.device.as_deref())?;
+    let plan = planned.map_err(|error| refuse(&error))?;
+    Ok(Prospect { plan, devices, notes, kept: Reused::default() })
 }
 
 /// What is planned on the devices that are `wanted`.
@@ -29,12 +49,16 @@ pub(super) fn fresh(
 ) -> Result<(Result<Plan, PlanError>, Selected), Exit> {
     let selected =
         Devices::find(&kinds(entries)).select(wanted).map_err(|error| complain(&error, Exit::NoDevice))?;
-    Ok((Plan::of(entries, &options.selection, &names(&selected.devices)), selected))
+    let planned = Plan::of(entries, &options.selection, &names(&selected.devices));
+    if options.measure_peaks && selected.devices.is_empty() {
+        return Err(complain(&NO_GPU, Exit::NoDevice));
+    }
+    Ok((planned, selected))
 }
 
 /// What is left of a run that began earlier, on its devices unless the user names others. Where nothing is left, they need
 /// not be there.
-pub(super) fn resumed(
+fn resumed(
     entries: &[&Entry],
     options: &Options,
     program: &Program,

@@ -52,6 +52,23 @@ pub struct Sampling {
     pub band: f64,
 }
 
+impl Sampling {
+    /// What holds where nobody says otherwise.
+    pub const USUAL: Self = Self {
+        precision: 0.005,
+        samples: None,
+        warm_up: 0.2,
+        warm_up_launches: None,
+        min_time: 0.0,
+        max_time: 3.0,
+        own_max_time: true,
+        flush: None,
+        path: None,
+        energy: None,
+        band: USUAL_BAND,
+    };
+}
+
 fn usual_band() -> f64 {
     USUAL_BAND
 }

@@ -73,20 +73,8 @@ impl PairSampler for Round<'_> {
 /// `ratio` of that.
 fn answers(count: usize, ratio: f64, placement: f64) -> [usize; 4] {
     let mut rng = StdRng::seed_from_u64(11);
-    let sampling = Sampling {
-        precision: 0.005,
-        samples: None,
-        // Sizes of groups are found here.
-        warm_up: 0.1,
-        warm_up_launches: None,
-        min_time: 0.0,
-        max_time: 3.0,
-        own_max_time: false,
-        flush: None,
-        path: None,
-        band: USUAL_BAND,
-        energy: None,
-    };
+    // Sizes of groups are found in warm-ups.
+    let sampling = Sampling { warm_up: 0.1, ..Sampling::USUAL };
     let mut found = [0; 4];
     for _ in 0..count {
         let mut rounds = Known { times: [20_000.0 * ratio, 20_000.0], placement, rng: &mut rng };

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 use std::{env, fs};
@@ -66,6 +66,19 @@ pub fn command(program: &str) -> std::process::Command {
 pub fn copy(program: &str, place: &Path) {
     let copied = std::process::Command::new("cp").arg(program).arg(place).status().expect("there is cp");
     assert!(copied.success(), "{program} cannot be copied");
+}
+
+/// What is in a folder, by name.
+///
+/// # Panics
+/// Where it cannot be read.
+#[must_use]
+#[track_caller]
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
 }
 
 /// Runs `program` with `arguments` to its end.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use end_to_end::running::{Ended, run_with};
+use end_to_end::running::{Ended, files, run_with};
 use gpubench_runtime::comparison::{Answer, Finding};
 use gpubench_runtime::record::Run;
 use tempfile::TempDir;
@@ -55,13 +55,6 @@ fn finding<'a>(run: &'a Run, name: &str) -> &'a Finding {
     let check = run.check.as_ref().expect("it was held against a baseline");
     let line = check.lines.iter().find(|line| format!("{} {}", line.name, line.cache) == name);
     &line.unwrap_or_else(|| panic!("no `{name}` in {check:?}")).finding
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> =
-        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files
 }
 
 #[test]

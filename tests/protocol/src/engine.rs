@@ -60,19 +60,7 @@ impl Engine {
     /// Where a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
         let wanted = Wanted { cache: Cache::Cold, flush: None, path: None };
-        let sampling = Sampling {
-            precision: 0.005,
-            samples: Some(samples),
-            warm_up: 0.0,
-            warm_up_launches: None,
-            min_time: 0.0,
-            max_time: 3.0,
-            own_max_time: false,
-            flush: None,
-            path: None,
-            energy: None,
-            band: 0.005,
-        };
+        let sampling = Sampling { samples: Some(samples), warm_up: 0.0, ..Sampling::USUAL };
         let sampled = self
             .device
             .sampler(&mut self.launch, &wanted)

@@ -2,9 +2,9 @@
 //! GPU. In: their programs, which `cargo test --workspace` builds; out: what they print and the files they write.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use end_to_end::running::{Ended, run_with};
+use end_to_end::running::{Ended, files, run_with};
 use protocol::fake::library;
 
 const EXPERIMENTS: [(&str, &[&str]); 6] = [
@@ -39,13 +39,6 @@ fn on_the_fake(example: &str, arguments: &[&str], folder: &Path) -> Ended {
         environment.push(("GPUBENCH_LIBNVML", library));
     }
     run_with(&program(example), &[arguments, &out].concat(), &environment).with_code(0)
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> =
-        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files
 }
 
 #[test]
