@@ -3,7 +3,7 @@
 
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::format;
-use gpubench::units::Nanoseconds;
+use gpubench::units::{Nanoseconds, Watts};
 
 use crate::Read;
 use crate::regimes::Group;
@@ -16,13 +16,13 @@ const POINTS: usize = 150;
 pub(crate) fn all(read: &Read, device: &str) -> Vec<(&'static str, String)> {
     let time = Axis::linear("time of a launch", |time| format::time(Nanoseconds(time)));
     let clock = Axis::linear("SM clock", |hertz| format::clock(hertz as u64));
-    let power = Axis::linear("power", format::power);
+    let power = Axis::linear("power", |watts| format::power(Watts(watts)));
     let temperature = Axis::linear("temperature", |degrees| format!("{degrees:.0} °C"));
     let told = |of: fn(&Group) -> Option<f64>| points(&read.sustained, |groups| mean(groups, of));
     let drawn = [
         ("-time.svg", "time", time, points(&read.sustained, |groups| Some(median(groups).0))),
         ("-clock.svg", "clock", clock, told(Group::clock)),
-        ("-power.svg", "power", power, told(|group| group.power)),
+        ("-power.svg", "power", power, told(Group::power)),
         ("-temperature.svg", "temperature", temperature, told(Group::temperature)),
     ];
     let drawn = drawn.into_iter().filter(|(_, _, _, points)| !points.is_empty());

@@ -9,7 +9,7 @@ use cust::stream::Stream;
 use gpubench::device::cuda::Cuda;
 use gpubench::device::{Cache, Device as _, Sampler, Wanted, Work};
 use gpubench::failure::{Failure, Stage};
-use gpubench::units::Nanoseconds;
+use gpubench::units::{Nanoseconds, Watts};
 use gpubench::{LaunchStream as _, stats};
 use gpubench_kernels::cuda::matmul::{Tensor, bf16_inputs, tensor};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub(crate) struct Group {
     /// The clock of the multiprocessors, in hertz.
     pub(crate) clock: Option<u64>,
     /// What the GPU drew, in watts.
-    pub(crate) power: Option<f64>,
+    pub(crate) power: Option<Watts>,
     /// Its temperature, in degrees Celsius.
     pub(crate) temperature: Option<u32>,
     /// What held its clock down.
@@ -44,6 +44,11 @@ impl Group {
     /// The clock as a number of hertz.
     pub(crate) fn clock(&self) -> Option<f64> {
         self.clock.map(|hertz| hertz as f64)
+    }
+
+    /// The power as a number of watts.
+    pub(crate) fn power(&self) -> Option<f64> {
+        self.power.map(|power| power.0)
     }
 
     /// The temperature as a number of degrees.

@@ -1,7 +1,7 @@
 //! What came of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
 
 use gpubench::device::{Facts, Quantity};
-use gpubench::units::{FlopsPerSecond, Nanoseconds};
+use gpubench::units::{FlopsPerSecond, Nanoseconds, Watts};
 use gpubench::{format, stats};
 
 use crate::Read;
@@ -57,7 +57,7 @@ fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] 
         format::throughput(rate),
         or_nothing(peak.map(|peak| format::percent(rate.0 / peak.value))),
         or_nothing(mean(groups, Group::clock).map(|hertz| format::clock(hertz as u64))),
-        or_nothing(mean(groups, |group| group.power).map(format::power)),
+        or_nothing(mean(groups, Group::power).map(|watts| format::power(Watts(watts)))),
         or_nothing(mean(groups, Group::temperature).map(|degrees| format!("{degrees:.0} °C"))),
         launches.to_string(),
     ]

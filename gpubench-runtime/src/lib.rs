@@ -20,7 +20,6 @@ pub mod comparison;
 pub mod device;
 pub mod drawing;
 pub mod failure;
-pub mod format;
 pub mod limits;
 pub mod measure;
 pub mod metrics;
@@ -31,10 +30,8 @@ pub mod record;
 pub mod registry;
 pub mod report;
 pub mod run;
-pub mod stats;
 pub mod store;
 pub mod trial;
-pub mod units;
 pub mod verdict;
 pub mod worker;
 
@@ -45,3 +42,4 @@ mod merge;
 mod supervisor;
 
 pub use entry_point::main;
+pub use gpubench_stats::{self as stats, format, units};

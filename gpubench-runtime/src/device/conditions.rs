@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Joules, Range};
+use crate::units::{Joules, Range, Watts};
 
 /// Reads a device's sensors while something is measured, from a thread of its own.
 pub trait Monitor: Send {
@@ -25,8 +25,8 @@ pub struct Reading {
     pub memory_clock: Option<u64>,
     /// The temperature of the chip, in degrees Celsius.
     pub temperature: Option<u32>,
-    /// What it draws, in watts.
-    pub power: Option<f64>,
+    /// The power it draws.
+    pub power: Option<Watts>,
     /// What holds its clocks down, in the words of the driver's own tools; that it idles is no such thing.
     pub slowed_by: Vec<String>,
     /// How many other processes have work on it.
@@ -44,8 +44,8 @@ pub struct Span {
     pub memory_clock: Option<Range<u64>>,
     /// The temperature of the chip, in degrees Celsius.
     pub temperature: Option<Range<u32>>,
-    /// What it draws, in watts.
-    pub power: Option<Range<f64>>,
+    /// The power it draws.
+    pub power: Option<Range<Watts>>,
     /// What held its clocks down at any time.
     pub slowed_by: Vec<String>,
     /// How many other processes had work on it, at the most.

@@ -132,7 +132,7 @@ fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -
         if let Some(counted) = now.filter(|_| now != last) {
             let when = Instant::now();
             let due = asked.is_none_or(|asked| when - asked >= SENSOR_PERIOD);
-            let sensor = due.then(|| monitor.read().power.map(Watts)).flatten();
+            let sensor = due.then(|| monitor.read().power).flatten();
             asked = if due { Some(when) } else { asked };
             updates.push(Update { when, counted, sensor });
             seen.fetch_add(1, Ordering::Relaxed);

@@ -180,14 +180,13 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
     };
     let Measured { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
     let each = Nanoseconds(elapsed.0 / launches as f64);
-    let sensor =
-        sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor.0))).unwrap_or_default();
+    let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
     let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
     format!(
         "{} a launch = {} × {}, of {launches} in a row{}; idle power is in it; by {updates} updates of the device's counter in {}{sensor}",
         format::energy(per_launch),
-        format::power(power.0),
+        format::power(power),
         format::time(each),
         work.into_iter().flatten().collect::<String>(),
         format::time(counted),

@@ -2,7 +2,7 @@
 
 use gpubench_runtime::measure::Energy;
 use gpubench_runtime::record::Record;
-use gpubench_runtime::units::Range;
+use gpubench_runtime::units::{Range, Watts};
 use protocol::fake::{Measured, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
@@ -31,7 +31,7 @@ fn what_the_sensors_say_is_recorded_and_shown() {
     assert_eq!(during.memory_clock, Some(Range { low: 3_201_000_000, high: 3_201_000_000 }));
     assert_eq!(
         (during.temperature, during.power),
-        (Some(Range { low: 41, high: 41 }), Some(Range { low: 212.4, high: 212.4 }))
+        (Some(Range { low: 41, high: 41 }), Some(Range { low: Watts(212.4), high: Watts(212.4) }))
     );
     assert_eq!((during.slowed_by.len(), during.other_processes), (0, Some(0)));
     let ended = measured.ended.with_code(0);

@@ -15,7 +15,7 @@ use super::links;
 use crate::device::conditions::{Monitor, Reading};
 use crate::device::facts::{DRIVER, Property, Value};
 use crate::device::{ClockTarget, Peak};
-use crate::units::Joules;
+use crate::units::{Joules, Watts};
 
 /// Where the library is, if not where the system finds it.
 const LIBRARY: &str = "GPUBENCH_LIBNVML";
@@ -104,7 +104,7 @@ impl Monitor for Sensors {
             sm_clock: clock(Clock::SM),
             memory_clock: clock(Clock::Memory),
             temperature: device.temperature(TemperatureSensor::Gpu).ok(),
-            power: device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
+            power: device.power_usage().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3)),
             slowed_by: slowed_by.map(|(_, words)| (*words).to_owned()).collect(),
             other_processes: others(&device).ok(),
         }

@@ -1,7 +1,9 @@
 //! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
-use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Range};
+use crate::units::{
+    Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
+};
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
@@ -94,10 +96,10 @@ pub fn clock(hertz: u64) -> String {
     format!("{} MHz", significant(hertz as f64 / 1e6, 3))
 }
 
-/// What a device draws, such as `212 W`.
+/// Power, such as `212 W`.
 #[must_use]
-pub fn power(watts: f64) -> String {
-    format!("{watts:.0} W")
+pub fn power(power: Watts) -> String {
+    format!("{:.0} W", power.0)
 }
 
 /// Energy in the unit that leaves a digit before the point, such as `12.3 mJ`.

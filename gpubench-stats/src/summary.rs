@@ -1,34 +1,11 @@
-//! What is said of a case's samples: centre, spread and how far to trust them. In: times in the order they ran,
-//! and the step of the timer that read them; out: a [`Summary`], a [`Drift`] or two [`Modes`] where there are
-//! such, and from a [`StopRule`] whether more samples are needed; of two cases, a [`Ratio`].
-//!
-//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for
-//! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:
-//! clocks move, memory is refreshed, placements alternate.
-
-mod autocorrelation;
-mod drift;
-mod looks;
-mod median_ci;
-mod modes;
-mod quantile;
-mod ratio;
-mod stop;
-mod student;
+//! The figures that describe a case's samples. In: times in the order they ran, and the step of the timer that read them;
+//! out: a [`Summary`].
 
 use serde::{Deserialize, Serialize};
 
-use self::autocorrelation::effective_samples;
-pub use self::drift::Drift;
-pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
-use self::median_ci::interval;
-pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
-pub use self::modes::Modes;
-use self::quantile::ascending;
-pub use self::quantile::median;
-pub(crate) use self::quantile::quantile;
-pub use self::ratio::{Median, Ratio, paired_log_ratio};
-pub use self::stop::{Decision, StopRule};
+use crate::autocorrelation::effective_samples;
+use crate::median_ci::{CONFIDENCE, Interval, interval};
+use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
 /// What is said of a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
@@ -46,7 +23,7 @@ pub struct Summary {
     pub median: Nanoseconds,
     /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger &
     /// Sheather 1986) for the effective number of samples, never narrower than ± one step of the timer: two
-    /// quantised time stamps can hide up to that much. Below [`SMALLEST_SAMPLE`] effective samples there is no
+    /// quantised time stamps can hide up to that much. Below [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no
     /// such interval, and this is the range of the samples.
     pub median_ci: Interval,
     /// The fastest sample.

@@ -6,13 +6,12 @@
 mod closed_forms;
 mod correlation;
 mod coverage;
-mod decisions;
 mod findings;
 mod properties;
 mod stop_rule;
 
-use gpubench_runtime::stats::{Decision, Drift, Modes, StopRule, Summary};
-use gpubench_runtime::units::Nanoseconds;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Decision, Drift, Modes, StopRule, Summary};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantile::{ascending, quantile};
+use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
 /// Modes are further apart than this fraction of the median.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantile::at_fractional_index;
+use crate::quantile::at_fractional_index;
 use crate::units::Nanoseconds;
 
 /// The confidence of every interval of a single case. What is decided of two has more.

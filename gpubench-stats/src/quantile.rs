@@ -10,7 +10,7 @@ pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
     sorted
 }
 
-/// The median of `times` in any order, that of a [`Summary`](super::Summary) without the rest of it; `None` of none.
+/// The median of `times` in any order, that of a [`Summary`](crate::Summary) without the rest of it; `None` of none.
 #[must_use]
 pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
     (!times.is_empty()).then(|| Nanoseconds(quantile(&ascending(times), 0.5)))
@@ -23,7 +23,11 @@ pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 /// With n samples it is the value at the fractional index (n − 1)·p counted from zero, on the straight line
 /// between the two samples beside it. It is exact at the samples themselves, and for `p` = ½ it is the usual
 /// median.
-pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
+///
+/// # Panics
+/// Where `sorted` is empty or `p` is not in 0..=1.
+#[must_use]
+pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     let index = (sorted.len() - 1) as f64 * p;
     at_fractional_index(sorted, index)
 }

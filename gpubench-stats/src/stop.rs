@@ -2,8 +2,8 @@
 //! group; out: go on, or converged. Budgets of time and fixed counts are the business of the loop that takes
 //! the samples.
 
-use super::{SMALLEST_SAMPLE, Summary};
 use crate::units::Nanoseconds;
+use crate::{SMALLEST_SAMPLE, Summary};
 
 /// How many checks in a row must hold. An interval looked at after every group will now and then be narrow by
 /// luck.

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::effective_samples;
-use super::median_ci::rank_interval;
-use super::quantile::{ascending, quantile};
+use crate::autocorrelation::effective_samples;
+use crate::median_ci::rank_interval;
+use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
 /// The fewest samples that tell a drift: thirds of twenty.

@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::effective_samples;
-use super::median_ci::{Interval, interval};
-use super::quantile::{ascending, quantile};
-use super::student;
+use crate::autocorrelation::effective_samples;
+use crate::median_ci::{Interval, interval};
+use crate::quantile::{ascending, quantile};
+use crate::student;
 use crate::units::Nanoseconds;
 
 /// The time of one launch over that of another, each a median.
@@ -97,7 +97,7 @@ pub struct Median {
 }
 
 impl Median {
-    /// The median of `times`, in the order they ran, with its interval of `confidence`, as a [`Summary`](super::Summary) has
+    /// The median of `times`, in the order they ran, with its interval of `confidence`, as a [`Summary`](crate::Summary) has
     /// it of 95 %. `None` of none.
     #[must_use]
     pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
@@ -251,7 +251,7 @@ mod tests {
             let median = Median::of(&times, Nanoseconds(1.0), confidence).expect("many");
             median.interval.half_width().0
         };
-        let summary = super::super::Summary::of(&times, Nanoseconds(1.0)).expect("many");
+        let summary = crate::Summary::of(&times, Nanoseconds(1.0)).expect("many");
         assert_eq!(half(0.95), summary.median_ci.half_width().0);
         let wider = half(0.99) / half(0.95);
         assert!((wider - 2.576 / 1.96).abs() < 0.02, "{wider}");

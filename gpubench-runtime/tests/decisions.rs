@@ -10,9 +10,13 @@ use gpubench_runtime::failure::Failure;
 use gpubench_runtime::measure::{Rounds, compare};
 use gpubench_runtime::plan::Sampling;
 use gpubench_runtime::stats::{Median, Ratio};
+use gpubench_runtime::units::Nanoseconds;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand_distr::{Distribution, Normal, Uniform};
 
-use super::*;
-
+/// One step of an H200's event timer.
+const STEP: f64 = 32.0;
 /// Standard deviations in nanoseconds: of a place in a graph, and of one sample.
 const PLACE: f64 = 130.0;
 const SAMPLE: f64 = 160.0;
@@ -145,4 +149,14 @@ fn intervals_of_processes_hold_the_ratio() {
         let held = held.count() as f64 / f64::from(draws);
         assert!(held >= 0.983, "{now} and {then}: {held}");
     }
+}
+
+fn normal(mean: f64, deviation: f64) -> Normal<f64> {
+    Normal::new(mean, deviation).expect("the deviation is finite")
+}
+
+/// A time as an event pair reads it: both stamps are rounded down to a step, and the first falls anywhere within one.
+fn quantised(time: f64, rng: &mut StdRng) -> f64 {
+    let start = Uniform::new(0.0, STEP).expect("the end is above zero").sample(rng);
+    ((start + time) / STEP).floor() * STEP
 }

@@ -1,0 +1,30 @@
+//! Quantities with units, and what samples of them say. Times in the order they ran go in; a [`Summary`] with its
+//! confidence interval, a [`Drift`], two [`Modes`] or a [`Ratio`] come out, and a [`StopRule`] tells when there are enough
+//! samples. Nothing here knows of benchmarks or devices.
+//!
+//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for a case, its
+//! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
+//! refreshed, placements alternate.
+
+pub mod format;
+pub mod units;
+
+mod autocorrelation;
+mod drift;
+mod looks;
+mod median_ci;
+mod modes;
+mod quantile;
+mod ratio;
+mod stop;
+mod student;
+mod summary;
+
+pub use self::drift::Drift;
+pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
+pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
+pub use self::modes::Modes;
+pub use self::quantile::{median, quantile};
+pub use self::ratio::{Median, Ratio, paired_log_ratio};
+pub use self::stop::{Decision, StopRule};
+pub use self::summary::Summary;

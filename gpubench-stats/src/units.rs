@@ -1,0 +1,260 @@
+//! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and arithmetic keeps
+//! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) shows them to people.
+
+use std::cmp::Ordering;
+use std::fmt::{self, Display};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::format;
+
+/// Defines quantities that are a floating-point number of some unit, with the arithmetic of a vector space over numbers.
+macro_rules! quantities {
+    ($($(#[$doc:meta])+ $name:ident shown by $show:expr;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub f64);
+
+        impl $name {
+            /// Nothing of it.
+            pub const ZERO: Self = Self(0.0);
+
+            /// The amount without its sign.
+            #[must_use]
+            pub const fn abs(self) -> Self {
+                Self(self.0.abs())
+            }
+
+            /// The smaller of two.
+            #[must_use]
+            pub const fn min(self, other: Self) -> Self {
+                Self(self.0.min(other.0))
+            }
+
+            /// The larger of two.
+            #[must_use]
+            pub const fn max(self, other: Self) -> Self {
+                Self(self.0.max(other.0))
+            }
+
+            /// The order of all values, what is not a number among them, as [`f64::total_cmp`] has it.
+            #[must_use]
+            pub fn total_cmp(&self, other: &Self) -> Ordering {
+                self.0.total_cmp(&other.0)
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+
+        impl Neg for $name {
+            type Output = Self;
+
+            fn neg(self) -> Self {
+                Self(-self.0)
+            }
+        }
+
+        impl Mul<f64> for $name {
+            type Output = Self;
+
+            fn mul(self, factor: f64) -> Self {
+                Self(self.0 * factor)
+            }
+        }
+
+        impl Mul<$name> for f64 {
+            type Output = $name;
+
+            fn mul(self, quantity: $name) -> $name {
+                $name(self * quantity.0)
+            }
+        }
+
+        impl Div<f64> for $name {
+            type Output = Self;
+
+            fn div(self, divisor: f64) -> Self {
+                Self(self.0 / divisor)
+            }
+        }
+
+        /// How many times as much as another.
+        impl Div for $name {
+            type Output = f64;
+
+            fn div(self, other: Self) -> f64 {
+                self.0 / other.0
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+                Self(amounts.map(|amount| amount.0).sum())
+            }
+        }
+
+        impl Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let show: fn(Self) -> String = $show;
+                f.pad(&show(*self))
+            }
+        }
+    )+};
+}
+
+quantities! {
+    /// A span of time in nanoseconds. It may be negative where a correction took more than was read.
+    Nanoseconds shown by format::time;
+    /// A span of time in seconds: budgets, limits, wall time.
+    Seconds shown by |seconds| format::time(seconds.into());
+    /// A rate of memory traffic in bytes per second.
+    BytesPerSecond shown by format::bandwidth;
+    /// A rate of arithmetic in floating-point operations per second.
+    FlopsPerSecond shown by format::throughput;
+    /// A rate of whatever a benchmark counts, in items per second.
+    ItemsPerSecond shown by |rate| format::items(rate, "items");
+    /// Energy in joules.
+    Joules shown by format::energy;
+    /// Power in watts.
+    Watts shown by format::power;
+}
+
+/// An amount of memory in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A clock in hertz.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hertz(pub u64);
+
+/// The lowest and the highest of several quantities.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range<T> {
+    /// The lowest.
+    pub low: T,
+    /// The highest.
+    pub high: T,
+}
+
+impl<T: PartialOrd + Copy> Range<T> {
+    /// `range`, or nothing, as far as it takes to have `value` in it.
+    #[must_use]
+    pub fn including(range: Option<Self>, value: T) -> Self {
+        let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
+        let low = if value < low { value } else { low };
+        Self { low, high: if value > high { value } else { high } }
+    }
+
+    /// The range of all `values`; nothing of none.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
+        values.into_iter().fold(None, |range, value| Some(Self::including(range, value)))
+    }
+}
+
+impl Nanoseconds {
+    /// The same span in seconds.
+    #[must_use]
+    pub fn as_seconds(self) -> f64 {
+        self.0 * 1e-9
+    }
+}
+
+impl From<Duration> for Nanoseconds {
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_secs_f64() * 1e9)
+    }
+}
+
+impl From<Duration> for Seconds {
+    fn from(duration: Duration) -> Self {
+        Self(duration.as_secs_f64())
+    }
+}
+
+impl From<Seconds> for Nanoseconds {
+    fn from(seconds: Seconds) -> Self {
+        Self(seconds.0 * 1e9)
+    }
+}
+
+impl From<Nanoseconds> for Seconds {
+    fn from(time: Nanoseconds) -> Self {
+        Self(time.as_seconds())
+    }
+}
+
+impl Bytes {
+    /// The rate at which this amount moved, had it taken `time`.
+    #[must_use]
+    pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
+        BytesPerSecond(self.0 as f64 / time.as_seconds())
+    }
+}
+
+impl Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format::bytes(*self))
+    }
+}
+
+impl Display for Hertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format::clock(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_keeps_the_unit() {
+        let time = Nanoseconds(1500.0) + Nanoseconds(500.0) - Nanoseconds(1000.0);
+        assert_eq!((time, time * 2.5, 2.0 * time), (Nanoseconds(1e3), Nanoseconds(2.5e3), Nanoseconds(2e3)));
+        assert_eq!((time / Nanoseconds(250.0), time / 4.0), (4.0, Nanoseconds(250.0)));
+        assert_eq!([1.0, 2.0, 4.0].map(Nanoseconds).into_iter().sum::<Nanoseconds>(), Nanoseconds(7.0));
+        assert_eq!((-time).abs().max(Nanoseconds(3.0)), time);
+    }
+
+    #[test]
+    fn quantities_show_their_unit() {
+        assert_eq!(format!("{:>9}", Nanoseconds(12_540.0)), " 12.54 µs");
+        assert_eq!(Seconds(0.25).to_string(), "250.0 ms");
+        assert_eq!([Bytes(33 << 20).to_string(), Hertz(1_980_000_000).to_string()], ["33 MiB", "1980 MHz"]);
+        assert_eq!(BytesPerSecond(4.814e12).to_string(), "4814 GB/s");
+        assert_eq!(FlopsPerSecond(66.9e12).to_string(), "66.9 TFLOP/s");
+    }
+
+    #[test]
+    fn a_range_has_all_values_in_it() {
+        assert_eq!(Range::of([3, 1, 2]), Some(Range { low: 1, high: 3 }));
+        assert_eq!(Range::<u8>::of([]), None);
+    }
+}
