@@ -120,7 +120,7 @@ pub(crate) fn measured<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a
 
 /// The record of a case, by its name and cache state.
 pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Record> {
-    let found = run.records.iter().find(|record| record.name() == name && record.cache == cache);
+    let found = run.records.iter().find(|record| record.case.name() == name && record.case.cache == cache);
     found.ok_or_else(|| format!("there is no record of {name}, {cache}").into())
 }
 

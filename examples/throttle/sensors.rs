@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use gpubench::device::conditions::{Monitor, Reading};
+use gpubench::device::Monitor;
+use gpubench::device::conditions::Reading;
 
 /// Between two readings. Sensors are no faster.
 const PERIOD: Duration = Duration::from_millis(20);

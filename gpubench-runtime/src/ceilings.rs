@@ -104,7 +104,7 @@ fn capability(device: &str) -> Option<(u64, u64)> {
 /// What `device` was seen to reach: of every row that has a number, and of one that is suspect as a number that may be off.
 #[must_use]
 pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
-    let rows = run.records.iter().filter(|record| record.device == device);
+    let rows = run.records.iter().filter(|record| record.case.device == device);
     let capability = capability(device);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
     let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
@@ -113,7 +113,7 @@ pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
 }
 
 fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
-    let launches = named(&record.benchmark)?;
+    let launches = named(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {

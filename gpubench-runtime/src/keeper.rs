@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::device::ClockTarget;
 use crate::device::cuda::{lock_clocks, reset_clocks};
-use crate::device::id::Found;
+use crate::device::found::Found;
 
 /// The first argument of such a process; the target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";

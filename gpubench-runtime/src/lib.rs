@@ -12,34 +12,29 @@
 //! several processes. A [`mod@program`] of the user's own has runs handed back, and [`drawing`] draws what it makes of them.
 //! Users of gpubench meet all of it through the `gpubench` crate.
 
-pub mod baseline;
 pub mod bind;
 pub mod ceilings;
 pub mod cli;
-pub mod comparison;
 pub mod device;
-pub mod drawing;
-pub mod failure;
-pub mod limits;
 pub mod measure;
-pub mod metrics;
 pub mod peaks;
 pub mod plan;
 pub mod program;
-pub mod record;
 pub mod registry;
-pub mod report;
 pub mod run;
-pub mod store;
 pub mod trial;
-pub mod verdict;
 pub mod worker;
 
+mod catch;
 mod entry_point;
 mod keeper;
 mod lock;
-mod merge;
+pub mod reused;
 mod supervisor;
 
 pub use entry_point::main;
+pub use gpubench_records::{
+    self as records, baseline, comparison, failure, files as store, limits, metrics, record, verdict,
+};
+pub use gpubench_report::{self as report, drawing};
 pub use gpubench_stats::{self as stats, format, units};

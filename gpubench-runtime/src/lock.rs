@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::device::id::Found;
+use crate::device::found::Found;
 
 /// How often a lock that is not free is tried again.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::device::Facts;
 use crate::device::facts::{Property, Value};
-use crate::device::id::Found;
+use crate::device::found::Found;
 use crate::failure::{Failure, Stage};
-use crate::merge::merged;
 use crate::peaks::Known;
 use crate::plan::{Fate, Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA, Skipped};
-use crate::store::Reused;
+use crate::reused::Reused;
 use crate::supervisor::{Ended, Supervisor};
 use crate::worker::{Reply, Request};
+use gpubench_records::merge::merged;
 
 /// Looking at a device is no case, and may take longer than one is allowed to.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
@@ -179,7 +179,7 @@ struct Results<'a> {
 
 impl Results<'_> {
     fn keep(&mut self, mut record: Record) {
-        let device = self.run.devices.iter().find(|facts| facts.device == record.device);
+        let device = self.run.devices.iter().find(|facts| facts.device == record.case.device);
         record.fake = device.is_some_and(|facts| facts.fake);
         self.observer.record(&record);
         self.run.records.push(record);
@@ -188,7 +188,7 @@ impl Results<'_> {
     /// The same failure for every case of `job`.
     fn fail(&mut self, job: &Job, failure: &Failure) {
         for cache in &job.caches {
-            self.keep(Record::failed(job, *cache, failure.clone()));
+            self.keep(Record::failed(job.case(*cache), failure.clone()));
         }
     }
 }
@@ -277,7 +277,7 @@ impl Lead<'_> {
                     self.job(left)?;
                 }
             }
-            let place = |record: &Record| job.caches.iter().position(|cache| *cache == record.cache);
+            let place = |record: &Record| job.caches.iter().position(|cache| *cache == record.case.cache);
             self.found.run.records[first..].sort_by_key(place);
         }
         Ok(())
@@ -329,7 +329,7 @@ impl Lead<'_> {
             let found = &mut self.found;
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
-                    job.caches.retain(|cache| *cache != record.cache);
+                    job.caches.retain(|cache| *cache != record.case.cache);
                     if record.may_write_nothing() { held.push(*record) } else { found.keep(*record) }
                 }
                 Reply::NoDevice(message) => refused = Some(message),
@@ -358,7 +358,7 @@ impl Lead<'_> {
             };
             if let Some(cache) = job.caches.first().copied() {
                 job.caches.remove(0);
-                self.found.keep(Record::failed(&job, cache, failure));
+                self.found.keep(Record::failed(job.case(cache), failure));
             }
         }
         Ok(())

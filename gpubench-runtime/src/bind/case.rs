@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use crate::catch::catch;
 use crate::device::{Device, DeviceType, LaunchStream};
 use crate::failure::{Failure, Stage};
 use crate::registry::{self, Counts};
@@ -166,5 +167,5 @@ fn not_set_up(stage: Stage) -> Failure {
 }
 
 fn guarded<T>(stage: Stage, code: impl FnOnce() -> Result<T, String>) -> Result<T, Failure> {
-    Failure::catch(stage, || code().map_err(|message| Failure::new(stage, message)))
+    catch(stage, || code().map_err(|message| Failure::new(stage, message)))
 }

@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 
-use crate::device::Flush;
-
 /// Measures the benchmarks of this program.
 #[derive(Debug, Parser)]
 #[command(
@@ -110,7 +108,7 @@ pub(super) struct Args {
 
     /// What empties the last-level cache before cold samples, rather than what suits the device
     #[arg(long, value_name = "HOW", env = "GPUBENCH_FLUSH", help_heading = "How to measure")]
-    pub(super) flush: Option<Flush>,
+    pub(super) flush: Option<FlushChoice>,
 
     /// What times samples on a GPU: events in a captured graph, or on the stream behind a delay
     #[arg(
@@ -259,6 +257,19 @@ pub(super) enum CacheChoice {
     Cold,
     /// Hot, then cold
     Both,
+}
+
+/// What to flush with.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum FlushChoice {
+    /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
+    Discard,
+    /// Read a buffer of twice the cache's size
+    Read,
+    /// Write a buffer of the cache's size, and leave what it takes to evict it to the launch
+    Write,
+    /// Do nothing
+    None,
 }
 
 /// Which path to time on.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::{Args, CacheChoice, ListFormat, PathChoice};
+use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
 use crate::baseline::{Asked, Place};
 use crate::comparison::Threshold;
-use crate::device::{Cache, ClockTarget, Path, Peak};
+use crate::device::{Cache, ClockTarget, Flush, Path, Peak};
 use crate::plan::{Arg, Ignored, Partner, Sampling, Selection};
 
 /// What the user wants, settled.
@@ -107,7 +107,12 @@ impl Options {
         if runs > 1 && args.compare_with.is_some() {
             return Err("--runs: a comparison by --compare-with makes rounds of its own".to_owned());
         }
-        sampling.flush = args.flush;
+        sampling.flush = args.flush.map(|how| match how {
+            FlushChoice::Discard => Flush::Discard,
+            FlushChoice::Read => Flush::Read,
+            FlushChoice::Write => Flush::Write,
+            FlushChoice::None => Flush::None,
+        });
         sampling.path = match args.path {
             PathChoice::Auto => None,
             PathChoice::Graph => Some(Path::Graph),

@@ -4,7 +4,7 @@
 use super::DeviceType;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-use super::id::{DeviceId, Found};
+use super::id::DeviceId;
 
 /// Whether devices of `kind` are among those that `wanted` names, whether or not they are there.
 #[must_use]
@@ -13,6 +13,31 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
         let gpu = device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-");
         device == "all" || DeviceId::parse(device).kind == kind || (gpu && kind == Cuda::KIND)
     })
+}
+
+/// A device that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The device as [`DeviceId`] reads it.
+    pub device: String,
+    /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
+    pub kind: &'static str,
+    /// The name its maker gave it; empty where only the device itself knows it.
+    pub name: String,
+    /// What tells it from every other device, where it has such a thing.
+    pub uuid: Option<String>,
+}
+
+impl Found {
+    /// The device and the name its maker gave it, in words.
+    #[must_use]
+    fn describe(&self) -> String {
+        if self.name.is_empty() {
+            format!("`{}`", self.device)
+        } else {
+            format!("`{}` ({})", self.device, self.name)
+        }
+    }
 }
 
 /// What was selected for a run.

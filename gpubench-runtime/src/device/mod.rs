@@ -3,26 +3,23 @@
 //! `measure`; knows nothing of benchmarks.
 
 mod clock_target;
-pub mod conditions;
 pub mod cuda;
-pub mod facts;
 pub mod found;
 pub mod host;
-pub mod id;
-mod method;
-pub mod seen;
+mod monitor;
 pub mod turns;
 
 use std::any::Any;
 
 pub use clock_target::ClockTarget;
-pub use facts::{Facts, Peak, PeakSource, Quantity};
-pub use method::{Cache, Flush, FlushProof, Method, Path, Wanted};
-use seen::Seen;
-use serde::{Deserialize, Serialize};
+pub use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
+pub use gpubench_records::method::{Cache, Flush, FlushProof, Method, Path, Timer};
+pub use gpubench_records::{conditions, facts, id, seen};
+pub use monitor::Monitor;
 
 use crate::failure::{Failure, Stage};
 use crate::units::Nanoseconds;
+use seen::Seen;
 
 /// Why a device cannot be used: what happened, and where.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -107,7 +104,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Why there are none, in a few words.
-    fn monitor(&mut self) -> Result<Box<dyn conditions::Monitor>, String> {
+    fn monitor(&mut self) -> Result<Box<dyn Monitor>, String> {
         Err("the device has none".to_owned())
     }
 
@@ -140,6 +137,17 @@ pub trait Device: Any {
     fn displace(&mut self, round: usize) {
         _ = round;
     }
+}
+
+/// How samples are to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Hot or cold.
+    pub cache: Cache,
+    /// What to flush with, rather than what suits the device.
+    pub flush: Option<Flush>,
+    /// What to time with, rather than what suits the launch.
+    pub path: Option<Path>,
 }
 
 /// What a device samples: the launches of one case.
@@ -243,22 +251,4 @@ pub trait PairSampler {
     fn clock(&mut self) -> Option<u64> {
         None
     }
-}
-
-/// The timer of a device, measured on the path that its samples take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Timer {
-    /// The smallest difference between two readings.
-    pub step: Nanoseconds,
-    /// What an empty pair of events reads.
-    pub floor: Nanoseconds,
-    /// What a pair reads around a launch that does nothing, where that is more than the floor.
-    pub empty_launch: Option<Nanoseconds>,
-    /// What is taken off each event time.
-    pub overhead: Nanoseconds,
-    /// How far apart single pairs around such a launch read, from the 5th percentile to the 95th. Times that differ by less
-    /// may differ by the timer's doing.
-    pub spread: Nanoseconds,
-    /// The same of the medians of groups of them.
-    pub group_spread: Nanoseconds,
 }

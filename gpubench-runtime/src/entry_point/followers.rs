@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use super::progress::Progress;
 use super::say::warn;
 use crate::cli::{Exit, Options, RunsDir};
 use crate::plan::{Job, Plan};
 use crate::record::{Record, Run};
-use crate::report::Progress;
 use crate::run::Observer;
 use crate::store::Store;
 

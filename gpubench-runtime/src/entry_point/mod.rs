@@ -2,10 +2,13 @@
 //! standard output, everything else on standard error, and an exit code.
 
 mod followers;
+mod list;
 mod output;
+mod progress;
 mod prospect;
 mod say;
 mod stop;
+mod trials;
 
 pub(crate) use self::output::Results;
 pub(crate) use self::say::complain;
@@ -21,6 +24,7 @@ use signal_hook::consts::SIGINT;
 
 use self::followers::Followers;
 use self::output::Output;
+use self::progress::Progress;
 use self::prospect::{Prospect, fresh, kinds, prospect, refuse, runs};
 use self::say::say;
 use self::stop::Stop;
@@ -28,7 +32,7 @@ use crate::baseline::Held;
 use crate::ceilings;
 use crate::cli::{self, Exit, Options};
 use crate::device::found;
-use crate::device::id::Found;
+use crate::device::found::Found;
 use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
 use crate::lock::{self, NotLocked};
@@ -36,7 +40,7 @@ use crate::peaks::{Kept, Known};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
-use crate::report::{self, Progress};
+use crate::report;
 use crate::run::{self, Beginning, Conduct, Observer, RunError};
 use crate::store;
 use crate::trial::{self, Outcome};
@@ -162,8 +166,9 @@ fn finish(
     options: &Options,
     deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Exit {
-    let wanted =
-        |record: &Record| options.selection.takes(entries, &record.benchmark, &record.args, record.cache);
+    let wanted = |record: &Record| {
+        options.selection.takes(entries, &record.case.benchmark, &record.case.args, record.case.cache)
+    };
     run.threshold = options.threshold;
     held.check(&mut run, &wanted);
     let mut exit = ended.min(worst(&run)).min(regressed(&run));
@@ -212,7 +217,7 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
     let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
     let found = if failed { Exit::Failed } else { Exit::Done };
     let exit = ended.map_or_else(|error| give_up(&error, &stop, false), |()| found);
-    Ok(exit.min(print(&report::trials(&trials, plan.ignored), options, results)))
+    Ok(exit.min(print(&trials::trials(&trials, plan.ignored), options, results)))
 }
 
 /// Locks clocks, where that is asked for. What a user asks for and does not get is not measured otherwise.
@@ -307,7 +312,7 @@ fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit
         Err(PlanError::Nothing { .. }) => Plan::default(),
         Err(error) => return Err(refuse(&error)),
     };
-    Ok(print(&report::list(&plan, format), options, results))
+    Ok(print(&list::list(&plan, format), options, results))
 }
 
 /// Refuses a peak of a precision that no benchmark has: a misspelt one would be none at all, and say nothing.

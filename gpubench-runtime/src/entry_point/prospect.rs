@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::say::{complain, warn};
 use crate::cli::{Exit, Options, RunsDir};
+use crate::device::found::Found;
 use crate::device::found::{Devices, Selected};
-use crate::device::id::{DeviceId, Found};
+use crate::device::id::DeviceId;
 use crate::plan::{Plan, PlanError};
 use crate::record::Program;
 use crate::registry::Entry;
-use crate::store::{self, Earlier, Reused};
+use crate::reused::Reused;
+use crate::store::{self, Earlier};
 
 /// What a user reads who wants a CPU's ceilings.
 const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";

@@ -8,11 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
+use crate::device::Monitor;
 use crate::device::Sampler;
-use crate::device::conditions::Monitor;
 use crate::units::{Joules, Nanoseconds, Watts};
+use gpubench_records::samples::{Energy, Measured};
 
 /// How long launches follow one another: at least, and until there are updates enough, and at most.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -27,46 +26,6 @@ const SENSOR_PERIOD: Duration = Duration::from_millis(50);
 const TOGETHER: Nanoseconds = Nanoseconds(50e6);
 /// The most of them.
 const MOST_TOGETHER: f64 = 16_384.0;
-
-/// What was measured of a case's energy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Energy {
-    /// What a launch takes.
-    Measured(Measured),
-    /// Why that is not known.
-    Refused(String),
-}
-
-impl Energy {
-    /// What a launch takes, if that is known.
-    #[must_use]
-    pub fn per_launch(&self) -> Option<Joules> {
-        match self {
-            Self::Measured(measured) => Some(measured.per_launch),
-            Self::Refused(_) => None,
-        }
-    }
-}
-
-/// What launches that follow one another take. All that the device drew meanwhile is theirs, what it draws when idle too.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
-    /// What one of them takes: the power over their number in a second.
-    pub per_launch: Joules,
-    /// What the device drew on average, by its counter of energy.
-    pub power: Watts,
-    /// The mean of what its sensor of power said meanwhile, to hold against it.
-    pub sensor: Option<Watts>,
-    /// How many launches there were.
-    pub launches: usize,
-    /// What they took by this machine's clock, in nanoseconds.
-    pub elapsed: Nanoseconds,
-    /// How often the counter was updated between the first update and the last.
-    pub updates: usize,
-    /// How long that was, in nanoseconds.
-    pub counted: Nanoseconds,
-}
 
 /// Has launches that take about `each` follow one another while `monitor` is read.
 pub fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, mut monitor: Box<dyn Monitor>) -> Energy {

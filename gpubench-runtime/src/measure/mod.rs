@@ -10,18 +10,19 @@ mod watch;
 
 use std::time::Instant;
 
-use crate::device::conditions::{Conditions, DeviceClock, Monitor};
-use crate::device::{Method, Sampler, Timer};
+use crate::device::conditions::{Conditions, DeviceClock};
+use crate::device::{Method, Monitor, Sampler, Timer};
 use crate::failure::{Failure, Stage, Step};
 use crate::plan::Sampling;
 use crate::stats::{Decision, Drift, Modes, StopRule, Summary};
 use crate::units::Nanoseconds;
 
 use self::clock::Clocks;
-pub use self::energy::{Energy, Measured, energy};
+pub use gpubench_records::samples::{Energy, Measured, Samples, WarmUp};
+
+pub use self::energy::energy;
 use self::groups::GroupSize;
 pub use self::turns::{Compared, Rounds, compare};
-pub use self::warm_up::WarmUp;
 use self::watch::Watch;
 
 /// The fewest samples that the stop rule may end on.
@@ -35,41 +36,6 @@ const NEXT_LOOK: f64 = 1.1;
 
 /// A launch shorter than this is timed in a row too.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
-
-/// The samples of a case.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Samples {
-    /// The event times in the order they ran.
-    pub events: Vec<Nanoseconds>,
-    /// What is said of the times: the event times less the timer's overhead.
-    pub time: Summary,
-    /// Whether they moved while they were taken.
-    pub drift: Option<Drift>,
-    /// Whether they are of two kinds.
-    pub modes: Option<Modes>,
-    /// How the samples were taken.
-    pub method: Method,
-    /// The timer on that path.
-    pub timer: Timer,
-    /// What went before them.
-    pub warm_up: WarmUp,
-    /// What the device's sensors said meanwhile.
-    pub conditions: Option<Conditions>,
-    /// The clock behind their groups by the device's own counters.
-    pub device_clock: Option<DeviceClock>,
-    /// The time of one more launch in a row of launches, where a launch alone is so short that its start and end count.
-    pub in_a_row: Option<Nanoseconds>,
-    /// The time of a launch of several kernels on the stream, where it was sampled in a graph.
-    pub on_stream: Option<Nanoseconds>,
-    /// In how many groups they were taken.
-    pub groups: usize,
-    /// What all groups took on the device, flushes included.
-    pub elapsed: Nanoseconds,
-    /// What all groups took by this machine's clock, from the end of the warm-up to the last sample's reading.
-    pub wall: Nanoseconds,
-    /// Whether the stop rule was met, rather than a budget spent. A number of samples asked for is met when it is there.
-    pub converged: bool,
-}
 
 /// Samples one case, while `monitor` is read, until it is known well enough or its budget is spent. `comes_to` hears of the
 /// warm-up and of every group before it is taken.
@@ -122,7 +88,7 @@ pub fn measure(
     let conditions = watch.and_then(|watch| watch.conditions(begin, end));
     comes_to(Step::Afterwards(events.len()));
     let method = sampler.method();
-    let mut samples = Samples::of(Taken {
+    let mut samples = Taken {
         events,
         method,
         timer,
@@ -133,7 +99,8 @@ pub fn measure(
         elapsed,
         wall: (end - begin).into(),
         converged,
-    })?;
+    }
+    .samples()?;
     if samples.time.median.0 < SHORT.0 {
         samples.in_a_row = sampler.in_a_row()?;
     }
@@ -155,11 +122,11 @@ struct Taken {
     converged: bool,
 }
 
-impl Samples {
-    /// With what is said of them.
-    fn of(taken: Taken) -> Result<Self, Failure> {
-        let Taken { events, method, timer, warm_up, conditions, device_clock, groups, .. } = taken;
-        let Taken { elapsed, wall, converged, .. } = taken;
+impl Taken {
+    /// Summarises them.
+    fn samples(self) -> Result<Samples, Failure> {
+        let Self { events, method, timer, warm_up, conditions, device_clock, groups, .. } = self;
+        let Self { elapsed, wall, converged, .. } = self;
         let times = times(&events, timer);
         let time = Summary::of(&times, timer.step);
         let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
@@ -167,7 +134,7 @@ impl Samples {
         let drift = Drift::of(&times, timer.step)
             .filter(|drift| (drift.change * time.median.0).abs() > timer.group_spread.0);
         let modes = Modes::of(&times, timer.step).filter(|modes| modes.high.0 - modes.low.0 > timer.spread.0);
-        Ok(Self {
+        Ok(Samples {
             events,
             time,
             drift,

@@ -6,13 +6,14 @@
 
 use std::time::{Duration, Instant};
 
+use super::WarmUp;
 use super::clock::Clocks;
 use super::groups::GroupSize;
-use super::warm_up::{WarmUp, warm_up};
+use super::warm_up::warm_up;
 use super::watch::Watch;
 use super::{Samples, Taken, times};
 use crate::comparison::{Answer, Comparison, Round};
-use crate::device::conditions::Monitor;
+use crate::device::Monitor;
 use crate::device::{Method, PairSampler, Sampler, Timer};
 use crate::failure::{Failure, Stage, Step};
 use crate::plan::Sampling;
@@ -92,7 +93,7 @@ pub fn compare(
     let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end));
     let wall = Nanoseconds::from(end - turns.sampling_since);
     let [first, second] = [0, 1].map(|whose| {
-        Samples::of(Taken {
+        Taken {
             events: turns.events.iter().map(|pair| pair[whose]).collect(),
             method: turns.methods[whose].clone(),
             timer: turns.timer,
@@ -104,7 +105,8 @@ pub fn compare(
             wall,
             // Whether there are enough is what the answer tells.
             converged: true,
-        })
+        }
+        .samples()
     });
     // Rounds lie at different places on purpose, so that their samples are of several kinds.
     let plain = |samples: Result<Samples, Failure>| {

@@ -2,13 +2,12 @@
 //! number of launches. Only who asks for a number gets that. In: a sampler; out: how long it took, and whether it became
 //! steady.
 
-use serde::{Deserialize, Serialize};
-
 use crate::device::{Sampler, Timer};
 use crate::failure::{Failure, Step};
 use crate::plan::Sampling;
 use crate::stats;
 use crate::units::Nanoseconds;
+use gpubench_records::samples::WarmUp;
 
 use super::clock::Clocks;
 use super::groups::GroupSize;
@@ -17,17 +16,6 @@ use super::groups::GroupSize;
 const AGREEMENT: f64 = 0.01;
 /// A case that is not steady after so many times the wanted warm-up is measured as it is.
 const PATIENCE: f64 = 5.0;
-
-/// What preceded the samples of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WarmUp {
-    /// How many launches were thrown away.
-    pub launches: usize,
-    /// What they took.
-    pub elapsed: Nanoseconds,
-    /// Whether the medians of the last two groups agreed.
-    pub steady: bool,
-}
 
 /// Warms up as long as is asked for, longer until it is steady; or with as many launches as are asked for.
 pub(super) fn warm_up(

@@ -2,7 +2,6 @@
 //! ceilings that were measured on it before. In: what is known of a device; out: more of it, each peak in its place.
 
 mod file;
-mod kept;
 mod written;
 
 use std::collections::BTreeSet;
@@ -12,7 +11,8 @@ use std::path::{Path, PathBuf};
 use crate::device::{Facts, Peak, cuda};
 
 pub use self::file::{File, FileError};
-pub use self::kept::{Ceiling, Kept};
+pub use gpubench_records::files::ceilings::{Ceiling, Kept};
+
 pub use self::written::read;
 
 /// Where to look for peaks.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Arg, Fate};
+use crate::catch::catch;
 use crate::failure::{Failure, Stage};
 use crate::registry::{Axis, Case, Variant, Visitor};
 
@@ -31,7 +32,7 @@ pub(super) fn list(
     wanted: &dyn Fn(&[Arg]) -> bool,
 ) -> Result<Listed, Failure> {
     let mut listing = Listing { generics, given, wanted, listed: None };
-    Failure::catch(Stage::Args, || {
+    catch(Stage::Args, || {
         (variant.visit)(&mut listing);
         Ok(())
     })?;
@@ -64,7 +65,7 @@ impl Listing<'_> {
             if refused.is_some() || !case.skips() {
                 return Fate::Measured;
             }
-            let skipped = Failure::catch(Stage::Args, || {
+            let skipped = catch(Stage::Args, || {
                 for (axis, arg) in axes.iter().zip(&args[own..]) {
                     axis.select(&arg.value).map_err(|message| Failure::new(Stage::Args, message))?;
                 }

@@ -12,81 +12,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::USUAL_BAND;
-use crate::device::{Cache, Flush, Path};
+use crate::device::Cache;
 use crate::failure::Failure;
 use crate::registry::{Entry, Generic, Variant};
+
+pub use gpubench_records::id::{Arg, CaseId, Partner, shown_name};
+pub use gpubench_records::sampling::Sampling;
 
 pub use self::error::{PlanError, Unpaired};
 pub use self::selection::{Ignored, Selection};
 
 use self::listing::{Listed, list};
-
-/// How a case is sampled. Times are in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sampling {
-    /// The relative half-width that the confidence interval of the median is to reach.
-    pub precision: f64,
-    /// Exactly so many samples, whatever the interval and however long they take.
-    pub samples: Option<usize>,
-    /// How long a case is warmed up at least.
-    pub warm_up: f64,
-    /// Exactly so many launches of warm-up, however long they take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_up_launches: Option<usize>,
-    /// How long a case is sampled at least.
-    pub min_time: f64,
-    /// How long a case is sampled at most.
-    pub max_time: f64,
-    /// Whether a benchmark's own `max_time` goes before that.
-    pub own_max_time: bool,
-    /// What cold samples are flushed with, rather than what suits the device.
-    pub flush: Option<Flush>,
-    /// What times samples, rather than what suits the launch.
-    pub path: Option<Path>,
-    /// Whether to measure the energy of launches, whatever benchmarks ask for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy: Option<bool>,
-    /// The difference of two times that does not matter, as a fraction.
-    #[serde(default = "usual_band")]
-    pub band: f64,
-}
-
-impl Sampling {
-    /// What holds where nobody says otherwise.
-    pub const USUAL: Self = Self {
-        precision: 0.005,
-        samples: None,
-        warm_up: 0.2,
-        warm_up_launches: None,
-        min_time: 0.0,
-        max_time: 3.0,
-        own_max_time: true,
-        flush: None,
-        path: None,
-        energy: None,
-        band: USUAL_BAND,
-    };
-}
-
-fn usual_band() -> f64 {
-    USUAL_BAND
-}
-
-/// An argument's name and its value as it is shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arg {
-    /// The argument's name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-}
-
-impl Display for Arg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, self.value)
-    }
-}
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,18 +42,12 @@ pub struct Job {
     pub with: Option<Partner>,
 }
 
-/// The benchmark that a job is compared with, and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Partner {
-    /// The benchmark's path, crate first.
-    pub benchmark: String,
-    /// Its arguments in the order of its axes.
-    pub args: Vec<Arg>,
-}
-
-impl Display for Partner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown_name(&self.benchmark, &self.args))
+impl Job {
+    /// Its case of this cache state.
+    #[must_use]
+    pub fn case(&self, cache: Cache) -> CaseId {
+        let Self { benchmark, args, device, .. } = self;
+        CaseId { benchmark: benchmark.clone(), args: args.clone(), device: device.clone(), cache }
     }
 }
 
@@ -125,16 +55,6 @@ impl Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown_name(&self.benchmark, &self.args))
     }
-}
-
-/// The name by which a case is known, such as `kernels::saxpy[n=65536]`.
-#[must_use]
-pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
-    if args.is_empty() {
-        return benchmark.to_owned();
-    }
-    let args: Vec<String> = args.iter().map(Arg::to_string).collect();
-    format!("{benchmark}[{}]", args.join(", "))
 }
 
 /// The jobs of a run.

@@ -3,8 +3,9 @@
 
 use super::error::Unpaired;
 use super::{Arg, Fate, Job, Partner, PlanError};
+use crate::catch::catch;
 use crate::device::id::DeviceId;
-use crate::failure::{Failure, Stage};
+use crate::failure::Stage;
 use crate::registry::{Axis, Case, Entry, Generic, Variant, Visitor};
 
 /// Gives each of `jobs` its partner. Those that are their own are left out, unless there are no others.
@@ -147,7 +148,7 @@ struct Axes<'a> {
 
 impl Axes<'_> {
     fn see(&mut self, variant: &Variant) -> Result<(), Unpaired> {
-        let seen = Failure::catch(Stage::Args, || {
+        let seen = catch(Stage::Args, || {
             (variant.visit)(self);
             Ok(())
         });

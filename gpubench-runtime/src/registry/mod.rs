@@ -5,8 +5,6 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::device::{Device, DeviceError, DeviceType, LaunchStream};
 use crate::failure::Failure;
 
@@ -14,7 +12,8 @@ pub use inventory;
 
 mod options;
 
-pub use self::options::{Group, Link, Options};
+pub use self::options::{Group, Options};
+pub use gpubench_records::work::{Counts, Link};
 
 /// One annotated launch function.
 pub struct Entry {
@@ -147,21 +146,6 @@ pub trait Case {
     /// # Errors
     /// What the user's `check` returned.
     fn check(&mut self) -> Result<bool, Failure>;
-}
-
-/// The work of one launch, as far as the attribute says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Bytes read.
-    pub reads: Option<u64>,
-    /// Bytes written.
-    pub writes: Option<u64>,
-    /// Bytes moved, where the attribute does not tell reads from writes; else their sum.
-    pub bytes: Option<u64>,
-    /// Floating-point operations.
-    pub flops: Option<u64>,
-    /// Whatever else the benchmark counts.
-    pub items: Option<u64>,
 }
 
 /// Every annotated function that is linked, in the order of crate, file, line and column. Those that one call of a macro

@@ -2,7 +2,8 @@
 //! judged. In: a job and its open device; out: a record for each of its cases.
 
 use super::Reply;
-use crate::device::conditions::Monitor;
+use crate::catch::catch;
+use crate::device::Monitor;
 use crate::device::seen::Seen;
 use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work};
 use crate::failure::{Failure, Stage, Step};
@@ -27,7 +28,7 @@ pub(super) fn run(
 ) {
     let sampling = own_sampling(&entry.options, sampling);
     let mut visit = Visit { job, options: entry.options, device, sampling, facts, left: &job.caches, reply };
-    let visited = Failure::catch(Stage::Args, || {
+    let visited = catch(Stage::Args, || {
         (variant.visit)(&mut visit);
         Ok(())
     });
@@ -45,14 +46,14 @@ pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, repl
         case.open(device)?;
         case.setup()?;
         settle(device, Stage::Setup)?;
-        Failure::catch(Stage::Launch, || device.writes(&mut Launches(case)))
+        catch(Stage::Launch, || device.writes(&mut Launches(case)))
     });
 }
 
 /// The same failure for every case of `job`.
 pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
     for &cache in &job.caches {
-        reply(Reply::Record(Box::new(Record::failed(job, cache, failure.clone()))));
+        reply(Reply::Record(Box::new(Record::failed(job.case(cache), failure.clone()))));
     }
 }
 
@@ -65,7 +66,7 @@ pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
 /// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Replies whether it has a check.
 pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     once(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
-        let prepared = Failure::catch(Stage::Device, || Prepared::of(case, device, reply))?;
+        let prepared = catch(Stage::Device, || Prepared::of(case, device, reply))?;
         Ok(prepared.checked)
     });
 }
@@ -84,7 +85,7 @@ fn once<T>(
     deed: Deed<'_, T>,
 ) {
     let mut once = Once { job, device, reply, tells, deed, told: false };
-    let visited = Failure::catch(Stage::Args, || {
+    let visited = catch(Stage::Args, || {
         (variant.visit)(&mut once);
         Ok(())
     });
@@ -150,7 +151,7 @@ struct Visit<'a> {
 impl Visitor for Visit<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
         let prepared = select(&self.job.args, sweeps)
-            .and_then(|()| Failure::catch(Stage::Device, || Prepared::of(case, self.device, self.reply)));
+            .and_then(|()| catch(Stage::Device, || Prepared::of(case, self.device, self.reply)));
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(failure) => {
@@ -180,7 +181,7 @@ impl Visit<'_> {
     /// The same failure for every case that has no record yet: they share what failed.
     fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
-            self.finish(Record::failed(self.job, cache, failure.clone()));
+            self.finish(Record::failed(self.job.case(cache), failure.clone()));
         }
     }
 
@@ -199,7 +200,7 @@ impl Visit<'_> {
         // Launches that follow one another are hot.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let mut progress = Progress::new(self.reply);
-        let sampled = Failure::catch(Stage::Launch, || {
+        let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
             let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
@@ -214,13 +215,13 @@ impl Visit<'_> {
             Ok(sampled) => sampled,
             // The sampler's own failures have the driver's words in them.
             Err(failure) if failure.stage == Stage::Sampling => {
-                return Record::failed(self.job, cache, failure);
+                return Record::failed(self.job.case(cache), failure);
             }
-            Err(failure) => return Record::failed(self.job, cache, remarked(failure, self.device)),
+            Err(failure) => return Record::failed(self.job.case(cache), remarked(failure, self.device)),
         };
         let measured = Measured { options: &self.options, sampling: &self.sampling, facts: self.facts };
         let (measurement, verdict) = measured.found((samples, energy), prepared, cache, hot);
-        Record::new(self.job, cache, Some(measurement), verdict)
+        Record::new(self.job.case(cache), Some(measurement), verdict)
     }
 }
 
@@ -342,7 +343,7 @@ impl Prepared {
         comes_to(Step::Counts);
         let counts = case.counts()?;
         comes_to(Step::CheckedLaunch);
-        let seen = Failure::catch(Stage::Launch, || device.observe(&mut Launches(case)))
+        let seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
             .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
         comes_to(Step::Check);
         let checked = case.check().map_err(|failure| remarked(failure, device))?;
@@ -359,7 +360,7 @@ pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
 
 /// Launches once, and waits for it.
 pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
-    Failure::catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
+    catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
     settle(device, Stage::Launch)
 }
 
@@ -385,7 +386,7 @@ fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, meter: Result<Box<dyn Mo
         Ok(meter) => meter,
         Err(why) => return Energy::Refused(format!("there are no sensors: {why}")),
     };
-    let measured = Failure::catch(Stage::Launch, || Ok(measure::energy(sampler, each, meter)));
+    let measured = catch(Stage::Launch, || Ok(measure::energy(sampler, each, meter)));
     measured.unwrap_or_else(|failure| Energy::Refused(failure.to_string()))
 }
 
@@ -398,7 +399,7 @@ impl Work for Launches<'_> {
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        Failure::catch(Stage::Reset, || self.0.reset())
+        catch(Stage::Reset, || self.0.reset())
     }
 
     fn launch(&mut self) -> Result<(), Failure> {

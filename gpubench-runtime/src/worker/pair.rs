@@ -8,6 +8,7 @@ use super::Reply;
 use super::job::{
     Launches, Measured, Prepared, Progress, launch, own_sampling, remarked, select, set_up, tell_if_lost,
 };
+use crate::catch::catch;
 use crate::device::{Cache, Device, Facts, PairSampler, Wanted};
 use crate::failure::{Failure, Stage, Step};
 use crate::measure::{self, Rounds};
@@ -35,7 +36,7 @@ pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, reply: &mut dyn FnMu
     let mut left = &task.job.caches[..];
     let mut outer = Outer { task, device, reply, left: &mut left };
     let [(_, variant), _] = task.found;
-    let visited = Failure::catch(Stage::Args, || {
+    let visited = catch(Stage::Args, || {
         (variant.visit)(&mut outer);
         Ok(())
     });
@@ -67,7 +68,7 @@ impl Outer<'_> {
     /// The same failure for every case that has no record yet.
     fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
-            self.finish(Record::failed(self.task.job, cache, failure.clone()));
+            self.finish(Record::failed(self.task.job.case(cache), failure.clone()));
         }
     }
 
@@ -141,7 +142,7 @@ impl Inner<'_, '_> {
         let comes_to = |step| progress.borrow_mut().comes_to(step);
         let mut beside =
             Beside { works, with, device: &mut *device, wanted, comes_to: &comes_to, prepared: None };
-        let compared = Failure::catch(Stage::Launch, || {
+        let compared = catch(Stage::Launch, || {
             // The worker is ended at the limit itself, and what it has so far with it.
             measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut |step| comes_to(step))
         });
@@ -160,9 +161,9 @@ impl Inner<'_, '_> {
         let (compared, prepared) = match (compared, prepared) {
             (Ok(compared), Some(prepared)) => (compared, prepared),
             (Ok(_), None) => {
-                return Record::failed(job, cache, Failure::new(Stage::Sampling, "took no samples"));
+                return Record::failed(job.case(cache), Failure::new(Stage::Sampling, "took no samples"));
             }
-            (Err(failure), _) => return Record::failed(job, cache, failure),
+            (Err(failure), _) => return Record::failed(job.case(cache), failure),
         };
         let found = |options: &Options, samples, prepared, hot| {
             Measured { options, sampling: &sampling, facts }.found((samples, None), prepared, cache, hot)
@@ -177,7 +178,7 @@ impl Inner<'_, '_> {
             measurement: other,
             verdict: others_verdict,
         };
-        let record = Record::new(job, cache, Some(measurement), verdict);
+        let record = Record::new(job.case(cache), Some(measurement), verdict);
         Record { compared: Some(Box::new(compared)), ..record }
     }
 

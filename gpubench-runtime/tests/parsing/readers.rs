@@ -15,7 +15,8 @@ use gpubench_runtime::peaks::{File, Known};
 use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::record::Run;
 use gpubench_runtime::report;
-use gpubench_runtime::store::{Earlier, Reused, read};
+use gpubench_runtime::reused::Reused;
+use gpubench_runtime::store::{Earlier, read};
 use gpubench_runtime::worker::{Reply, Request};
 
 /// Something that reads.
@@ -104,8 +105,8 @@ fn shown(run: &Run) {
 fn resumed(run: Run) {
     let jobs = run.records.iter().map(|record| {
         let (benchmark, args, device) =
-            (record.benchmark.clone(), record.args.clone(), record.device.clone());
-        let job = Job { benchmark, args, device, caches: vec![record.cache], timeout: None, with: None };
+            (record.case.benchmark.clone(), record.case.args.clone(), record.case.device.clone());
+        let job = Job { benchmark, args, device, caches: vec![record.case.cache], timeout: None, with: None };
         (job, Fate::Measured)
     });
     let plan = Plan { jobs: jobs.collect(), ignored: 0 };

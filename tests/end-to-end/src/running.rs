@@ -129,7 +129,7 @@ pub fn record<'a>(run: &'a Run, name: &str) -> &'a Record {
 }
 
 fn case(record: &Record) -> String {
-    format!("{} {}", record.name(), record.cache)
+    format!("{} {}", record.case.name(), record.case.cache)
 }
 
 impl From<Output> for Ended {

@@ -129,7 +129,7 @@ fn its_bench_target_finds_and_measures_its_own() {
         assert!(
             record.measurement.as_ref().is_some_and(|measured| measured.time.samples > 0),
             "{}",
-            record.name()
+            record.case.name()
         );
     }
     // Of this build a user must know.

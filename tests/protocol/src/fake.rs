@@ -99,7 +99,7 @@ pub fn failed(run: &Run) -> Vec<(String, String)> {
             panic!("{:?}", record.verdict)
         };
         assert_eq!(record.measurement, None);
-        (format!("{} {}", record.name(), record.cache), reason.to_string())
+        (format!("{} {}", record.case.name(), record.case.cache), reason.to_string())
     });
     told.collect()
 }

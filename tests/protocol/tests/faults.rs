@@ -184,7 +184,7 @@ fn kernels_that_are_broken_are_found_out() {
     for how in ["nothing", "spoilt"] {
         let measured = broken(how);
         let failed = failed(&measured.run);
-        let passed = measured.run.records.iter().map(|record| format!("{} hot", record.name()));
+        let passed = measured.run.records.iter().map(|record| format!("{} hot", record.case.name()));
         let passed: Vec<_> = passed.filter(|name| !failed.iter().any(|(case, _)| case == name)).collect();
         assert!(passed.is_empty(), "{how}: {passed:?}");
         for (case, reason) in &failed {
@@ -408,7 +408,9 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
         .run
         .records
         .iter()
-        .filter_map(|record| Some((record.name(), record.measurement.as_ref()?.method.path_reason.clone())))
+        .filter_map(|record| {
+            Some((record.case.name(), record.measurement.as_ref()?.method.path_reason.clone()))
+        })
         .collect();
     for (name, reason) in paths {
         let expected = match name.trim_start_matches("faults_on_a_fake::") {

@@ -40,9 +40,14 @@ fn all_are_measured_and_marked(run: &Run, cases: usize) {
     assert!(run.devices[0].fake);
     for record in &run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
-        assert!(record.fake && record.device == "cuda:0", "{}", record.name());
-        assert_eq!(measurement.checked, !record.benchmark.ends_with("::empty"), "{}", record.name());
-        assert!(measurement.converged, "{}", record.name());
+        assert!(record.fake && record.case.device == "cuda:0", "{}", record.case.name());
+        assert_eq!(
+            measurement.checked,
+            !record.case.benchmark.ends_with("::empty"),
+            "{}",
+            record.case.name()
+        );
+        assert!(measurement.converged, "{}", record.case.name());
     }
 }
 
@@ -82,7 +87,7 @@ fn planes_and_transfers_are_measured() {
     // Copies from pageable memory are no part of a graph, and pages cannot be sent back within one.
     for record in &measured.run.records {
         let reason = record.measurement.as_ref().and_then(|it| it.method.path_reason.as_deref());
-        let words = match record.name() {
+        let words = match record.case.name() {
             name if name.contains("memory=pageable") => {
                 Some("the launch copies from or to pageable host memory")
             }
@@ -91,11 +96,11 @@ fn planes_and_transfers_are_measured() {
             }
             _ => None,
         };
-        assert_eq!(reason.is_some(), words.is_some(), "{}: {reason:?}", record.name());
+        assert_eq!(reason.is_some(), words.is_some(), "{}: {reason:?}", record.case.name());
         assert!(
             reason.unwrap_or_default().starts_with(words.unwrap_or_default()),
             "{}: {reason:?}",
-            record.name()
+            record.case.name()
         );
     }
 }
@@ -106,7 +111,12 @@ fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
     let measured = measure(KERNELS, &arguments, &[]);
     for record in &measured.run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
-        assert_eq!((measurement.warm_up.launches, measurement.samples.len()), (70, 9), "{}", record.name());
+        assert_eq!(
+            (measurement.warm_up.launches, measurement.samples.len()),
+            (70, 9),
+            "{}",
+            record.case.name()
+        );
     }
     let both = ["--warmup", "1", "--warmup-launches", "1"];
     run_with(KERNELS, &both, &[]).with_code(2).says_only("cannot be used with");
@@ -122,7 +132,7 @@ fn what_computes_is_measured_and_checked() {
     let row = ended.stdout.lines().find(|line| line.contains("registers[n=4096] "));
     assert!(row.is_some_and(|row| row.contains("58.9 %")), "{row:?}");
     let counts = |name: &str| {
-        let record = run.records.iter().find(|record| record.name().ends_with(name)).expect(name);
+        let record = run.records.iter().find(|record| record.case.name().ends_with(name)).expect(name);
         let measurement = record.measurement.as_ref().expect("it was measured");
         (measurement.precision.as_str(), measurement.counts.flops, measurement.counts.items)
     };

@@ -21,8 +21,8 @@ fn impossible(run: &Run) -> Vec<String> {
     let named = invalid.map(|record| {
         assert!(matches!(record.verdict.reasons[..], [Reason::ImpossibleSpeed(_)]), "{:?}", record.verdict);
         assert!(record.measurement.is_some(), "the measurement is kept");
-        let name = record.name();
-        format!("{} {}", name.trim_start_matches("lasting::"), record.cache)
+        let name = record.case.name();
+        format!("{} {}", name.trim_start_matches("lasting::"), record.case.cache)
     });
     named.collect()
 }
@@ -51,7 +51,7 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
     assert_eq!(run.records.len(), 2);
     let [never, ran] = &run.records[..] else { panic!("{ended}") };
     assert_eq!(
-        (never.name(), never.verdict.state),
+        (never.case.name(), never.verdict.state),
         ("lasting::kernel_copy[runs=false]".to_owned(), State::Invalid)
     );
     let measurement = never.measurement.as_ref().expect("the measurement is kept");
@@ -108,7 +108,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
     let binds = "the memory binds, 0.17 flop/byte being less than the 13.9 flop/byte from which f32 does; ";
     assert_eq!((lines(binds), run.records.len()), (4, 4), "{ended}");
-    let cold = run.records.iter().filter(|record| record.cache == Cache::Cold);
+    let cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     for record in cold {
         let metrics = &record.measurement.as_ref().expect("it was measured").metrics;
         let roof = metrics.roof.as_ref().expect("both peaks are known");

@@ -8,7 +8,7 @@ use super::call::check;
 use super::kernels::told;
 use super::peaks::{Attributes, peaks};
 use crate::device::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
-use crate::device::id::Found;
+use crate::device::found::Found;
 use crate::device::{DeviceError, DeviceType, Facts};
 use crate::units::Bytes;
 

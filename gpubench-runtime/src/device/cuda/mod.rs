@@ -49,7 +49,7 @@ use self::flush::Flusher;
 use self::kernels::{Kernels, told};
 use self::memory::Looker;
 use self::nvml::Sensors;
-use super::conditions::Monitor;
+use super::Monitor;
 use super::facts::{Property, Value};
 use super::seen::{Multiprocessors, Seen};
 use super::{

@@ -12,7 +12,8 @@ use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
 use super::links;
-use crate::device::conditions::{Monitor, Reading};
+use crate::device::Monitor;
+use crate::device::conditions::Reading;
 use crate::device::facts::{DRIVER, Property, Value};
 use crate::device::{ClockTarget, Peak};
 use crate::units::{Joules, Watts};

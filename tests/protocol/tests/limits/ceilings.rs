@@ -61,7 +61,7 @@ fn ceilings_are_what_the_model_says_and_are_shown_by_later_runs() {
         ("bf16_tensor", 630e12),
     ];
     for (record, (name, truth)) in run.records.iter().zip(moved.iter().chain(&computed)) {
-        assert_eq!(record.name(), format!("gpubench::ceilings::{name}"));
+        assert_eq!(record.case.name(), format!("gpubench::ceilings::{name}"));
         let metrics = &record.measurement.as_ref().expect("it was measured").metrics;
         let rate = metrics.throughput.map(|rate| rate.0).or(metrics.bandwidth.map(|rate| rate.0));
         let rate = rate.unwrap_or_else(|| panic!("{name} has a rate"));

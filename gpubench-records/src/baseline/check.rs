@@ -1,0 +1,122 @@
+//! A run held against a baseline, case by case. In: both; out: a [`Check`]. The answer itself is
+//! [`comparison`](crate::comparison)'s.
+
+use super::comparable::{Measured, differences, remarks, same_device};
+use super::folder::Baseline;
+use crate::comparison::{Answer, Check, Finding, Line};
+use crate::id::Arg;
+use crate::record::{Measurement, Record, Run};
+use crate::verdict::State;
+use gpubench_stats::{DECISION_ERROR, Median, Ratio};
+
+/// So many processes know what processes differ by.
+const KNOWS_NOISE: usize = 3;
+/// So many of a benchmark's earlier arguments are told.
+const SHOWN_ARGS: usize = 3;
+
+/// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
+#[must_use]
+pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> Check {
+    let mut lines = Vec::with_capacity(run.records.len());
+    let mut found: Vec<String> = Vec::new();
+    for record in &run.records {
+        let finding = match pair(run, record, baseline) {
+            Err(finding) => finding,
+            Ok((now, then)) => {
+                let new = remarks(now, then).into_iter().filter(|remark| !found.contains(remark));
+                found.extend(new.collect::<Vec<_>>());
+                compare(now, then, run)
+            }
+        };
+        let case = &record.case;
+        lines.push(Line { name: case.name(), device: case.device.clone(), cache: case.cache, finding });
+    }
+    let here = |case: &&Record| run.records.iter().any(|record| record.case == case.case);
+    let missing = baseline.cases().filter(|case| wanted(case) && !here(case));
+    Check {
+        baseline: baseline.name.clone(),
+        band: run.sampling.band,
+        remarks: found,
+        lines,
+        missing: missing.map(|record| record.case.to_string()).collect(),
+    }
+}
+
+/// The case now and then, where they can be compared.
+fn pair<'a>(
+    run: &'a Run,
+    record: &'a Record,
+    baseline: &'a Baseline,
+) -> Result<(Measured<'a>, Measured<'a>), Finding> {
+    let (old_run, old) = baseline.find(record).ok_or_else(|| unknown(run, record, baseline))?;
+    let no_number = |why, when| Finding::NoNumber(format!("{why} {when}"));
+    let measurement = number(record).map_err(|why| no_number(why, "now"))?;
+    let now = Measured { run, record, measurement };
+    let measurement = number(old).map_err(|why| no_number(why, "then"))?;
+    let then = Measured { run: old_run, record: old, measurement };
+    let differences = differences(now, then);
+    if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
+}
+
+/// What is said of a case that the baseline has not: that it is new, or, where all that is left of its benchmark has other
+/// arguments than then, which those were.
+fn unknown(run: &Run, record: &Record, baseline: &Baseline) -> Finding {
+    let of_benchmark = |old: &&Record| {
+        old.case.benchmark == record.case.benchmark
+            && old.case.device == record.case.device
+            && old.case.cache == record.case.cache
+    };
+    let then: Vec<&Record> = baseline.cases().filter(of_benchmark).collect();
+    let grown = then.iter().any(|old| run.records.iter().any(|record| record.case == old.case));
+    if then.is_empty() || grown {
+        return Finding::New;
+    }
+    let mut were: Vec<String> = then.iter().take(SHOWN_ARGS).map(|old| args(&old.case.args)).collect();
+    if then.len() > SHOWN_ARGS {
+        were.push(format!("{} others", then.len() - SHOWN_ARGS));
+    }
+    Finding::NotComparable(vec![format!("args {}, were {}", args(&record.case.args), were.join(" or "))])
+}
+
+/// Arguments in words.
+fn args(args: &[Arg]) -> String {
+    if args.is_empty() {
+        "none".to_owned()
+    } else {
+        args.iter().map(Arg::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn compare(now: Measured<'_>, then: Measured<'_>, run: &Run) -> Finding {
+    let confidence = 1.0 - DECISION_ERROR;
+    let [new, old] = [now, then].map(|it| medians(it.record, it.measurement, confidence));
+    let Some(ratio) = Ratio::of_processes(&new, &old, confidence) else {
+        return Finding::NoNumber("a time at or below zero".to_owned());
+    };
+    let noise_known = new.len() + old.len() >= KNOWS_NOISE && same_device(now, then);
+    let answer = Answer::of(&ratio, run.sampling.band);
+    Finding::Compared {
+        ratio,
+        now: now.measurement.time.median,
+        then: then.measurement.time.median,
+        processes: [new.len(), old.len()],
+        noise_known,
+        answer,
+        regressed: run.threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known)),
+    }
+}
+
+/// What was measured, if it holds.
+fn number(record: &Record) -> Result<&Measurement, &'static str> {
+    match &record.measurement {
+        None => Err("failed"),
+        Some(_) if record.verdict.state == State::Invalid => Err("invalid"),
+        Some(measurement) => Ok(measurement),
+    }
+}
+
+/// What each process that measured the case knows of its time.
+fn medians(record: &Record, own: &Measurement, confidence: f64) -> Vec<Median> {
+    let all = std::iter::once(own).chain(&record.others);
+    all.filter_map(|measured| Median::of(&measured.times(), measured.timer.step, confidence)).collect()
+}

@@ -1,0 +1,121 @@
+//! Whether two records of a case can be compared. In: both, and their runs; out: what speaks against it. Times of other work, of
+//! another GPU or taken another way say nothing of a change in the code.
+
+use crate::facts::Facts;
+use crate::facts::{Property, UUID, Value};
+use crate::method::Path;
+use crate::record::{Measurement, Record, Run};
+use crate::work::Counts;
+
+/// A record with a number, and its run.
+#[derive(Clone, Copy)]
+pub(super) struct Measured<'a> {
+    pub(super) run: &'a Run,
+    pub(super) record: &'a Record,
+    pub(super) measurement: &'a Measurement,
+}
+
+impl Measured<'_> {
+    fn facts(&self) -> Option<&Facts> {
+        self.run.devices.iter().find(|facts| facts.device == self.record.case.device)
+    }
+}
+
+/// One of the counts, where it is told.
+type Count = fn(&Counts) -> Option<u64>;
+
+/// What a launch is said to do. Bytes are the sum of those read and those written, where it is told which.
+const COUNTS: [(&str, Count); 5] = [
+    ("bytes read", |counts| counts.reads),
+    ("bytes written", |counts| counts.writes),
+    ("bytes", |counts| counts.bytes.filter(|_| counts.reads.is_none() && counts.writes.is_none())),
+    ("flops", |counts| counts.flops),
+    ("items", |counts| counts.items),
+];
+
+/// Why `now` and `then` cannot be compared, nothing if they can.
+pub(super) fn differences(now: Measured<'_>, then: Measured<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut hold = |what: &str, now: String, then: String| {
+        if now != then {
+            found.push(format!("{what} {now}, {} {then}", was(what)));
+        }
+    };
+    let (new, old) = (now.measurement, then.measurement);
+    for (what, count) in COUNTS {
+        hold(what, counted(count(&new.counts)), counted(count(&old.counts)));
+    }
+    hold("path", new.method.path.to_string(), old.method.path.to_string());
+    hold("flush", new.method.flush.to_string(), old.method.flush.to_string());
+    hold("device", device(&now), device(&then));
+    // What runs on the CPU is as fast as it was compiled, and as it is shared out.
+    if new.method.path == Path::Host {
+        hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
+    }
+    for (what, now, then) in properties(now.facts(), then.facts()) {
+        if let (Value::Count(now), Value::Count(then)) = (now, then) {
+            hold(what, now.to_string(), then.to_string());
+        }
+    }
+    found
+}
+
+/// What else is not as it was: properties of the device, some of them told on one side alone. They may be just what is looked at.
+pub(super) fn remarks(now: Measured<'_>, then: Measured<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (what, now, then) in properties(now.facts(), then.facts()) {
+        match (now, then) {
+            _ if now == then => {}
+            (Value::Count(_), _) => {}
+            // Nobody reads these.
+            _ if what == UUID => found.push("another device of its kind".to_owned()),
+            (Value::Text(now), Value::Text(then)) => found.push(format!("{what} {now}, was {then}")),
+            _ => found.push(format!("another {what}")),
+        }
+    }
+    let only = |one: Measured<'_>, other: Measured<'_>, when: &str| -> Vec<String> {
+        let (one, other) = (told(one.facts()), told(other.facts()));
+        let alone = one.iter().filter(|property| !other.iter().any(|known| known.name == property.name));
+        let shown = alone.filter_map(|Property { name, value }| match value {
+            Value::Text(text) if name != UUID => Some(format!("{name} {text} {when}")),
+            _ => None,
+        });
+        shown.collect()
+    };
+    found.extend(only(now, then, "now, not told then"));
+    found.extend(only(then, now, "then, not told now"));
+    found
+}
+
+/// Whether both were measured by one and the same device, as far as devices tell who they are.
+pub(super) fn same_device(now: Measured<'_>, then: Measured<'_>) -> bool {
+    properties(now.facts(), then.facts()).all(|(what, now, then)| what != UUID || now == then)
+}
+
+fn was(what: &str) -> &'static str {
+    if what.ends_with('s') || what.starts_with("bytes") { "were" } else { "was" }
+}
+
+fn counted(count: Option<u64>) -> String {
+    count.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
+}
+
+fn device(measured: &Measured<'_>) -> String {
+    let name = measured.facts().map(|facts| facts.name.clone()).unwrap_or_default();
+    if measured.record.fake { format!("{name} (a fake)") } else { name }
+}
+
+/// The properties that both have.
+fn properties<'a>(
+    now: Option<&'a Facts>,
+    then: Option<&'a Facts>,
+) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
+    told(now).iter().filter_map(move |property| {
+        let other = told(then).iter().find(|other| other.name == property.name)?;
+        Some((&*property.name, &property.value, &other.value))
+    })
+}
+
+fn told(facts: Option<&Facts>) -> &[Property] {
+    facts.map_or(&[], |facts| &facts.properties)
+}

@@ -1,0 +1,221 @@
+//! Where baselines are kept. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
+//! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
+//! few cases brings those up to date and leaves the others alone.
+
+use std::cmp::Reverse;
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files;
+use crate::record::{Record, Run};
+
+/// Where a baseline is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    name: String,
+    path: PathBuf,
+}
+
+/// A baseline as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// As the user calls it.
+    pub name: String,
+    /// The newest first.
+    runs: Vec<Run>,
+}
+
+/// What is wrong with a baseline.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// There is none.
+    #[error("there is no baseline `{name}` ({} is not there{}); --save-baseline {name} makes one", path.display(), there_is(others))]
+    Missing {
+        /// As the user calls it.
+        name: String,
+        /// Where it should be.
+        path: PathBuf,
+        /// Those that are there.
+        others: Vec<String>,
+    },
+    /// A file is no stored run.
+    #[error("baseline `{name}`: {}: {why}. Remove it, or save the baseline anew", path.display())]
+    Damaged {
+        /// As the user calls it.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A file cannot be read or written.
+    #[error("baseline `{name}`: {}: {error}", path.display())]
+    Io {
+        /// As the user calls it.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+fn there_is(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("; there is {}", names.join(", ")) }
+}
+
+impl Place {
+    /// The place of the baseline that the user calls `name`: what has a `/` in it or ends in `.json` is a path.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        let is_path = name.contains('/') || is_json(Path::new(name));
+        let path = if is_path { PathBuf::from(name) } else { baselines().join(name) };
+        Self { name: name.to_owned(), path }
+    }
+
+    /// Reads what is stored.
+    ///
+    /// # Errors
+    /// Where there is nothing, or something else than runs.
+    pub fn load(&self) -> Result<Baseline, BaselineError> {
+        let files = if self.path.is_dir() { self.files()? } else { vec![self.path.clone()] };
+        let mut runs = files.iter().map(|file| self.read(file)).collect::<Result<Vec<_>, _>>()?;
+        if runs.is_empty() {
+            return Err(self.missing());
+        }
+        // The names of files of one second tell which came later.
+        runs.reverse();
+        runs.sort_by_key(|run| Reverse(run.started));
+        Ok(Baseline { name: self.name.clone(), runs })
+    }
+
+    /// Makes sure that something can be stored, before it is measured.
+    ///
+    /// # Errors
+    /// Where it cannot.
+    pub fn prepare(&self) -> Result<(), BaselineError> {
+        let folder = self.folder();
+        fs::create_dir_all(folder).map_err(|error| self.io(folder, error))?;
+        let probe = folder.join(format!(".probe-{}", std::process::id()));
+        File::create(&probe).map_err(|error| self.io(&probe, error))?;
+        fs::remove_file(&probe).map_err(|error| self.io(&probe, error))
+    }
+
+    /// Stores `run`: whole, or not at all. What it has all cases of goes.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
+        let folder = self.folder();
+        let to = if is_json(&self.path) { self.path.clone() } else { self.next(run.started) };
+        let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
+        let write = || {
+            let file = File::create(&unfinished)?;
+            run.write(&file)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &to)
+        };
+        write().map_err(|error: io::Error| self.io(&to, error))?;
+        if !is_json(&self.path) {
+            self.prune(&to, run)?;
+        }
+        Ok(())
+    }
+
+    /// A file that is not there yet, whose name sorts by time.
+    fn next(&self, started: u64) -> PathBuf {
+        let name = |number| self.path.join(format!("{started:010}-{number}.json"));
+        (0_u32..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
+    }
+
+    /// Removes the files of which `newest` has every case. One that cannot be read is left for whoever loads it.
+    fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
+        for file in self.files()?.iter().filter(|file| *file != to) {
+            let Ok(run) = self.read(file) else { continue };
+            let known = |record: &Record| newest.records.iter().any(|other| supersedes(other, record));
+            if run.records.iter().all(known) {
+                fs::remove_file(file).map_err(|error| self.io(file, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn folder(&self) -> &Path {
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if is_json(&self.path) { parent.unwrap_or(Path::new(".")) } else { &self.path }
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, BaselineError> {
+        let entries = fs::read_dir(&self.path).map_err(|error| self.io(&self.path, error))?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|file| is_json(file));
+        files.sort();
+        Ok(files)
+    }
+
+    fn read(&self, file: &Path) -> Result<Run, BaselineError> {
+        let text = match fs::read(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing()),
+            Err(error) => return Err(self.io(file, error)),
+        };
+        Run::parse(&text).map_err(|why| BaselineError::Damaged {
+            name: self.name.clone(),
+            path: file.to_owned(),
+            why,
+        })
+    }
+
+    fn missing(&self) -> BaselineError {
+        let folders = fs::read_dir(baselines()).into_iter().flatten().flatten();
+        let mut others: Vec<String> =
+            folders.map(|entry| format!("`{}`", entry.file_name().to_string_lossy())).collect();
+        others.sort();
+        BaselineError::Missing { name: self.name.clone(), path: self.path.clone(), others }
+    }
+
+    fn io(&self, path: &Path, error: io::Error) -> BaselineError {
+        BaselineError::Io { name: self.name.clone(), path: path.to_owned(), error }
+    }
+}
+
+impl Baseline {
+    /// The newest record of the case of `record`, with its run: one that has a number, if there is one.
+    #[must_use]
+    pub fn find(&self, record: &Record) -> Option<(&Run, &Record)> {
+        let all = || {
+            self.runs.iter().flat_map(move |run| {
+                let of_case = run.records.iter().filter(|other| other.case == record.case);
+                of_case.map(move |other| (run, other))
+            })
+        };
+        all().find(|(_, other)| other.measurement.is_some()).or_else(|| all().next())
+    }
+
+    /// Every case once.
+    pub fn cases(&self) -> impl Iterator<Item = &Record> {
+        self.runs.iter().enumerate().flat_map(|(number, run)| {
+            let newer = &self.runs[..number];
+            run.records.iter().filter(move |record| {
+                !newer.iter().flat_map(|run| &run.records).any(|other| other.case == record.case)
+            })
+        })
+    }
+}
+
+/// Whether `older` is no longer needed.
+fn supersedes(newer: &Record, older: &Record) -> bool {
+    newer.case == older.case && (newer.measurement.is_some() || older.measurement.is_none())
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// The folder of all baselines: in the one that cargo was told to build into, else where gpubench keeps things.
+fn baselines() -> PathBuf {
+    let asked = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
+    asked.or_else(files::home).unwrap_or_else(|| "target/gpubench".into()).join("baselines")
+}

@@ -1,0 +1,123 @@
+//! The answer to whether one launch is faster than another. In: the [`Ratio`] of their times with its interval, and a band
+//! within which a difference does not matter; out: one of four words. The only place that decides it. What is kept of
+//! comparisons is in `findings`.
+
+mod findings;
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::findings::{Check, Comparison, Finding, Line, Round};
+
+use gpubench_stats::Ratio;
+
+/// Differences up to this do not matter unless the user says otherwise, as a fraction.
+pub const USUAL_BAND: f64 = 0.005;
+
+/// What is said of one launch against another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// It takes less time, by more than the band.
+    Faster,
+    /// It takes more time, by more than the band.
+    Slower,
+    /// Whatever they differ by is within the band.
+    Same,
+    /// The interval reaches over an end of the band: what was measured does not tell.
+    Undecided,
+}
+
+impl Answer {
+    /// What an interval says: one that lies on one side of the band decides, and so does one that lies within it.
+    ///
+    /// With a ratio r and the band b, the band is from 1/(1 + b) to 1 + b. Each of the three decisions is wrong only where
+    /// the interval misses the true ratio.
+    #[must_use]
+    pub fn of(ratio: &Ratio, band: f64) -> Self {
+        let (least, most) = (1.0 / (1.0 + band), 1.0 + band);
+        if ratio.high < least {
+            Self::Faster
+        } else if ratio.low > most {
+            Self::Slower
+        } else if least <= ratio.low && ratio.high <= most {
+            Self::Same
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+impl Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+        })
+    }
+}
+
+/// From when on a slower launch is a regression.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Threshold {
+    /// From this much on, as a fraction, where it is slower beyond doubt.
+    Part(f64),
+    /// Wherever it is slower beyond what processes were seen to differ by, which must be known.
+    Noise,
+}
+
+impl Threshold {
+    /// Whether a launch of this `ratio` and `answer` is one. `noise_known` says whether the ratio's interval has in it what
+    /// processes differ by.
+    #[must_use]
+    pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
+        answer == Answer::Slower
+            && match self {
+                Self::Part(part) => ratio.value >= 1.0 + part,
+                Self::Noise => noise_known,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn answers(low: f64, high: f64, answer: Answer) {
+        let ratio = Ratio { value: f64::midpoint(low, high), low, high, confidence: 0.99 };
+        assert_eq!(Answer::of(&ratio, 0.01), answer, "{low} to {high}");
+    }
+
+    /// Five percent and more, known well; the same known badly; less; and more in a process of which no more is known.
+    #[test]
+    fn a_regression_is_large_enough_and_beyond_doubt() {
+        let regressed = |threshold: Threshold, value, half: f64, noise_known| {
+            let ratio = Ratio { value, low: value - half, high: value + half, confidence: 0.99 };
+            threshold.is_passed(&ratio, Answer::of(&ratio, 0.01), noise_known)
+        };
+        let part = Threshold::Part(0.05);
+        assert!(regressed(part, 1.05, 0.01, false));
+        assert!(!regressed(part, 1.05, 0.045, false));
+        assert!(!regressed(part, 1.04, 0.01, true));
+        assert!(!regressed(part, 0.9, 0.01, true));
+        assert!(regressed(Threshold::Noise, 1.04, 0.01, true));
+        assert!(!regressed(Threshold::Noise, 1.04, 0.01, false));
+        assert!(!regressed(Threshold::Noise, 1.04, 0.035, true));
+    }
+
+    #[test]
+    fn each_answer_has_its_intervals() {
+        answers(0.97, 0.990, Answer::Faster);
+        answers(0.97, 0.991, Answer::Undecided);
+        answers(1.011, 1.03, Answer::Slower);
+        answers(1.009, 1.03, Answer::Undecided);
+        answers(0.991, 1.01, Answer::Same);
+        answers(1.004, 1.009, Answer::Same);
+        answers(0.98, 1.02, Answer::Undecided);
+    }
+}

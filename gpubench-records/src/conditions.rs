@@ -1,0 +1,116 @@
+//! Clocks, power and temperature beside a measurement. In: readings of a device's sensors, or of its own counters; out: the
+//! [`Conditions`] of a case and its [`DeviceClock`]. Whatever a device does not tell is left out.
+
+use serde::{Deserialize, Serialize};
+
+use gpubench_stats::units::{Range, Watts};
+
+/// What the sensors of a device said at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The clock of the multiprocessors, in hertz.
+    pub sm_clock: Option<u64>,
+    /// The clock of the memory's commands, in hertz.
+    pub memory_clock: Option<u64>,
+    /// The temperature of the chip, in degrees Celsius.
+    pub temperature: Option<u32>,
+    /// The power it draws.
+    pub power: Option<Watts>,
+    /// What holds its clocks down, in the words of the driver's own tools; that it idles is no such thing.
+    pub slowed_by: Vec<String>,
+    /// How many other processes have work on it.
+    pub other_processes: Option<u32>,
+}
+
+/// What the sensors said over a while.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// How often they were read.
+    pub readings: usize,
+    /// The clock of the multiprocessors, in hertz.
+    pub sm_clock: Option<Range<u64>>,
+    /// The clock of the memory's commands, in hertz.
+    pub memory_clock: Option<Range<u64>>,
+    /// The temperature of the chip, in degrees Celsius.
+    pub temperature: Option<Range<u32>>,
+    /// The power it draws.
+    pub power: Option<Range<Watts>>,
+    /// What held its clocks down at any time.
+    pub slowed_by: Vec<String>,
+    /// How many other processes had work on it, at the most.
+    pub other_processes: Option<u32>,
+}
+
+/// The conditions that a case was measured under.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Before its warm-up.
+    pub before: Reading,
+    /// While its samples were taken; where that was too short for a reading, the last one before.
+    pub during: Span,
+    /// After its last sample.
+    pub after: Reading,
+}
+
+/// The clock of the multiprocessors by the device's own counters, in hertz: the cycles of one of them over nanoseconds, counted
+/// right behind groups of launches. It needs no library, and there is a reading for each group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceClock {
+    /// Behind the groups of the warm-up.
+    pub before: Option<Range<u64>>,
+    /// Behind the groups of samples.
+    pub during: Range<u64>,
+    /// The mean of those.
+    pub mean: u64,
+    /// Behind the last of them.
+    pub after: u64,
+    /// How many there were.
+    pub readings: usize,
+}
+
+impl Span {
+    /// All of `readings` together.
+    #[must_use]
+    pub fn of(readings: &[Reading]) -> Self {
+        let mut slowed_by: Vec<String> =
+            readings.iter().flat_map(|reading| reading.slowed_by.iter().cloned()).collect();
+        slowed_by.sort_unstable();
+        slowed_by.dedup();
+        Self {
+            readings: readings.len(),
+            sm_clock: range(readings.iter().filter_map(|reading| reading.sm_clock)),
+            memory_clock: range(readings.iter().filter_map(|reading| reading.memory_clock)),
+            temperature: range(readings.iter().filter_map(|reading| reading.temperature)),
+            power: range(readings.iter().filter_map(|reading| reading.power)),
+            slowed_by,
+            other_processes: readings.iter().filter_map(|reading| reading.other_processes).max(),
+        }
+    }
+}
+
+fn range<T: PartialOrd + Copy>(values: impl Iterator<Item = T>) -> Option<Range<T>> {
+    values.fold(None, |range, value| Some(Range::including(range, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_goes_from_the_lowest_to_the_highest_of_what_was_told() {
+        let reading = |sm_clock, slowed_by: &[&str]| Reading {
+            sm_clock,
+            slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
+            ..Reading::default()
+        };
+        let readings = [
+            reading(Some(1_980), &[]),
+            reading(None, &["power cap"]),
+            reading(Some(1_410), &["heat", "power cap"]),
+        ];
+        let span = Span::of(&readings);
+        assert_eq!((span.readings, span.sm_clock), (3, Some(Range { low: 1_410, high: 1_980 })));
+        assert_eq!(span.slowed_by, ["heat", "power cap"]);
+        assert_eq!((span.power, span.other_processes), (None, None));
+    }
+}

@@ -1,0 +1,222 @@
+//! What is known of a device: its name, its properties and its peaks, each peak with its source. Filled by the
+//! devices, kept in every run, read by `metrics` and the reports.
+
+use serde::{Deserialize, Serialize};
+
+use gpubench_stats::units::Bytes;
+
+/// A device as a run describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The device in the words of the command line, such as `host`.
+    pub device: String,
+    /// The name its maker gave it.
+    pub name: String,
+    /// Whether it is a stand-in for tests, whose times are made up.
+    pub fake: bool,
+    /// What else is known, in the order it is shown.
+    pub properties: Vec<Property>,
+    /// The size of the cache that a flush empties.
+    pub last_level_cache: Option<Bytes>,
+    /// The limits that results are held against. Where there are several of a quantity, the first is the one that counts, and
+    /// the others are there to be compared with.
+    pub peaks: Vec<Peak>,
+}
+
+/// What an NVIDIA GPU calls itself wherever it is.
+pub const UUID: &str = "UUID";
+/// The release of the driver, as its management library tells it.
+pub const DRIVER: &str = "driver";
+/// The version of CUDA that the driver is for.
+pub const DRIVER_FOR_CUDA: &str = "driver for CUDA";
+
+impl Facts {
+    /// The limit of `quantity` that counts, if one is known: the first.
+    #[must_use]
+    pub fn peak(&self, quantity: &Quantity) -> Option<&Peak> {
+        self.peaks.iter().find(|peak| peak.quantity == *quantity)
+    }
+
+    /// Adds `peaks`, each behind those whose source goes before its own, and behind earlier ones of the same source.
+    pub fn add(&mut self, peaks: Vec<Peak>) {
+        self.peaks.extend(peaks);
+        self.peaks.sort_by_key(Peak::precedence);
+    }
+
+    /// The property `name`, where it is words.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.properties.iter().find(|property| property.name == name).and_then(|property| {
+            match &property.value {
+                Value::Text(text) => Some(&**text),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// A property with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Property {
+    /// What it is, such as `L2 cache`.
+    pub name: String,
+    /// How much.
+    pub value: Value,
+}
+
+impl Property {
+    /// The property `name` of `value`.
+    pub fn new(name: impl Into<String>, value: Value) -> Self {
+        Self { name: name.into(), value }
+    }
+}
+
+/// A property's value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// A number of things.
+    Count(u64),
+    /// An amount of memory.
+    Bytes(Bytes),
+    /// A clock, in hertz.
+    Hertz(u64),
+    /// Words.
+    Text(String),
+}
+
+/// A limit of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peak {
+    /// What is limited.
+    pub quantity: Quantity,
+    /// The limit: bytes per second, or operations per second.
+    pub value: f64,
+    /// Where the number comes from.
+    pub source: PeakSource,
+    /// How it came about, in a few words.
+    pub method: String,
+    /// Whether that may be off: cards of a kind differ, or nothing confirms it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncertain: bool,
+}
+
+impl Peak {
+    /// Which peaks of a quantity go before others, the lowest first: what the user says; what follows from this card's own
+    /// attributes; what is stated of cards of its name; what was measured on it; and last what is not certain, a table's guess
+    /// before a measurement that is known to be low.
+    #[must_use]
+    pub fn precedence(&self) -> u8 {
+        match (self.source, self.uncertain) {
+            (PeakSource::User, _) => 0,
+            (PeakSource::Attribute, false) => 1,
+            (PeakSource::Datasheet, false) => 2,
+            (PeakSource::Measured, false) => 3,
+            (PeakSource::Attribute | PeakSource::Datasheet, true) => 4,
+            (PeakSource::Measured, true) => 5,
+        }
+    }
+}
+
+/// Something that a device can do only so much of in a second.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Bytes read from and written to memory.
+    MemoryBandwidth,
+    /// Bytes read from and written to the last-level cache.
+    CacheBandwidth,
+    /// Bytes from the host's memory to the device's.
+    HostToDevice,
+    /// Bytes from the device's memory to the host's.
+    DeviceToHost,
+    /// Bytes from a device to another, or the other way.
+    PeerToPeer,
+    /// Floating-point operations of a precision such as `f32`.
+    Compute(String),
+}
+
+impl Quantity {
+    /// The quantity that users name so: a word for bytes a second, else a precision.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let found = BANDWIDTHS.iter().find(|(word, _)| *word == name);
+        found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
+    }
+
+    /// What users call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Compute(precision) => precision,
+            bandwidth => {
+                BANDWIDTHS.iter().find(|(_, quantity)| quantity == bandwidth).map_or("", |(word, _)| word)
+            }
+        }
+    }
+}
+
+/// The words for bytes a second.
+const BANDWIDTHS: [(&str, Quantity); 5] = [
+    ("memory", Quantity::MemoryBandwidth),
+    ("l2", Quantity::CacheBandwidth),
+    ("h2d", Quantity::HostToDevice),
+    ("d2h", Quantity::DeviceToHost),
+    ("p2p", Quantity::PeerToPeer),
+];
+
+/// Where a peak comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeakSource {
+    /// From what the driver tells of the device.
+    Attribute,
+    /// From what its maker states.
+    Datasheet,
+    /// Measured on this device by this program.
+    Measured,
+    /// From the user.
+    User,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_stand_in_the_order_of_their_sources() {
+        let peak = |value, source, uncertain| Peak {
+            quantity: Quantity::MemoryBandwidth,
+            value,
+            source,
+            method: String::new(),
+            uncertain,
+        };
+        let mut facts = Facts {
+            device: "cuda:0".to_owned(),
+            name: "a GPU".to_owned(),
+            fake: false,
+            properties: vec![Property::new(UUID, Value::Text("GPU-1".to_owned()))],
+            last_level_cache: None,
+            peaks: vec![peak(2.0, PeakSource::Attribute, false), peak(5.0, PeakSource::Attribute, true)],
+        };
+        facts.add(vec![
+            peak(6.0, PeakSource::Measured, true),
+            peak(4.0, PeakSource::Measured, false),
+            peak(3.0, PeakSource::Datasheet, false),
+            peak(0.0, PeakSource::User, false),
+        ]);
+        facts.add(vec![peak(1.0, PeakSource::User, false)]);
+        let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value).collect();
+        assert_eq!(order, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!((facts.text(UUID), facts.text(DRIVER)), (Some("GPU-1"), None));
+    }
+
+    #[test]
+    fn quantities_are_known_by_their_names() {
+        for name in ["memory", "l2", "h2d", "d2h", "p2p", "f32", "bf16 tensor"] {
+            assert_eq!(Quantity::named(name).name(), name);
+        }
+        assert_eq!(Quantity::named("d2d"), Quantity::Compute("d2d".to_owned()));
+    }
+}

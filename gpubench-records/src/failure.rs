@@ -1,0 +1,128 @@
+//! What went wrong with one case. In: an error of the user's code, of a device, or a panic; out: one sentence with
+//! the stage it happened in, which becomes the case's row. A failure costs its case and nothing else.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use gpubench_stats::format;
+
+/// The part of a case's protocol in which something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Evaluating the benchmark's `args`.
+    Args,
+    /// Opening the device or making its stream.
+    Device,
+    /// The user's `setup`.
+    Setup,
+    /// A call of the launch function.
+    Launch,
+    /// The user's `reset`.
+    Reset,
+    /// The user's `check` of the outputs.
+    Check,
+    /// The user's `bytes`, `reads`, `writes` or `flops`.
+    Counts,
+    /// Warming up and sampling.
+    Sampling,
+    /// The worker process itself.
+    Worker,
+}
+
+impl Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Args => "args",
+            Self::Device => "device",
+            Self::Setup => "setup",
+            Self::Launch => "launch",
+            Self::Reset => "reset",
+            Self::Check => "check",
+            Self::Counts => "counts",
+            Self::Sampling => "sampling",
+            Self::Worker => "worker",
+        })
+    }
+}
+
+/// How far a case had come: which of its launches it was at, and after how many samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The user's `setup`.
+    Setup,
+    /// The user's counts.
+    Counts,
+    /// The one launch whose outputs are checked.
+    CheckedLaunch,
+    /// The user's `check`.
+    Check,
+    /// What the device wants to know of a launch, its flush and its timer before it samples.
+    Preparation,
+    /// The warm-up, after so many launches.
+    WarmUp(usize),
+    /// Sampling, with so many samples taken.
+    Samples(usize),
+    /// What is measured once all samples are taken, so many.
+    Afterwards(usize),
+}
+
+impl Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setup => f.write_str("setup"),
+            Self::Counts => f.write_str("counts"),
+            Self::CheckedLaunch => f.write_str("checked launch"),
+            Self::Check => f.write_str("check"),
+            Self::Preparation => f.write_str("before the warm-up"),
+            Self::WarmUp(0) => f.write_str("first launches of the warm-up"),
+            Self::WarmUp(launches) => write!(f, "warm-up, after {}", format::counted(*launches, "launch")),
+            Self::Samples(0) => f.write_str("first samples"),
+            Self::Samples(taken) => write!(f, "after {}", format::counted(*taken, "sample")),
+            Self::Afterwards(taken) => write!(f, "after all {}", format::counted(*taken, "sample")),
+        }
+    }
+}
+
+/// Why a case has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Where in the protocol it happened.
+    pub stage: Stage,
+    /// How far the case had come, where the stage alone does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
+    /// What happened, in the words of whoever noticed it.
+    pub message: String,
+}
+
+impl std::error::Error for Failure {}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stage, step, message } = self;
+        match step {
+            None => write!(f, "{stage}: {message}"),
+            // A worker tells of its samples now and then, so that it may have had more.
+            Some(step @ Step::Samples(1..)) if *stage == Stage::Worker => {
+                write!(f, "{stage} ({step} or more): {message}")
+            }
+            Some(step) => write!(f, "{stage} ({step}): {message}"),
+        }
+    }
+}
+
+impl Failure {
+    /// A failure of `stage` that reads as `message`.
+    pub fn new(stage: Stage, message: impl Display) -> Self {
+        Self { stage, step: None, message: message.to_string() }
+    }
+
+    /// The same failure, of a case that had come as far as `step`.
+    #[must_use]
+    pub fn at(self, step: Step) -> Self {
+        Self { step: self.step.or(Some(step)), ..self }
+    }
+}

@@ -1,0 +1,232 @@
+//! Ceilings that were measured before, in the user's cache: a file for each GPU, driver and version of gpubench, since none of
+//! them need reach what another does. In: what is known of a device; out: its ceilings, or why what is there is of no use.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{DRIVER, DRIVER_FOR_CUDA, UUID};
+use crate::facts::{Facts, Peak, PeakSource};
+
+/// The name of the format.
+const SCHEMA: &str = "gpubench-ceilings/1";
+/// What the folder in the user's cache is called.
+const FOLDER: &str = "gpubench";
+
+/// A folder with ceilings.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    folder: PathBuf,
+}
+
+/// A ceiling of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// What measured it.
+    pub name: String,
+    /// What came out.
+    pub peak: Peak,
+}
+
+impl Ceiling {
+    /// Has of several ceilings of a quantity the highest be the first, which counts.
+    pub fn sort(ceilings: &mut [Self]) {
+        ceilings.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
+            a.quantity.cmp(&b.quantity).then(b.value.total_cmp(&a.value))
+        });
+    }
+}
+
+/// Whose ceilings they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Owner {
+    uuid: String,
+    driver: String,
+    gpubench: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    schema: String,
+    owner: Owner,
+    ceilings: Vec<Ceiling>,
+}
+
+impl Owner {
+    /// Nothing for a device that cannot be told from others.
+    fn of(facts: &Facts) -> Option<Self> {
+        let release = facts.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
+        Some(Self {
+            uuid: facts.text(UUID)?.to_owned(),
+            driver: format!("{release}CUDA {}", facts.text(DRIVER_FOR_CUDA)?),
+            gpubench: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+
+    fn file(&self) -> String {
+        let Self { uuid, driver, gpubench } = self;
+        let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
+        format!("{uuid}_driver-{driver}_gpubench-{gpubench}.json").chars().map(plain).collect()
+    }
+}
+
+impl Kept {
+    /// In `folder`; if none is given, in the user's cache. Nothing where the user has none.
+    #[must_use]
+    pub fn in_folder(folder: Option<&Path>) -> Option<Self> {
+        let usual = || Some(etcetera::choose_base_strategy().ok()?.cache_dir().join(FOLDER));
+        folder.map(Path::to_owned).or_else(usual).map(|folder| Self { folder })
+    }
+
+    fn place(&self, owner: &Owner) -> PathBuf {
+        self.folder.join("ceilings").join(owner.file())
+    }
+
+    /// The ceilings of this device.
+    ///
+    /// # Errors
+    /// In words, where there is a file for it that is of no use.
+    pub fn read(&self, facts: &Facts) -> Result<Vec<Ceiling>, String> {
+        let Some(owner) = Owner::of(facts) else { return Ok(Vec::new()) };
+        let place = self.place(&owner);
+        let of_no_use = |why: String| {
+            format!("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())
+        };
+        let text = match fs::read_to_string(&place) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(of_no_use(format!("the measured ceilings cannot be read: {error}"))),
+        };
+        let contents: Contents = serde_json::from_str(&text)
+            .map_err(|error| of_no_use(format!("these are no measured ceilings: {error}")))?;
+        let sound = |Ceiling { peak, .. }: &Ceiling| {
+            peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > 0.0
+        };
+        if contents.schema != SCHEMA || contents.owner != owner {
+            return Err(of_no_use("these are the ceilings of another GPU, driver or version".to_owned()));
+        }
+        match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
+            Some(ceiling) => Err(of_no_use(format!("`{}` is no ceiling that was measured", ceiling.name))),
+            None => Ok(contents.ceilings),
+        }
+    }
+
+    /// Keeps the ceilings of this device, in place of earlier ones of the same names. Returns where, or nothing where there are
+    /// none, or the device cannot be told from others.
+    ///
+    /// # Errors
+    /// In words, where they cannot be written.
+    pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, String> {
+        let Some(owner) = Owner::of(facts).filter(|_| !ceilings.is_empty()) else { return Ok(None) };
+        // What is damaged is of no use, and goes.
+        let mut kept = self.read(facts).unwrap_or_default();
+        kept.retain(|old| ceilings.iter().all(|new| new.name != old.name));
+        kept.extend_from_slice(ceilings);
+        Ceiling::sort(&mut kept);
+        let place = self.place(&owner);
+        let contents = Contents { schema: SCHEMA.to_owned(), owner, ceilings: kept };
+        let written = write(&place, &contents);
+        written
+            .map(|()| Some(place.clone()))
+            .map_err(|error| format!("the ceilings cannot be kept in {}: {error}", place.display()))
+    }
+}
+
+/// A reader finds all of the file, or the one that was there before.
+fn write(place: &Path, contents: &Contents) -> io::Result<()> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let new = place.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&new, serde_json::to_vec_pretty(contents)?)?;
+    fs::rename(&new, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Quantity;
+    use crate::facts::{Property, Value};
+
+    fn facts(uuid: &str, driver: &str) -> Facts {
+        let text = |name: &str, text: &str| Property::new(name, Value::Text(text.to_owned()));
+        Facts {
+            device: "cuda:0".to_owned(),
+            name: "NVIDIA H200".to_owned(),
+            fake: false,
+            properties: vec![text(UUID, uuid), text(DRIVER_FOR_CUDA, driver)],
+            last_level_cache: None,
+            peaks: Vec::new(),
+        }
+    }
+
+    fn ceiling(name: &str, value: f64) -> Ceiling {
+        let (quantity, source) = (Quantity::MemoryBandwidth, PeakSource::Measured);
+        let peak = Peak { quantity, value, source, method: "reads".to_owned(), uncertain: false };
+        Ceiling { name: name.to_owned(), peak }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_the_same_gpu_and_driver_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = Kept::in_folder(Some(folder.path())).expect("a folder was given");
+        let gpu = facts("GPU-1", "13.0");
+        assert_eq!(kept.read(&gpu), Ok(Vec::new()));
+        let place =
+            kept.keep(&gpu, &[ceiling("read", 4.4e12), ceiling("write", 4.1e12)]).expect("it can be written");
+        assert!(place.is_some_and(|place| place.is_file()));
+        // Some of them measured again.
+        _ = kept.keep(&gpu, &[ceiling("read", 4.5e12)]).expect("it can be written");
+        assert_eq!(kept.read(&gpu), Ok(vec![ceiling("read", 4.5e12), ceiling("write", 4.1e12)]));
+        // The highest is the first.
+        _ = kept.keep(&gpu, &[ceiling("write", 4.7e12)]).expect("it can be written");
+        assert_eq!(kept.read(&gpu), Ok(vec![ceiling("write", 4.7e12), ceiling("read", 4.5e12)]));
+        for other in [facts("GPU-2", "13.0"), facts("GPU-1", "13.1")] {
+            assert_eq!(kept.read(&other), Ok(Vec::new()));
+        }
+        // A device without such properties is never mistaken for another.
+        let host = Facts { properties: Vec::new(), ..gpu };
+        assert_eq!((kept.keep(&host, &[ceiling("read", 1.0)]), kept.read(&host)), (Ok(None), Ok(Vec::new())));
+        // Nothing else is left lying about.
+        assert_eq!(fs::read_dir(folder.path().join("ceilings")).expect("it is there").count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_or_foreign_file_is_told_and_written_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = Kept::in_folder(Some(folder.path())).expect("a folder was given");
+        let gpu = facts("GPU-1", "13.0");
+        let write = |text: &str| {
+            let place =
+                kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
+            let whole = fs::read_to_string(&place).expect("it is there");
+            fs::write(&place, whole.replace("GPU-1", text)).expect("it can be written");
+            place
+        };
+        for (change, words) in
+            [("GPU-9", "of another GPU, driver or version"), ("\"", "these are no measured ceilings")]
+        {
+            let place = write(change);
+            let told = kept.read(&gpu).expect_err("it is of no use");
+            assert!(told.starts_with(&format!("{}: ", place.display())) && told.contains(words), "{told}");
+            assert!(told.ends_with("it is not used, and --measure-peaks writes it anew"), "{told}");
+            _ = kept.keep(&gpu, &[ceiling("write", 2e12)]).expect("it can be written");
+            assert_eq!(kept.read(&gpu), Ok(vec![ceiling("write", 2e12)]));
+        }
+        _ = kept.keep(&gpu, &[ceiling("read", -1.0)]).expect("it can be written");
+        assert!(kept.read(&gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a file");
+        fs::write(&file, "").expect("it can be written");
+        let kept = Kept::in_folder(Some(&file)).expect("a folder was given");
+        let told = kept.keep(&facts("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
+        assert!(told.starts_with("the ceilings cannot be kept in "), "{told}");
+    }
+}

@@ -1,0 +1,202 @@
+//! The format of a run on disk: JSON Lines, the first with all but the records, then a record each, the last with the time
+//! that it took. In: lines; out: a run, with what is wrong with lines that are none. A file that ends anywhere is a run
+//! with what it had by then.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+use std::io::{self, BufRead, BufReader, Read};
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Record, Run, SCHEMA};
+use gpubench_stats::format;
+
+/// No line of ours is longer: the samples of a case take up to a MiB.
+const LONGEST: u64 = 64 << 20;
+
+/// One line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "one line at a time")]
+pub(super) enum Line<'a> {
+    /// The first: a run without its records.
+    Run(Cow<'a, Run>),
+    /// A case is done.
+    Record {
+        /// When, in seconds since the run began.
+        at: f64,
+        /// What came of it.
+        record: Cow<'a, Record>,
+    },
+    /// The last, where a run came to its end.
+    End {
+        /// What it took, in seconds.
+        wall: f64,
+    },
+}
+
+/// The first line of a file that may be no run.
+#[derive(Deserialize)]
+struct First {
+    run: Schema,
+}
+
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
+}
+
+impl Line<'_> {
+    /// The line as it is written, its end included.
+    pub(super) fn written(&self) -> io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// A run as it is found on disk.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The run. Of a case with several records it has the last.
+    pub run: Run,
+    /// What is wrong with it, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Why a file is no run that this program reads.
+#[derive(Debug)]
+pub enum NotARun {
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// Its first line is something else.
+    Foreign(String),
+    /// It is of another version.
+    OtherSchema(String),
+}
+
+impl Display for NotARun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Foreign(why) => write!(f, "is no run of gpubench: {why}"),
+            Self::OtherSchema(schema) => {
+                write!(
+                    f,
+                    "is of another version of gpubench: its schema is `{schema}`, this program's `{SCHEMA}`"
+                )
+            }
+        }
+    }
+}
+
+/// Reads a run. Lines that are none of its are left out, and remarked upon.
+///
+/// # Errors
+/// Where the first line begins no run.
+pub fn read(from: impl Read) -> Result<Stored, NotARun> {
+    let mut lines = Lines { from: BufReader::new(from), number: 0 };
+    let mut run = lines.head()?;
+    let mut remarks = Remarks::default();
+    loop {
+        match lines.next().map_err(NotARun::Unreadable)? {
+            None => break,
+            Some(Found::CutOff) => {
+                remarks.sentences.push("its last line is cut off: that case is measured again".to_owned());
+            }
+            Some(Found::Whole(line)) => match serde_json::from_slice(&line) {
+                Ok(Line::Record { at, record }) => {
+                    run.wall = run.wall.max(at);
+                    run.records.push(record.into_owned());
+                }
+                Ok(Line::End { wall }) => run.wall = run.wall.max(wall),
+                Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
+                Err(error) => remarks.add(lines.number, &error.to_string()),
+            },
+        }
+    }
+    let remarks = remarks.sentences();
+    Ok(Stored { run, remarks })
+}
+
+/// The run of a file without its records, of which nothing is read.
+pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
+    Lines { from: BufReader::new(from), number: 0 }.head()
+}
+
+fn head(line: &[u8]) -> Result<Run, NotARun> {
+    let foreign = |error: serde_json::Error| NotARun::Foreign(format!("its first line says: {error}"));
+    let First { run: Schema { schema } } = serde_json::from_slice(line).map_err(foreign)?;
+    if schema != SCHEMA {
+        return Err(NotARun::OtherSchema(schema));
+    }
+    match serde_json::from_slice(line).map_err(foreign)? {
+        Line::Run(run) => Ok(run.into_owned()),
+        Line::Record { .. } | Line::End { .. } => Err(NotARun::Foreign("its first line is none".to_owned())),
+    }
+}
+
+/// What is wrong with lines. The first says how; of more there is only their number.
+#[derive(Default)]
+struct Remarks {
+    sentences: Vec<String>,
+    first: Option<String>,
+    others: usize,
+}
+
+impl Remarks {
+    fn add(&mut self, line: usize, what: &str) {
+        match self.first {
+            None => self.first = Some(format!("line {line} is no record ({what})")),
+            Some(_) => self.others += 1,
+        }
+    }
+
+    fn sentences(mut self) -> Vec<String> {
+        if let Some(first) = self.first {
+            let others = match self.others {
+                0 => String::new(),
+                others => format!(", and {} like it", format::counted(others, "line")),
+            };
+            self.sentences.insert(0, format!("{first}{others}: left out"));
+        }
+        self.sentences
+    }
+}
+
+/// A line of a file.
+enum Found {
+    /// One with its end.
+    Whole(Vec<u8>),
+    /// What a writer left that was cut off.
+    CutOff,
+}
+
+struct Lines<R> {
+    from: BufReader<R>,
+    number: usize,
+}
+
+impl<R: Read> Lines<R> {
+    fn head(&mut self) -> Result<Run, NotARun> {
+        match self.next().map_err(NotARun::Unreadable)? {
+            Some(Found::Whole(line)) => head(&line),
+            Some(Found::CutOff) => Err(NotARun::Foreign("its first line has no end".to_owned())),
+            None => Err(NotARun::Foreign("it is empty".to_owned())),
+        }
+    }
+
+    fn next(&mut self) -> io::Result<Option<Found>> {
+        let mut line = Vec::new();
+        let length = (&mut self.from).take(LONGEST).read_until(b'\n', &mut line)?;
+        self.number += 1;
+        if length as u64 == LONGEST && line.last() != Some(&b'\n') {
+            return Err(io::Error::other(format!("line {} is longer than any of a run", self.number)));
+        }
+        Ok(match line.last() {
+            None => None,
+            Some(b'\n') => Some(Found::Whole(line)),
+            Some(_) => Some(Found::CutOff),
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! The names of things: of devices, arguments and cases.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use crate::method::Cache;
+
+/// A device as it is named on the command line and in records: its kind, and its number where a kind has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceId<'a> {
+    /// The kind, such as `cuda` or `host`.
+    pub kind: &'a str,
+    /// Which of that kind, from 0.
+    pub ordinal: usize,
+}
+
+impl<'a> DeviceId<'a> {
+    /// Reads `host` or `cuda:1`.
+    #[must_use]
+    pub fn parse(device: &'a str) -> Self {
+        let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
+        let (kind, ordinal) = numbered.unwrap_or((device, 0));
+        Self { kind, ordinal }
+    }
+}
+
+/// An argument's name and its value as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Arg {
+    /// The argument's name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Display for Arg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
+/// The benchmark that a job is compared with, and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Partner {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments in the order of its axes.
+    pub args: Vec<Arg>,
+}
+
+impl Display for Partner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown_name(&self.benchmark, &self.args))
+    }
+}
+
+/// What identifies a case, in a run and from one run to another: it is measured once in each process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CaseId {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments in the order of its axes.
+    pub args: Vec<Arg>,
+    /// The device in the words of the command line.
+    pub device: String,
+    /// Hot or cold.
+    pub cache: Cache,
+}
+
+impl CaseId {
+    /// The benchmark with its arguments, such as `kernels::saxpy[n=65536]`: the name that cases share which differ in their
+    /// device or cache state.
+    #[must_use]
+    pub fn name(&self) -> String {
+        shown_name(&self.benchmark, &self.args)
+    }
+}
+
+impl Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name(), self.cache)
+    }
+}
+
+/// The name by which a case is known, such as `kernels::saxpy[n=65536]`.
+#[must_use]
+pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
+    if args.is_empty() {
+        return benchmark.to_owned();
+    }
+    let args: Vec<String> = args.iter().map(Arg::to_string).collect();
+    format!("{benchmark}[{}]", args.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_a_kind_and_a_number() {
+        assert_eq!(DeviceId::parse("cuda:3"), DeviceId { kind: "cuda", ordinal: 3 });
+        assert_eq!(DeviceId::parse("host"), DeviceId { kind: "host", ordinal: 0 });
+    }
+}

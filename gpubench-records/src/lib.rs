@@ -1,0 +1,23 @@
+//! What a run is and means, live or stored: records, their metrics and verdicts, comparisons, and the files that keep
+//! them. Nothing here measures or prints.
+//!
+//! [`samples`] → [`metrics`] → [`limits`] → [`verdict`] → [`record`] → [`merge`], [`comparison`] and [`baseline`], and
+//! [`files`] keeps them on disk.
+
+pub mod baseline;
+pub mod comparison;
+pub mod conditions;
+pub mod facts;
+pub mod failure;
+pub mod files;
+pub mod id;
+pub mod limits;
+pub mod merge;
+pub mod method;
+pub mod metrics;
+pub mod record;
+pub mod samples;
+pub mod sampling;
+pub mod seen;
+pub mod verdict;
+pub mod work;

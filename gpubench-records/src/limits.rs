@@ -1,0 +1,249 @@
+//! What no launch can be faster than. In: the work that a launch claims to do, the most that it can have taken, and the peaks
+//! of its device; out: the limit that it would have broken, if any. Whatever is in doubt speaks for the launch.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{Facts, Peak, PeakSource, Quantity};
+use crate::method::{Cache, Flush, Method};
+use crate::work::{Counts, Link};
+use gpubench_stats::units::{Bytes, Nanoseconds};
+
+/// What a launch claims.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The work that it does.
+    pub counts: Counts,
+    /// In which precision.
+    pub precision: &'a str,
+    /// Over which link.
+    pub link: Option<Link>,
+    /// Whether none of its data is in the last-level cache when it begins.
+    pub cold: bool,
+}
+
+/// More work than the device can do in the time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImpossibleSpeed {
+    /// What there is too little time for.
+    pub quantity: Quantity,
+    /// How much of it: bytes that must cross the memory's bus, or operations.
+    pub work: u64,
+    /// The device's limit: bytes or operations a second.
+    pub peak: f64,
+    /// The most that the launch can have taken: its event time, no overhead taken off, and one step of the timer.
+    pub took: Nanoseconds,
+    /// What the work takes at the peak.
+    pub least: Nanoseconds,
+}
+
+/// A GPU's clock may be above the one that it tells, a GeForce's by a tenth and overclocked by a fifth. What it computes may
+/// be above the peak by as much.
+const ABOVE_CLOCK: f64 = 1.25;
+
+/// Whether samples taken so begin with none of the launch's data in the last-level cache. A flush that was seen to leave it
+/// there does not count.
+#[must_use]
+pub fn begins_cold(cache: Cache, method: &Method) -> bool {
+    cache == Cache::Cold
+        && method.flush != Flush::None
+        && method.flush_proof.is_none_or(|proof| proof.is_empty())
+}
+
+/// The limit that a launch has broken that did what it claims in `took`; of two the one that it broke by more.
+#[must_use]
+pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<ImpossibleSpeed> {
+    let limit = |quantity: Quantity, work: u64| {
+        let peak = facts.peak(&quantity).filter(|peak| is_limit(peak))?;
+        let least = Nanoseconds(work as f64 / peak.value * 1e9);
+        let shortest = least.0 / above(peak);
+        (took.0 < shortest).then_some(ImpossibleSpeed { quantity, work, peak: peak.value, took, least })
+    };
+    let bytes = match Link::quantity(claim.link) {
+        Quantity::MemoryBandwidth => crossing(&claim.counts, claim.cold, facts.last_level_cache),
+        // What is at the other end of a link no cache here keeps from one launch to the next.
+        _ => Link::crossed(claim.link, &claim.counts).unwrap_or_default(),
+    };
+    let moved = limit(Link::quantity(claim.link), bytes);
+    let compute =
+        claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));
+    moved.into_iter().chain(compute).max_by(|a, b| a.least.0.total_cmp(&b.least.0))
+}
+
+/// Whether nothing can be above this peak. What was measured is no such limit: it is what one program reached, and another
+/// may do better, as one that reads more than it writes does against a copy. Nor is what may be off.
+fn is_limit(peak: &Peak) -> bool {
+    peak.source != PeakSource::Measured && !peak.uncertain
+}
+
+/// How much faster than its peak a device may be. A user's word is taken as it is.
+fn above(peak: &Peak) -> f64 {
+    match peak.quantity {
+        Quantity::Compute(_) if peak.source != PeakSource::User => ABOVE_CLOCK,
+        _ => 1.0,
+    }
+}
+
+/// The bytes that must cross the memory's bus, at the least, with a last-level cache of this size.
+///
+/// Cold, all that is read does, and of what is written what does not fit the cache: the rest may still be there at the end.
+/// Hot, as much of what is read was there before. What is read and what is written may be the same memory, so that the cache
+/// holds of each as much as it can. A cache of unknown size may hold everything.
+fn crossing(counts: &Counts, cold: bool, cache: Option<Bytes>) -> u64 {
+    let cache = cache.map_or(u64::MAX, |cache| cache.0);
+    let exceeds = |bytes: u64| bytes.saturating_sub(cache);
+    match (counts.reads, counts.writes) {
+        // Any part of them may be reads.
+        (None, None) => {
+            let bytes = exceeds(counts.bytes.unwrap_or_default());
+            if cold { bytes } else { exceeds(bytes) }
+        }
+        (reads, writes) => {
+            let (reads, writes) = (reads.unwrap_or_default(), writes.unwrap_or_default());
+            let read = if cold { reads } else { exceeds(reads) };
+            read.saturating_add(exceeds(writes))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn peak(quantity: Quantity, value: f64, source: PeakSource) -> Peak {
+        Peak { quantity, value, source, method: String::new(), uncertain: false }
+    }
+
+    fn f32_peak(value: f64, source: PeakSource) -> Peak {
+        peak(Quantity::Compute("f32".to_owned()), value, source)
+    }
+
+    /// An H200's memory and L2, with these peaks before those that it has.
+    fn facts(before: Vec<Peak>) -> Facts {
+        let own = peak(Quantity::MemoryBandwidth, 4.814304e12, PeakSource::Attribute);
+        Facts {
+            device: "cuda:0".to_owned(),
+            name: "NVIDIA H200".to_owned(),
+            fake: false,
+            properties: Vec::new(),
+            last_level_cache: Some(Bytes(60 * MIB)),
+            peaks: before.into_iter().chain([own]).collect(),
+        }
+    }
+
+    fn claim(reads: u64, writes: u64, cold: bool) -> Claim<'static> {
+        let counts = Counts {
+            reads: Some(reads),
+            writes: Some(writes),
+            bytes: Some(reads + writes),
+            ..Counts::default()
+        };
+        Claim { counts, precision: "f32", link: None, cold }
+    }
+
+    /// The shortest time that is possible, in nanoseconds, found by halving.
+    fn least(claim: &Claim<'_>, facts: &Facts) -> f64 {
+        let (mut low, mut high) = (0.0, 1e9);
+        while high - low > 0.01 {
+            let took = (low + high) / 2.0;
+            if broken(claim, Nanoseconds(took), facts).is_some() { low = took } else { high = took }
+        }
+        high
+    }
+
+    #[track_caller]
+    fn crosses(claim: Claim<'_>, bytes: u64) {
+        let (found, expected) = (least(&claim, &facts(Vec::new())), bytes as f64 / 4814.304);
+        assert!((found - expected).abs() < 0.02, "{claim:?}: {found} ns, {expected} expected");
+    }
+
+    #[test]
+    fn cold_all_reads_cross_and_the_writes_that_do_not_fit() {
+        crosses(claim(40 * MIB, 0, true), 40 * MIB);
+        crosses(claim(40 * MIB, 40 * MIB, true), 40 * MIB);
+        crosses(claim(0, 60 * MIB, true), 0);
+        crosses(claim(0, 256 * MIB, true), 196 * MIB);
+        crosses(claim(256 * MIB, 256 * MIB, true), (256 + 196) * MIB);
+    }
+
+    /// A hot sum of 40 MiB at 5022 GB/s on an H200 is as true as it is above the memory's peak.
+    #[test]
+    fn hot_what_fits_the_cache_does_not_cross() {
+        crosses(claim(40 * MIB, 0, false), 0);
+        // Read and written in place, it is the same 50 MiB.
+        crosses(claim(50 * MIB, 50 * MIB, false), 0);
+        crosses(claim(256 * MIB, 0, false), 196 * MIB);
+        crosses(claim(256 * MIB, 256 * MIB, false), 2 * 196 * MIB);
+    }
+
+    #[test]
+    fn bytes_that_are_not_told_apart_may_all_be_written() {
+        let bytes = |bytes, cold| {
+            let counts = Counts { bytes: Some(bytes), ..Counts::default() };
+            Claim { counts, precision: "f32", link: None, cold }
+        };
+        crosses(bytes(256 * MIB, true), 196 * MIB);
+        crosses(bytes(256 * MIB, false), 136 * MIB);
+        crosses(bytes(60 * MIB, true), 0);
+    }
+
+    #[test]
+    fn only_the_memory_limits_what_crosses_it() {
+        for (link, limited) in [(Link::H2d, false), (Link::D2h, false), (Link::P2p, false), (Link::D2d, true)]
+        {
+            let claim = Claim { link: Some(link), ..claim(256 * MIB, 0, true) };
+            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(Vec::new())).is_some(), limited, "{link}");
+        }
+        // Nor is anything known of a cache without a size.
+        let no_size = Facts { last_level_cache: None, ..facts(Vec::new()) };
+        assert_eq!(broken(&claim(0, 256 * MIB, true), Nanoseconds(1.0), &no_size), None);
+        assert_eq!(broken(&claim(256 * MIB, 0, false), Nanoseconds(1.0), &no_size), None);
+        assert!(broken(&claim(256 * MIB, 0, true), Nanoseconds(1.0), &no_size).is_some());
+    }
+
+    /// What is read at one end is written at the other: the larger of both crosses, hot or cold, and nothing stays in a cache.
+    #[test]
+    fn a_link_limits_what_crosses_it() {
+        let bus = peak(Quantity::HostToDevice, 50e9, PeakSource::Attribute);
+        for cold in [false, true] {
+            let claim = Claim { link: Some(Link::H2d), ..claim(40_000, 50_000, cold) };
+            let found = least(&claim, &facts(vec![bus.clone()]));
+            assert!((found - 1000.0).abs() < 0.02, "{found}");
+            let uncertain = Peak { uncertain: true, ..bus.clone() };
+            assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(vec![uncertain])), None);
+            let back = Claim { link: Some(Link::D2h), ..claim };
+            assert_eq!(broken(&back, Nanoseconds(1.0), &facts(vec![bus.clone()])), None);
+        }
+    }
+
+    /// 10¹⁰ operations at 10¹⁵ a second take 10 µs, at a clock a quarter above the one that is told 8.
+    #[test]
+    fn peaks_judge_as_far_as_they_are_limits() {
+        let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
+        let claim = Claim { counts, precision: "f32", link: None, cold: false };
+        for (peak, shortest) in [
+            (f32_peak(1e15, PeakSource::User), 10_000.0),
+            (f32_peak(1e15, PeakSource::Attribute), 8_000.0),
+            (f32_peak(1e15, PeakSource::Datasheet), 8_000.0),
+            (f32_peak(1e15, PeakSource::Measured), 0.0),
+            (Peak { uncertain: true, ..f32_peak(1e15, PeakSource::Attribute) }, 0.0),
+            (peak(Quantity::Compute("f64".to_owned()), 1e15, PeakSource::User), 0.0),
+        ] {
+            let found = least(&claim, &facts(vec![peak.clone()]));
+            assert!((found - shortest).abs() < 0.02, "{peak:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn of_two_limits_the_one_that_is_broken_by_more_is_told() {
+        let mut claim = claim(256 * MIB, 0, true);
+        claim.counts.flops = Some(10_000_000_000);
+        let told = |peak| {
+            let facts = facts(vec![f32_peak(peak, PeakSource::User)]);
+            broken(&claim, Nanoseconds(1000.0), &facts).map(|broken| (broken.quantity, broken.work))
+        };
+        assert_eq!(told(1e15), Some((Quantity::MemoryBandwidth, 256 * MIB)));
+        assert_eq!(told(1e13), Some((Quantity::Compute("f32".to_owned()), 10_000_000_000)));
+    }
+}

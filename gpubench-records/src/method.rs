@@ -1,0 +1,157 @@
+//! The words for how samples are taken: with which cache, behind which flush, on which path. Devices are told what is
+//! wanted and tell what they did; plans, records and reports name it.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use gpubench_stats::units::Nanoseconds;
+
+/// Whether a case's data lies in the caches when a sample starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// The launch before has just run.
+    Hot,
+    /// The last-level cache was flushed.
+    Cold,
+}
+
+impl Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hot => "hot",
+            Self::Cold => "cold",
+        })
+    }
+}
+
+/// How samples are taken. Cases whose methods differ are not compared silently.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Method {
+    /// What times them.
+    pub path: Path,
+    /// Why it is not the path that the device prefers.
+    pub path_reason: Option<String>,
+    /// How many kernels a launch was seen to put on its stream; nothing where that was not looked at.
+    pub kernels: Option<usize>,
+    /// What precedes each.
+    pub flush: Flush,
+    /// Why it is not the flush that the device prefers, or what speaks against it.
+    pub flush_reason: Option<String>,
+    /// What was seen of the flush before anything was timed behind it, where the device can tell.
+    pub flush_proof: Option<FlushProof>,
+}
+
+/// Whether a flush does what it is for: reads of memory that the last-level cache held, and of memory that it did not, timed
+/// behind this flush and behind the reference, a sweep that reads twice the cache's size. Event times, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlushProof {
+    /// Reading a quarter of the cache that was just read: it is all there.
+    pub cached: Nanoseconds,
+    /// Reading the same behind the flush: it should be gone.
+    pub flushed: Nanoseconds,
+    /// Reading the same behind the reference.
+    pub swept: Nanoseconds,
+    /// Reading three quarters of the cache behind the flush: what is dirty must be written back first.
+    pub sweep: Nanoseconds,
+    /// Reading the same behind the reference, which leaves nothing dirty.
+    pub clean_sweep: Nanoseconds,
+}
+
+impl FlushProof {
+    /// As much of what the reference evicts must be gone.
+    const EVICTED: f64 = 0.9;
+    /// Behind a clean flush the sweep takes at most this much longer, or shorter.
+    const CLEAN: f64 = 0.03;
+
+    /// The part of what the reference evicts that was gone; nothing where reading from the cache is no faster.
+    #[must_use]
+    pub fn evicted(&self) -> Option<f64> {
+        let gain = self.swept.0 - self.cached.0;
+        (gain > 0.1 * self.cached.0).then(|| (self.flushed.0 - self.cached.0) / gain)
+    }
+
+    /// How much longer the sweep takes behind this flush than behind one that leaves nothing dirty, as a fraction.
+    #[must_use]
+    pub fn dirt(&self) -> f64 {
+        self.sweep.0 / self.clean_sweep.0 - 1.0
+    }
+
+    /// Whether the flush leaves the cache empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.evicted().is_some_and(|evicted| evicted >= Self::EVICTED)
+    }
+
+    /// Whether the flush leaves nothing to be written back.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.dirt().abs() <= Self::CLEAN
+    }
+}
+
+/// What empties the last-level cache before a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flush {
+    /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
+    Discard,
+    /// Read a buffer of twice the cache's size
+    Read,
+    /// Write a buffer of the cache's size, and leave what it takes to evict it to the launch
+    Write,
+    /// Do nothing
+    None,
+}
+
+impl Display for Flush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discard => "discard",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::None => "none",
+        })
+    }
+}
+
+/// What times the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// Events in a captured graph.
+    Graph,
+    /// Events on the stream, behind a delay.
+    Stream,
+    /// This machine's monotonic clock around each call.
+    Host,
+}
+
+impl Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Graph => "graph",
+            Self::Stream => "stream",
+            Self::Host => "host",
+        })
+    }
+}
+
+/// The timer of a device, measured on the path that its samples take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timer {
+    /// The smallest difference between two readings.
+    pub step: Nanoseconds,
+    /// What an empty pair of events reads.
+    pub floor: Nanoseconds,
+    /// What a pair reads around a launch that does nothing, where that is more than the floor.
+    pub empty_launch: Option<Nanoseconds>,
+    /// What is taken off each event time.
+    pub overhead: Nanoseconds,
+    /// How far apart single pairs around such a launch read, from the 5th percentile to the 95th. Times that differ by less
+    /// may differ by the timer's doing.
+    pub spread: Nanoseconds,
+    /// The same of the medians of groups of them.
+    pub group_spread: Nanoseconds,
+}

@@ -1,0 +1,249 @@
+//! Rates and shares. In: what a launch does, the time it takes and the device's peaks; out: how fast that is and what
+//! part of each peak. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both
+//! come from the median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{Facts, Quantity};
+use crate::work::{Counts, Link};
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
+
+/// What follows from a case's time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Bytes read per second.
+    pub read: Option<BytesPerSecond>,
+    /// Bytes written per second.
+    pub written: Option<BytesPerSecond>,
+    /// Bytes moved per second, read and written; over a link to elsewhere, those that cross it.
+    pub bandwidth: Option<BytesPerSecond>,
+    /// Floating-point operations per second.
+    pub throughput: Option<FlopsPerSecond>,
+    /// Items per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemsPerSecond>,
+    /// The parts of the device's peaks that these are.
+    pub shares: Vec<Share>,
+    /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intensity: Option<f64>,
+    /// Of the two peaks that limit such a launch the one that binds, and the part of it that this is (Williams, Waterman &
+    /// Patterson 2009): at its peak, the memory or the arithmetic takes longer. Nothing where one of them is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roof: Option<Share>,
+    /// Operations for each joule that launches in a row take, in flop/J.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flops_per_joule: Option<f64>,
+    /// Bytes read and written for each such joule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_joule: Option<f64>,
+    /// A cold case's time over that of the same launch hot.
+    pub cold_over_hot: Option<f64>,
+}
+
+/// A part of a peak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which peak.
+    pub quantity: Quantity,
+    /// The part, 1 being all of it.
+    pub of_peak: f64,
+}
+
+/// Whether a time can be told from nothing: it is above zero and at least one step of the timer.
+#[must_use]
+pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
+    time.0 > 0.0 && time.0 >= step.0
+}
+
+impl Metrics {
+    /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`], at a `precision` and over the
+    /// `link` that it names; `hot` is the same launch's time with its data cached, where that was measured.
+    #[must_use]
+    pub fn of(
+        counts: &Counts,
+        time: Nanoseconds,
+        facts: &Facts,
+        (precision, link): (&str, Option<Link>),
+        hot: Option<Nanoseconds>,
+    ) -> Self {
+        let rate = |count: Option<u64>| count.map(|count| Bytes(count).per(time));
+        let bandwidth = rate(Link::crossed(link, counts));
+        let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
+        let share = |quantity: Quantity, value: Option<f64>| {
+            let of_peak = value? / facts.peak(&quantity)?.value;
+            Some(Share { quantity, of_peak })
+        };
+        let moved = Link::quantity(link);
+        let in_memory = bandwidth.filter(|_| moved == Quantity::MemoryBandwidth);
+        let shares = [
+            share(moved, bandwidth.map(|rate| rate.0)),
+            share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),
+        ];
+        // The work over its peak is the least that it takes, so that the larger share is that of the peak that binds.
+        let roof = match &shares {
+            [Some(memory), Some(compute)] if in_memory.is_some() => {
+                Some(if compute.of_peak > memory.of_peak { compute.clone() } else { memory.clone() })
+            }
+            _ => None,
+        };
+        Self {
+            read: rate(counts.reads),
+            written: rate(counts.writes),
+            bandwidth,
+            throughput,
+            items: counts.items.map(|items| ItemsPerSecond(items as f64 / time.as_seconds())),
+            shares: shares.into_iter().flatten().collect(),
+            intensity: in_memory
+                .and(counts.flops.zip(counts.bytes))
+                .map(|(flops, bytes)| flops as f64 / bytes as f64),
+            roof,
+            flops_per_joule: None,
+            bytes_per_joule: None,
+            cold_over_hot: hot.map(|hot| time.0 / hot.0),
+        }
+    }
+
+    /// The same with what a launch that does `counts` does for the energy that it takes.
+    #[must_use]
+    pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
+        let per_joule = |count: Option<u64>| Some(count? as f64 / per_launch.filter(|it| it.0 > 0.0)?.0);
+        Self { flops_per_joule: per_joule(counts.flops), bytes_per_joule: per_joule(counts.bytes), ..self }
+    }
+
+    /// The part of a peak, if it is known.
+    #[must_use]
+    pub fn share(&self, quantity: &Quantity) -> Option<f64> {
+        self.shares.iter().find(|share| share.quantity == *quantity).map(|share| share.of_peak)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Peak, PeakSource};
+
+    fn facts() -> Facts {
+        let peak = |quantity, value| {
+            let (source, method) = (PeakSource::Measured, String::new());
+            Peak { quantity, value, source, method, uncertain: false }
+        };
+        Facts {
+            device: "host".to_owned(),
+            name: "a CPU".to_owned(),
+            fake: false,
+            properties: Vec::new(),
+            last_level_cache: None,
+            peaks: vec![
+                peak(Quantity::MemoryBandwidth, 148e9),
+                peak(Quantity::Compute("f32".to_owned()), 1030e9),
+            ],
+        }
+    }
+
+    /// A SAXPY of 20 × 2²⁰ floats at 110.374872 GB/s on a device of 148 GB/s: 12 bytes and 2 operations an element.
+    #[test]
+    fn the_formulas_give_a_published_row() {
+        let elements = 20 << 20;
+        let counts = Counts {
+            reads: Some(8 * elements),
+            writes: Some(4 * elements),
+            bytes: Some(12 * elements),
+            flops: Some(2 * elements),
+            items: Some(elements),
+        };
+        let time = Nanoseconds(12.0 * elements as f64 / 110.374872);
+        let metrics = Metrics::of(&counts, time, &facts(), ("f32", None), None);
+        let bandwidth = metrics.bandwidth.expect("bytes are given").0;
+        assert!((bandwidth / 110.374872e9 - 1.0).abs() < 1e-12);
+        assert!((metrics.read.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
+        assert!((metrics.throughput.expect("flops are given").0 / (bandwidth / 6.0) - 1.0).abs() < 1e-12);
+        assert!((metrics.items.expect("items are given").0 / (bandwidth / 12.0) - 1.0).abs() < 1e-12);
+        let share = metrics.share(&Quantity::MemoryBandwidth).expect("the peak is known");
+        assert!((share - 0.7458).abs() < 1e-4);
+        assert_eq!(metrics.share(&Quantity::Compute("f64".to_owned())), None);
+    }
+
+    /// 148 GB/s and 1030 GFLOP/s meet at 6.96 flop/byte: the memory binds below, compute above.
+    #[test]
+    fn the_roof_is_the_peak_that_takes_longer() {
+        let roof = |flops, precision, link| {
+            let counts = Counts { bytes: Some(1_000_000), flops, ..Counts::default() };
+            let time = Nanoseconds(20_000.0);
+            let metrics = Metrics::of(&counts, time, &facts(), (precision, link), None);
+            // In tenths of a per mille.
+            (metrics.intensity, metrics.roof.map(|roof| (roof.quantity, (1e4 * roof.of_peak).round())))
+        };
+        let compute = Quantity::Compute("f32".to_owned());
+        let below = roof(Some(6_900_000), "f32", None);
+        assert_eq!(below, (Some(6.9), Some((Quantity::MemoryBandwidth, 3378.0))));
+        let above = roof(Some(7_000_000), "f32", None);
+        assert_eq!(above, (Some(7.0), Some((compute, 3398.0))));
+        // Without one of the peaks there is no roof, without one of the counts no intensity.
+        assert_eq!(roof(Some(7_000_000), "f64", None), (Some(7.0), None));
+        assert_eq!(roof(None, "f32", None), (None, None));
+        assert_eq!(roof(Some(7_000_000), "f32", Some(Link::H2d)), (None, None));
+    }
+
+    #[test]
+    fn work_is_held_against_the_energy_that_it_takes() {
+        let counts = Counts { bytes: Some(3_000), flops: Some(500), ..Counts::default() };
+        let per_joule = |energy| {
+            let metrics = Metrics::default().with_energy(&counts, energy);
+            (metrics.bytes_per_joule, metrics.flops_per_joule)
+        };
+        assert_eq!(per_joule(Some(Joules(0.25))), (Some(12_000.0), Some(2_000.0)));
+        assert_eq!([per_joule(None), per_joule(Some(Joules(0.0)))], [(None, None); 2]);
+    }
+
+    #[test]
+    fn cold_is_held_against_hot() {
+        let metrics = Metrics::of(
+            &Counts::default(),
+            Nanoseconds(141.0),
+            &facts(),
+            ("f32", None),
+            Some(Nanoseconds(95.0)),
+        );
+        assert_eq!(metrics.cold_over_hot, Some(141.0 / 95.0));
+        assert_eq!((metrics.bandwidth, metrics.throughput, metrics.shares.len()), (None, None, 0));
+    }
+
+    #[test]
+    fn bytes_over_a_bus_are_no_part_of_the_memorys_peak() {
+        let counts = Counts { bytes: Some(1 << 30), ..Counts::default() };
+        let share = |link| {
+            let metrics = Metrics::of(&counts, Nanoseconds(1e7), &facts(), ("f32", link), None);
+            metrics.share(&Quantity::MemoryBandwidth)
+        };
+        assert_eq!([share(Some(Link::H2d)), share(Some(Link::D2h))], [None; 2]);
+        assert!(share(None).is_some() && share(None) == share(Some(Link::D2d)));
+    }
+
+    #[test]
+    fn bytes_over_a_link_are_a_part_of_that_links_peak() {
+        let mut facts = facts();
+        let (quantity, source) = (Quantity::PeerToPeer, PeakSource::User);
+        let method = String::new();
+        facts.add(vec![Peak { quantity, value: 50e9, source, method, uncertain: false }]);
+        let of = |counts, link| {
+            let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &facts, ("f32", Some(link)), None);
+            let gigabytes = metrics.bandwidth.map(|rate| (rate.0 / 1e6).round() / 1e3);
+            (gigabytes, metrics.share(&Quantity::PeerToPeer).map(|share| (1e6 * share).round() / 1e6))
+        };
+        let both =
+            Counts { reads: Some(20_480), writes: Some(25_600), bytes: Some(46_080), ..Counts::default() };
+        assert_eq!(of(both, Link::P2p), (Some(25.0), Some(0.5)));
+        assert_eq!(of(Counts { bytes: Some(25_600), ..Counts::default() }, Link::P2p), of(both, Link::P2p));
+        assert_eq!(of(both, Link::H2d), (Some(25.0), None));
+        assert_eq!(of(both, Link::D2d), (Some(45.0), None));
+    }
+
+    #[test]
+    fn a_time_under_the_timers_step_is_not_resolved() {
+        assert!(resolved(Nanoseconds(32.0), Nanoseconds(32.0)));
+        assert!(!resolved(Nanoseconds(31.9), Nanoseconds(32.0)));
+        assert!(!resolved(Nanoseconds(0.0), Nanoseconds(0.0)));
+        assert!(!resolved(Nanoseconds(-3.0), Nanoseconds(1.0)));
+    }
+}

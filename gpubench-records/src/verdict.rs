@@ -1,0 +1,335 @@
+//! How far a row can be trusted. In: a case's samples and what it claims, or why it has none; out: a [`Verdict`] with its
+//! reasons.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use crate::conditions::{DeviceClock, Span};
+use crate::facts::{Facts, Quantity};
+use crate::failure::Failure;
+use crate::limits::{self, Claim, ImpossibleSpeed};
+use crate::metrics::resolved;
+use crate::samples::Samples;
+use crate::seen::{Seen, Written};
+use crate::work::Counts;
+use gpubench_stats::format;
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds, Range};
+use gpubench_stats::{Drift, Modes};
+
+/// Whether a row holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// In one word.
+    pub state: State,
+    /// Why it is not simply valid.
+    pub reasons: Vec<Reason>,
+}
+
+/// The words for it, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// The number holds.
+    Valid,
+    /// The number was measured, with a reservation.
+    Suspect,
+    /// There is no number, or none to be used.
+    Invalid,
+}
+
+/// What speaks against a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The case did not get as far as a result.
+    Failed(Failure),
+    /// There was too little time for what the launch claims to do.
+    ImpossibleSpeed(ImpossibleSpeed),
+    /// The launch claims to write, and changes no memory, whatever that holds.
+    NothingWritten {
+        /// The bytes that it claims to write, or to read and write.
+        claimed: Bytes,
+        /// Whether it does not tell one from the other.
+        may_be_read: bool,
+    },
+    /// The sampling budget was spent before the interval was as narrow as asked for.
+    NotConverged {
+        /// The relative half-width that was reached.
+        reached: f64,
+        /// The one asked for.
+        wanted: f64,
+    },
+    /// The launch got slower or faster while it was sampled: the median is of no steady state.
+    Drift(Drift),
+    /// The samples are of two kinds, and the median of one of them, or between them.
+    TwoModes(Modes),
+    /// The clock of the multiprocessors fell while samples were taken, or something held it down.
+    ClocksFell {
+        /// Its lowest and its highest, in hertz.
+        clock: Range<u64>,
+        /// What held it down, as far as the driver tells.
+        slowed_by: Vec<String>,
+    },
+    /// Other processes had work on the device.
+    OtherProcesses {
+        /// How many.
+        count: u32,
+    },
+    /// The time is at or below zero, or less than the timer can tell.
+    BelowResolution {
+        /// The timer's step.
+        step: Nanoseconds,
+    },
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Valid => "valid",
+            Self::Suspect => "suspect",
+            Self::Invalid => "invalid",
+        })
+    }
+}
+
+impl Reason {
+    /// What a row is at best that this speaks against.
+    #[must_use]
+    pub fn state(&self) -> State {
+        match self {
+            Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
+            Self::NothingWritten { .. }
+            | Self::NotConverged { .. }
+            | Self::Drift(_)
+            | Self::TwoModes(_)
+            | Self::ClocksFell { .. }
+            | Self::OtherProcesses { .. }
+            | Self::BelowResolution { .. } => State::Suspect,
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failure) => write!(f, "{failure}"),
+            Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
+            Self::NothingWritten { claimed, may_be_read } => {
+                let claimed = format::bytes(*claimed);
+                let moves = if *may_be_read { "move" } else { "write" };
+                let reads =
+                    if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
+                write!(
+                    f,
+                    "outputs never written: it claims to {moves} {claimed}, and a launch changes nothing in memory, \
+                     whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
+                )
+            }
+            Self::NotConverged { reached, wanted } => write!(
+                f,
+                "not converged: the median is known to ± {:.2} % (asked for: {:.2} %)",
+                100.0 * reached,
+                100.0 * wanted
+            ),
+            Self::Drift(Drift { change }) => {
+                let slower = if *change > 0.0 { "longer" } else { "less" };
+                let change = format::percent(change.abs());
+                write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
+            }
+            Self::TwoModes(Modes { low, high, share_high }) => {
+                let [low, high] = [*low, *high].map(format::time);
+                let share = format::percent(*share_high);
+                write!(f, "two modes: {low}, and {high} in {share} of the samples")
+            }
+            Self::ClocksFell { clock, slowed_by } => {
+                let at = format::from_to(*clock, format::clock);
+                let why = match &slowed_by[..] {
+                    [] => "the driver does not say by what".to_owned(),
+                    reasons => format!("held down by {}", reasons.join(", ")),
+                };
+                write!(f, "clocks: multiprocessors ran at {at}, {why}")
+            }
+            Self::OtherProcesses { count } => {
+                write!(f, "other processes: {count} had work on the device")
+            }
+            Self::BelowResolution { step } => {
+                write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
+            }
+        }
+    }
+}
+
+/// What cannot be, and what to look for.
+fn impossible(speed: &ImpossibleSpeed) -> String {
+    let ImpossibleSpeed { quantity, work, peak, took, least } = speed;
+    let [took, least] = [*took, *least].map(format::time);
+    match quantity {
+        Quantity::MemoryBandwidth => format!(
+            "impossible: {} cannot cross the memory in {took}; at its peak of {} that takes {least}: did the kernel run?",
+            format::bytes(Bytes(*work)),
+            format::bandwidth(BytesPerSecond(*peak))
+        ),
+        Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
+            format!(
+                "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
+                format::bytes(Bytes(*work)),
+                quantity.name(),
+                format::bandwidth(BytesPerSecond(*peak))
+            )
+        }
+        Quantity::Compute(precision) => format!(
+            "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
+             run, and in this precision?",
+            format::operations(*work),
+            format::throughput(FlopsPerSecond(*peak))
+        ),
+    }
+}
+
+impl Verdict {
+    /// The verdict that these reasons make together.
+    #[must_use]
+    pub fn of(reasons: Vec<Reason>) -> Self {
+        let state = reasons.iter().map(Reason::state).max().unwrap_or(State::Valid);
+        Self { state, reasons }
+    }
+
+    /// The same with one reason more.
+    #[must_use]
+    pub fn and(mut self, reason: Reason) -> Self {
+        self.reasons.push(reason);
+        Self::of(self.reasons)
+    }
+}
+
+/// What speaks against a launch that claims so much, and did this to memory.
+#[must_use]
+pub fn nothing_written(counts: &Counts, seen: &Seen) -> Option<Reason> {
+    let written = seen.written.as_ref().filter(|written| written.nothing())?;
+    let claim = claimed_writes(counts)?;
+    (written.when_altered == Some(false)).then_some(claim)
+}
+
+/// Whether it is to be found out what a launch does to memory that holds something else: it claims to write, and what it
+/// may have written holds what it held before.
+#[must_use]
+pub fn may_write_nothing(counts: &Counts, seen: &Seen) -> bool {
+    let untold = |written: &Written| written.nothing() && written.when_altered.is_none();
+    claimed_writes(counts).is_some() && seen.written.as_ref().is_some_and(untold)
+}
+
+/// The reason that there would be, had a launch of these counts written nothing.
+fn claimed_writes(counts: &Counts) -> Option<Reason> {
+    match (counts.reads, counts.writes, counts.bytes) {
+        (_, Some(claimed), _) => Some(Reason::NothingWritten { claimed: Bytes(claimed), may_be_read: false }),
+        (None, None, Some(claimed)) => {
+            Some(Reason::NothingWritten { claimed: Bytes(claimed), may_be_read: true })
+        }
+        _ => None,
+    }
+}
+
+/// What speaks against these samples, which were to reach the relative half-width `wanted`, of a launch that claims so much
+/// on such a device.
+#[must_use]
+pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -> Verdict {
+    let step = samples.timer.step;
+    // As long as it can have been: nothing of the event time taken off, and what two readings can hide.
+    let took = Nanoseconds(samples.time.median.0 + samples.timer.overhead.0 + step.0);
+    let mut reasons: Vec<_> =
+        limits::broken(claim, took, facts).map(Reason::ImpossibleSpeed).into_iter().collect();
+    if !resolved(samples.time.median, step) {
+        reasons.push(Reason::BelowResolution { step });
+    } else if !samples.converged {
+        reasons.push(Reason::NotConverged { reached: samples.time.relative_half_width(), wanted });
+    }
+    reasons.extend(samples.drift.map(Reason::Drift));
+    reasons.extend(samples.modes.map(Reason::TwoModes));
+    let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
+    reasons.extend(clocks_fell(during, samples.device_clock.as_ref()));
+    reasons.extend(during.and_then(other_processes));
+    Verdict::of(reasons)
+}
+
+/// A clock that moves by less than this, as a fraction of its highest, has not fallen.
+const STEADY_CLOCK: f64 = 0.03;
+
+/// Whether the clock fell while samples were taken, or something held it down. By how much the device's own counters say
+/// where there are some: they are read behind every group, where sensors may have no reading at all, and one of another
+/// moment. From the highest of the warm-up on, since a launch that draws too much brings the clock down there, and it stays
+/// down. What held it down only sensors tell.
+fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<Reason> {
+    let slowed_by = sensors.map_or(&[][..], |span| &span.slowed_by);
+    let counted = counted.map(|clock| {
+        let high = clock.before.map_or(0, |before| before.high).max(clock.during.high);
+        Range { high, ..clock.during }
+    });
+    let clock = counted.or_else(|| sensors?.sm_clock)?;
+    let fell = (clock.low as f64) < (1.0 - STEADY_CLOCK) * clock.high as f64;
+    (fell || !slowed_by.is_empty()).then(|| Reason::ClocksFell { clock, slowed_by: slowed_by.to_vec() })
+}
+
+/// Whether others were there while samples were taken.
+fn other_processes(sensors: &Span) -> Option<Reason> {
+    let count = sensors.other_processes.filter(|others| *others > 0)?;
+    Some(Reason::OtherProcesses { count })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
+        Span {
+            readings: 3,
+            sm_clock: Some(Range { low: low * 1_000_000, high: 1_980_000_000 }),
+            slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
+            other_processes: Some(others),
+            ..Span::default()
+        }
+    }
+
+    #[test]
+    fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
+        let fell = |span: &Span| clocks_fell(Some(span), None);
+        assert_eq!((fell(&Span::default()), other_processes(&Span::default())), (None, None));
+        assert_eq!(fell(&span(1_935, &[], 0)), None, "2.3 % lower");
+        assert!(matches!(fell(&span(1_905, &[], 0)), Some(Reason::ClocksFell { .. })), "3.8 % lower");
+        assert_eq!(other_processes(&span(1_980, &[], 0)), None);
+        let capped = span(1_980, &["power cap"], 2);
+        assert_eq!(
+            [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
+            [
+                Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap".to_owned()),
+                Some("other processes: 2 had work on the device".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn the_devices_own_counters_say_by_how_much_clocks_fell() {
+        let clock = |before: Option<u64>, low: u64| {
+            let megahertz = |low: u64, high: u64| Range { low: low * 1_000_000, high: high * 1_000_000 };
+            let during = megahertz(low, 1_700);
+            let before = before.map(|high| megahertz(345, high));
+            DeviceClock { before, during, mean: during.high, after: during.high, readings: 7 }
+        };
+        let fell = |sensors: Option<&Span>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock)) {
+            None => None,
+            Some(Reason::ClocksFell { clock, slowed_by }) => {
+                Some((clock.low / 1_000_000, clock.high / 1_000_000, slowed_by.len()))
+            }
+            Some(other) => panic!("{other}"),
+        };
+        assert_eq!(fell(None, &clock(None, 1_650)), None, "2.9 % lower");
+        assert_eq!(fell(None, &clock(None, 1_648)), Some((1_648, 1_700, 0)), "3.1 % lower");
+        // It came down in the warm-up, and stayed there.
+        assert_eq!(fell(None, &clock(Some(1_980), 1_690)), Some((1_690, 1_980, 0)));
+        assert_eq!(fell(None, &clock(Some(1_740), 1_690)), None);
+        // Sensors had no reading of that moment, or one of another; what they say of the reason counts.
+        assert_eq!(fell(Some(&span(1_980, &[], 0)), &clock(None, 1_648)), Some((1_648, 1_700, 0)));
+        assert_eq!(fell(Some(&span(1_410, &[], 0)), &clock(None, 1_690)), None);
+        assert_eq!(fell(Some(&span(1_980, &["heat"], 0)), &clock(None, 1_690)), Some((1_690, 1_700, 1)));
+    }
+}

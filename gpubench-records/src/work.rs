@@ -1,0 +1,75 @@
+//! The work of one launch, as its author counts it, and the link that its bytes move over.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::Quantity;
+
+/// The work of one launch, as far as the attribute says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Bytes read.
+    pub reads: Option<u64>,
+    /// Bytes written.
+    pub writes: Option<u64>,
+    /// Bytes moved, where the attribute does not tell reads from writes; else their sum.
+    pub bytes: Option<u64>,
+    /// Floating-point operations.
+    pub flops: Option<u64>,
+    /// Whatever else the benchmark counts.
+    pub items: Option<u64>,
+}
+
+/// What bytes move over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// From the host's memory to the device's.
+    H2d,
+    /// From the device's memory to the host's.
+    D2h,
+    /// Within the device's memory.
+    D2d,
+    /// From a device to another, or the other way.
+    P2p,
+    /// Between the last-level cache and the multiprocessors.
+    L2,
+}
+
+impl Link {
+    /// What limits bytes that move over `link`: the memory, which is not said of most launches, or the link that they cross,
+    /// and then not the memory at its ends.
+    #[must_use]
+    pub fn quantity(link: Option<Self>) -> Quantity {
+        match link {
+            None | Some(Self::D2d) => Quantity::MemoryBandwidth,
+            Some(Self::H2d) => Quantity::HostToDevice,
+            Some(Self::D2h) => Quantity::DeviceToHost,
+            Some(Self::P2p) => Quantity::PeerToPeer,
+            Some(Self::L2) => Quantity::CacheBandwidth,
+        }
+    }
+
+    /// How many of these bytes go over `link`. What a copy reads at one end of a bus it writes at the other: that crosses
+    /// once.
+    #[must_use]
+    pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
+        match link {
+            Some(Self::H2d | Self::D2h | Self::P2p) => counts.reads.max(counts.writes).or(counts.bytes),
+            None | Some(Self::D2d | Self::L2) => counts.bytes,
+        }
+    }
+}
+
+impl Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::H2d => "h2d",
+            Self::D2h => "d2h",
+            Self::D2d => "d2d",
+            Self::P2p => "p2p",
+            Self::L2 => "l2",
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! What came of comparing cases: those that took turns with another, and those that were held against a baseline. In: a run;
+//! out: a line for each case, under what it was compared with.
+
+use std::fmt::Write;
+
+use super::columns::columns;
+use super::style::{BOLD, NOTE, of_answer};
+use super::table::split;
+use gpubench_records::comparison::{Answer, Check, Finding, Line, Threshold};
+use gpubench_records::record::{Compared, Measurement, Record, Run};
+use gpubench_stats::format;
+use gpubench_stats::{DECISION_ERROR, Ratio};
+
+/// Both kinds of comparisons of `run`.
+pub(super) fn compared(run: &Run) -> String {
+    let parts = [in_turn(run), run.check.as_ref().map(checked).unwrap_or_default(), regressions(run)];
+    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+}
+
+/// The cases that took turns with another.
+fn in_turn(run: &Run) -> String {
+    let rows: Vec<_> = run.records.iter().filter_map(measured_in_turn).collect();
+    let Some((_, _, first)) = rows.first() else { return String::new() };
+    let mut text = title(&format!("in turn with {}", first.with.benchmark), first.comparison.band);
+    let cells = rows.iter().map(|(record, measured, compared)| {
+        let ratio = compared.comparison.ratio;
+        let mut cells = vec![
+            split(&record.case.benchmark, &record.case.args).1,
+            record.case.cache.to_string(),
+            format::time(measured.time.median),
+            format!("against {}", format::time(compared.measurement.time.median)),
+        ];
+        cells.extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], ratio_cells));
+        cells.push(than(compared));
+        cells
+    });
+    for (line, (_, _, compared)) in columns(cells, 2..6).iter().zip(&rows) {
+        let style = of_answer(compared.comparison.answer);
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "{style}{line}{style:#}");
+    }
+    text
+}
+
+fn measured_in_turn(record: &Record) -> Option<(&Record, &Measurement, &Compared)> {
+    Some((record, record.measurement.as_ref()?, record.compared.as_ref()?))
+}
+
+/// The answer, and what it is about.
+fn than(compared: &Compared) -> String {
+    let answer = compared.comparison.answer;
+    let link = match answer {
+        Answer::Faster | Answer::Slower => "than",
+        Answer::Same => "as",
+        Answer::Undecided => "against",
+    };
+    format!("{answer} {link} {}", split(&compared.with.benchmark, &compared.with.args).1)
+}
+
+/// The cases of a run that was held against a baseline.
+fn checked(check: &Check) -> String {
+    let mut text = title(&format!("against baseline `{}`", check.baseline), check.band);
+    let width = check.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
+    let case = |line: &Line| format!("{:width$}  {:4}", line.name, line.cache.to_string());
+    let cells = check.lines.iter().map(|line| {
+        let mut cells = vec![case(line)];
+        if let Finding::Compared { ratio, now, then, answer, .. } = &line.finding {
+            cells.extend([format::time(*now), format!("was {}", format::time(*then))]);
+            cells.extend(ratio_cells(*ratio));
+            cells.push(answer.to_string());
+        }
+        cells
+    });
+    // Writing to a string cannot fail.
+    for (shown, line) in columns(cells, 1..5).iter().zip(&check.lines) {
+        let case = case(line);
+        _ = match &line.finding {
+            Finding::Compared { answer, .. } => {
+                let style = of_answer(*answer);
+                writeln!(text, "{style}{shown}{style:#}")
+            }
+            Finding::NotComparable(why) => {
+                writeln!(text, "{NOTE}  {case}  not comparable: {}{NOTE:#}", why.join("; "))
+            }
+            Finding::New => writeln!(text, "  {case}  new"),
+            Finding::NoNumber(why) => writeln!(text, "{NOTE}  {case}  no number: {why}{NOTE:#}"),
+        };
+    }
+    for missing in &check.missing {
+        _ = writeln!(text, "{NOTE}missing: {missing} was not measured{NOTE:#}");
+    }
+    if !check.remarks.is_empty() {
+        _ = writeln!(text, "not as it was then: {}", check.remarks.join("; "));
+    }
+    text + &noise(check)
+}
+
+/// What the intervals know of.
+fn noise(check: &Check) -> String {
+    let unknown = number_unknown(check);
+    let known = check.lines.iter().find_map(|line| match line.finding {
+        Finding::Compared { processes, noise_known: true, .. } => Some(processes),
+        _ => None,
+    });
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    if let Some([now, then]) = known {
+        _ = writeln!(text, "processes: {now} now, {then} then; what they differ by is in the intervals");
+    }
+    if unknown > 0 {
+        _ = writeln!(
+            text,
+            "{}: what processes on this device differ by is not known (--save-baseline with --runs 5 finds out)",
+            format::counted(unknown, "row")
+        );
+    }
+    text
+}
+
+/// How many rows were compared without knowing what processes differ by.
+fn number_unknown(check: &Check) -> usize {
+    let unknown = |line: &&Line| matches!(line.finding, Finding::Compared { noise_known: false, .. });
+    check.lines.iter().filter(unknown).count()
+}
+
+/// Which cases are slower than they may be.
+fn regressions(run: &Run) -> String {
+    let Some(threshold) = run.threshold else { return String::new() };
+    let from = match threshold {
+        Threshold::Part(part) => format!("of {} or more", format::percent(part)),
+        Threshold::Noise => "beyond noise".to_owned(),
+    };
+    let found = run.regressions();
+    let colour = of_answer(if found.is_empty() { Answer::Same } else { Answer::Slower });
+    let mut text = format!("{colour}{}{colour:#} {from}\n", format::counted(found.len(), "regression"));
+    // Writing to a string cannot fail.
+    let unknown = run.check.as_ref().map_or(0, number_unknown);
+    if threshold == Threshold::Noise && unknown > 0 {
+        _ = writeln!(
+            text,
+            "{NOTE}not judged: {}, whose noise is not known{NOTE:#}",
+            format::counted(unknown, "row")
+        );
+    }
+    for (case, ratio) in found {
+        let [change, changes] = ratio_cells(ratio);
+        _ = writeln!(text, "  {case}: {change} {changes}");
+    }
+    text
+}
+
+/// What was compared with what, and what answers mean.
+fn title(what: &str, band: f64) -> String {
+    let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
+    format!("{BOLD}{what}{BOLD:#}, answers at {confidence:.0} %, where {band} does not matter\n")
+}
+
+fn ratio_cells(ratio: Ratio) -> [String; 2] {
+    [format::change(ratio.value), format::changes(ratio.low, ratio.high)]
+}

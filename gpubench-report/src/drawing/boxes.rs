@@ -1,0 +1,146 @@
+//! Box plots: how samples are spread, a row for each set of them. A box goes from the first quartile to the third, a line in
+//! it is the median; whiskers reach to the last samples within 1.5 times the box beyond it (Tukey 1977), and samples further
+//! out are points.
+
+use super::axis::{Axis, Placed};
+use super::canvas::{Anchor, Canvas, drawn, filled, shortened, width};
+use super::{WIDTH, frame};
+use gpubench_stats::quantile;
+
+/// How high a row is, and the box in it.
+const ROW: f64 = 38.0;
+const BOX: f64 = 20.0;
+/// How far whiskers reach, in boxes.
+const REACH: f64 = 1.5;
+
+/// Samples, a row for each set.
+#[derive(Clone, Debug)]
+pub struct BoxPlot {
+    /// What is shown.
+    pub title: String,
+    /// Under which circumstances; may be empty.
+    pub subtitle: String,
+    /// What the samples are.
+    pub axis: Axis,
+    /// The rows, from top to bottom.
+    pub rows: Vec<Row>,
+}
+
+/// A set of samples.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What it is called.
+    pub name: String,
+    /// The samples, in any order.
+    pub samples: Vec<f64>,
+}
+
+impl BoxPlot {
+    /// The drawing. The median of each row stands to the right of it.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let mut canvas = Canvas::default();
+        let top = frame::title(&mut canvas, &self.title, &self.subtitle) + 8.0;
+        let sets: Vec<Option<Spread>> =
+            self.rows.iter().map(|row| Spread::of(&row.samples, &self.axis)).collect();
+        let shown = |spread: &Option<Spread>| {
+            spread.as_ref().map_or_else(|| "no samples".to_owned(), |it| (self.axis.show)(it.median))
+        };
+        let left = frame::EDGE + frame::names(self.rows.iter().map(|row| row.name.as_str()));
+        let room = sets.iter().map(|spread| width(&shown(spread))).fold(0.0, f64::max) + 16.0;
+        let values = self.rows.iter().flat_map(|row| row.samples.iter().copied());
+        let axis = self.axis.over(values, left, WIDTH - frame::EDGE - room);
+        let bottom = top + ROW * self.rows.len() as f64;
+        frame::below(&mut canvas, &axis, &self.axis.label, (top, bottom));
+        for (index, (row, spread)) in self.rows.iter().zip(&sets).enumerate() {
+            let middle = top + ROW * (index as f64 + 0.5);
+            canvas.text((left - 8.0, middle + 4.0), Anchor::End, "ink", &shortened(&row.name, WIDTH / 3.0));
+            canvas.text((axis.end + 12.0, middle + 4.0), Anchor::Start, "ink small", &shown(spread));
+            if let Some(spread) = spread {
+                spread.draw(&mut canvas, &axis, middle, self.axis.show);
+            }
+        }
+        canvas.svg(bottom + 52.0, &self.title, &self.subtitle)
+    }
+}
+
+/// What a row shows of its samples.
+#[derive(Debug, PartialEq)]
+struct Spread {
+    median: f64,
+    quartiles: [f64; 2],
+    whiskers: [f64; 2],
+    beyond: Vec<f64>,
+}
+
+impl Spread {
+    /// Of the samples that the axis can show, if there are any.
+    fn of(samples: &[f64], axis: &Axis) -> Option<Self> {
+        let mut sorted: Vec<f64> = samples.iter().copied().filter(|value| axis.scale.shows(*value)).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        if sorted.is_empty() {
+            return None;
+        }
+        let [low, median, high] = [0.25, 0.5, 0.75].map(|part| quantile(&sorted, part));
+        let reach = REACH * (high - low);
+        let (within, beyond): (Vec<f64>, Vec<f64>) =
+            sorted.iter().partition(|value| (low - reach..=high + reach).contains(*value));
+        let whiskers = [within.first().copied().unwrap_or(low), within.last().copied().unwrap_or(high)];
+        Some(Self { median, quartiles: [low, high], whiskers, beyond })
+    }
+
+    fn draw(&self, canvas: &mut Canvas, axis: &Placed, middle: f64, show: fn(f64) -> String) {
+        let [from, low, median, high, to] =
+            [self.whiskers[0], self.quartiles[0], self.median, self.quartiles[1], self.whiskers[1]]
+                .map(|value| axis.at(value));
+        let (stroke, half) = (drawn(0), BOX / 2.0);
+        for (end, edge) in [(from, low), (to, high)] {
+            canvas.line((end, middle), (edge, middle), &stroke);
+            canvas.line((end, middle - half / 2.0), (end, middle + half / 2.0), &stroke);
+        }
+        canvas.rectangle((low, middle - half), (high - low, BOX), &format!("box {} {stroke}", filled(0)));
+        canvas.line((median, middle - half), (median, middle + half), &format!("median {stroke}"));
+        for value in &self.beyond {
+            canvas.point((axis.at(*value), middle), 2.5, &filled(1), &show(*value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn axis() -> Axis {
+        Axis::log10("ms", |time| format!("{time:.3}"))
+    }
+
+    /// Eight samples and one far out: their quartiles are those of R and NumPy.
+    #[test]
+    fn whiskers_end_at_samples_and_leave_the_others_out() {
+        let spread =
+            Spread::of(&[9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0], &axis()).expect("there are some");
+        assert_eq!((spread.median, spread.quartiles), (5.0, [3.0, 7.0]));
+        assert_eq!((spread.whiskers, spread.beyond), ([1.0, 9.0], vec![100.0]));
+        assert_eq!(Spread::of(&[f64::NAN, -1.0], &axis()), None);
+        let one = Spread::of(&[2.0], &axis()).expect("there is one");
+        assert_eq!((one.median, one.quartiles, one.whiskers), (2.0, [2.0; 2], [2.0; 2]));
+    }
+
+    #[test]
+    fn boxes_are_drawn_as_they_were_seen_to_be_right() {
+        let row = |name: &str, samples: &[f64]| Row { name: name.to_owned(), samples: samples.to_vec() };
+        let plot = BoxPlot {
+            title: "Time of a transfer".to_owned(),
+            subtitle: "128 MiB, 10 runs each".to_owned(),
+            axis: axis(),
+            rows: vec![
+                row("memcpyDtoD", &[0.061, 0.062, 0.062, 0.063, 0.07]),
+                row("pagedDtoH", &[13.1, 13.4, 13.7, 14.2, 100.5]),
+                row("none", &[]),
+            ],
+        };
+        assert_snapshot!(plot.svg());
+    }
+}

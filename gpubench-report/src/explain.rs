@@ -1,0 +1,273 @@
+//! How each number came about, for `--explain`. In: a run; out: a paragraph for each measured case.
+
+use std::fmt::Write;
+
+use super::header::shown_peak;
+use super::launch;
+use super::style::BOLD;
+use gpubench_records::comparison::Comparison;
+use gpubench_records::conditions::{Conditions, DeviceClock};
+use gpubench_records::facts::{Facts, Peak, Quantity};
+use gpubench_records::method::{Cache, FlushProof, Method, Timer};
+use gpubench_records::metrics::Metrics;
+use gpubench_records::record::{Compared, Measurement, Record, Run};
+use gpubench_records::samples::{Energy, Measured};
+use gpubench_stats::format;
+use gpubench_stats::units::{Nanoseconds, Range};
+
+/// The paragraphs of all measured cases, in their order.
+#[must_use]
+pub fn explain(run: &Run) -> String {
+    let mut text = String::new();
+    for record in &run.records {
+        let Some(measured) = &record.measurement else { continue };
+        // Writing to a string cannot fail.
+        _ = writeln!(
+            text,
+            "\n{BOLD}{} {}{BOLD:#} on {}",
+            record.case.name(),
+            record.case.cache,
+            record.case.device
+        );
+        let facts = run.devices.iter().find(|facts| facts.device == record.case.device);
+        for (what, sentence) in paragraph(record, measured, facts) {
+            _ = writeln!(text, "  {what:10}{sentence}");
+        }
+    }
+    text
+}
+
+fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("time", time(measured)), ("path", path(&measured.method))];
+    if record.case.cache == Cache::Cold {
+        lines.push(("flush", flush(measured)));
+    }
+    lines.push(("warm-up", warm_up(measured)));
+    lines.push(("samples", samples(measured)));
+    lines.extend(measured.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
+    lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
+    lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
+    lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
+    lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
+    lines.extend(facts.and_then(|facts| of_peaks(measured, facts)).map(|shares| ("of peak", shares)));
+    lines.extend(roof(measured).map(|roof| ("roof", roof)));
+    let bound = launch_bound(measured);
+    let better = launch::better(measured, bound.is_some());
+    lines.extend(bound.map(|bound| ("launch", bound)));
+    lines.extend(better.into_iter().map(|advice| ("better", advice)));
+    lines.extend(processes(record, measured).map(|processes| ("processes", processes)));
+    lines.extend(record.compared.as_ref().map(|compared| ("in turn", in_turn(compared))));
+    lines
+}
+
+/// How far processes are apart, where there were several.
+fn processes(record: &Record, measured: &Measurement) -> Option<String> {
+    if record.others.is_empty() {
+        return None;
+    }
+    let medians = std::iter::once(measured).chain(&record.others).map(|measured| measured.time.median);
+    let least = medians.clone().fold(measured.time.median, |a, b| if b < a { b } else { a });
+    let most = medians.clone().fold(measured.time.median, |a, b| if b > a { b } else { a });
+    let range = format::from_to(Range { low: least, high: most }, format::time);
+    Some(format!("{range} by {} processes; the one in the middle is shown", medians.count()))
+}
+
+/// How an answer came about.
+fn in_turn(compared: &Compared) -> String {
+    let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
+    let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
+    let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp())).collect::<Vec<_>>();
+    let confidence = ratio.map_or_else(String::new, |ratio| {
+        format!(", their trimmed mean with an interval of {:.1} %", 100.0 * ratio.confidence)
+    });
+    format!(
+        "{answer} after {} of {pairs} pairs in all, with inputs and graphs of their own{confidence}: {}",
+        format::counted(rounds.len(), "round"),
+        shown.join(", ")
+    )
+}
+
+fn time(measured: &Measurement) -> String {
+    let Timer { step, floor, empty_launch, overhead, .. } = measured.timer;
+    let event = format::time(event_time(measured));
+    let [median, overhead, floor, step] = [measured.time.median, overhead, floor, step].map(format::time);
+    let why = match empty_launch {
+        Some(empty) => format!(
+            "half of the {} that a pair reads around an empty launch, where one around nothing reads {floor}",
+            format::time(empty)
+        ),
+        None => "what a pair reads around nothing".to_owned(),
+    };
+    format!("{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}")
+}
+
+/// The median of what the events read.
+fn event_time(measured: &Measurement) -> Nanoseconds {
+    Nanoseconds(measured.time.median.0 + measured.timer.overhead.0)
+}
+
+fn path(method: &Method) -> String {
+    match &method.path_reason {
+        None => method.path.to_string(),
+        Some(reason) => format!("{}: {reason}", method.path),
+    }
+}
+
+fn flush(measured: &Measurement) -> String {
+    let Method { flush, flush_reason, flush_proof, .. } = &measured.method;
+    let sample = measured.elapsed.0 / measured.samples.len().max(1) as f64;
+    let each = Nanoseconds(sample - event_time(measured).0);
+    let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
+    if let Some(proof) = flush_proof {
+        _ = write!(text, "; {}", proved(proof));
+    }
+    if let Some(reason) = flush_reason {
+        _ = write!(text, "; {reason}");
+    }
+    text
+}
+
+/// What was seen of a flush.
+fn proved(proof: &FlushProof) -> String {
+    let read = format!(
+        "a quarter of the cache is read in {} behind it, {} where it is there, {} behind a sweep of twice the cache",
+        format::time(proof.flushed),
+        format::time(proof.cached),
+        format::time(proof.swept)
+    );
+    let dirt = format!(
+        "three quarters in {}, {} behind the sweep",
+        format::time(proof.sweep),
+        format::time(proof.clean_sweep)
+    );
+    format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+}
+
+/// What the device's own counters said behind the samples.
+fn clock(counted: &DeviceClock) -> String {
+    let range = |range| format::from_to(range, format::clock);
+    let warm_up =
+        counted.before.map(|before| format!("; {} in the warm-up", range(before))).unwrap_or_default();
+    format!(
+        "multiprocessors at {} by their own counters, behind each of {}{warm_up}",
+        range(counted.during),
+        format::counted(counted.readings, "group")
+    )
+}
+
+/// What the sensors said while samples were taken.
+fn sensors(conditions: &Conditions) -> String {
+    let span = &conditions.during;
+    let mut words = Vec::new();
+    words.extend(
+        span.sm_clock.map(|clock| format!("multiprocessors at {}", format::from_to(clock, format::clock))),
+    );
+    words.extend(
+        span.memory_clock.map(|clock| format!("memory at {}", format::from_to(clock, format::clock))),
+    );
+    words.extend(span.power.map(|power| format::from_to(power, format::power)));
+    words.extend(span.temperature.map(|heat| format::from_to(heat, |heat| format!("{heat} °C"))));
+    words.push(match &span.slowed_by[..] {
+        [] => "nothing slowed it down".to_owned(),
+        reasons => format!("slowed down by {}", reasons.join(", ")),
+    });
+    words.extend(span.other_processes.map(|others| match others {
+        0 => "no other process".to_owned(),
+        1 => "1 other process".to_owned(),
+        others => format!("{others} other processes"),
+    }));
+    format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
+}
+
+/// What a launch takes from the supply, how that was found, and what it is good for.
+fn energy(energy: &Energy, metrics: &Metrics) -> String {
+    let measured = match energy {
+        Energy::Measured(measured) => measured,
+        Energy::Refused(why) => return format!("not known: {why}"),
+    };
+    let Measured { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
+    let each = Nanoseconds(elapsed.0 / launches as f64);
+    let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
+    let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
+    let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
+    format!(
+        "{} a launch = {} × {}, of {launches} in a row{}; idle power is in it; by {updates} updates of the device's counter in {}{sensor}",
+        format::energy(per_launch),
+        format::power(power),
+        format::time(each),
+        work.into_iter().flatten().collect::<String>(),
+        format::time(counted),
+    )
+}
+
+fn warm_up(measured: &Measurement) -> String {
+    let warm_up = measured.warm_up;
+    let steady = if warm_up.steady { "steady then" } else { "not steady even then" };
+    format!("{} launches in {}, {steady}", warm_up.launches, format::time(warm_up.elapsed))
+}
+
+fn samples(measured: &Measurement) -> String {
+    let count = measured.samples.len();
+    let worth = match measured.time.effective_samples {
+        Some(effective) if effective < 0.995 * count as f64 => {
+            format!(" that are worth {effective:.0} independent ones")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{count}{worth} in {}; {} on the device, flushes included, of {} by this machine's clock ({})",
+        format::counted(measured.groups, "group"),
+        format::time(measured.elapsed),
+        format::time(measured.wall),
+        format::percent(measured.elapsed.0 / measured.wall.0)
+    )
+}
+
+/// What the shares are of, and where that is from. What is above the memory's peak came from the last-level cache.
+fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
+    let metrics = &measured.metrics;
+    let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
+    let shares =
+        metrics.shares.iter().filter_map(|share| Some(of(share.of_peak, facts.peak(&share.quantity)?)));
+    let above = metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0);
+    let cache = facts.peak(&Quantity::CacheBandwidth).filter(|_| above);
+    let cached = cache.and_then(|peak| Some(of(metrics.bandwidth?.0 / peak.value, peak)));
+    let all: Vec<String> = shares.chain(cached).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Which of the two peaks binds, and what part of it was reached.
+fn roof(measured: &Measurement) -> Option<String> {
+    let metrics = &measured.metrics;
+    let has = format::intensity(metrics.intensity?);
+    let Some(roof) = &metrics.roof else {
+        return Some(format!("{has}; which peak binds is not known"));
+    };
+    let memory = metrics.share(&Quantity::MemoryBandwidth)?;
+    let compute = metrics.share(&Quantity::Compute(measured.precision.clone()))?;
+    // Where both peaks bind alike, the two shares would be the same.
+    let meet = format::intensity(metrics.intensity? * memory / compute);
+    let (precision, reached) = (&measured.precision, format::percent(roof.of_peak));
+    Some(match roof.quantity {
+        Quantity::Compute(_) => {
+            format!(
+                "{precision} binds, {has} being more than the {meet} up to which the memory does; {reached} of its peak"
+            )
+        }
+        _ => {
+            format!(
+                "the memory binds, {has} being less than the {meet} from which {precision} does; {reached} of its peak"
+            )
+        }
+    })
+}
+
+/// Where a rate says more of launching than of the kernel. It is no reservation, since the time is right.
+fn launch_bound(measured: &Measurement) -> Option<String> {
+    let Timer { empty_launch, overhead, .. } = measured.timer;
+    let empty = Nanoseconds(empty_launch?.0 - overhead.0);
+    let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
+    (claims && measured.time.median.0 <= 2.0 * empty.0).then(|| {
+        format!("launch-bound: an empty launch takes {}, which is half of this or more", format::time(empty))
+    })
+}

@@ -1,0 +1,155 @@
+//! What stands above the results: the notes of a run and the facts of its devices. In: a run; out: text.
+
+use std::fmt::Write;
+
+use super::style::{BOLD, NOTE};
+use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, Value};
+use gpubench_records::record::Run;
+use gpubench_stats::format;
+use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
+
+/// The notes, then for each device its name, its properties and the peaks that its rows are held against, with their
+/// sources. A GPU has a peak for every precision; those that no row is held against would hide the others.
+#[must_use]
+pub(super) fn header(run: &Run) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for note in &run.notes {
+        _ = writeln!(text, "{NOTE}{note}{NOTE:#}");
+    }
+    for facts in &run.devices {
+        _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", facts.device, facts.name);
+        if facts.fake {
+            _ = writeln!(text, "  {NOTE}FAKE: a stand-in for tests. Its times are made up{NOTE:#}");
+        }
+        let properties: Vec<String> =
+            facts.properties.iter().map(|property| shown(&property.name, &property.value)).collect();
+        if !properties.is_empty() {
+            _ = writeln!(text, "  {}", properties.join(" · "));
+        }
+        for quantity in quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity)) {
+            let peaks: Vec<&Peak> = facts.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
+            _ = writeln!(text, "  peak {}", shown_peaks(quantity, &peaks));
+        }
+    }
+    text
+}
+
+/// What there are peaks of, each once.
+fn quantities(facts: &Facts) -> Vec<&Quantity> {
+    let mut quantities = Vec::new();
+    for peak in &facts.peaks {
+        if !quantities.contains(&&peak.quantity) {
+            quantities.push(&peak.quantity);
+        }
+    }
+    quantities
+}
+
+/// Whether the peak tells a reader anything: that of the memory always, and what was measured of the L2; another where a row
+/// is held against it.
+fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
+    let rows = run.records.iter().filter(|record| record.case.device == facts.device);
+    let mut measured = rows.filter_map(|record| record.measurement.as_ref());
+    matches!(quantity, Quantity::MemoryBandwidth | Quantity::CacheBandwidth)
+        || measured.any(|measured| measured.metrics.share(quantity).is_some())
+}
+
+fn shown(name: &str, value: &Value) -> String {
+    match value {
+        Value::Count(count) => format!("{count} {name}"),
+        Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),
+        Value::Hertz(clock) => format!("{name} {}", format::clock(*clock)),
+        Value::Text(text) => format!("{name} {text}"),
+    }
+}
+
+/// The peaks of a quantity: the one that counts, then the others behind its source.
+fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
+    let Some((counts, others)) = peaks.split_first() else { return String::new() };
+    let others: String = others.iter().map(|peak| format!("; {}", shown_other(peak))).collect();
+    let (name, limit) = (shown_name(quantity), shown_limit(counts));
+    format!("{name} {limit} ({}: {}{others})", shown_source(counts.source), counts.method)
+}
+
+/// A peak with its source.
+pub(super) fn shown_peak(peak: &Peak) -> String {
+    shown_peaks(&peak.quantity, &[peak])
+}
+
+fn shown_name(quantity: &Quantity) -> &str {
+    match quantity {
+        Quantity::MemoryBandwidth => "memory bandwidth",
+        Quantity::CacheBandwidth => "L2 bandwidth",
+        other => other.name(),
+    }
+}
+
+/// A peak beside the one that counts. Of what was measured there may be several, by what measured it.
+fn shown_other(peak: &Peak) -> String {
+    let (source, limit) = (shown_source(peak.source), shown_limit(peak));
+    match peak.source {
+        PeakSource::Measured => format!("{source}: {limit}, {}", peak.method),
+        _ => format!("{source}: {limit}"),
+    }
+}
+
+fn shown_limit(peak: &Peak) -> String {
+    let about = match (peak.uncertain, peak.source) {
+        (false, _) => "",
+        (true, PeakSource::Measured) => "at least ",
+        (true, _) => "about ",
+    };
+    let limit = match peak.quantity {
+        Quantity::Compute(_) => format::throughput(FlopsPerSecond(peak.value)),
+        _ => format::bandwidth(BytesPerSecond(peak.value)),
+    };
+    format!("{about}{limit}")
+}
+
+fn shown_source(source: PeakSource) -> &'static str {
+    match source {
+        PeakSource::Attribute => "from attributes",
+        PeakSource::Datasheet => "from the datasheet",
+        PeakSource::Measured => "measured",
+        PeakSource::User => "given",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_tells_its_source_and_the_others_with_what_is_uncertain() {
+        let quantity = Quantity::Compute("bf16 tensor".to_owned());
+        let peak = |value, source, method: &str, uncertain| Peak {
+            quantity: quantity.clone(),
+            value,
+            source,
+            method: method.to_owned(),
+            uncertain,
+        };
+        let stated = peak(165.2e12, PeakSource::Datasheet, "Ada white paper, RTX 4090", false);
+        let table = peak(330.3e12, PeakSource::Attribute, "multiprocessors × 512 FMA × 2 × clock", true);
+        assert_eq!(
+            shown_peaks(&quantity, &[&stated, &table]),
+            "bf16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
+        );
+        assert_eq!(
+            shown_peaks(&quantity, &[&table]),
+            "bf16 tensor about 330 TFLOP/s (from attributes: multiprocessors × 512 FMA × 2 × clock)"
+        );
+        let reached = peak(160e12, PeakSource::Measured, "mma.sync at 2520 MHz", false);
+        assert_eq!(
+            shown_peaks(&quantity, &[&stated, &reached]),
+            "bf16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; measured: 160 TFLOP/s, mma.sync at \
+             2520 MHz)"
+        );
+        let low = Peak { uncertain: true, ..reached };
+        assert_eq!(
+            shown_peaks(&quantity, &[&low]),
+            "bf16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz)"
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! What stands under the table: what speaks against rows, how they were timed, and a line that counts them. In: a run; out:
+//! text.
+
+use std::fmt::Write;
+
+use super::style::of_state;
+use gpubench_records::facts::Quantity;
+use gpubench_records::method::{Cache, Method, Path};
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::samples::Energy;
+use gpubench_records::verdict::{Reason, State};
+use gpubench_records::work::Link;
+use gpubench_stats::format;
+
+/// Everything that stands under the table of `run`.
+pub(super) fn remarks(run: &Run) -> String {
+    let parts = [reasons(run), skipped(run), methods(run), summary(run)];
+    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+}
+
+/// What speaks against rows. That a row has not converged its own interval shows, so that those are only counted.
+fn reasons(run: &Run) -> String {
+    let mut text = String::new();
+    let mut not_converged = 0;
+    // Writing to a string cannot fail.
+    for record in &run.records {
+        for reason in &record.verdict.reasons {
+            if let Reason::NotConverged { .. } = reason {
+                not_converged += 1;
+                continue;
+            }
+            let state = reason.state();
+            let style = of_state(state);
+            _ = writeln!(text, "{style}{state}{style:#} {}: {reason}", case(record));
+        }
+    }
+    if not_converged > 0 {
+        let (cases, wanted) =
+            (format::counted(not_converged, "case"), format::percent(run.sampling.precision));
+        let style = of_state(State::Suspect);
+        _ = writeln!(
+            text,
+            "{style}{}{style:#} {cases} not converged (?): the time was spent before ± {wanted} was reached \
+             (--max-time gives more)",
+            State::Suspect
+        );
+    }
+    text
+}
+
+/// What benchmarks say is left out, each in its own words.
+fn skipped(run: &Run) -> String {
+    run.skipped.iter().map(|skipped| format!("skipped {}: {}\n", skipped.name(), skipped.why)).collect()
+}
+
+/// How rows were timed: each way once, then the rows that were not timed as their device prefers.
+fn methods(run: &Run) -> String {
+    let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
+    let mut ways = Vec::new();
+    for (record, measured) in measured() {
+        let way = way(record, measured);
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let mut text: String = ways.iter().map(|way| format!("{way}\n")).collect();
+    let holds = |record: &Record| record.verdict.state != State::Invalid;
+    if measured()
+        .any(|(record, measured)| record.case.cache == Cache::Hot && holds(record) && above_memory(measured))
+    {
+        text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
+    }
+    for (record, measured) in measured() {
+        if let (Some(kernels), Some(stream)) = (measured.method.kernels, measured.on_stream) {
+            let graph = format::time(measured.time.median);
+            let stream = format::time(stream);
+            _ = writeln!(
+                text,
+                "{kernels} kernels: {}: {graph} in a graph, {stream} on the stream",
+                case(record)
+            );
+        }
+    }
+    for link in [Link::H2d, Link::D2h, Link::P2p] {
+        text += &over(link, measured().map(|(_, measured)| measured));
+    }
+    text += &no_energy(run);
+    // Where the user chose the path there is nothing to explain.
+    for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
+        if let Some(reason) = &measured.method.path_reason {
+            _ = writeln!(text, "{} path: {}: {reason}", measured.method.path, case(record));
+        }
+    }
+    text
+}
+
+/// Why energy that was asked for is not known, each reason once with the number of its rows.
+fn no_energy(run: &Run) -> String {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for measured in run.records.iter().filter_map(|record| record.measurement.as_ref()) {
+        let Some(Energy::Refused(why)) = &measured.energy else { continue };
+        match reasons.iter_mut().find(|(other, _)| other == why) {
+            Some((_, rows)) => *rows += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    let line = |(why, rows)| format!("energy: not known of {}: {why}\n", format::counted(rows, "row"));
+    reasons.into_iter().map(line).collect()
+}
+
+/// What the shares of rows over `link` are of. Those that are missing must not look like an oversight.
+fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
+    let rows =
+        measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
+    let shared = |measured: &&Measurement| measured.metrics.share(&Link::quantity(Some(link))).is_some();
+    let (known, unknown): (Vec<_>, Vec<_>) = rows.partition(shared);
+    let line = |rows: Vec<&Measurement>, what: &str| {
+        let count = format::counted(rows.len(), "row");
+        if rows.is_empty() { String::new() } else { format!("{link}: {count} over that link, {what}\n") }
+    };
+    line(known, "held against its peak") + &line(unknown, "whose peak is not known")
+}
+
+fn above_memory(measured: &Measurement) -> bool {
+    measured.metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0)
+}
+
+fn way(record: &Record, measured: &Measurement) -> String {
+    let (device, cache) = (&record.case.device, record.case.cache);
+    let by = match measured.method.path {
+        Path::Graph => "events in a captured graph",
+        Path::Stream => "events on the stream, behind a delay",
+        Path::Host => "the monotonic clock",
+    };
+    let flush = match cache {
+        Cache::Hot => String::new(),
+        Cache::Cold => flushed(&measured.method),
+    };
+    format!("{device} {cache}: timed by {by}{flush}")
+}
+
+/// What a flush was seen to do, where the device can tell.
+fn flushed(method: &Method) -> String {
+    let flush = method.flush;
+    let Some(proof) = method.flush_proof else { return format!(", flushed by `{flush}`") };
+    let empty =
+        if proof.is_empty() { "which leaves the cache empty" } else { "which does not empty the cache" };
+    let clean = if proof.is_clean() {
+        " and clean".to_owned()
+    } else {
+        format!(" and dirty (a sweep takes {} longer)", format::percent(proof.dirt()))
+    };
+    let reason = method.flush_reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
+    format!(", flushed by `{flush}`, {empty}{clean}{reason}")
+}
+
+fn summary(run: &Run) -> String {
+    let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
+    let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
+    let cases = format::counted(run.records.len(), "case");
+    let missing = run.planned - run.records.len().min(run.planned);
+    let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
+    let skipped =
+        if run.skipped.is_empty() { String::new() } else { format!(", {} skipped", run.skipped.len()) };
+    format!(
+        "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
+        run.wall
+    )
+}
+
+fn case(record: &Record) -> String {
+    format!("{} {}", record.case.name(), record.case.cache)
+}

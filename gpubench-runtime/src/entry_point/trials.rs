@@ -1,0 +1,49 @@
+//! What test mode prints, much as `cargo test` does: a line for each benchmark, then what failed and why, then a line that
+//! counts them.
+
+use std::fmt::Write;
+
+use crate::report::style::{BOLD, of_state};
+use crate::trial::{Outcome, Trial};
+use crate::verdict::State;
+
+/// The results of test mode; `ignored` says how many benchmarks were left out.
+#[must_use]
+pub(super) fn trials(trials: &[Trial], ignored: usize) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for Trial { name, outcome } in trials {
+        let style = of_state(state(outcome));
+        _ = writeln!(text, "test {name} ... {style}{outcome}{style:#}");
+    }
+    let failures = || {
+        trials.iter().filter_map(|trial| match &trial.outcome {
+            Outcome::Failed(failure) => Some((&trial.name, failure)),
+            _ => None,
+        })
+    };
+    if failures().next().is_some() {
+        _ = writeln!(text, "\n{BOLD}failures{BOLD:#}:");
+    }
+    for (name, failure) in failures() {
+        _ = writeln!(text, "  {name}: {failure}");
+    }
+    let failed = failures().count();
+    let skipped = trials.iter().filter(|trial| matches!(trial.outcome, Outcome::Skipped(_))).count();
+    let passed = trials.len() - failed - skipped;
+    let (word, style) =
+        if failed == 0 { ("ok", of_state(State::Valid)) } else { ("FAILED", of_state(State::Invalid)) };
+    _ = writeln!(
+        text,
+        "\ntest result: {style}{word}{style:#}. {passed} passed; {failed} failed; {skipped} skipped; {ignored} ignored; \
+         nothing timed"
+    );
+    text
+}
+
+fn state(outcome: &Outcome) -> State {
+    match outcome {
+        Outcome::Passed | Outcome::Launched | Outcome::Skipped(_) => State::Valid,
+        Outcome::Failed(_) => State::Invalid,
+    }
+}

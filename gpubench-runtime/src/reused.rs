@@ -1,0 +1,251 @@
+//! What of an earlier run holds for this one. In: that run, and how this one measures; out: the records that need not be
+//! measured again, and a sentence for all that must. A record holds if the same build measured the same case in the same
+//! way on the same device.
+
+use std::collections::BTreeMap;
+
+use crate::device::facts::Property;
+use crate::device::{Cache, Facts, Peak, PeakSource};
+use crate::failure::Stage;
+use crate::format;
+use crate::peaks::Known;
+use crate::plan::{CaseId, Fate, Job, Partner, Plan, Sampling};
+use crate::record::{Program, Record, Run};
+use crate::store::Earlier;
+use crate::verdict::Reason;
+
+/// How a note of a resumed run begins.
+const NOTE: &str = "resumed: ";
+
+/// A case, with what it is compared with.
+type Case = (CaseId, Option<Partner>);
+
+/// The records of an earlier run that still hold.
+#[derive(Debug, Default)]
+pub struct Reused {
+    /// What that run is called, how long it took, and on what.
+    name: String,
+    wall: f64,
+    devices: Vec<Facts>,
+    records: BTreeMap<Case, Record>,
+    remarks: Vec<String>,
+}
+
+impl Reused {
+    /// What of `earlier` holds for a run of `plan` by `program`, which samples so and kills cases after `timeout` seconds.
+    #[must_use]
+    pub fn of_earlier(
+        earlier: Earlier,
+        plan: &Plan,
+        program: &Program,
+        sampling: &Sampling,
+        timeout: f64,
+    ) -> Self {
+        let Earlier { name, mut run, remarks } = earlier;
+        let mut kept = Self { name, remarks, ..Self::default() };
+        if let Some(difference) = difference(&run, program, sampling) {
+            kept.remark(format!("{difference}: all cases are measured again"));
+            return kept;
+        }
+        (kept.wall, kept.devices) = (run.wall, std::mem::take(&mut run.devices));
+        let other_limit = run.timeout != Some(timeout);
+        let mut again = 0;
+        // A failure does not tell whether it was a comparison's.
+        let compared = run.records.iter().any(|record| record.compared.is_some());
+        for record in run.records {
+            let untold = compared && record.measurement.is_none();
+            if untold || is_tried_again(&record, other_limit) {
+                again += 1;
+            } else {
+                kept.records.insert(case(&record), record);
+            }
+        }
+        if again > 0 {
+            let cases = format::counted(again, "case");
+            kept.remark(format!("{cases} that failed for want of a device or of time: measured again"));
+        }
+        kept.leave_out_others(plan);
+        kept
+    }
+
+    /// Leaves out what is no case of `plan`.
+    fn leave_out_others(&mut self, plan: &Plan) {
+        let there = self.records.len();
+        let mut planned = BTreeMap::new();
+        for (job, cache) in cases(plan) {
+            let case = planned_case(job, cache);
+            planned.extend(self.records.remove(&case).map(|record| (case, record)));
+        }
+        let others = std::mem::replace(&mut self.records, planned);
+        if let Some((case, with)) = others.keys().next() {
+            let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
+            let cache = case.cache;
+            let cases = format::counted(there - self.records.len(), "case");
+            self.remark(format!(
+                "{cases} of it, such as {name} {cache}, are not among those that are selected now: left out"
+            ));
+        }
+    }
+
+    /// What to tell of the earlier run and of what is not kept of it.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
+    }
+
+    fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
+    /// How long the earlier run took, in seconds.
+    #[must_use]
+    pub fn wall(&self) -> f64 {
+        self.wall
+    }
+
+    /// What is known of `device` without asking it, where none of its cases in `plan` is left to measure, or would be if its
+    /// peaks were still the same.
+    #[must_use]
+    pub fn instead_of(&self, device: &str, plan: &Plan, known: &Known) -> Option<Facts> {
+        let mut ours = cases(plan).filter(|(job, _)| job.device == device).peekable();
+        ours.peek()?;
+        let facts = self.facts(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
+        // As the device tells them: what is known beside that may be something else by now.
+        let mut bare = facts.clone();
+        bare.peaks.retain(|peak| peak.source != PeakSource::User);
+        let mut now = bare.clone();
+        known.add_to(&mut now);
+        (given(&now) == given(facts)).then_some(bare)
+    }
+
+    /// What to go on with on a device of which these are the `facts`: what the kept records are held against, if it is the
+    /// one that they were measured on. If it is another, they are not kept.
+    pub fn on(&mut self, facts: Facts) -> Facts {
+        let Some(theirs) = self.facts(&facts.device).cloned() else { return facts };
+        let Some(difference) = other_device(&theirs, &facts) else { return theirs };
+        let there = self.records.len();
+        self.records.retain(|(case, _), _| case.device != facts.device);
+        let cases = format::counted(there - self.records.len(), "case");
+        self.remark(format!("{difference}: {cases} measured again"));
+        facts
+    }
+
+    fn facts(&self, device: &str) -> Option<&Facts> {
+        self.devices.iter().find(|facts| facts.device == device)
+    }
+
+    fn has(&self, job: &Job, cache: Cache) -> bool {
+        self.records.contains_key(&planned_case(job, cache))
+    }
+
+    /// The record of a case, which goes from here to the run.
+    pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
+        if self.records.is_empty() {
+            return None;
+        }
+        self.records.remove(&planned_case(job, cache))
+    }
+
+    /// The records in the order of `plan`.
+    #[must_use]
+    pub fn of(&self, plan: &Plan) -> Vec<&Record> {
+        cases(plan).filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
+    }
+
+    /// Whether that is such a note, of a run that was resumed itself.
+    #[must_use]
+    pub fn is_note(note: &str) -> bool {
+        note.starts_with(NOTE)
+    }
+
+    /// Whether no case of `plan` is left to measure.
+    #[must_use]
+    pub fn is_all_of(&self, plan: &Plan) -> bool {
+        cases(plan).all(|(job, cache)| self.has(job, cache))
+    }
+
+    /// What a reader must know of a run of which so many cases of all that are planned are from an earlier one.
+    #[must_use]
+    pub fn note(&self, kept: usize, planned: usize) -> String {
+        let cases = format::counted(planned, "case");
+        format!("{NOTE}{kept} of {cases} were measured by the run of {}", self.name)
+    }
+}
+
+/// All cases that are to be measured, or fail to be.
+fn cases(plan: &Plan) -> impl Iterator<Item = (&Job, Cache)> {
+    let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
+    planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
+}
+
+fn case(record: &Record) -> Case {
+    let with = record.compared.as_ref().map(|compared| compared.with.clone());
+    (record.case.clone(), with)
+}
+
+fn planned_case(job: &Job, cache: Cache) -> Case {
+    (job.case(cache), job.with.clone())
+}
+
+/// Whether nothing was learned of the case: its device was not there; or its process was lost, and may be given another time
+/// now.
+fn is_tried_again(record: &Record, other_limit: bool) -> bool {
+    record.verdict.reasons.iter().any(|reason| match reason {
+        Reason::Failed(failure) => {
+            failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
+        }
+        _ => false,
+    })
+}
+
+/// Why nothing of `run` can stand beside what is measured now.
+fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
+    if run.program != *program || program.fingerprint.is_none() {
+        return Some("this program was built anew since".to_owned());
+    }
+    sampled_otherwise(&run.sampling, sampling)
+}
+
+/// The first difference between two ways of sampling, by its flag.
+fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
+    if then == now {
+        return None;
+    }
+    let Sampling { precision, samples, warm_up, warm_up_launches, min_time, .. } = now;
+    let Sampling { max_time, own_max_time: _, flush, path, energy, band, .. } = now;
+    let differs = [
+        ("--precision", then.precision != *precision),
+        ("--samples", then.samples != *samples),
+        ("--max-time or --quick", then.max_time != *max_time),
+        ("--warmup", then.warm_up != *warm_up),
+        ("--warmup-launches", then.warm_up_launches != *warm_up_launches),
+        ("--band or --fail-on-regression", then.band != *band),
+        ("--min-time", then.min_time != *min_time),
+        ("--flush", then.flush != *flush),
+        ("--path", then.path != *path),
+        ("--energy", then.energy != *energy),
+    ];
+    let flag = differs.iter().find(|(_, differs)| *differs).map_or("--max-time", |(flag, _)| flag);
+    Some(format!("it was sampled otherwise ({flag} is another)"))
+}
+
+/// What tells `now` from the device that was there `then`, or from what was given of it. Peaks that are measured differ from
+/// run to run.
+fn other_device(then: &Facts, now: &Facts) -> Option<String> {
+    let device = &now.device;
+    if then.name != now.name {
+        return Some(format!("`{device}` was {}, and is {}", then.name, now.name));
+    }
+    let differs = |property: &&Property| !then.properties.contains(property);
+    let gone = |property: &&Property| !now.properties.iter().any(|other| other.name == property.name);
+    let property = now.properties.iter().find(differs).or_else(|| then.properties.iter().find(gone));
+    if let Some(property) = property {
+        return Some(format!("`{device}` is another device now (its {} is another)", property.name));
+    }
+    (given(then) != given(now)).then(|| format!("other peaks are given for `{device}` now"))
+}
+
+/// What the user gives.
+fn given(facts: &Facts) -> Vec<&Peak> {
+    facts.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
+}
