@@ -207,7 +207,7 @@ fn what_pairs_with_what() {
         let (_, run) = clocked(&[arguments, &["--cache", "hot", "--quick", "--samples", "2"]].concat());
         let pair = |record: &gpubench_runtime::record::Record| {
             let with = &record.compared.as_ref().expect("it was compared").with;
-            format!("{} {with}", record.name()).replace("compared::", "")
+            format!("{} {with}", record.case.name()).replace("compared::", "")
         };
         run.records.iter().map(pair).collect()
     };

@@ -168,13 +168,13 @@ fn exactly_as_many_samples_as_asked_for() {
                 (measured.samples.len(), measured.time.samples),
                 (samples, samples),
                 "{}",
-                record.name()
+                record.case.name()
             );
             // However wide the interval: it is what was asked for. Two modes are another matter, of which one sample has none.
-            let two_modes = samples > 1 && record.benchmark.contains("tick_tock");
+            let two_modes = samples > 1 && record.case.benchmark.contains("tick_tock");
             let reasons = &record.verdict.reasons;
-            assert!(matches!(&reasons[..], [Reason::TwoModes(_)]) == two_modes, "{}", record.name());
-            assert!(two_modes || reasons.is_empty(), "{}: {reasons:?}", record.name());
+            assert!(matches!(&reasons[..], [Reason::TwoModes(_)]) == two_modes, "{}", record.case.name());
+            assert!(two_modes || reasons.is_empty(), "{}: {reasons:?}", record.case.name());
         }
     }
     // More than a group or the usual limit holds.

@@ -107,7 +107,7 @@ fn one_function_runs_on_two_devices() {
     let (ended, run) = measure(SUITE, &["--quick", "on_both", "--device", "all"]);
     _ = ended.with_code(0);
     let found: HashSet<(String, &str)> =
-        run.records.iter().map(|record| (record.name(), record.device.as_str())).collect();
+        run.records.iter().map(|record| (record.case.name(), record.case.device.as_str())).collect();
     let expected = [("Clockwork", "clockwork"), ("host::Stream", "host")];
     let expected = expected.map(|(stream, device)| (format!("options::on_both[S={stream}]"), device));
     assert_eq!(found, HashSet::from(expected));
@@ -229,7 +229,7 @@ fn functions_are_measured_as_they_are_found() {
         .iter()
         .map(|record| {
             let measured = record.measurement.as_ref().expect("it was measured");
-            (record.name().replace("forms::", ""), measured.time.median.0 / 32.0)
+            (record.case.name().replace("forms::", ""), measured.time.median.0 / 32.0)
         })
         .collect();
     let expected = [

@@ -33,7 +33,7 @@ fn a_graph_stands_for_a_launch_where_it_does_the_same() {
         .iter()
         .map(|record| {
             let method = &record.measurement.as_ref().expect("it was measured").method;
-            let name = record.benchmark.strip_prefix("captures::").expect("the suite's name");
+            let name = record.case.benchmark.strip_prefix("captures::").expect("the suite's name");
             (name, method.path_reason.as_deref())
         })
         .collect();
@@ -63,7 +63,7 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
     // Of one managed buffer, and of another.
     for record in &measured.run.records {
         let seen = record.measurement.as_ref().and_then(|measurement| measurement.seen.written.as_ref());
-        assert_eq!(seen.map(|written| written.changed), Some(Bytes(16 << 10)), "{}", record.name());
+        assert_eq!(seen.map(|written| written.changed), Some(Bytes(16 << 10)), "{}", record.case.name());
     }
     let two = measured.run.records[1].measurement.as_ref().expect("it was measured");
     // The fake has no gaps on either path.

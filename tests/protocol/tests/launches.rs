@@ -12,7 +12,7 @@ const LAUNCHES: &str = env!("CARGO_BIN_EXE_launches");
 
 #[track_caller]
 fn of<'a>(measured: &'a Measured, name: &str) -> &'a Measurement {
-    let record = measured.run.records.iter().find(|record| record.name() == format!("launches::{name}"));
+    let record = measured.run.records.iter().find(|record| record.case.name() == format!("launches::{name}"));
     record.and_then(|record| record.measurement.as_ref()).unwrap_or_else(|| panic!("{}", measured.ended))
 }
 
@@ -96,7 +96,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .records
         .iter()
         .filter(|record| record.verdict.state != State::Valid)
-        .map(|record| (record.name(), record.verdict.reasons.iter().map(ToString::to_string).collect()))
+        .map(|record| (record.case.name(), record.verdict.reasons.iter().map(ToString::to_string).collect()))
         .collect();
     let says = |moves, reads| {
         format!(

@@ -25,10 +25,10 @@ fn medians_are_true(flush: &str, dirty: bool) {
     assert_eq!(measured.run.records.len(), 18);
     let mut worst: f64 = 0.0;
     for record in &measured.run.records {
-        let argument = |index: usize| record.args[index].value.parse::<f64>().expect("a number");
+        let argument = |index: usize| record.case.args[index].value.parse::<f64>().expect("a number");
         let measurement = record.measurement.as_ref().expect("it was measured");
         let error = measurement.time.median.0 - truth(argument(0), argument(1), dirty);
-        assert!(error.abs() <= STEP, "{} is {error} ns off: {:?}", record.name(), measurement.time);
+        assert!(error.abs() <= STEP, "{} is {error} ns off: {:?}", record.case.name(), measurement.time);
         assert_eq!((measurement.timer.step.0, measurement.timer.floor.0), (STEP, 1280.0));
         worst = worst.max(error.abs());
     }
@@ -36,11 +36,11 @@ fn medians_are_true(flush: &str, dirty: bool) {
     let durations: Vec<f64> =
         measured.log.iter().filter(|line| line.is("kernel", "lasts")).map(|line| line.duration).collect();
     for record in &measured.run.records {
-        let argument = |index: usize| record.args[index].value.parse::<f64>().expect("a number");
+        let argument = |index: usize| record.case.args[index].value.parse::<f64>().expect("a number");
         let expected = truth(argument(0), argument(1), dirty);
         let samples = record.measurement.as_ref().map_or(0, |measurement| measurement.samples.len());
         let found = durations.iter().filter(|duration| (**duration - expected).abs() < 0.2).count();
-        assert!(found >= samples, "{}: {found} of {samples} took {expected} ns", record.name());
+        assert!(found >= samples, "{}: {found} of {samples} took {expected} ns", record.case.name());
     }
     assert!(worst > 0.0, "the clock has steps");
 }
@@ -62,7 +62,7 @@ fn intervals_hold_the_median_as_often_as_they_say() {
     let arguments = ["repeats", "--warmup", "0.01"];
     let measured = measure(LASTING, &arguments, &[("NOISE", "0.05"), ("SEED", "4")]);
     _ = measured.ended.with_code(0);
-    let runs: Vec<_> = measured.run.records.iter().filter(|record| record.cache == Cache::Hot).collect();
+    let runs: Vec<_> = measured.run.records.iter().filter(|record| record.case.cache == Cache::Hot).collect();
     assert_eq!(runs.len(), 300);
     // What is read hot takes half a nanosecond.
     let truth = 100_000.0 + 4096.0 / 7000.0;
