@@ -38,10 +38,10 @@ use std::process::ExitCode;
 
 pub use gpubench_macros::{gpu_bench, group};
 pub use gpubench_runtime::bind::pow2;
-pub use gpubench_runtime::cli::Exit;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
-pub use gpubench_runtime::program::Suite;
 pub use gpubench_runtime::registry::Group;
+pub use gpubench_runtime::suite::cli::Exit;
+pub use gpubench_runtime::suite::program::Suite;
 pub use gpubench_runtime::{drawing, failure, format, record, report, stats, units, verdict};
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
@@ -74,7 +74,7 @@ pub use gpubench_runtime::{drawing, failure, format, record, report, stats, unit
 pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
     let this = std::env::current_exe().unwrap_or_default();
     let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    gpubench_runtime::program::program(__private::build((None, &name)), body)
+    gpubench_runtime::suite::program::program(__private::build((None, &name)), body)
 }
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.

@@ -1,40 +1,28 @@
 //! The runtime of gpubench. A measurement goes one way through it, each step knowing only those before:
 //!
-//! [`registry`] → [`plan`] → [`worker`] (with [`device`] and [`mod@measure`]) → samples → [`stats`] → [`metrics`] →
-//! [`verdict`] (by [`limits`]) → [`record`] → [`report`]
+//! [`registry`] → [`plan`] → [`runner`] → [`worker`] ([`device`] and [`mod@measure`]) → records
 //!
-//! Two cases that take turns are one [`comparison`], and records are held against those of a [`baseline`].
-//!
-//! [`store`] keeps each record on disk as it is made. [`cli`] reads what the user wants, [`peaks`] what is known beside that,
-//! [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, [`ceilings`] are benchmarks of a device's
-//! limits, and [`bind`] is what the expansion of `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a
-//! run lasts, from a process of its own; `lock` keeps other suites from the same GPU, and `merge` makes one record of those of
-//! several processes. A [`mod@program`] of the user's own has runs handed back, and [`drawing`] draws what it makes of them.
-//! Users of gpubench meet all of it through the `gpubench` crate.
+//! What records mean, how they are compared and stored is `gpubench-records`; what people read of them is
+//! `gpubench-report`. [`bind`] is what the expansion of `#[gpu_bench]` is written with, [`ceilings`] are benchmarks of a
+//! device's own limits, [`peaks`] adds what users and earlier measurements know of them. [`suite`] is the edge: the command
+//! line, everything that is printed, the exit code. Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod bind;
 pub mod ceilings;
-pub mod cli;
 pub mod device;
 pub mod measure;
 pub mod peaks;
 pub mod plan;
-pub mod program;
 pub mod registry;
-pub mod run;
-pub mod trial;
+pub mod runner;
+pub mod suite;
 pub mod worker;
 
 mod catch;
-mod entry_point;
-mod keeper;
-mod lock;
-pub mod reused;
-mod supervisor;
 
-pub use entry_point::main;
 pub use gpubench_records::{
     self as records, baseline, comparison, failure, files as store, limits, metrics, record, verdict,
 };
 pub use gpubench_report::{self as report, drawing};
 pub use gpubench_stats::{self as stats, format, units};
+pub use suite::main;

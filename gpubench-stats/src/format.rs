@@ -1,9 +1,35 @@
 //! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
+use std::fmt::{self, Display};
+
 use crate::units::{
-    Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
+    Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Seconds, Watts,
 };
+
+/// Writes quantities as the function beside each does.
+macro_rules! displays {
+    ($($name:ident by $show:expr;)+) => {$(
+        impl Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let show: fn($name) -> String = $show;
+                f.pad(&show(*self))
+            }
+        }
+    )+};
+}
+
+displays! {
+    Nanoseconds by time;
+    Seconds by |seconds| time(seconds.into());
+    Bytes by bytes;
+    BytesPerSecond by bandwidth;
+    FlopsPerSecond by throughput;
+    ItemsPerSecond by |rate| items(rate, "items");
+    Hertz by |hertz| clock(hertz.0);
+    Joules by energy;
+    Watts by power;
+}
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
@@ -200,6 +226,15 @@ fn significant(value: f64, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantities_show_their_unit() {
+        assert_eq!(format!("{:>9}", Nanoseconds(12_540.0)), " 12.54 µs");
+        assert_eq!(Seconds(0.25).to_string(), "250.0 ms");
+        assert_eq!([Bytes(33 << 20).to_string(), Hertz(1_980_000_000).to_string()], ["33 MiB", "1980 MHz"]);
+        assert_eq!(BytesPerSecond(4.814e12).to_string(), "4814 GB/s");
+        assert_eq!(FlopsPerSecond(66.9e12).to_string(), "66.9 TFLOP/s");
+    }
 
     #[test]
     fn times_take_the_unit_that_fits() {

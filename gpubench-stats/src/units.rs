@@ -1,19 +1,16 @@
 //! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and arithmetic keeps
-//! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) shows them to people.
+//! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) writes them for people.
 
 use std::cmp::Ordering;
-use std::fmt::{self, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::format;
-
 /// Defines quantities that are a floating-point number of some unit, with the arithmetic of a vector space over numbers.
 macro_rules! quantities {
-    ($($(#[$doc:meta])+ $name:ident shown by $show:expr;)+) => {$(
+    ($($(#[$doc:meta])+ $name:ident;)+) => {$(
         $(#[$doc])+
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -116,31 +113,24 @@ macro_rules! quantities {
                 Self(amounts.map(|amount| amount.0).sum())
             }
         }
-
-        impl Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let show: fn(Self) -> String = $show;
-                f.pad(&show(*self))
-            }
-        }
     )+};
 }
 
 quantities! {
     /// A span of time in nanoseconds. It may be negative where a correction took more than was read.
-    Nanoseconds shown by format::time;
+    Nanoseconds;
     /// A span of time in seconds: budgets, limits, wall time.
-    Seconds shown by |seconds| format::time(seconds.into());
+    Seconds;
     /// A rate of memory traffic in bytes per second.
-    BytesPerSecond shown by format::bandwidth;
+    BytesPerSecond;
     /// A rate of arithmetic in floating-point operations per second.
-    FlopsPerSecond shown by format::throughput;
+    FlopsPerSecond;
     /// A rate of whatever a benchmark counts, in items per second.
-    ItemsPerSecond shown by |rate| format::items(rate, "items");
+    ItemsPerSecond;
     /// Energy in joules.
-    Joules shown by format::energy;
+    Joules;
     /// Power in watts.
-    Watts shown by format::power;
+    Watts;
 }
 
 /// An amount of memory in bytes.
@@ -218,18 +208,6 @@ impl Bytes {
     }
 }
 
-impl Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format::bytes(*self))
-    }
-}
-
-impl Display for Hertz {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format::clock(self.0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,15 +219,6 @@ mod tests {
         assert_eq!((time / Nanoseconds(250.0), time / 4.0), (4.0, Nanoseconds(250.0)));
         assert_eq!([1.0, 2.0, 4.0].map(Nanoseconds).into_iter().sum::<Nanoseconds>(), Nanoseconds(7.0));
         assert_eq!((-time).abs().max(Nanoseconds(3.0)), time);
-    }
-
-    #[test]
-    fn quantities_show_their_unit() {
-        assert_eq!(format!("{:>9}", Nanoseconds(12_540.0)), " 12.54 µs");
-        assert_eq!(Seconds(0.25).to_string(), "250.0 ms");
-        assert_eq!([Bytes(33 << 20).to_string(), Hertz(1_980_000_000).to_string()], ["33 MiB", "1980 MHz"]);
-        assert_eq!(BytesPerSecond(4.814e12).to_string(), "4814 GB/s");
-        assert_eq!(FlopsPerSecond(66.9e12).to_string(), "66.9 TFLOP/s");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! devices, with the notes that a reader of the results needs, or what is there instead.
 
 use super::DeviceType;
+use super::available::Available;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
 use super::id::DeviceId;
@@ -15,36 +16,11 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
     })
 }
 
-/// A device that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The device as [`DeviceId`] reads it.
-    pub device: String,
-    /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
-    pub kind: &'static str,
-    /// The name its maker gave it; empty where only the device itself knows it.
-    pub name: String,
-    /// What tells it from every other device, where it has such a thing.
-    pub uuid: Option<String>,
-}
-
-impl Found {
-    /// The device and the name its maker gave it, in words.
-    #[must_use]
-    fn describe(&self) -> String {
-        if self.name.is_empty() {
-            format!("`{}`", self.device)
-        } else {
-            format!("`{}` ({})", self.device, self.name)
-        }
-    }
-}
-
 /// What was selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The devices, in the order they are measured.
-    pub devices: Vec<Found>,
+    pub devices: Vec<Available>,
     /// What to tell about the choice.
     pub notes: Vec<String>,
 }
@@ -60,7 +36,7 @@ pub struct NoSuchDevice {
 /// What this machine has of the kinds that a program measures.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    there: Vec<Found>,
+    there: Vec<Available>,
     /// Why there is no GPU, where there is none.
     no_gpu: Option<String>,
 }
@@ -78,7 +54,7 @@ impl Devices {
         }
         for kind in kinds.iter().copied().filter(|kind| *kind != Cuda::KIND) {
             let name = if kind == Host::KIND { host::cpu_name() } else { String::new() };
-            devices.there.push(Found { device: kind.to_owned(), kind, name, uuid: None });
+            devices.there.push(Available { device: kind.to_owned(), kind, name, uuid: None });
         }
         devices
     }
@@ -104,14 +80,14 @@ impl Devices {
             Host::KIND => gpu.is_none(),
             _ => true,
         });
-        let devices: Vec<Found> = usual.cloned().collect();
+        let devices: Vec<Available> = usual.cloned().collect();
         let cpu = devices.iter().any(|found| found.kind == Host::KIND);
         let note = self.no_gpu.as_ref().filter(|_| cpu);
         let notes = note.map(|reason| format!("no CUDA device ({reason}): measuring this machine's CPU"));
         Selected { devices, notes: notes.into_iter().collect() }
     }
 
-    fn named(&self, wanted: &str) -> Result<Found, NoSuchDevice> {
+    fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
         let numbered = format!("{}:{wanted}", Cuda::KIND);
         let found = self.there.iter().find(|found| {
             found.device == wanted || found.device == numbered || found.uuid.as_deref() == Some(wanted)
@@ -119,7 +95,7 @@ impl Devices {
         found.cloned().ok_or_else(|| {
             let reason = self.no_gpu.as_ref().map(|reason| format!(" (no CUDA device: {reason})"));
             let wanted = format!("there is no device `{wanted}`{}", reason.unwrap_or_default());
-            let there: Vec<String> = self.there.iter().map(Found::describe).collect();
+            let there: Vec<String> = self.there.iter().map(Available::describe).collect();
             let there = if there.is_empty() {
                 "nothing that this program measures".to_owned()
             } else {
@@ -134,9 +110,9 @@ impl Devices {
 mod tests {
     use super::*;
 
-    fn device(device: &str, kind: &'static str) -> Found {
+    fn device(device: &str, kind: &'static str) -> Available {
         let uuid = (kind == Cuda::KIND).then(|| format!("GPU-{device}"));
-        Found { device: device.to_owned(), kind, name: format!("the {device}"), uuid }
+        Available { device: device.to_owned(), kind, name: format!("the {device}"), uuid }
     }
 
     fn with_gpus() -> Devices {

@@ -2,6 +2,7 @@
 //! the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker` and
 //! `measure`; knows nothing of benchmarks.
 
+mod available;
 mod clock_target;
 pub mod cuda;
 pub mod found;
@@ -11,6 +12,7 @@ pub mod turns;
 
 use std::any::Any;
 
+pub use available::Available;
 pub use clock_target::ClockTarget;
 pub use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
 pub use gpubench_records::method::{Cache, Flush, FlushProof, Method, Path, Timer};

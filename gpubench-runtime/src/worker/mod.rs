@@ -1,8 +1,8 @@
 //! The process that measures. In: [`Request`]s, one at a time; out: [`Reply`]s, each sent as soon as there is something to
 //! say. It is a process of its own so that whatever a launch function does costs one case and not the run.
 
+mod comparison;
 mod job;
-mod pair;
 mod pipe;
 mod process;
 
@@ -111,7 +111,11 @@ impl Bench {
                     Some((_, Err(message))) => job::fail(job, &Failure::new(Stage::Args, message), reply),
                     Some((with, Ok(partner))) => {
                         let (found, limit) = ([found, partner], *limit);
-                        pair::run(&pair::Task { job, with, found, sampling, facts, limit }, device, reply);
+                        comparison::run(
+                            &comparison::Task { job, with, found, sampling, facts, limit },
+                            device,
+                            reply,
+                        );
                     }
                 });
             }

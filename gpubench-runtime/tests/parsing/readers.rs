@@ -8,15 +8,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use gpubench_runtime::baseline::{Asked, Place};
-use gpubench_runtime::cli;
 use gpubench_runtime::device::found::asks_for;
 use gpubench_runtime::device::id::DeviceId;
 use gpubench_runtime::peaks::{File, Known};
 use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::record::Run;
 use gpubench_runtime::report;
-use gpubench_runtime::reused::Reused;
+use gpubench_runtime::runner::resume::Reused;
 use gpubench_runtime::store::{Earlier, read};
+use gpubench_runtime::suite::cli;
 use gpubench_runtime::worker::{Reply, Request};
 
 /// Something that reads.

@@ -7,8 +7,8 @@ use super::Cuda;
 use super::call::check;
 use super::kernels::told;
 use super::peaks::{Attributes, peaks};
+use crate::device::Available;
 use crate::device::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
-use crate::device::found::Found;
 use crate::device::{DeviceError, DeviceType, Facts};
 use crate::units::Bytes;
 
@@ -16,7 +16,7 @@ use crate::units::Bytes;
 ///
 /// # Errors
 /// Why there is none, in a few words.
-pub(in crate::device) fn list() -> Result<Vec<Found>, String> {
+pub(in crate::device) fn list() -> Result<Vec<Available>, String> {
     gpubench_driver::load().map_err(gpubench_driver::LoadError::short)?;
     let driver = |error: cust::error::CudaError| {
         gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string())
@@ -29,9 +29,9 @@ pub(in crate::device) fn list() -> Result<Vec<Found>, String> {
     (0..count as usize).map(|ordinal| find(ordinal).map_err(|error| error.to_string())).collect()
 }
 
-fn find(ordinal: usize) -> Result<Found, DeviceError> {
+fn find(ordinal: usize) -> Result<Available, DeviceError> {
     let device = device(ordinal)?;
-    Ok(Found {
+    Ok(Available {
         device: format!("{}:{ordinal}", Cuda::KIND),
         kind: Cuda::KIND,
         name: name(device)?,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::failure::{Failure, Stage};
 use crate::plan::{Fate, Job, Plan};
-use crate::run::{Conduct, RunError};
-use crate::supervisor::Supervisor;
+use crate::runner::supervisor::Supervisor;
+use crate::runner::{Conduct, RunError};
 use crate::worker::{Reply, Request};
 
 /// A job that was tried.

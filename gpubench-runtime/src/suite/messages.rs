@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use crate::cli::Exit;
+use crate::suite::cli::Exit;
 
 /// Says on standard error what is wrong; the exit code is passed through.
 pub(crate) fn complain(what: &dyn Display, exit: Exit) -> Exit {

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::cli::ListFormat;
 use crate::device::Cache;
 use crate::plan::{Fate, Job, Plan};
+use crate::suite::cli::ListFormat;
 
 /// One line for each job of `plan`.
 #[must_use]

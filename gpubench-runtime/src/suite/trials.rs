@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::report::style::{BOLD, of_state};
-use crate::trial::{Outcome, Trial};
+use crate::runner::trial::{Outcome, Trial};
 use crate::verdict::State;
 
 /// The results of test mode; `ignored` says how many benchmarks were left out.

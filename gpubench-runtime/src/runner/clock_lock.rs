@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::device::Available;
 use crate::device::ClockTarget;
 use crate::device::cuda::{lock_clocks, reset_clocks};
-use crate::device::found::Found;
 
 /// The first argument of such a process; the target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
@@ -40,8 +40,8 @@ impl Keeper {
     ///
     /// # Errors
     /// Which device refuses, and why.
-    pub(crate) fn lock(devices: &[Found], target: ClockTarget) -> Result<Self, String> {
-        let gpu = |found: &Found| Some([found.device.clone(), found.uuid.clone()?]);
+    pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
+        let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
         let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
         if gpus.is_empty() {
             return Err("there is no GPU whose clocks could be locked".to_owned());

@@ -1,19 +1,25 @@
 //! Leads a run: has a worker tell the devices' facts and measure job by job, and collects the records. In: a plan; out: a
 //! [`Run`]. What is lost with a worker is one case; the next worker goes on with the rest.
 
+pub(crate) mod clock_lock;
+pub(crate) mod lock;
+pub mod resume;
+pub(crate) mod supervisor;
+pub mod trial;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::device::Available;
 use crate::device::Facts;
 use crate::device::facts::{Property, Value};
-use crate::device::found::Found;
 use crate::failure::{Failure, Stage};
 use crate::peaks::Known;
 use crate::plan::{Fate, Job, Plan, Sampling};
 use crate::record::{Program, Record, Run, SCHEMA, Skipped};
-use crate::reused::Reused;
-use crate::supervisor::{Ended, Supervisor};
+use crate::runner::resume::Reused;
+use crate::runner::supervisor::{Ended, Supervisor};
 use crate::worker::{Reply, Request};
 use gpubench_records::merge::merged;
 
@@ -106,7 +112,7 @@ pub struct Beginning {
 /// also where it ended early.
 pub fn measure(
     plan: &Plan,
-    devices: &[Found],
+    devices: &[Available],
     beginning: Beginning,
     conduct: &Conduct,
     observer: &mut dyn Observer,
@@ -196,8 +202,8 @@ impl Results<'_> {
 impl Lead<'_> {
     /// Has each device that is still needed tell its facts. One that cannot be used costs its own cases, unless there is no
     /// other.
-    fn devices(&mut self, devices: &[Found], plan: &Plan) -> Result<(), RunError> {
-        for Found { device, .. } in devices {
+    fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
+        for Available { device, .. } in devices {
             let facts = match self.kept.instead_of(device, plan, &self.conduct.known) {
                 Some(facts) => Ok(facts),
                 None => self.device(device)?,

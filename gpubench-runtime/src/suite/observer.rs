@@ -3,13 +3,13 @@
 use std::io;
 use std::path::Path;
 
+use super::messages::warn;
 use super::progress::Progress;
-use super::say::warn;
-use crate::cli::{Exit, Options, RunsDir};
 use crate::plan::{Job, Plan};
 use crate::record::{Record, Run};
-use crate::run::Observer;
+use crate::runner::Observer;
 use crate::store::Store;
+use crate::suite::cli::{Exit, Options, RunsDir};
 
 /// Whoever follows a run: the progress line, and the file that it is kept in.
 pub(super) struct Followers<'a> {

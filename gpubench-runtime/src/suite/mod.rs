@@ -1,17 +1,19 @@
 //! The edge: where all that is said is printed, and where a process begins and ends. In: the command line; out: results on
 //! standard output, everything else on standard error, and an exit code.
 
-mod followers;
+pub mod cli;
 mod list;
+mod messages;
+mod observer;
 mod output;
+pub mod program;
 mod progress;
-mod prospect;
-mod say;
-mod stop;
+mod setup;
+mod signals;
 mod trials;
 
+pub(crate) use self::messages::complain;
 pub(crate) use self::output::Results;
-pub(crate) use self::say::complain;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -22,28 +24,28 @@ use std::process::ExitCode;
 
 use signal_hook::consts::SIGINT;
 
-use self::followers::Followers;
+use self::cli::{Exit, Options};
+use self::messages::say;
+use self::observer::Followers;
 use self::output::Output;
 use self::progress::Progress;
-use self::prospect::{Prospect, fresh, kinds, prospect, refuse, runs};
-use self::say::say;
-use self::stop::Stop;
+use self::setup::{Prospect, fresh, kinds, prospect, refuse, runs};
+use self::signals::Stop;
 use crate::baseline::Held;
 use crate::ceilings;
-use crate::cli::{self, Exit, Options};
+use crate::device::Available;
 use crate::device::found;
-use crate::device::found::Found;
 use crate::device::{Peak, Quantity};
-use crate::keeper::{self, Keeper};
-use crate::lock::{self, NotLocked};
 use crate::peaks::{Kept, Known};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report;
-use crate::run::{self, Beginning, Conduct, Observer, RunError};
+use crate::runner::clock_lock::{self, Keeper};
+use crate::runner::lock::{self, NotLocked};
+use crate::runner::trial::{self, Outcome};
+use crate::runner::{self, Beginning, Conduct, Observer, RunError};
 use crate::store;
-use crate::trial::{self, Outcome};
 use crate::verdict::State;
 use crate::worker;
 
@@ -75,9 +77,9 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
 pub(crate) fn as_asked() -> Option<ExitCode> {
     let served = match env::args_os().nth(1)? {
         flag if flag == worker::FLAG => worker::serve().map_err(|error| complain(&error, Exit::Failed)),
-        flag if flag == keeper::FLAG => {
+        flag if flag == clock_lock::FLAG => {
             let arguments: Vec<String> = env::args().skip(2).collect();
-            keeper::serve(&arguments).map_err(|error| complain(&error, Exit::Failed))
+            clock_lock::serve(&arguments).map_err(|error| complain(&error, Exit::Failed))
         }
         _ => return None,
     };
@@ -141,7 +143,7 @@ pub(crate) fn suite(
     followers.progress.says("measuring the device's peaks");
     let beginning = Beginning { program, notes, kept };
     let (mut run, ended) =
-        run::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);
+        runner::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);
     let kept = followers.end(&run);
     let released = keeper.map_or(Ok(()), Keeper::release);
 
@@ -221,7 +223,7 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
 }
 
 /// Locks clocks, where that is asked for. What a user asks for and does not get is not measured otherwise.
-fn lock_clocks(options: &Options, devices: &[Found]) -> Result<Option<Keeper>, Exit> {
+fn lock_clocks(options: &Options, devices: &[Available]) -> Result<Option<Keeper>, Exit> {
     let Some(target) = options.lock_clocks else { return Ok(None) };
     let locked = Keeper::lock(devices, target);
     locked.map(Some).map_err(|why| complain(&format!("--lock-clocks {target}: {why}"), Exit::Usage))

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::device::found::Found;
+use crate::device::Available;
 
 /// How often a lock that is not free is tried again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -58,7 +58,7 @@ struct Holder {
 /// # Errors
 /// See [`NotLocked`].
 pub(crate) fn lock(
-    devices: &[Found],
+    devices: &[Available],
     suite: &str,
     wait: bool,
     tells: &mut dyn FnMut(&str),

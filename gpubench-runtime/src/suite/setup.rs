@@ -4,16 +4,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::say::{complain, warn};
-use crate::cli::{Exit, Options, RunsDir};
-use crate::device::found::Found;
+use super::messages::{complain, warn};
+use crate::device::Available;
 use crate::device::found::{Devices, Selected};
 use crate::device::id::DeviceId;
 use crate::plan::{Plan, PlanError};
 use crate::record::Program;
 use crate::registry::Entry;
-use crate::reused::Reused;
+use crate::runner::resume::Reused;
 use crate::store::{self, Earlier};
+use crate::suite::cli::{Exit, Options, RunsDir};
 
 /// What a user reads who wants a CPU's ceilings.
 const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";
@@ -21,7 +21,7 @@ const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this 
 /// What is to be measured, and on what.
 pub(super) struct Prospect {
     pub(super) plan: Plan,
-    pub(super) devices: Vec<Found>,
+    pub(super) devices: Vec<Available>,
     pub(super) notes: Vec<String>,
     pub(super) kept: Reused,
 }
@@ -89,10 +89,10 @@ fn resumed(
 }
 
 /// Devices by the names that they have in a run, whether or not they are there.
-fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Found> {
+fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
     let found = devices.iter().filter_map(|device| {
         let kind = *kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
-        Some(Found { device: device.clone(), kind, name: String::new(), uuid: None })
+        Some(Available { device: device.clone(), kind, name: String::new(), uuid: None })
     });
     found.collect()
 }
@@ -131,7 +131,7 @@ pub(super) fn refuse(error: &PlanError) -> Exit {
     complain(error, exit)
 }
 
-fn names(devices: &[Found]) -> Vec<(String, &'static str)> {
+fn names(devices: &[Available]) -> Vec<(String, &'static str)> {
     devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
 }
 
