@@ -6,15 +6,14 @@ mod output;
 mod prospect;
 mod say;
 mod stop;
+mod stored;
 
 pub(crate) use self::output::Results;
 pub(crate) use self::say::complain;
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 use signal_hook::consts::SIGINT;
@@ -24,9 +23,10 @@ use self::output::Output;
 use self::prospect::{Prospect, fresh, kinds, prospect, refuse, runs};
 use self::say::say;
 use self::stop::Stop;
+use self::stored::stored;
 use crate::baseline::Held;
 use crate::ceilings;
-use crate::cli::{self, Exit, Options};
+use crate::cli::{self, Exit, JsonTo, Options};
 use crate::device::found;
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
@@ -93,9 +93,9 @@ pub(crate) fn suite(
         return list(&entries, options, results);
     }
     if let Some(file) = &options.from {
-        let run = stored(file).map_err(|message| complain(&message, Exit::Usage))?;
+        let run = stored(file, &entries, options)?;
         let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-        let json = options.json.as_deref().map(output).transpose()?;
+        let json = output(options, results)?;
         return Ok(finish(run, Exit::Done, &held, json, &entries, options, deliver));
     }
     if options.test {
@@ -114,7 +114,7 @@ pub(crate) fn suite(
     let (known, strange) = known(&entries, options)?;
     notes.extend(strange);
     let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-    let json = options.json.as_deref().map(output).transpose()?;
+    let json = output(options, results)?;
     if program.opt_level == "0" {
         notes.push(
             "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be"
@@ -162,8 +162,12 @@ fn finish(
     options: &Options,
     deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Exit {
-    let wanted =
-        |record: &Record| options.selection.takes(entries, &record.benchmark, &record.args, record.cache);
+    // Of a device that is left out no case is missing.
+    let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
+    let wanted = |record: &Record| {
+        (options.device.is_none() || devices.contains(&record.device))
+            && options.selection.takes(entries, &record.benchmark, &record.args, record.cache)
+    };
     run.threshold = options.threshold;
     held.check(&mut run, &wanted);
     let mut exit = ended.min(worst(&run)).min(regressed(&run));
@@ -182,15 +186,12 @@ fn finish(
     exit
 }
 
-/// A run that `--json` stored.
-fn stored(file: &Path) -> Result<Run, String> {
-    let read = fs::read(file).map_err(|error| error.to_string());
-    read.and_then(|json| Run::parse(&json)).map_err(|error| format!("--from {}: {error}", file.display()))
-}
-
-fn output(path: &Path) -> Result<Output, Exit> {
-    Output::create(path)
-        .map_err(|error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage))
+fn output(options: &Options, results: &Results) -> Result<Option<Output>, Exit> {
+    let open = |to: &JsonTo| {
+        let told = |error| complain(&format!("--json {}: {error}", to.path().display()), Exit::Usage);
+        Output::open(to, results).map_err(told)
+    };
+    options.json.as_ref().map(open).transpose()
 }
 
 /// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
@@ -279,7 +280,11 @@ fn not_locked(error: &NotLocked, stop: &Stop) -> Exit {
     complain(error, exit)
 }
 
+/// Prints the table, unless the JSON has standard output to itself.
 fn print_run(run: &Run, options: &Options, results: &Results) -> Exit {
+    if options.json == Some(JsonTo::StandardOutput) {
+        return Exit::Done;
+    }
     let mut text = report::render(run);
     if options.explain {
         text += &report::explain(run);

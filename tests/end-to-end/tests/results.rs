@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use anstream::adapter::strip_str;
@@ -202,4 +203,33 @@ fn json_can_go_into_a_pipe() {
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("UTF-8");
     assert_eq!(serde_json::from_str::<Run>(&text).expect("a run").records.len(), 1);
+}
+
+/// Standard output carries the run and nothing else: no table, no explanations, and nothing that a launch prints.
+#[test]
+fn json_can_go_to_standard_output() {
+    let arguments = [&CLOCKWORK[..], &["s::beat", "--json", "-", "--explain"]].concat();
+    let ended = run_with(SUITE, &arguments, &[]).with_code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    let run = Run::parse(ended.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    assert_eq!(run.records.len(), 2);
+    assert!(!Path::new("-").exists(), "it is no file's name");
+    // By its variable, of a stored run, and behind what a file has already.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    fs::write(&file, "first\n").expect("it can be written");
+    let behind = File::options().append(true).open(&file).expect("it is there");
+    let mut suite = command(SUITE);
+    suite.args(CLOCKWORK).arg("s::beat").env("GPUBENCH_JSON", "-");
+    _ = Ended::from(suite.stdout(behind).output().expect("the suite starts")).with_code(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let (first, json) = text.split_once('\n').expect("two lines");
+    assert_eq!((first, json.lines().count()), ("first", 1));
+    fs::write(&file, json).expect("it can be written");
+    let from = ["--from", file.to_str().expect("UTF-8"), "--cache", "cold", "--json", "-"];
+    let ended = run_with(SUITE, &from, &[]).with_code(0);
+    assert_eq!(Run::parse(ended.stdout.as_bytes()).expect("a run").records.len(), 1);
+    // Failures are in the exit code and in the run.
+    let ended = run_with(FAULTS, &[&CLOCKWORK[..], &["::fails", "--json", "-"]].concat(), &[]).with_code(1);
+    assert!(Run::parse(ended.stdout.as_bytes()).is_ok(), "{ended}");
 }
