@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::plan::{Arg, Job, Partner, Sampling, shown_name};
 use crate::registry::{Counts, Link};
 use crate::stats::{Ratio, Summary};
-use crate::units::Nanoseconds;
+use crate::units::{Nanoseconds, Range};
 use crate::verdict::{self, Reason, Verdict};
 
 /// The name of this format. A change that an older reader would misread gets a new one.
@@ -123,11 +123,11 @@ impl Skipped {
 /// The build that measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Of gpubench.
+    /// The version of gpubench.
     pub version: String,
     /// The commit that gpubench was built from, where that is known.
     pub commit: Option<String>,
-    /// Whether files had changed since that commit.
+    /// Whether files of gpubench had changed since that commit.
     pub dirty: Option<bool>,
     /// Its `opt-level`: host cases of a program that is not optimised say little.
     pub opt_level: String,
@@ -289,6 +289,19 @@ impl Record {
         if let Some(reason) = verdict::nothing_written(&measured.counts, &measured.seen) {
             self.verdict = self.verdict.clone().and(reason);
         }
+    }
+
+    /// From the shortest to the longest median of the processes that measured it, and how many they are. Nothing where it
+    /// was one.
+    #[must_use]
+    pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
+        let own = self.measurement.as_ref().filter(|_| !self.others.is_empty())?.time.median;
+        let medians = self.others.iter().map(|other| other.time.median);
+        let range = medians.fold(Range { low: own, high: own }, |Range { low, high }, median| Range {
+            low: Nanoseconds(low.0.min(median.0)),
+            high: Nanoseconds(high.0.max(median.0)),
+        });
+        Some((range, 1 + self.others.len()))
     }
 
     /// Whether `other` is a record of the same case.

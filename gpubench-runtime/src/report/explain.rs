@@ -12,7 +12,7 @@ use crate::format;
 use crate::measure::{Energy, Measured};
 use crate::metrics::Metrics;
 use crate::record::{Compared, Measurement, Record, Run};
-use crate::units::{Nanoseconds, Range};
+use crate::units::Nanoseconds;
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
@@ -48,21 +48,16 @@ fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> 
     let better = launch::better(measured, bound.is_some());
     lines.extend(bound.map(|bound| ("launch", bound)));
     lines.extend(better.into_iter().map(|advice| ("better", advice)));
-    lines.extend(processes(record, measured).map(|processes| ("processes", processes)));
+    lines.extend(processes(record).map(|processes| ("processes", processes)));
     lines.extend(record.compared.as_ref().map(|compared| ("in turn", in_turn(compared))));
     lines
 }
 
 /// How far processes are apart, where there were several.
-fn processes(record: &Record, measured: &Measurement) -> Option<String> {
-    if record.others.is_empty() {
-        return None;
-    }
-    let medians = std::iter::once(measured).chain(&record.others).map(|measured| measured.time.median);
-    let least = medians.clone().fold(measured.time.median, |a, b| if b < a { b } else { a });
-    let most = medians.clone().fold(measured.time.median, |a, b| if b > a { b } else { a });
-    let range = format::from_to(Range { low: least, high: most }, format::time);
-    Some(format!("{range} by {} processes; the one in the middle is shown", medians.count()))
+fn processes(record: &Record) -> Option<String> {
+    let (range, processes) = record.processes()?;
+    let range = format::from_to(range, format::time);
+    Some(format!("{range} by {processes} processes; the one in the middle is shown"))
 }
 
 /// How an answer came about.
