@@ -9,7 +9,7 @@
 //! [`run`] leads a run from plan to report, [`trial`] launches each benchmark once, [`ceilings`] are benchmarks of a device's
 //! limits, and [`bind`] is what the expansion of `#[gpu_bench]` is written with. `keeper` keeps clocks locked for as long as a
 //! run lasts, from a process of its own; `lock` keeps other suites from the same GPU, and `merge` makes one record of those of
-//! several processes. A [`mod@program`] of the user's own has runs handed back, and [`drawing`] draws what it makes of them.
+//! several processes; `checkout` finds the commit of the user's package. A [`mod@program`] of the user's own has runs handed back, and [`drawing`] draws what it makes of them.
 //! Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod baseline;
@@ -38,6 +38,7 @@ pub mod units;
 pub mod verdict;
 pub mod worker;
 
+mod checkout;
 mod entry_point;
 mod keeper;
 mod lock;

@@ -139,6 +139,26 @@ pub struct Program {
     /// What tells this very build from any other, where runs are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The package that has the `main`. Nothing in a run of before it was known, or of a program that cargo did not build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<Package>,
+}
+
+/// The package of the user's that has the `main`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit that the program was built from. Nothing where that is not certain: without a checkout, without git, or
+    /// where sources have changed since the program was built.
+    pub commit: Option<String>,
+    /// Whether tracked files of the checkout had changed since that commit.
+    pub dirty: Option<bool>,
+    /// Its folder when it was built. Not stored: it says something of a machine and nothing of the program.
+    #[serde(skip)]
+    pub folder: String,
 }
 
 /// What is stored for a case.

@@ -26,6 +26,7 @@ use self::stop::Stop;
 use self::stored::stored;
 use crate::baseline::Held;
 use crate::ceilings;
+use crate::checkout::Lookup;
 use crate::cli::{self, Exit, JsonTo, Options};
 use crate::device::found;
 use crate::device::id::Found;
@@ -104,6 +105,7 @@ pub(crate) fn suite(
     }
     // What a device reaches is kept elsewhere, and no run of the suite.
     let runs = if options.measure_peaks { None } else { runs(options)? };
+    let checkout = Lookup::begin(program.package.take());
     program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
     let Prospect { mut plan, devices, mut notes, kept } =
         prospect(&entries, options, &program, runs.as_deref())?;
@@ -135,6 +137,7 @@ pub(crate) fn suite(
     }
     let locked = keeper.iter().flat_map(|keeper: &Keeper| keeper.locked.clone()).collect();
     followers.progress.says("measuring the device's peaks");
+    program.package = checkout.end();
     let beginning = Beginning { program, notes, kept };
     let (mut run, ended) =
         run::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);

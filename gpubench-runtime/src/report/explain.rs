@@ -11,13 +11,13 @@ use crate::device::{Cache, Facts, FlushProof, Method, Peak, Quantity, Timer};
 use crate::format;
 use crate::measure::{Energy, Measured};
 use crate::metrics::Metrics;
-use crate::record::{Compared, Measurement, Record, Run};
+use crate::record::{Compared, Measurement, Package, Program, Record, Run};
 use crate::units::Nanoseconds;
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
 pub fn explain(run: &Run) -> String {
-    let mut text = String::new();
+    let mut text = program(&run.program);
     for record in &run.records {
         let Some(measured) = &record.measurement else { continue };
         // Writing to a string cannot fail.
@@ -28,6 +28,18 @@ pub fn explain(run: &Run) -> String {
         }
     }
     text
+}
+
+/// Which build measured: the user's package, and gpubench's version.
+fn program(program: &Program) -> String {
+    let Some(package) = &program.package else { return String::new() };
+    let commit = match (&package.commit, package.dirty) {
+        (None, _) => "commit unknown".to_owned(),
+        (Some(commit), Some(true)) => format!("commit {commit} and changes since"),
+        (Some(commit), _) => format!("commit {commit}"),
+    };
+    let Package { name, version, .. } = package;
+    format!("\n{BOLD}{name}{BOLD:#} {version}, {commit}; measured by gpubench {}\n", program.version)
 }
 
 fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
