@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SOURCES: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 
-/// What git knows of a checkout.
+/// The state of a checkout, as git tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     commit: String,
@@ -80,12 +80,12 @@ fn is_source(file: &str) -> bool {
     ending.is_some_and(|ending| SOURCES.contains(&ending))
 }
 
-/// Whether the file has changed since then. One that is gone is told as a change by git.
+/// Returns true where the file has changed since then. Git reports one that is gone as a change.
 fn is_newer(file: &Path, than: SystemTime) -> bool {
     fs::symlink_metadata(file).and_then(|file| file.modified()).is_ok_and(|modified| modified > than)
 }
 
-/// What git says in `folder`, if it can.
+/// Runs git in `folder` and returns what it prints, if it succeeds.
 fn ask(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(git);
     // In a hook of another checkout these name that one.

@@ -201,7 +201,7 @@ pub fn plus_minus(part: f64) -> String {
 /// Percentages beyond this are shown as such: their digits would tell nothing, and there can be three hundred of them.
 const MOST_PERCENT: f64 = 99_999.0;
 
-/// What is beyond [`MOST_PERCENT`], or no number, with `plus` before a positive one.
+/// Shows a percentage beyond [`MOST_PERCENT`], or none, with `plus` before a positive one.
 fn beyond(percent: f64, plus: &str, unit: &str) -> String {
     if percent.is_nan() {
         return format!("?{unit}");

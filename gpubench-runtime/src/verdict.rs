@@ -284,7 +284,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     Verdict::of(reasons)
 }
 
-/// What speaks against the precision of a median, whose sampling ended by the stop rule or as the user set it (`converged`),
+/// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it (`converged`),
 /// or when its time was spent.
 fn imprecise(time: &Summary, converged: bool, wanted: f64) -> Option<Reason> {
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));

@@ -63,7 +63,7 @@ pub struct Options {
     pub color: clap::ColorChoice,
 }
 
-/// Where a run goes as JSON.
+/// The place that a run goes to as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JsonTo {
     /// To standard output, which then carries nothing else.
@@ -73,7 +73,7 @@ pub enum JsonTo {
 }
 
 impl JsonTo {
-    /// What the user calls it.
+    /// The name by which the user gave it.
     #[must_use]
     pub fn path(&self) -> &std::path::Path {
         match self {

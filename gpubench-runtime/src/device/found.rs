@@ -15,7 +15,7 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
     })
 }
 
-/// Whether `wanted` names the device that is called `device` and has this `uuid`.
+/// Returns true where `wanted` names the device that is called `device` and has this `uuid`.
 #[must_use]
 pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
     let named =

@@ -35,12 +35,12 @@ impl Stop {
     }
 }
 
-/// Whether this process was started with `signal` ignored, as far as the system tells.
+/// Returns true where this process was started with `signal` ignored, as far as the system tells.
 fn is_ignored(signal: c_int) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, signal))
 }
 
-/// Whether the mask of ignored signals in `status` has `signal`, the lowest bit being that of signal 1.
+/// Looks for `signal` in the mask of ignored signals, whose lowest bit is that of signal 1.
 fn mask_has(status: &str, signal: c_int) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

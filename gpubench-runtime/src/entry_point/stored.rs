@@ -119,7 +119,7 @@ fn devices_with_cases(run: &Run) -> Vec<String> {
     measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
-/// Whether `wanted`, as `--device` has it, names the device of `facts`.
+/// Returns true where `wanted`, as `--device` has it, names the device of `facts`.
 fn is_named(wanted: &str, facts: &Facts) -> bool {
     let uuid = facts.properties.iter().find_map(|property| match &property.value {
         Value::Text(uuid) if property.name == UUID => Some(uuid.as_str()),

@@ -58,8 +58,8 @@ fn than(compared: &Compared) -> String {
     format!("{answer} {link} {}", split(&compared.with.benchmark, &compared.with.args).1)
 }
 
-/// Why the two times that a row shows differ by something else than the row says, where they do. The times are medians of all
-/// samples; the difference comes from pairs within each round.
+/// Explains a row whose two times differ by something else than the row says. The times are medians of all samples; the
+/// difference comes from pairs within each round.
 fn explained(measured: &Measurement, compared: &Compared) -> String {
     let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
         return String::new();
@@ -80,8 +80,8 @@ fn explained(measured: &Measurement, compared: &Compared) -> String {
     format!(" (the medians differ by {medians}: {why}, {rounds})")
 }
 
-/// Whether times whose ratio is `shown` agree with what was found: they are within its interval, and no further from it than
-/// what does not matter.
+/// Returns true where times whose ratio is `shown` agree with the one that was found: they are within its interval, and no
+/// further from it than the band.
 fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
     // Rounding must not part what is the same.
     let rounding = 1e-9;

@@ -30,7 +30,7 @@ pub fn explain(run: &Run) -> String {
     text
 }
 
-/// Which build measured: the user's package, and gpubench's version.
+/// The build that measured: the user's package, and gpubench's version.
 fn program(program: &Program) -> String {
     let Some(package) = &program.package else { return String::new() };
     let commit = match (&package.commit, package.dirty) {

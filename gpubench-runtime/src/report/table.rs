@@ -138,7 +138,7 @@ fn cells(record: &Record, measured: &Measurement) -> Vec<String> {
     ]
 }
 
-/// How far processes are apart, such as `5: 320.0 µs to 332.8 µs`.
+/// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
 fn spread((range, processes): (Range<Nanoseconds>, usize)) -> String {
     format!("{processes}: {}", format::from_to(range, format::time))
 }

@@ -179,7 +179,11 @@ fn exactly_as_many_samples_as_asked_for() {
                     assert!(two_modes && same(*reached, 1.0 / 3.0) && *limit == 0.05, "{}", record.name());
                 }
                 reasons => {
-                    assert!(reasons.is_empty() && !two_modes && samples > 1, "{}: {reasons:?}", record.name())
+                    assert!(
+                        reasons.is_empty() && !two_modes && samples > 1,
+                        "{}: {reasons:?}",
+                        record.name()
+                    );
                 }
             }
         }
