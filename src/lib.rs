@@ -74,7 +74,7 @@ pub use gpubench_runtime::{drawing, failure, format, record, report, stats, unit
 pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
     let this = std::env::current_exe().unwrap_or_default();
     let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    gpubench_runtime::suite::program::program(__private::build((None, &name)), body)
+    gpubench_runtime::suite::program::program(__private::build(None, &name), body)
 }
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
@@ -95,10 +95,14 @@ macro_rules! main {
         $(#[allow(unused_imports, clippy::single_component_path_imports)] use $kernels as _;)*
 
         fn main() -> ::std::process::ExitCode {
-            let suite = (::core::option_env!("CARGO_PKG_NAME"), ::core::module_path!());
+            let package = $crate::__private::package(
+                ::core::option_env!("CARGO_PKG_NAME"),
+                ::core::option_env!("CARGO_PKG_VERSION"),
+                ::core::option_env!("CARGO_MANIFEST_DIR"),
+            );
             // Cargo sets this variable while it compiles a bench target, and for no example or binary.
             let bench_target = ::core::option_env!("CARGO_TARGET_TMPDIR").is_some();
-            $crate::__private::main($crate::__private::build(suite), bench_target)
+            $crate::__private::main($crate::__private::build(package, ::core::module_path!()), bench_target)
         }
     };
 }
@@ -115,16 +119,26 @@ pub mod __private {
         Bound, Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
     };
     pub use gpubench_runtime::main;
-    pub use gpubench_runtime::record::Program;
+    pub use gpubench_runtime::record::{Package, Program};
     pub use gpubench_runtime::registry::{
         Counts, Entry, Generic, Group, Link, Options, Variant, Visitor, inventory,
     };
 
-    /// The build of gpubench that a suite runs on: the package that it is of, where cargo builds it, and its module.
+    /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.
     #[must_use]
-    pub fn build((package, module): (Option<&str>, &str)) -> Program {
+    pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) -> Option<Package> {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let (version, folder) = (text(version), text(folder));
+        name.map(|name| Package { name: name.to_owned(), version, folder, commit: None, dirty: None })
+    }
+
+    /// The build of a suite: its package, where cargo builds it, its module, and gpubench.
+    #[must_use]
+    pub fn build(package: Option<Package>, module: &str) -> Program {
+        let suite = package.as_ref().map(|package| format!("{}/{module}", package.name));
         Program {
-            suite: package.map_or_else(|| module.to_owned(), |package| format!("{package}/{module}")),
+            suite: suite.unwrap_or_else(|| module.to_owned()),
+            package,
             fingerprint: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: option_env!("GPUBENCH_COMMIT").map(str::to_owned),

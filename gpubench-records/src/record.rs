@@ -17,7 +17,7 @@ use crate::sampling::Sampling;
 use crate::seen::Seen;
 use crate::verdict::{self, Reason, Verdict};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{Ratio, Summary};
 
 /// The name of this format. A change that an older reader would misread gets a new one.
@@ -125,11 +125,11 @@ impl Skipped {
 /// The build that measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Of gpubench.
+    /// The version of gpubench.
     pub version: String,
     /// The commit that gpubench was built from, where that is known.
     pub commit: Option<String>,
-    /// Whether files had changed since that commit.
+    /// Whether files of gpubench had changed since that commit.
     pub dirty: Option<bool>,
     /// Its `opt-level`: host cases of a program that is not optimised say little.
     pub opt_level: String,
@@ -141,6 +141,26 @@ pub struct Program {
     /// What tells this very build from any other, where runs are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The package that has the `main`. Nothing in a run of before it was known, or of a program that cargo did not build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<Package>,
+}
+
+/// The package of the user's that has the `main`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit that the program was built from. Nothing where that is not certain: without a checkout, without git, or
+    /// where sources have changed since the program was built.
+    pub commit: Option<String>,
+    /// Whether tracked files of the checkout had changed since that commit.
+    pub dirty: Option<bool>,
+    /// Its folder when it was built. Not stored: it says something of a machine and nothing of the program.
+    #[serde(skip)]
+    pub folder: String,
 }
 
 /// What is stored for a case.
@@ -269,5 +289,14 @@ impl Record {
         if let Some(reason) = verdict::nothing_written(&measured.counts, &measured.seen) {
             self.verdict = self.verdict.clone().and(reason);
         }
+    }
+
+    /// From the shortest to the longest median of the processes that measured it, and how many they are. Nothing where it
+    /// was one.
+    #[must_use]
+    pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
+        let own = self.measurement.as_ref().filter(|_| !self.others.is_empty())?;
+        let medians = std::iter::once(own).chain(&self.others).map(|measured| measured.time.median);
+        Some((Range::of(medians)?, 1 + self.others.len()))
     }
 }

@@ -15,7 +15,7 @@ use crate::seen::{Seen, Written};
 use crate::work::Counts;
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds, Range};
-use gpubench_stats::{Drift, Modes};
+use gpubench_stats::{Drift, Modes, SMALLEST_SAMPLE, Summary};
 
 /// Whether a row holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +60,21 @@ pub enum Reason {
         /// The one asked for.
         wanted: f64,
     },
+    /// There are fewer samples than an interval of the median needs: the user asked for no more.
+    TooFewSamples {
+        /// How many there are.
+        samples: usize,
+        /// How many an interval needs.
+        needed: usize,
+    },
+    /// The interval of the median is too wide for a valid row, although sampling ended as asked: after a fixed number of
+    /// samples, after the rounds of a comparison, or because one step of the timer is that much.
+    WideInterval {
+        /// The relative half-width.
+        reached: f64,
+        /// The widest that is valid.
+        limit: f64,
+    },
     /// The launch got slower or faster while it was sampled: the median is of no steady state.
     Drift(Drift),
     /// The samples are of two kinds, and the median of one of them, or between them.
@@ -101,6 +116,8 @@ impl Reason {
             Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
             Self::NothingWritten { .. }
             | Self::NotConverged { .. }
+            | Self::TooFewSamples { .. }
+            | Self::WideInterval { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -128,10 +145,21 @@ impl Display for Reason {
             }
             Self::NotConverged { reached, wanted } => write!(
                 f,
-                "not converged: the median is known to ± {:.2} % (asked for: {:.2} %)",
-                100.0 * reached,
+                "not converged: the median is known to {} (asked for: {:.2} %)",
+                format::plus_minus(*reached),
                 100.0 * wanted
             ),
+            Self::TooFewSamples { samples, needed } => write!(
+                f,
+                "too few samples: {samples}, where a 95 % interval of the median needs {needed} (--samples gives more)"
+            ),
+            Self::WideInterval { reached, limit } => {
+                let [reached, limit] = [*reached, *limit].map(format::plus_minus);
+                write!(
+                    f,
+                    "wide interval: the median is known to {reached}, and a valid row to {limit} at least"
+                )
+            }
             Self::Drift(Drift { change }) => {
                 let slower = if *change > 0.0 { "longer" } else { "less" };
                 let change = format::percent(change.abs());
@@ -230,6 +258,10 @@ fn claimed_writes(counts: &Counts) -> Option<Reason> {
     }
 }
 
+/// The relative half-width of the median's interval that a valid row has at most, unless the user asks for less precision.
+/// A row that ends on its own is ten times as precise; this limit is for rows whose end the user set.
+pub const WIDEST: f64 = 0.05;
+
 /// What speaks against these samples, which were to reach the relative half-width `wanted`, of a launch that claims so much
 /// on such a device.
 #[must_use]
@@ -241,8 +273,8 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
         limits::broken(claim, took, facts).map(Reason::ImpossibleSpeed).into_iter().collect();
     if !resolved(samples.time.median, step) {
         reasons.push(Reason::BelowResolution { step });
-    } else if !samples.converged {
-        reasons.push(Reason::NotConverged { reached: samples.time.relative_half_width(), wanted });
+    } else {
+        reasons.extend(imprecise(&samples.time, samples.converged, wanted));
     }
     reasons.extend(samples.drift.map(Reason::Drift));
     reasons.extend(samples.modes.map(Reason::TwoModes));
@@ -250,6 +282,19 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     reasons.extend(clocks_fell(during, samples.device_clock.as_ref()));
     reasons.extend(during.and_then(other_processes));
     Verdict::of(reasons)
+}
+
+/// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it (`converged`),
+/// or when its time was spent.
+fn imprecise(time: &Summary, converged: bool, wanted: f64) -> Option<Reason> {
+    let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
+    if !converged {
+        Some(Reason::NotConverged { reached, wanted })
+    } else if time.samples < SMALLEST_SAMPLE {
+        Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE })
+    } else {
+        (reached > limit).then_some(Reason::WideInterval { reached, limit })
+    }
 }
 
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.
@@ -288,6 +333,35 @@ mod tests {
             other_processes: Some(others),
             ..Span::default()
         }
+    }
+
+    #[test]
+    fn an_interval_that_is_missing_or_wide_is_a_reservation() {
+        let summary = |count: usize, spread: f64| {
+            let times: Vec<_> = (0..count)
+                .map(|i| Nanoseconds(1e5 + spread * (i * 61 % count) as f64 / count as f64))
+                .collect();
+            Summary::of(&times, Nanoseconds(1.0)).expect("there are some")
+        };
+        let told = |count, spread, converged, wanted| {
+            imprecise(&summary(count, spread), converged, wanted).map(|reason| reason.to_string())
+        };
+        let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples gives more)";
+        assert_eq!(told(5, 0.0, true, 0.005), Some(few.to_owned()));
+        assert_eq!(told(6, 0.0, true, 0.005), None);
+        // Wider than what ends sampling, and valid all the same.
+        assert_eq!(told(12, 1e4, true, 0.005), None);
+        let wide = told(12, 1e5, true, 0.005).expect("it is too wide");
+        assert!(
+            wide.starts_with("wide interval: the median is known to ± ") && wide.contains("± 5.00 %"),
+            "{wide}"
+        );
+        assert_eq!(told(12, 1e5, true, 0.5), None, "the user asked for no more");
+        assert!(told(12, 1e5, false, 0.005).is_some_and(|told| told.starts_with("not converged")));
+        // What is stored is numbers, whatever was measured.
+        let reason = imprecise(&summary(12, 1e5), true, 0.005).expect("it is too wide");
+        let json = serde_json::to_string(&reason).expect("JSON");
+        assert!(serde_json::from_str::<Reason>(&json).is_ok(), "{json}");
     }
 
     #[test]

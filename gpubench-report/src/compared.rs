@@ -6,9 +6,10 @@ use std::fmt::Write;
 use super::columns::columns;
 use super::style::{BOLD, NOTE, of_answer};
 use super::table::split;
-use gpubench_records::comparison::{Answer, Check, Finding, Line, Threshold};
+use gpubench_records::comparison::{Answer, Check, Comparison, Finding, Line, Threshold};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
 use gpubench_stats::format;
+use gpubench_stats::units::Range;
 use gpubench_stats::{DECISION_ERROR, Ratio};
 
 /// Both kinds of comparisons of `run`.
@@ -31,7 +32,7 @@ fn in_turn(run: &Run) -> String {
             format!("against {}", format::time(compared.measurement.time.median)),
         ];
         cells.extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], ratio_cells));
-        cells.push(than(compared));
+        cells.push(than(compared) + &explained(measured, compared));
         cells
     });
     for (line, (_, _, compared)) in columns(cells, 2..6).iter().zip(&rows) {
@@ -55,6 +56,37 @@ fn than(compared: &Compared) -> String {
         Answer::Undecided => "against",
     };
     format!("{answer} {link} {}", split(&compared.with.benchmark, &compared.with.args).1)
+}
+
+/// Explains a row whose two times differ by something else than the row says. The times are medians of all samples; the
+/// difference comes from pairs within each round.
+fn explained(measured: &Measurement, compared: &Compared) -> String {
+    let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
+        return String::new();
+    };
+    let medians = measured.time.median.0 / compared.measurement.time.median.0;
+    if agree(ratio, medians, *band) {
+        return String::new();
+    }
+    let of_rounds = rounds.iter().map(|round| round.log_ratio.exp());
+    let low = of_rounds.clone().fold(f64::INFINITY, f64::min);
+    let high = of_rounds.fold(f64::NEG_INFINITY, f64::max);
+    let why = if (low..=high).contains(&medians) {
+        "the rounds do not agree"
+    } else {
+        "samples are of several kinds, and the rounds compare pairs"
+    };
+    let (medians, rounds) = (format::change(medians), format::from_to(Range { low, high }, format::change));
+    format!(" (the medians differ by {medians}: {why}, {rounds})")
+}
+
+/// Returns true where times whose ratio is `shown` agree with the one that was found: they are within its interval, and no
+/// further from it than the band.
+fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
+    // Rounding must not part what is the same.
+    let rounding = 1e-9;
+    let within = found.low * (1.0 - rounding) <= shown && shown <= found.high * (1.0 + rounding);
+    within && (shown / found.value).ln().abs() <= band.ln_1p() + rounding
 }
 
 /// The cases of a run that was held against a baseline.
@@ -105,7 +137,10 @@ fn noise(check: &Check) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     if let Some([now, then]) = known {
-        _ = writeln!(text, "processes: {now} now, {then} then; what they differ by is in the intervals");
+        _ = writeln!(
+            text,
+            "processes: {now} now, {then} then; what they differ by is in the intervals; times are means of their medians"
+        );
     }
     if unknown > 0 {
         _ = writeln!(
@@ -157,4 +192,23 @@ fn title(what: &str, band: f64) -> String {
 
 fn ratio_cells(ratio: Ratio) -> [String; 2] {
     [format::change(ratio.value), format::changes(ratio.low, ratio.high)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_agree_within_the_interval_and_the_band() {
+        let ratio = Ratio { value: 1.02, low: 1.01, high: 1.03, confidence: 0.99 };
+        assert!(agree(&ratio, 1.02, 0.005) && agree(&ratio, 1.024, 0.005));
+        assert!(!agree(&ratio, 1.028, 0.005), "further off than what does not matter");
+        assert!(agree(&ratio, 1.028, 0.01));
+        assert!(!agree(&ratio, 1.031, 0.02), "outside of the interval");
+        // Undecided, and 345.9 against 136.0 all the same.
+        let wide = Ratio { value: 1.4328, low: 0.5, high: 4.0, confidence: 0.99 };
+        assert!(!agree(&wide, 345.9 / 136.0, 0.005));
+        let exact = Ratio { value: 1.06, low: 1.06, high: 1.06, confidence: 0.99 };
+        assert!(agree(&exact, 1.06 * (1.0 + f64::EPSILON), 0.005));
+    }
 }

@@ -10,15 +10,15 @@ use gpubench_records::conditions::{Conditions, DeviceClock};
 use gpubench_records::facts::{Facts, Peak, Quantity};
 use gpubench_records::method::{Cache, FlushProof, Method, Timer};
 use gpubench_records::metrics::Metrics;
-use gpubench_records::record::{Compared, Measurement, Record, Run};
+use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
 use gpubench_records::samples::{Energy, Measured};
 use gpubench_stats::format;
-use gpubench_stats::units::{Nanoseconds, Range};
+use gpubench_stats::units::Nanoseconds;
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
 pub fn explain(run: &Run) -> String {
-    let mut text = String::new();
+    let mut text = program(&run.program);
     for record in &run.records {
         let Some(measured) = &record.measurement else { continue };
         // Writing to a string cannot fail.
@@ -35,6 +35,18 @@ pub fn explain(run: &Run) -> String {
         }
     }
     text
+}
+
+/// The build that measured: the user's package, and gpubench's version.
+fn program(program: &Program) -> String {
+    let Some(package) = &program.package else { return String::new() };
+    let commit = match (&package.commit, package.dirty) {
+        (None, _) => "commit unknown".to_owned(),
+        (Some(commit), Some(true)) => format!("commit {commit} and changes since"),
+        (Some(commit), _) => format!("commit {commit}"),
+    };
+    let Package { name, version, .. } = package;
+    format!("\n{BOLD}{name}{BOLD:#} {version}, {commit}; measured by gpubench {}\n", program.version)
 }
 
 fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
@@ -55,21 +67,16 @@ fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> 
     let better = launch::better(measured, bound.is_some());
     lines.extend(bound.map(|bound| ("launch", bound)));
     lines.extend(better.into_iter().map(|advice| ("better", advice)));
-    lines.extend(processes(record, measured).map(|processes| ("processes", processes)));
+    lines.extend(processes(record).map(|processes| ("processes", processes)));
     lines.extend(record.compared.as_ref().map(|compared| ("in turn", in_turn(compared))));
     lines
 }
 
 /// How far processes are apart, where there were several.
-fn processes(record: &Record, measured: &Measurement) -> Option<String> {
-    if record.others.is_empty() {
-        return None;
-    }
-    let medians = std::iter::once(measured).chain(&record.others).map(|measured| measured.time.median);
-    let least = medians.clone().fold(measured.time.median, |a, b| if b < a { b } else { a });
-    let most = medians.clone().fold(measured.time.median, |a, b| if b > a { b } else { a });
-    let range = format::from_to(Range { low: least, high: most }, format::time);
-    Some(format!("{range} by {} processes; the one in the middle is shown", medians.count()))
+fn processes(record: &Record) -> Option<String> {
+    let (range, processes) = record.processes()?;
+    let range = format::from_to(range, format::time);
+    Some(format!("{range} by {processes} processes; the one in the middle is shown"))
 }
 
 /// How an answer came about.

@@ -8,9 +8,9 @@ use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
-use gpubench_records::verdict::{Reason, State};
+use gpubench_records::verdict::{Reason, State, WIDEST};
 use gpubench_records::work::Link;
-use gpubench_stats::format;
+use gpubench_stats::{SMALLEST_SAMPLE, format};
 
 /// Everything that stands under the table of `run`.
 pub(super) fn remarks(run: &Run) -> String {
@@ -18,32 +18,42 @@ pub(super) fn remarks(run: &Run) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
-/// What speaks against rows. That a row has not converged its own interval shows, so that those are only counted.
+/// What speaks against rows. That a row has no interval, or a wide one, the row itself shows, so that those are only counted.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
-    let mut not_converged = 0;
+    let (mut not_converged, mut few, mut wide) = (0, 0, 0);
     // Writing to a string cannot fail.
     for record in &run.records {
         for reason in &record.verdict.reasons {
-            if let Reason::NotConverged { .. } = reason {
-                not_converged += 1;
-                continue;
-            }
-            let state = reason.state();
-            let style = of_state(state);
-            _ = writeln!(text, "{style}{state}{style:#} {}: {reason}", case(record));
+            let counted = match reason {
+                Reason::NotConverged { .. } => &mut not_converged,
+                Reason::TooFewSamples { .. } => &mut few,
+                Reason::WideInterval { .. } => &mut wide,
+                _ => {
+                    let state = reason.state();
+                    let style = of_state(state);
+                    _ = writeln!(text, "{style}{state}{style:#} {}: {reason}", case(record));
+                    continue;
+                }
+            };
+            *counted += 1;
         }
     }
-    if not_converged > 0 {
-        let (cases, wanted) =
-            (format::counted(not_converged, "case"), format::percent(run.sampling.precision));
-        let style = of_state(State::Suspect);
-        _ = writeln!(
-            text,
-            "{style}{}{style:#} {cases} not converged (?): the time was spent before ± {wanted} was reached \
-             (--max-time gives more)",
-            State::Suspect
-        );
+    let wanted = format::percent(run.sampling.precision);
+    let widest = format::percent(run.sampling.precision.max(WIDEST));
+    let spent = format!(
+        "not converged (?): the time was spent before ± {wanted} was reached (--max-time gives more)"
+    );
+    let few_of = format!(
+        "of too few samples (?): a 95 % interval of the median needs {SMALLEST_SAMPLE} (--samples gives more)"
+    );
+    let wide_of = format!("with a wide interval (?): the median is known to no better than ± {widest}");
+    for (count, what) in [(not_converged, spent), (few, few_of), (wide, wide_of)] {
+        if count > 0 {
+            let (suspect, cases) = (State::Suspect, format::counted(count, "case"));
+            let style = of_state(suspect);
+            _ = writeln!(text, "{style}{suspect}{style:#} {cases} {what}");
+        }
     }
     text
 }

@@ -13,21 +13,35 @@ use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
 use gpubench_stats::format;
-use gpubench_stats::units::Joules;
+use gpubench_stats::units::{Joules, Nanoseconds, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary};
 
-const HEAD: [&str; 14] = [
-    "", "", "time", "", "in a row", "GB/s", "of peak", "GFLOP/s", "of peak", "items", "energy", "cold/hot",
-    "samples", "",
+const HEAD: [&str; 15] = [
+    "",
+    "",
+    "time",
+    "",
+    "processes",
+    "in a row",
+    "GB/s",
+    "of peak",
+    "GFLOP/s",
+    "of peak",
+    "items",
+    "energy",
+    "cold/hot",
+    "samples",
+    "",
 ];
 
 /// The columns from this one on hold numbers.
 const FIRST_NUMBER: usize = 2;
 /// These are shown where there is something in them.
-const IN_A_ROW: usize = 4;
-const COMPUTE_SHARE: usize = 8;
-const ITEMS: usize = 9;
-const ENERGY: usize = 10;
+const PROCESSES: usize = 4;
+const IN_A_ROW: usize = 5;
+const COMPUTE_SHARE: usize = 9;
+const ITEMS: usize = 10;
+const ENERGY: usize = 11;
 
 /// The table of all records.
 #[must_use]
@@ -66,6 +80,7 @@ pub(super) fn table(run: &Run) -> String {
         run.records.iter().filter_map(|record| record.measurement.as_ref()).any(has)
     };
     let optional = [
+        (PROCESSES, run.records.iter().any(|record| record.processes().is_some())),
         (IN_A_ROW, any(|measured| measured.in_a_row.is_some())),
         (COMPUTE_SHARE, any(|measured| compute_share(measured).is_some())),
         (ITEMS, any(|measured| measured.metrics.items.is_some())),
@@ -87,7 +102,7 @@ pub(super) fn table(run: &Run) -> String {
 
 fn row(name: String, record: &Record) -> Vec<String> {
     let measured = record.measurement.as_ref();
-    let cells = measured.map_or_else(|| vec!["failed".to_owned()], |measured| cells(measured, mark(record)));
+    let cells = measured.map_or_else(|| vec!["failed".to_owned()], |measured| cells(record, measured));
     [name, record.case.cache.to_string()].into_iter().chain(cells).collect()
 }
 
@@ -102,7 +117,7 @@ fn mark(record: &Record) -> &'static str {
     }
 }
 
-fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
+fn cells(record: &Record, measured: &Measurement) -> Vec<String> {
     let metrics = &measured.metrics;
     let compute = Quantity::Compute(measured.precision.clone());
     let share = metrics.share(&Link::quantity(measured.link)).or_else(|| metrics.share(&compute));
@@ -110,6 +125,7 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
     vec![
         format::time(measured.time.median),
         format::plus_minus(half_width(&measured.time)),
+        or_nothing(record.processes().map(spread)),
         or_nothing(measured.in_a_row.map(format::time)),
         or_nothing(metrics.bandwidth.map(format::gigabytes)),
         or_nothing(share.map(format::percent)),
@@ -121,8 +137,13 @@ fn cells(measured: &Measurement, mark: &str) -> Vec<String> {
         or_nothing(per_launch(measured).map(format::energy)),
         or_nothing(metrics.cold_over_hot.map(format::ratio)),
         measured.time.samples.to_string(),
-        mark.to_owned(),
+        mark(record).to_owned(),
     ]
+}
+
+/// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
+fn spread((range, processes): (Range<Nanoseconds>, usize)) -> String {
+    format!("{processes}: {}", format::from_to(range, format::time))
 }
 
 /// The part of the arithmetic's peak, where that is the one that binds.

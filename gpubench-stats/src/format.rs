@@ -177,31 +177,68 @@ pub fn counted(number: usize, what: &str) -> String {
 /// A part of one as a percentage, such as `93.1 %`.
 #[must_use]
 pub fn percent(part: f64) -> String {
-    format!("{} %", significant(100.0 * part, 3))
+    let percent = 100.0 * part;
+    if percent.abs() <= MOST_PERCENT {
+        format!("{} %", significant(percent, 3))
+    } else {
+        beyond(percent, "", " %")
+    }
 }
 
 /// A difference as a percentage with its sign, such as `+0.4 %`.
 #[must_use]
 pub fn signed_percent(part: f64) -> String {
-    format!("{:+.1} %", 100.0 * part)
+    let percent = 100.0 * part;
+    if percent.abs() <= MOST_PERCENT { format!("{percent:+.1} %") } else { beyond(percent, "+", " %") }
 }
 
 /// A ratio as a change with its sign, such as `+2.04 %`.
 #[must_use]
 pub fn change(ratio: f64) -> String {
-    format!("{:+.2} %", 100.0 * (ratio - 1.0))
+    format!("{} %", changed(ratio))
 }
 
 /// An interval of such changes, such as `(+1.52 to +2.57 %)`.
 #[must_use]
 pub fn changes(low: f64, high: f64) -> String {
-    format!("({:+.2} to {:+.2} %)", 100.0 * (low - 1.0), 100.0 * (high - 1.0))
+    format!("({} to {} %)", changed(low), changed(high))
 }
 
-/// Half of an interval beside the value it belongs to, such as `± 0.42 %`.
+/// A ratio as a change without the unit: no digits behind the point where there are four before it.
+fn changed(ratio: f64) -> String {
+    let percent = 100.0 * (ratio - 1.0);
+    match percent.abs() {
+        p if p < 1e3 => format!("{percent:+.2}"),
+        p if p <= MOST_PERCENT => format!("{percent:+.0}"),
+        _ => beyond(percent, "+", ""),
+    }
+}
+
+/// Half of an interval beside the value it belongs to, such as `± 0.42 %`. One that is ten times the value or more says
+/// nothing, and neither would its digits.
 #[must_use]
 pub fn plus_minus(part: f64) -> String {
-    if part.is_finite() { format!("± {:.2} %", 100.0 * part) } else { "± ?".to_owned() }
+    match 100.0 * part.abs() {
+        p if !p.is_finite() => "± ?".to_owned(),
+        p if p < 100.0 => format!("± {p:.2} %"),
+        p if p < 999.5 => format!("± {p:.0} %"),
+        _ => "± >999 %".to_owned(),
+    }
+}
+
+/// Percentages beyond this are shown as such: their digits would tell nothing, and there can be three hundred of them.
+const MOST_PERCENT: f64 = 99_999.0;
+
+/// Shows a percentage beyond [`MOST_PERCENT`], or none, with `plus` before a positive one.
+fn beyond(percent: f64, plus: &str, unit: &str) -> String {
+    if percent.is_nan() {
+        return format!("?{unit}");
+    }
+    if percent > 0.0 {
+        format!(">{plus}{MOST_PERCENT:.0}{unit}")
+    } else {
+        format!("<-{MOST_PERCENT:.0}{unit}")
+    }
 }
 
 /// A ratio, such as `1.48×`.
@@ -273,6 +310,12 @@ mod tests {
         assert_eq!(percent(0.7458), "74.6 %");
         assert_eq!(percent(9.1), "910 %");
         assert_eq!(plus_minus(0.0042), "± 0.42 %");
+        let wide = [0.9999, 1.5, 9.99, 10.0, 1e80, f64::INFINITY, f64::NAN].map(plus_minus);
+        assert_eq!(wide, ["± 99.99 %", "± 150 %", "± 999 %", "± >999 %", "± >999 %", "± ?", "± ?"]);
+        assert_eq!([10.0, 40.0, 1e9, f64::NAN].map(change), ["+900.00 %", "+3900 %", ">+99999 %", "? %"]);
+        assert_eq!(changes(1e-30, 1e80), "(-100.00 to >+99999 %)");
+        assert_eq!([1e80, -1e80].map(percent), [">99999 %", "<-99999 %"]);
+        assert_eq!([0.004, 1e80].map(signed_percent), ["+0.4 %", ">+99999 %"]);
         assert_eq!((change(1.0204), change(0.5)), ("+2.04 %".to_owned(), "-50.00 %".to_owned()));
         assert_eq!(changes(0.995, 1.0257), "(-0.50 to +2.57 %)");
         assert_eq!(plus_minus(f64::INFINITY), "± ?");

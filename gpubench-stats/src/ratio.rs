@@ -71,7 +71,9 @@ impl Ratio {
     }
 
     fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
-        Self { value: log.exp(), low: (log - below).exp(), high: (log + above).exp(), confidence }
+        // Two rounds that differ much have an interval beyond all numbers, and what is stored must be one.
+        let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
+        Self { value: exp(log), low: exp(log - below), high: exp(log + above), confidence }
     }
 }
 
@@ -108,6 +110,18 @@ impl Median {
         let time = quantile(&sorted, 0.5);
         let effective = effective_samples(times, time);
         Some(Self { time: Nanoseconds(time), interval: interval(&sorted, effective, step.0, confidence) })
+    }
+}
+
+impl Median {
+    /// The geometric mean of the times of several processes, of which [`Ratio::of_processes`] is the ratio. `None` of none,
+    /// and where a time is not above zero.
+    #[must_use]
+    pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
+        match medians {
+            [only] => Some(only.time).filter(|time| time.0 > 0.0),
+            several => Side::of(several).map(|side| Nanoseconds(side.log.exp())),
+        }
     }
 }
 
@@ -230,6 +244,27 @@ mod tests {
         near(ratio.high, 2.0 * 0.05_f64.exp());
         assert_eq!(Ratio::of_processes(&[now], &[], 0.99), None);
         assert_eq!(Ratio::of_processes(&[median(10.0, -1.0, 20.0)], &[then], 0.99), None);
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_mean_times() {
+        let [now, then] = [[1000.0, 1100.0, 1500.0], [400.0, 500.0, 450.0]]
+            .map(|times| times.map(|time: f64| median(time, 0.99 * time, 1.01 * time)));
+        let ratio = Ratio::of_processes(&now, &then, 0.99).expect("three each");
+        let [now, then] = [now, then].map(|medians| Median::mean(&medians).expect("above zero").0);
+        near(ratio.value, now / then);
+        let exact = median(326_400.0, 326_368.0, 326_432.0);
+        assert_eq!(Median::mean(&[exact]), Some(exact.time), "to the last bit");
+        assert_eq!((Median::mean(&[]), Median::mean(&[median(-1.0, -2.0, 1.0)])), (None, None));
+    }
+
+    /// What is stored as JSON must come back, and infinity does not.
+    #[test]
+    fn two_rounds_that_differ_much_have_a_finite_interval() {
+        let ratio = Ratio::of_rounds(&[-3.0, 4.0], 0.0, 0.999).expect("two rounds");
+        assert!(ratio.low > 0.0 && ratio.high.is_finite(), "{ratio:?}");
+        let json = serde_json::to_string(&ratio).expect("JSON");
+        assert!(serde_json::from_str::<Ratio>(&json).is_ok_and(|ratio| ratio.high.is_finite()), "{json}");
     }
 
     /// Five processes ± 1 % and one now: t(99 %, 4) = 4.604 deviations, times √(1 + 1/5).

@@ -93,12 +93,16 @@ fn compare(now: Measured<'_>, then: Measured<'_>, run: &Run) -> Finding {
     let Some(ratio) = Ratio::of_processes(&new, &old, confidence) else {
         return Finding::NoNumber("a time at or below zero".to_owned());
     };
+    // Of the same medians as the ratio, so that the times and the difference agree.
+    let [Some(new_time), Some(old_time)] = [&new, &old].map(|medians| Median::mean(medians)) else {
+        return Finding::NoNumber("a time at or below zero".to_owned());
+    };
     let noise_known = new.len() + old.len() >= KNOWS_NOISE && same_device(now, then);
     let answer = Answer::of(&ratio, run.sampling.band);
     Finding::Compared {
         ratio,
-        now: now.measurement.time.median,
-        then: then.measurement.time.median,
+        now: new_time,
+        then: old_time,
         processes: [new.len(), old.len()],
         noise_known,
         answer,

@@ -74,9 +74,9 @@ pub enum Finding {
     Compared {
         /// The time now over the time then.
         ratio: Ratio,
-        /// The time now.
+        /// The time now: the median, or the geometric mean of the medians of several processes.
         now: Nanoseconds,
-        /// The time then.
+        /// The time then, likewise.
         then: Nanoseconds,
         /// How many processes measured it now and then.
         processes: [usize; 2],

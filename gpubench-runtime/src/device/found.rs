@@ -16,6 +16,14 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
     })
 }
 
+/// Returns true where `wanted` names the device that is called `device` and has this `uuid`.
+#[must_use]
+pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
+    let named =
+        |name: &str| name == device || Some(name) == uuid || device == format!("{}:{name}", Cuda::KIND);
+    wanted.split(',').map(str::trim).any(named)
+}
+
 /// What was selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
@@ -88,10 +96,7 @@ impl Devices {
     }
 
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
-        let numbered = format!("{}:{wanted}", Cuda::KIND);
-        let found = self.there.iter().find(|found| {
-            found.device == wanted || found.device == numbered || found.uuid.as_deref() == Some(wanted)
-        });
+        let found = self.there.iter().find(|found| names(wanted, &found.device, found.uuid.as_deref()));
         found.cloned().ok_or_else(|| {
             let reason = self.no_gpu.as_ref().map(|reason| format!(" (no CUDA device: {reason})"));
             let wanted = format!("there is no device `{wanted}`{}", reason.unwrap_or_default());

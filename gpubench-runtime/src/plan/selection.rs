@@ -61,6 +61,12 @@ impl Selection {
     /// Whether this case would be measured. Of a benchmark that is no longer there its name alone says so.
     #[must_use]
     pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
+        self.takes_benchmark(entries, benchmark, args)
+            && self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
+    }
+
+    /// The same, whatever its cache state.
+    pub(crate) fn takes_benchmark(&self, entries: &[&Entry], benchmark: &str, args: &[Arg]) -> bool {
         let entry = entries.iter().find(|entry| entry.path() == benchmark);
         let options = entry.map_or(Options::DEFAULT, |entry| entry.options);
         let given = |arg: &Arg| self.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
@@ -68,7 +74,6 @@ impl Selection {
             && self.ignored.takes(options.ignore)
             && self.matches(&shown_name(benchmark, args))
             && args.iter().all(given)
-            && self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
     /// Whether a benchmark of these options has a tag that is wanted.
@@ -76,8 +81,29 @@ impl Selection {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
+    /// All of the selection in words, with the device as the user names it.
+    pub(crate) fn describe_all(&self, device: Option<&str>) -> String {
+        let mut words = self.describe_names();
+        let args = self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(",")));
+        words.extend(args);
+        if let Some(caches) = &self.caches {
+            let caches: Vec<String> = caches.iter().map(Cache::to_string).collect();
+            words.push(caches.join(" or "));
+        }
+        words.extend(device.map(|device| format!("on {device}")));
+        words.join(" ")
+    }
+
     /// The selection on `devices` in words.
     pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
+        let mut words = self.describe_names();
+        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
+        words.push(format!("on {}", devices.join(", ")));
+        words.join(" ")
+    }
+
+    /// What must be true of a benchmark's name and options.
+    fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
             words.push(format!("`{}`", self.filters.join("` or `")));
@@ -91,8 +117,6 @@ impl Selection {
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());
         }
-        let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
-        words.push(format!("on {}", devices.join(", ")));
-        words.join(" ")
+        words
     }
 }

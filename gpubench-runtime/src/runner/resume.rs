@@ -200,7 +200,9 @@ fn is_tried_again(record: &Record, other_limit: bool) -> bool {
 
 /// Why nothing of `run` can stand beside what is measured now.
 fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
-    if run.program != *program || program.fingerprint.is_none() {
+    // One build is of one commit, whether or not that was known each time.
+    let build = |program: &Program| Program { package: None, ..program.clone() };
+    if build(&run.program) != build(program) || program.fingerprint.is_none() {
         return Some("this program was built anew since".to_owned());
     }
     sampled_otherwise(&run.sampling, sampling)

@@ -1,6 +1,7 @@
 //! The edge: where all that is said is printed, and where a process begins and ends. In: the command line; out: results on
 //! standard output, everything else on standard error, and an exit code.
 
+mod checkout;
 pub mod cli;
 mod list;
 mod messages;
@@ -10,6 +11,7 @@ pub mod program;
 mod progress;
 mod setup;
 mod signals;
+mod stored;
 mod trials;
 
 pub(crate) use self::messages::complain;
@@ -17,13 +19,13 @@ pub(crate) use self::output::Results;
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 use signal_hook::consts::SIGINT;
 
+use self::checkout::Lookup;
+use self::cli::JsonTo;
 use self::cli::{Exit, Options};
 use self::messages::say;
 use self::observer::Followers;
@@ -31,13 +33,14 @@ use self::output::Output;
 use self::progress::Progress;
 use self::setup::{Prospect, fresh, kinds, prospect, refuse, runs};
 use self::signals::Stop;
+use self::stored::stored;
 use crate::baseline::Held;
 use crate::ceilings;
 use crate::device::Available;
 use crate::device::found;
 use crate::device::{Peak, Quantity};
 use crate::peaks::{Kept, Known};
-use crate::plan::{Plan, PlanError};
+use crate::plan::{CaseId, Plan, PlanError};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report;
@@ -99,9 +102,9 @@ pub(crate) fn suite(
         return list(&entries, options, results);
     }
     if let Some(file) = &options.from {
-        let run = stored(file).map_err(|message| complain(&message, Exit::Usage))?;
+        let run = stored(file, &entries, options)?;
         let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-        let json = options.json.as_deref().map(output).transpose()?;
+        let json = output(options, results)?;
         return Ok(finish(run, Exit::Done, &held, json, &entries, options, deliver));
     }
     if options.test {
@@ -110,6 +113,7 @@ pub(crate) fn suite(
     }
     // What a device reaches is kept elsewhere, and no run of the suite.
     let runs = if options.measure_peaks { None } else { runs(options)? };
+    let checkout = Lookup::begin(program.package.take());
     program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
     let Prospect { mut plan, devices, mut notes, kept } =
         prospect(&entries, options, &program, runs.as_deref())?;
@@ -120,7 +124,7 @@ pub(crate) fn suite(
     let (known, strange) = known(&entries, options)?;
     notes.extend(strange);
     let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-    let json = options.json.as_deref().map(output).transpose()?;
+    let json = output(options, results)?;
     if program.opt_level == "0" {
         notes.push(
             "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be"
@@ -141,6 +145,7 @@ pub(crate) fn suite(
     }
     let locked = keeper.iter().flat_map(|keeper: &Keeper| keeper.locked.clone()).collect();
     followers.progress.says("measuring the device's peaks");
+    program.package = checkout.end();
     let beginning = Beginning { program, notes, kept };
     let (mut run, ended) =
         runner::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);
@@ -168,8 +173,12 @@ fn finish(
     options: &Options,
     deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Exit {
+    // Of a device that is left out no case is missing.
+    let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
     let wanted = |record: &Record| {
-        options.selection.takes(entries, &record.case.benchmark, &record.case.args, record.case.cache)
+        let CaseId { benchmark, args, device, cache } = &record.case;
+        (options.device.is_none() || devices.contains(device))
+            && options.selection.takes(entries, benchmark, args, *cache)
     };
     run.threshold = options.threshold;
     held.check(&mut run, &wanted);
@@ -189,15 +198,12 @@ fn finish(
     exit
 }
 
-/// A run that `--json` stored.
-fn stored(file: &Path) -> Result<Run, String> {
-    let read = fs::read(file).map_err(|error| error.to_string());
-    read.and_then(|json| Run::parse(&json)).map_err(|error| format!("--from {}: {error}", file.display()))
-}
-
-fn output(path: &Path) -> Result<Output, Exit> {
-    Output::create(path)
-        .map_err(|error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage))
+fn output(options: &Options, results: &Results) -> Result<Option<Output>, Exit> {
+    let open = |to: &JsonTo| {
+        let told = |error| complain(&format!("--json {}: {error}", to.path().display()), Exit::Usage);
+        Output::open(to, results).map_err(told)
+    };
+    options.json.as_ref().map(open).transpose()
 }
 
 /// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
@@ -286,7 +292,11 @@ fn not_locked(error: &NotLocked, stop: &Stop) -> Exit {
     complain(error, exit)
 }
 
+/// Prints the table, unless the JSON has standard output to itself.
 fn print_run(run: &Run, options: &Options, results: &Results) -> Exit {
+    if options.json == Some(JsonTo::StandardOutput) {
+        return Exit::Done;
+    }
     let mut text = report::render(run);
     if options.explain {
         text += &report::explain(run);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
 
+use super::cli::JsonTo;
 use crate::record::Run;
 
 /// The first descriptor that is none of the standard ones.
@@ -32,7 +33,7 @@ impl Results {
         Ok(Self(File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?)))
     }
 
-    /// Prints, coloured as the user and the terminal want it. A reader who has seen enough and closed the pipe is no error.
+    /// Prints, coloured as the user and the terminal want it.
     pub(super) fn print(&self, text: &str, color: clap::ColorChoice) -> io::Result<()> {
         let choice = match color {
             clap::ColorChoice::Auto => AutoStream::choice(&self.0),
@@ -40,10 +41,15 @@ impl Results {
             clap::ColorChoice::Never => anstream::ColorChoice::Never,
         };
         let mut out = AutoStream::new(self.0.try_clone()?, choice);
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written,
-        }
+        no_error_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+}
+
+/// A reader who has seen enough and closed the pipe is no error.
+fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 
@@ -52,17 +58,32 @@ impl Results {
 pub(super) struct Output {
     pub(super) path: PathBuf,
     file: File,
+    /// Whether this is standard output, which may be a file with somebody else's text in it.
+    standard: bool,
 }
 
 impl Output {
-    /// Opens `path` without touching what an earlier run left there.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        Ok(Self { path: path.to_owned(), file: opened? })
+    /// Opens what `to` names: the standard output that `results` has kept, or a file.
+    pub(super) fn open(to: &JsonTo, results: &Results) -> io::Result<Self> {
+        match to {
+            JsonTo::StandardOutput => {
+                Ok(Self { path: to.path().to_owned(), file: results.0.try_clone()?, standard: true })
+            }
+            JsonTo::File(path) => Self::create(path),
+        }
     }
 
-    /// Writes `run` in place of what was there.
+    /// Opens `path` without touching what an earlier run left there.
+    fn create(path: &Path) -> io::Result<Self> {
+        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        Ok(Self { path: path.to_owned(), file: opened?, standard: false })
+    }
+
+    /// Writes `run`, to a file in place of what was there.
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
+        if self.standard {
+            return no_error_if_closed(run.write(&self.file));
+        }
         // A pipe or a terminal has no earlier contents to remove.
         if self.file.metadata()?.is_file() {
             self.file.set_len(0)?;

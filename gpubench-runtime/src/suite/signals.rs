@@ -1,10 +1,12 @@
-//! The signals that ask a run to end. In: Ctrl-C and SIGTERM; out: which one came, which a run looks at between two glances at
-//! its worker. Whoever cannot wait for the end that is in order sends another.
+//! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP; out: which one came, which a run looks at between two
+//! glances at its worker. Whoever cannot wait for the end that is in order sends another.
 
+use std::ffi::c_int;
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
 
 /// Remembers the signal that asked the run to end.
@@ -15,7 +17,9 @@ impl Stop {
     pub(super) fn on_signals() -> Self {
         let seen = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        // `nohup` ignores the end of the terminal, and so does what it starts.
+        let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
             // These fail only for signals that cannot be caught, which these are not. The first signal must find no earlier
             // one, so that it is registered last that there was one.
             _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
@@ -28,5 +32,29 @@ impl Stop {
     /// The signal that came, if one did.
     pub(super) fn signal(&self) -> Option<u8> {
         u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
+    }
+}
+
+/// Returns true where this process was started with `signal` ignored, as far as the system tells.
+fn is_ignored(signal: c_int) -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, signal))
+}
+
+/// Looks for `signal` in the mask of ignored signals, whose lowest bit is that of signal 1.
+fn mask_has(status: &str, signal: c_int) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_bits_of_a_mask() {
+        let status = "Name:\tsuite\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
+        assert!(mask_has(status, SIGHUP) && mask_has(status, 13));
+        assert!(!mask_has(status, SIGINT) && !mask_has("Name:\tsuite\n", SIGHUP));
     }
 }

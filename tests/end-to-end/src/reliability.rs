@@ -71,6 +71,7 @@ pub const PARTS: [Part; 5] = [
             "worker killed from outside",
             "SIGINT",
             "SIGTERM",
+            "SIGHUP",
             "Ctrl-C in a terminal",
             "a second Ctrl-C",
             "supervisor killed",

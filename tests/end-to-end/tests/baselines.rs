@@ -242,7 +242,10 @@ fn what_processes_differ_by_is_noise() {
     let each = [("SUITE_PROCESSES", text(folder.path())), here];
     let arguments = ["told[n=10]", "--cache", "hot", "--runs", "5", "--save-baseline", "main", "--explain"];
     let (ended, run) = target.measure(&arguments, &each);
-    ended.with_code(0).shows("processes 320.0 µs to 332.8 µs by 5 processes; the one in the middle is shown");
+    let ended = ended.with_code(0);
+    ended.shows("processes 320.0 µs to 332.8 µs by 5 processes; the one in the middle is shown");
+    // The row itself says so too.
+    ended.shows("told[n=10]  hot  326.4 µs  ± 0.01 %  5: 320.0 µs to 332.8 µs");
     let [record] = &run.records[..] else { panic!("one case: {run:?}") };
     assert_eq!(record.measurement.as_ref().expect("a number").time.median.0, 326_400.0);
     let others: Vec<f64> = record.others.iter().map(|other| other.time.median.0).collect();
@@ -252,6 +255,9 @@ fn what_processes_differ_by_is_noise() {
     let within = target.run(&gate, &[("SUITE_TIME", "106"), here]).with_code(0);
     within.shows("undecided");
     within.shows("processes: 1 now, 5 then; what they differ by is in the intervals");
+    let then = [320.0, 323.2, 326.4, 329.6, 332.8_f64].map(f64::ln).iter().sum::<f64>() / 5.0;
+    let (now, then) = (339.2, then.exp());
+    within.shows(&format!("{now:.1} µs  was {then:.1} µs  {:+.2} %", 100.0 * (now / then - 1.0)));
     let beyond = target.run(&gate, &[("SUITE_TIME", "125"), here]).with_code(3);
     beyond.shows("1 regression beyond noise");
 

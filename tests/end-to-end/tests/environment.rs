@@ -4,6 +4,7 @@ use std::fs;
 
 use end_to_end::running::{cases, run_with};
 use gpubench_runtime::device::PeakSource;
+use gpubench_runtime::plan::Sampling;
 use gpubench_runtime::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -150,6 +151,71 @@ fn ceilings_are_for_gpus() {
     let ended = run_with(SUITE, &[], &[("GPUBENCH_MEASURE_PEAKS", "true")]).with_code(5);
     ended.says_only("--measure-peaks is for GPUs, and there is none");
     run_with(SUITE, &["--measure-peaks", "--test"], &[]).with_code(2).says_only("the other times nothing");
+}
+
+/// As a CI has them that leaves a variable out: each twin alone, then all of them at once.
+#[test]
+fn an_empty_variable_is_unset() {
+    let help = run_with(SUITE, &["--help"], &[]).with_code(0).stdout;
+    let twins: Vec<&str> = help
+        .split("[env: ")
+        .skip(1)
+        .map(|rest| rest.split('=').next().expect("there is a first part"))
+        .collect();
+    assert!(
+        twins.len() >= 40 && twins.contains(&"GPUBENCH_SKIP") && twins.contains(&"GPUBENCH_FILTER"),
+        "{twins:?}"
+    );
+    let listed = run_with(SUITE, &["--list"], &[]).with_code(0).stdout;
+    for twin in &twins {
+        let ended = run_with(SUITE, &["--list"], &[(twin, "")]).with_code(0);
+        assert_eq!((&ended.stdout, &*ended.stderr), (&listed, ""), "{twin}");
+    }
+    let all: Vec<(&str, &str)> = twins.iter().map(|twin| (*twin, "")).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let flags = ["sweep[n=1]", "--device", "clockwork", "--runs-dir", "none", "--json"];
+    let ended = run_with(SUITE, &[&flags[..], &[file.to_str().expect("UTF-8")]].concat(), &all).with_code(0);
+    assert_eq!(ended.stderr, "");
+    let run = Run::parse(&fs::read(file).expect("it was written")).expect("a run");
+    assert_eq!(run.sampling, Sampling::USUAL);
+    assert_eq!(cases(&run), ["two_devices::sweep[n=1] hot"]);
+    // The help names all of them all the same.
+    let help_then = run_with(SUITE, &["--help"], &all).with_code(0).stdout;
+    assert!(twins.iter().all(|twin| help_then.contains(&format!("[env: {twin}="))), "{help_then}");
+    // What is not empty still counts.
+    run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", " ")])
+        .with_code(2)
+        .says_only("invalid value ' ' for '--samples");
+}
+
+/// Of single values the last counts, and lists add up: scripts append flags to those that are there.
+#[test]
+fn a_flag_may_be_given_again() {
+    let how = ["--explain", "--explain", "--quick", "--quick", "--cache", "cold", "--cache", "hot"];
+    let values =
+        ["--precision", "1%", "--precision", "2%", "--samples", "7", "--samples=12", "--skip", "n=2"];
+    let lists =
+        ["--skip", "n=10", "--device", "host", "--device", "clockwork", "--color=always", "--color=never"];
+    let run = measured(&[&["sweep"], &how[..], &values, &lists].concat(), &[]);
+    assert_eq!(cases(&run), ["two_devices::sweep[n=1] hot"]);
+    assert_eq!((run.sampling.precision, run.sampling.samples), (0.02, Some(12)));
+    let run =
+        measured(&["grid", "--arg", "n=3", "--arg", "n=4", "--arg", "unit=Tick", "--quick"], &[CLOCKWORK]);
+    assert_eq!(cases(&run).len(), 2);
+    // Every flag that takes no value, twice.
+    for flag in [
+        "--list",
+        "--exact",
+        "--ignored",
+        "--include-ignored",
+        "--energy",
+        "--no-wait",
+        "--bench",
+        "--nocapture",
+    ] {
+        _ = run_with(SUITE, &["--list", flag, flag], &[]).with_code(0);
+    }
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn without_a_fault_all_is_well() {
 /// One that is lost hot is tried cold, in a new process; one that fails while it is set up fails for both.
 #[test]
 fn what_is_lost_hot_is_tried_cold() {
-    let (ended, run) = faults(&["aborts_when_hot", "setup_fails", "--samples", "3"]);
+    let (ended, run) = faults(&["aborts_when_hot", "setup_fails", "--samples", "6"]);
     _ = ended.with_code(1);
     assert_eq!(
         cases(&run),

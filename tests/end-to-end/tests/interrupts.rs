@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM end a run in order: what was measured is printed and stored, the exit code tells the signal, and no
+//! Ctrl-C, SIGTERM and SIGHUP end a run in order: what was measured is printed and stored, the exit code tells the signal, and no
 //! process stays behind.
 
 use std::fs::{self, File};
@@ -117,6 +117,27 @@ fn sigterm_ends_a_run_with_what_it_has() {
     waiting.signal(Signal::TERM);
     waiting.ends_in_order(143);
     row(here!(), "SIGTERM", "no record: it is measured when the run is resumed", REPORTED);
+}
+
+/// As where the terminal is closed, or the connection to it ends.
+#[test]
+fn sighup_ends_a_run_with_what_it_has() {
+    let waiting = Waiting::start();
+    waiting.signal(Signal::HUP);
+    waiting.ends_in_order(129);
+    row(here!(), "SIGHUP", "no record: it is measured when the run is resumed", REPORTED);
+}
+
+/// `nohup` is there to outlive the terminal.
+#[test]
+fn sighup_that_is_ignored_ends_nothing() {
+    let mut shell = command("sh");
+    let told = "trap '' HUP; \"$@\"";
+    shell.args(["-c", told, "sh", SUITE, "hangs_up", "first", "then[n=1]", "--quick"]);
+    let ended: Ended = shell.output().expect("sh is everywhere").into();
+    ended.with_code(0).shows("3 cases: 3 valid, 0 suspect, 0 invalid");
+    let ended = run_with(SUITE, &["hangs_up", "then", "--quick"], &[]).with_code(129);
+    assert!(ended.stderr.contains("error: interrupted"), "{ended}");
 }
 
 /// A terminal sends Ctrl-C to a whole group of processes, of which the worker is none: it is ended in order.

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use anstream::adapter::strip_str;
@@ -29,6 +30,7 @@ fn the_stored_run_is_all_that_was_found_out() {
     let stored: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((stored["schema"].as_str(), SCHEMA), (Some("gpubench/1"), "gpubench/1"));
     assert_eq!(stored["program"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(stored["program"]["package"]["name"], "end-to-end");
     let records = stored["records"].as_array().expect("a list");
     assert_eq!(records.len(), 4);
     for record in records {
@@ -202,4 +204,63 @@ fn json_can_go_into_a_pipe() {
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("UTF-8");
     assert_eq!(serde_json::from_str::<Run>(&text).expect("a run").records.len(), 1);
+}
+
+/// Standard output carries the run and nothing else: no table, no explanations, and nothing that a launch prints.
+#[test]
+fn json_can_go_to_standard_output() {
+    let arguments = [&CLOCKWORK[..], &["s::beat", "--json", "-", "--explain"]].concat();
+    let ended = run_with(SUITE, &arguments, &[]).with_code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    let run = Run::parse(ended.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {ended}"));
+    assert_eq!(run.records.len(), 2);
+    assert!(!Path::new("-").exists(), "it is no file's name");
+    // By its variable, of a stored run, and behind what a file has already.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    fs::write(&file, "first\n").expect("it can be written");
+    let behind = File::options().append(true).open(&file).expect("it is there");
+    let mut suite = command(SUITE);
+    suite.args(CLOCKWORK).arg("s::beat").env("GPUBENCH_JSON", "-");
+    _ = Ended::from(suite.stdout(behind).output().expect("the suite starts")).with_code(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let (first, json) = text.split_once('\n').expect("two lines");
+    assert_eq!((first, json.lines().count()), ("first", 1));
+    fs::write(&file, json).expect("it can be written");
+    let from = ["--from", file.to_str().expect("UTF-8"), "--cache", "cold", "--json", "-"];
+    let ended = run_with(SUITE, &from, &[]).with_code(0);
+    assert_eq!(Run::parse(ended.stdout.as_bytes()).expect("a run").records.len(), 1);
+    // Failures are in the exit code and in the run.
+    let ended = run_with(FAULTS, &[&CLOCKWORK[..], &["::fails", "--json", "-"]].concat(), &[]).with_code(1);
+    assert!(Run::parse(ended.stdout.as_bytes()).is_ok(), "{ended}");
+}
+
+/// A commit is told where it is certain, and a program without git runs all the same.
+#[test]
+fn a_run_tells_the_package_and_its_commit() {
+    let package = |environment: &[(&str, &str)]| {
+        let arguments = [&CLOCKWORK[..], &["hair", "--json", "-"]].concat();
+        let ended = run_with(SUITE, &arguments, environment).with_code(0);
+        assert_eq!(ended.stderr, "");
+        assert!(!ended.stdout.contains(env!("CARGO_MANIFEST_DIR")), "no folder is stored");
+        let run = Run::parse(ended.stdout.as_bytes()).expect("a run");
+        run.program.package.expect("cargo built this")
+    };
+    let here = std::process::Command::new("git").args(["rev-parse", "HEAD"]).output().expect("git is here");
+    let found = package(&[]);
+    assert_eq!((&*found.name, &*found.version), (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")));
+    if let Some(commit) = &found.commit {
+        assert_eq!(*commit, String::from_utf8_lossy(&here.stdout).trim());
+    }
+    let without_git = package(&[("PATH", "/nowhere")]);
+    assert_eq!((without_git.commit, without_git.dirty), (None, None));
+    let explained = run_with(
+        SUITE,
+        &[&CLOCKWORK[..], &["hair", "--explain", "--color", "never"]].concat(),
+        &[("PATH", "")],
+    );
+    let version = env!("CARGO_PKG_VERSION");
+    explained
+        .with_code(0)
+        .shows(&format!("end-to-end {version}, commit unknown; measured by gpubench {version}"));
 }

@@ -13,9 +13,13 @@ use clap::{ArgAction, Parser, ValueEnum};
     about = "Measures the benchmarks of this program and prints how close to the hardware they run.",
     after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
                   3 a regression, 4 nothing matched, 5 the device asked for is not there or, with --no-wait, not free, \
-                  130/143 interrupted.\n\
-                  Results go to standard output; progress and warnings to standard error.",
-    disable_version_flag = true
+                  129/130/143 interrupted by SIGHUP, Ctrl-C or SIGTERM, with a report of what was measured.\n\
+                  Results go to standard output; progress and warnings to standard error.\n\
+                  Each flag can be given in the environment too; an empty variable counts as unset. Of a flag that is \
+                  given twice the last value counts; lists add up.",
+    disable_version_flag = true,
+    // Scripts append flags to those that are there already.
+    args_override_self = true
 )]
 pub(super) struct Args {
     /// Measure only cases whose name contains one of these
@@ -102,7 +106,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_FAIL_ON_REGRESSION", help_heading = "Comparisons")]
     pub(super) fail_on_regression: Option<String>,
 
-    /// Measure nothing, and take the run that --json stored in this file
+    /// Measure nothing, and take the run that --json stored in this file, as far as names, --skip, --tag, --arg, --cache
+    /// and --device select its cases
     #[arg(long, value_name = "FILE", env = "GPUBENCH_FROM", help_heading = "Comparisons")]
     pub(super) from: Option<PathBuf>,
 
@@ -204,7 +209,7 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_EXPLAIN", value_parser = BoolishValueParser::new(), help_heading = "Results")]
     pub(super) explain: bool,
 
-    /// Write everything, raw samples too, as JSON
+    /// Write everything, raw samples too, as JSON to this file; `-` writes it to standard output in place of the table
     #[arg(long, value_name = "FILE", env = "GPUBENCH_JSON", help_heading = "Results")]
     pub(super) json: Option<PathBuf>,
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// How a run ended, from the most to the least important: where several apply, the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 130 or 143: a signal ended the run early; 128 + its number.
+    /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early; 128 + its number.
     Interrupted(u8),
     /// 2: the command line asks for what cannot be done.
     Usage,

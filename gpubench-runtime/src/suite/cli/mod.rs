@@ -5,14 +5,16 @@ mod exit;
 mod options;
 mod peaks;
 
+use std::env;
 use std::ffi::OsString;
 
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 pub use self::args::ListFormat;
 pub use self::exit::Exit;
-pub use self::options::{Options, RunsDir};
+pub use self::options::{JsonTo, Options, RunsDir};
 
 use self::args::Args;
 
@@ -25,9 +27,28 @@ pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     bench_target: bool,
 ) -> Result<Options, clap::Error> {
-    let args = Args::try_parse_from(arguments)?;
+    let matches = matches(arguments.into_iter().collect())?;
+    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut Args::command()))?;
     Options::of(args, bench_target)
         .map_err(|message| Args::command().error(ErrorKind::ValueValidation, message))
+}
+
+fn matches(arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+    let parsed = without_empty_twins(Args::command()).try_get_matches_from(&arguments);
+    match parsed {
+        // The help names every twin, whatever the environment holds.
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            Args::command().try_get_matches_from(arguments)
+        }
+        parsed => parsed,
+    }
+}
+
+/// The same command, which does not look at variables that are set to nothing: `GPUBENCH_SKIP=` is how a shell or a CI
+/// leaves a variable out.
+fn without_empty_twins(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
 }
 
 #[cfg(test)]

@@ -57,10 +57,30 @@ pub struct Options {
     pub resume: Option<String>,
     /// Where runs are kept.
     pub runs_dir: RunsDir,
-    /// Where the JSON goes.
-    pub json: Option<PathBuf>,
+    /// Where the JSON goes, if it is wanted.
+    pub json: Option<JsonTo>,
     /// Whether to colour.
     pub color: clap::ColorChoice,
+}
+
+/// The place that a run goes to as JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JsonTo {
+    /// To standard output, which then carries nothing else.
+    StandardOutput,
+    /// Into this file.
+    File(PathBuf),
+}
+
+impl JsonTo {
+    /// The name by which the user gave it.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
+        match self {
+            Self::StandardOutput => std::path::Path::new("-"),
+            Self::File(path) => path,
+        }
+    }
 }
 
 /// Where runs are kept.
@@ -200,7 +220,10 @@ impl Options {
             explain: args.explain,
             resume: args.resume,
             runs_dir,
-            json: args.json,
+            json: args.json.map(|path| match path.as_os_str() == "-" {
+                true => JsonTo::StandardOutput,
+                false => JsonTo::File(path),
+            }),
             color: args.color,
         })
     }

@@ -34,9 +34,20 @@ fn tells_the_suite_to_end(stream: &Clockwork) -> rustix::io::Result<()> {
     if stream.sampled().is_some() {
         return Ok(());
     }
+    tell_the_suite(Signal::TERM)
+}
+
+/// Tells it that its terminal is gone.
+#[gpu_bench]
+fn hangs_up(stream: &Clockwork) -> rustix::io::Result<()> {
+    stream.advance(3_200);
+    if stream.sampled().is_some() { Ok(()) } else { tell_the_suite(Signal::HUP) }
+}
+
+fn tell_the_suite(signal: Signal) -> rustix::io::Result<()> {
     let in_worker = env::args().any(|argument| argument == worker::FLAG);
     let suite = if in_worker { getppid() } else { Some(getpid()) };
-    suite.map_or(Ok(()), |suite| kill_process(suite, Signal::TERM))
+    suite.map_or(Ok(()), |suite| kill_process(suite, signal))
 }
 
 #[gpu_bench(args(n = 1..=200))]

@@ -1,0 +1,202 @@
+//! The commit that the user's package was built from. In: the folder of the package when it was built, and this program's file;
+//! out: the commit that is checked out there and whether files have changed since, or nothing where that is not certain.
+//!
+//! A package of the user's has no build script that could ask git, so that git is asked when the program runs. By then another
+//! commit may be checked out. So the answer counts only where no source of the checkout is newer than the program.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::record::Package;
+
+/// Git answers in milliseconds, beside what else a run begins with. A run does not wait longer than this for it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The endings of files that programs are built from. What else changes in a checkout leaves a program as it is.
+const SOURCES: [&str; 13] =
+    ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
+
+/// The state of a checkout, as git tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    commit: String,
+    dirty: bool,
+}
+
+/// A question to git that is under way.
+pub(crate) struct Lookup {
+    package: Option<Package>,
+    answer: Receiver<Option<State>>,
+    until: Instant,
+}
+
+impl Lookup {
+    /// Asks for the commit of `package`, and does not wait for the answer.
+    pub(crate) fn begin(package: Option<Package>) -> Self {
+        let (sender, answer) = mpsc::channel();
+        if let Some(folder) = package.as_ref().map(|package| package.folder.clone()) {
+            // Where no thread can be started there is no answer, and nobody listens any more to one that comes late.
+            let asked = thread::Builder::new().spawn(move || {
+                let built = fs::metadata("/proc/self/exe").and_then(|program| program.modified()).ok();
+                _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
+            });
+            drop(asked);
+        }
+        Self { package, answer, until: Instant::now() + PATIENCE }
+    }
+
+    /// The package, with its commit where that is known by now.
+    pub(crate) fn end(self) -> Option<Package> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let found = self.answer.recv_timeout(left).ok().flatten();
+        let (commit, dirty) = found.map(|State { commit, dirty }| (commit, dirty)).unzip();
+        self.package.map(|package| Package { commit, dirty, ..package })
+    }
+}
+
+/// The state of the checkout that has the package in `folder`, from which a program was `built`.
+fn state(git: &str, folder: &Path, built: SystemTime) -> Option<State> {
+    // The paths of all files of the checkout, as seen from `folder`.
+    let files = ask(git, folder, &["ls-files", "-z", ":/"])?;
+    let mut files = files.split('\0').filter(|file| !file.is_empty());
+    // A package that somebody else's checkout ignores, such as one of cargo's registry, is not of its commit.
+    let is_tracked = files.clone().any(|file| file == "Cargo.toml");
+    if !is_tracked || files.any(|file| is_source(file) && is_newer(&folder.join(file), built)) {
+        return None;
+    }
+    let status = ask(git, folder, &["status", "--porcelain=v2", "--branch", "--untracked-files=no"])?;
+    let commit = status.lines().find_map(|line| line.strip_prefix("# branch.oid "))?;
+    let is_commit = commit.len() >= 40 && commit.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let dirty = status.lines().any(|line| !line.starts_with('#'));
+    is_commit.then(|| State { commit: commit.to_owned(), dirty })
+}
+
+fn is_source(file: &str) -> bool {
+    let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| SOURCES.contains(&ending))
+}
+
+/// Returns true where the file has changed since then. Git reports one that is gone as a change.
+fn is_newer(file: &Path, than: SystemTime) -> bool {
+    fs::symlink_metadata(file).and_then(|file| file.modified()).is_ok_and(|modified| modified > than)
+}
+
+/// Runs git in `folder` and returns what it prints, if it succeeds.
+fn ask(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(git);
+    // In a hook of another checkout these name that one.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        command.env_remove(name);
+    }
+    command.arg("--no-optional-locks").arg("-C").arg(folder).args(arguments);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    String::from_utf8(output.stdout).ok().filter(|_| output.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A checkout with a package in a folder of it, all files of which are an hour old.
+    struct Checkout(TempDir);
+
+    impl Checkout {
+        fn new() -> Self {
+            let checkout = Self(tempfile::tempdir().expect("a folder"));
+            checkout.git(&["init", "--quiet"]);
+            fs::create_dir_all(checkout.package().join("src")).expect("a folder");
+            for file in ["Cargo.toml", "src/main.rs", "README.md"] {
+                checkout.write(file, "before", hours_ago(1));
+            }
+            checkout.git(&["add", "."]);
+            checkout.commit();
+            checkout
+        }
+
+        fn package(&self) -> std::path::PathBuf {
+            self.0.path().join("kernels")
+        }
+
+        #[track_caller]
+        fn git(&self, arguments: &[&str]) -> String {
+            let who =
+                ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
+            ask("git", self.0.path(), &[&who, arguments].concat()).expect("git does it")
+        }
+
+        fn commit(&self) -> String {
+            self.git(&["commit", "--quiet", "--all", "--message", "a change"]);
+            self.git(&["rev-parse", "HEAD"]).trim().to_owned()
+        }
+
+        fn write(&self, file: &str, text: &str, modified: SystemTime) {
+            let path = self.package().join(file);
+            fs::write(&path, text).expect("it can be written");
+            File::options()
+                .write(true)
+                .open(path)
+                .and_then(|file| file.set_modified(modified))
+                .expect("a time");
+        }
+
+        fn state(&self, built: SystemTime) -> Option<State> {
+            state("git", &self.package(), built)
+        }
+    }
+
+    fn hours_ago(hours: u64) -> SystemTime {
+        SystemTime::now() - Duration::from_secs(3600 * hours)
+    }
+
+    #[test]
+    fn a_program_is_of_the_commit_whose_files_it_was_built_from() {
+        let checkout = Checkout::new();
+        let commit = checkout.git(&["rev-parse", "HEAD"]).trim().to_owned();
+        let clean = State { commit: commit.clone(), dirty: false };
+        assert_eq!(checkout.state(SystemTime::now()), Some(clean));
+        // Changed, built, and committed only then.
+        checkout.write("src/main.rs", "after", hours_ago(1));
+        assert_eq!(checkout.state(hours_ago(0)), Some(State { commit: commit.clone(), dirty: true }));
+        let later = checkout.commit();
+        assert_ne!(later, commit);
+        assert_eq!(checkout.state(hours_ago(0)), Some(State { commit: later, dirty: false }));
+    }
+
+    #[test]
+    fn what_changed_after_the_build_leaves_it_unknown() {
+        let checkout = Checkout::new();
+        assert_eq!(checkout.state(hours_ago(2)), None, "its source is newer than the program");
+        // No program is built from a text for people.
+        checkout.write("README.md", "after", SystemTime::now());
+        assert!(checkout.state(hours_ago(0)).is_some_and(|state| state.dirty));
+        checkout.write("src/main.rs", "after", SystemTime::now());
+        assert_eq!(checkout.state(hours_ago(0) - Duration::from_secs(60)), None);
+    }
+
+    #[test]
+    fn without_a_checkout_or_git_it_is_unknown() {
+        let checkout = Checkout::new();
+        assert_eq!(state("no-git-here", &checkout.package(), SystemTime::now()), None);
+        assert_eq!(state("git", &checkout.package().join("gone"), SystemTime::now()), None);
+        // A package in somebody's checkout, and not of it.
+        let other = checkout.0.path().join("vendored");
+        fs::create_dir(&other).expect("a folder");
+        fs::write(other.join("Cargo.toml"), "").expect("a file");
+        assert_eq!(state("git", &other, SystemTime::now()), None);
+    }
+
+    #[test]
+    fn a_program_without_a_package_asks_nobody() {
+        let begin = Instant::now();
+        assert_eq!(Lookup::begin(None).end(), None);
+        assert!(begin.elapsed() < PATIENCE);
+    }
+}
