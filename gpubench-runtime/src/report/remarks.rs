@@ -5,11 +5,15 @@ use std::fmt::Write;
 
 use super::style::of_state;
 use crate::device::{Cache, Method, Path, Quantity};
+use crate::failure::Failure;
 use crate::format;
 use crate::measure::Energy;
 use crate::record::{Measurement, Record, Run};
 use crate::registry::Link;
 use crate::verdict::{Reason, State};
+
+/// Of the rows that share a failure so many are named.
+const MOST_NAMES: usize = 3;
 
 /// Everything that stands under the table of `run`.
 pub(super) fn remarks(run: &Run) -> String {
@@ -17,10 +21,12 @@ pub(super) fn remarks(run: &Run) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
-/// What speaks against rows. That a row has not converged its own interval shows, so that those are only counted.
+/// What speaks against rows. That a row has not converged its own interval shows, so that those are only counted. A failure
+/// that several rows share is told once, where the first of them stands.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
     let mut not_converged = 0;
+    let mut told: Vec<(&str, &Failure)> = Vec::new();
     // Writing to a string cannot fail.
     for record in &run.records {
         for reason in &record.verdict.reasons {
@@ -28,9 +34,17 @@ fn reasons(run: &Run) -> String {
                 not_converged += 1;
                 continue;
             }
+            let rows = match reason {
+                Reason::Failed(failure) if told.contains(&(&record.device, failure)) => continue,
+                Reason::Failed(failure) => {
+                    told.push((&record.device, failure));
+                    shared(run, record, reason)
+                }
+                _ => case(record),
+            };
             let state = reason.state();
             let style = of_state(state);
-            _ = writeln!(text, "{style}{state}{style:#} {}: {reason}", case(record));
+            _ = writeln!(text, "{style}{state}{style:#} {rows}: {reason}");
         }
     }
     if not_converged > 0 {
@@ -45,6 +59,22 @@ fn reasons(run: &Run) -> String {
         );
     }
     text
+}
+
+/// The rows of `first`'s device that have this very reason: their number and the first few, or the one that it is.
+fn shared(run: &Run, first: &Record, reason: &Reason) -> String {
+    let here = |record: &&Record| record.device == first.device && record.verdict.reasons.contains(reason);
+    let rows: Vec<&Record> = run.records.iter().filter(here).collect();
+    if let [one] = rows[..] {
+        return case(one);
+    }
+    let names: Vec<String> = rows.iter().take(MOST_NAMES).map(|record| case(record)).collect();
+    let more = match rows.len() - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let device = if run.devices.len() > 1 { format!(" on {}", first.device) } else { String::new() };
+    format!("{}{device} ({}{more})", format::counted(rows.len(), "case"), names.join(", "))
 }
 
 /// What benchmarks say is left out, each in its own words.
@@ -159,8 +189,11 @@ fn summary(run: &Run) -> String {
     let cases = format::counted(run.records.len(), "case");
     let missing = run.planned - run.records.len().min(run.planned);
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
-    let skipped =
-        if run.skipped.is_empty() { String::new() } else { format!(", {} skipped", run.skipped.len()) };
+    let skipped = if run.skipped.is_empty() {
+        String::new()
+    } else {
+        format!(", {} skipped", format::counted(run.skipped.len(), "benchmark"))
+    };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
         run.wall
