@@ -26,14 +26,14 @@ use self::say::say;
 use self::stop::Stop;
 use crate::baseline::Held;
 use crate::ceilings;
-use crate::cli::{self, Exit, Options};
-use crate::device::found;
+use crate::cli::{self, Exit, ListFormat, Options};
+use crate::device::found::{self, Devices};
 use crate::device::id::Found;
 use crate::device::{Peak, Quantity};
 use crate::keeper::{self, Keeper};
 use crate::lock::{self, NotLocked};
 use crate::peaks::{Kept, Known};
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report::{self, Progress};
@@ -193,7 +193,9 @@ fn output(path: &Path) -> Result<Output, Exit> {
         .map_err(|error| complain(&format!("--json {}: {error}", path.display()), Exit::Usage))
 }
 
-/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
+/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target. What
+/// needs a device that is not there is ignored, unless `--ignored` asks for just that: a test runner takes a run of one
+/// benchmark that ends well for one that passed.
 fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) -> Result<Exit, Exit> {
     let plan = match planned {
         Ok(plan) => plan,
@@ -201,16 +203,19 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
         Err(error) => return Err(refuse(&error)),
     };
     let stop = Stop::on_signals();
-    let mut progress = Progress::over(plan.jobs.len());
-    let (trials, ended) = trial::run(
+    let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
+    let (mut trials, ended) = trial::run(
         &plan,
         &conduct(options, Known::default(), Vec::new()),
         &mut |job| progress.tries(job),
         &|| stop.signal().is_some(),
     );
     drop(progress);
+    let demanded = options.selection.ignored == Ignored::Only;
+    trials.extend(trial::absent(&plan, demanded));
+    let lacking = if demanded && !plan.absent.is_empty() { Exit::NoDevice } else { Exit::Done };
     let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
-    let found = if failed { Exit::Failed } else { Exit::Done };
+    let found = if failed { Exit::Failed } else { Exit::Done }.min(lacking);
     let exit = ended.map_or_else(|error| give_up(&error, &stop, false), |()| found);
     Ok(exit.min(print(&report::trials(&trials, plan.ignored), options, results)))
 }
@@ -302,11 +307,24 @@ fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit
     let kinds =
         kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| found::asks_for(wanted, kind)));
     let kinds: Vec<_> = kinds.map(|kind| (kind.to_owned(), kind)).collect();
-    let plan = match Plan::of(entries, &options.selection, &kinds) {
-        Ok(plan) => plan,
-        Err(PlanError::Nothing { .. }) => Plan::default(),
-        Err(error) => return Err(refuse(&error)),
+    // A test runner learns here which benchmarks are ignored: on this machine also those without a device.
+    let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;
+    let missing = if runner_asks {
+        Devices::find(&kinds.iter().map(|(_, kind)| *kind).collect::<Vec<_>>()).missing(wanted)
+    } else {
+        Vec::new()
     };
+    let (lacking, there): (Vec<_>, Vec<_>) =
+        kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
+    let all = Selection { ignored: Ignored::Included, ..options.selection.clone() };
+    let mut plan = Plan::default();
+    for (selection, kinds) in [(&options.selection, there), (&all, lacking)] {
+        match Plan::of(entries, selection, &kinds) {
+            Ok(part) => plan.jobs.extend(part.jobs),
+            Err(PlanError::Nothing { .. }) => {}
+            Err(error) => return Err(refuse(&error)),
+        }
+    }
     Ok(print(&report::list(&plan, format), options, results))
 }
 

@@ -76,7 +76,7 @@ impl Selection {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// The selection on `devices` in words.
+    /// What a benchmark does that is selected on `devices`, in words.
     pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
@@ -91,8 +91,12 @@ impl Selection {
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());
         }
+        let verb = if words.is_empty() { "runs" } else { "matches" };
+        words.insert(0, verb.to_owned());
         let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
-        words.push(format!("on {}", devices.join(", ")));
+        if !devices.is_empty() {
+            words.push(format!("on {}", devices.join(", ")));
+        }
         words.join(" ")
     }
 }
