@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::has_several_devices;
 use super::style::of_state;
 use crate::device::{Cache, Method, Path, Quantity};
 use crate::failure::Failure;
@@ -12,7 +13,7 @@ use crate::record::{Measurement, Record, Run};
 use crate::registry::Link;
 use crate::verdict::{Reason, State};
 
-/// Of the rows that share a failure so many are named.
+/// Of the rows that share a failure so many are named; where there are no more, each has a line.
 const MOST_NAMES: usize = 3;
 
 /// Everything that stands under the table of `run`.
@@ -22,7 +23,7 @@ pub(super) fn remarks(run: &Run) -> String {
 }
 
 /// What speaks against rows. That a row has not converged its own interval shows, so that those are only counted. A failure
-/// that several rows share is told once, where the first of them stands.
+/// that many rows share is told once, where the first of them stands.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
     let mut not_converged = 0;
@@ -36,10 +37,9 @@ fn reasons(run: &Run) -> String {
             }
             let rows = match reason {
                 Reason::Failed(failure) if told.contains(&(&record.device, failure)) => continue,
-                Reason::Failed(failure) => {
-                    told.push((&record.device, failure));
-                    shared(run, record, reason)
-                }
+                Reason::Failed(failure) => shared(run, record, reason)
+                    .inspect(|_| told.push((&record.device, failure)))
+                    .unwrap_or_else(|| case(record)),
                 _ => case(record),
             };
             let state = reason.state();
@@ -61,20 +61,15 @@ fn reasons(run: &Run) -> String {
     text
 }
 
-/// The rows of `first`'s device that have this very reason: their number and the first few, or the one that it is.
-fn shared(run: &Run, first: &Record, reason: &Reason) -> String {
+/// The rows of `first`'s device that have this very reason, by their number and the first few names. Nothing where those few
+/// are all: each is then told on a line of its own.
+fn shared(run: &Run, first: &Record, reason: &Reason) -> Option<String> {
     let here = |record: &&Record| record.device == first.device && record.verdict.reasons.contains(reason);
-    let rows: Vec<&Record> = run.records.iter().filter(here).collect();
-    if let [one] = rows[..] {
-        return case(one);
-    }
-    let names: Vec<String> = rows.iter().take(MOST_NAMES).map(|record| case(record)).collect();
-    let more = match rows.len() - names.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let device = if run.devices.len() > 1 { format!(" on {}", first.device) } else { String::new() };
-    format!("{}{device} ({}{more})", format::counted(rows.len(), "case"), names.join(", "))
+    let names: Vec<String> = run.records.iter().filter(here).map(case).collect();
+    let more = names.len().checked_sub(MOST_NAMES).filter(|more| *more > 0)?;
+    let device = if has_several_devices(run) { format!(" on {}", first.device) } else { String::new() };
+    let (cases, few) = (format::counted(names.len(), "case"), names[..MOST_NAMES].join(", "));
+    Some(format!("{cases}{device} ({few} and {more} more)"))
 }
 
 /// What benchmarks say is left out, each in its own words.

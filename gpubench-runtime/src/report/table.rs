@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Table};
 
+use super::has_several_devices;
 use super::style::{BOLD, of_state};
 use crate::device::Quantity;
 use crate::format;
@@ -47,8 +48,11 @@ pub(super) fn table(run: &Run) -> String {
         let (path, short) = split(&record.benchmark, &record.args);
         if module != Some((path, &record.device)) {
             // With one device, the line above the table has said which.
-            let on =
-                if run.devices.len() > 1 { format!("{path} on {}", record.device) } else { path.to_owned() };
+            let on = if has_several_devices(run) {
+                format!("{path} on {}", record.device)
+            } else {
+                path.to_owned()
+            };
             table.add_row([on]);
             styles.push(BOLD);
             (module, name) = (Some((path, &record.device)), None);

@@ -140,8 +140,14 @@ fn one_gpu_that_breaks_costs_its_own_rows() {
             assert_eq!(record.verdict.state, State::Invalid, "{}: {told}", record.name());
         }
         assert_eq!(on(&measured.run, "cuda:1").count(), CASES, "{told}");
-        let said = told.stdout.lines().filter(|line| line.contains(words));
-        assert!(said.count() <= 2, "{told}");
+        // Told once, with the rows that it costs and their device.
+        let said: Vec<&str> = told.stdout.lines().filter(|line| line.contains(words)).collect();
+        let [said] = said[..] else { panic!("{said:?} of {told}") };
+        let first = "copy[n=4096] hot, gpubench_kernels::cuda::copy[n=4096] cold, gpubench_kernels::cuda::saxpy[n=4096] hot";
+        let rows = format!("invalid 7 cases on cuda:1 (gpubench_kernels::cuda::{first} and 4 more): ");
+        assert!(said.starts_with(&rows), "{said}");
+        assert_eq!(told.stdout.matches("failed").count(), CASES, "{told}");
+        told.shows("gpubench_kernels::cuda on cuda:1");
     }
 }
 
