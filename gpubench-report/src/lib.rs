@@ -26,3 +26,10 @@ pub fn render(run: &Run) -> String {
     let table = if run.records.is_empty() { String::new() } else { format!("\n{}", table::table(run)) };
     format!("{header}{table}{}{}", compared::compared(run), remarks::remarks(run))
 }
+
+/// Whether rows of `run` are told apart by their device, be it open or one that cannot be.
+fn has_several_devices(run: &Run) -> bool {
+    let opened = run.devices.iter().map(|facts| &facts.device);
+    let mut devices = opened.chain(run.records.iter().map(|record| &record.case.device));
+    devices.next().is_some_and(|first| devices.any(|device| device != first))
+}

@@ -3,14 +3,19 @@
 
 use std::fmt::Write;
 
+use super::has_several_devices;
 use super::style::of_state;
 use gpubench_records::facts::Quantity;
+use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::{Reason, State, WIDEST};
 use gpubench_records::work::Link;
 use gpubench_stats::{SMALLEST_SAMPLE, format};
+
+/// Of the rows that share a failure so many are named; where there are no more, each has a line.
+const MOST_NAMES: usize = 3;
 
 /// Everything that stands under the table of `run`.
 pub(super) fn remarks(run: &Run) -> String {
@@ -19,20 +24,30 @@ pub(super) fn remarks(run: &Run) -> String {
 }
 
 /// What speaks against rows. That a row has no interval, or a wide one, the row itself shows, so that those are only counted.
+/// A failure that many rows share is told once, where the first of them stands.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
     let (mut not_converged, mut few, mut wide) = (0, 0, 0);
+    let mut told: Vec<(&str, &Failure)> = Vec::new();
     // Writing to a string cannot fail.
     for record in &run.records {
         for reason in &record.verdict.reasons {
+            let device = &*record.case.device;
             let counted = match reason {
                 Reason::NotConverged { .. } => &mut not_converged,
                 Reason::TooFewSamples { .. } => &mut few,
                 Reason::WideInterval { .. } => &mut wide,
                 _ => {
+                    let rows = match reason {
+                        Reason::Failed(failure) if told.contains(&(device, failure)) => continue,
+                        Reason::Failed(failure) => shared(run, record, reason)
+                            .inspect(|_| told.push((device, failure)))
+                            .unwrap_or_else(|| case(record)),
+                        _ => case(record),
+                    };
                     let state = reason.state();
                     let style = of_state(state);
-                    _ = writeln!(text, "{style}{state}{style:#} {}: {reason}", case(record));
+                    _ = writeln!(text, "{style}{state}{style:#} {rows}: {reason}");
                     continue;
                 }
             };
@@ -56,6 +71,17 @@ fn reasons(run: &Run) -> String {
         }
     }
     text
+}
+
+/// The rows of `first`'s device that have this very reason, by their number and the first few names. Nothing where those few
+/// are all: each is then told on a line of its own.
+fn shared(run: &Run, first: &Record, reason: &Reason) -> Option<String> {
+    let here = |record: &&Record| record.case.device == first.case.device && record.verdict.reasons.contains(reason);
+    let names: Vec<String> = run.records.iter().filter(here).map(case).collect();
+    let more = names.len().checked_sub(MOST_NAMES).filter(|more| *more > 0)?;
+    let device = if has_several_devices(run) { format!(" on {}", first.case.device) } else { String::new() };
+    let (cases, few) = (format::counted(names.len(), "case"), names[..MOST_NAMES].join(", "));
+    Some(format!("{cases}{device} ({few} and {more} more)"))
 }
 
 /// What benchmarks say is left out, each in its own words.
@@ -170,8 +196,11 @@ fn summary(run: &Run) -> String {
     let cases = format::counted(run.records.len(), "case");
     let missing = run.planned - run.records.len().min(run.planned);
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
-    let skipped =
-        if run.skipped.is_empty() { String::new() } else { format!(", {} skipped", run.skipped.len()) };
+    let skipped = if run.skipped.is_empty() {
+        String::new()
+    } else {
+        format!(", {} skipped", format::counted(run.skipped.len(), "benchmark"))
+    };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
         run.wall

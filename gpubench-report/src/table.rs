@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Table};
 
+use super::has_several_devices;
 use super::style::{BOLD, of_state};
 use gpubench_records::facts::Quantity;
 use gpubench_records::id::{Arg, shown_name};
@@ -61,7 +62,7 @@ pub(super) fn table(run: &Run) -> String {
         let (path, short) = split(&record.case.benchmark, &record.case.args);
         if module != Some((path, &record.case.device)) {
             // With one device, the line above the table has said which.
-            let on = if run.devices.len() > 1 {
+            let on = if has_several_devices(run) {
                 format!("{path} on {}", record.case.device)
             } else {
                 path.to_owned()

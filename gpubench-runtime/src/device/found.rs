@@ -31,6 +31,17 @@ pub struct Selected {
     pub devices: Vec<Available>,
     /// What to tell about the choice.
     pub notes: Vec<String>,
+    /// The kinds of device that would have been selected and are not there.
+    pub missing: Vec<Missing>,
+}
+
+/// A kind of device that benchmarks are written for and this machine has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The kind.
+    pub kind: &'static str,
+    /// Which device there is not, and why.
+    pub why: String,
 }
 
 /// The device asked for is not there.
@@ -47,16 +58,19 @@ pub struct Devices {
     there: Vec<Available>,
     /// Why there is no GPU, where there is none.
     no_gpu: Option<String>,
+    /// Whether there is a benchmark for one.
+    wants_gpu: bool,
 }
 
 impl Devices {
     /// Looks for devices of these `kinds`. A kind that somebody else has added is taken to be there.
     #[must_use]
     pub fn find(kinds: &[&'static str]) -> Self {
-        let mut devices = Self { there: Vec::new(), no_gpu: None };
+        let wants_gpu = kinds.contains(&Cuda::KIND);
+        let mut devices = Self { there: Vec::new(), no_gpu: None, wants_gpu };
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks.
         match cuda::list() {
-            Ok(found) if kinds.contains(&Cuda::KIND) => devices.there.extend(found),
+            Ok(found) if wants_gpu => devices.there.extend(found),
             Ok(_) => {}
             Err(reason) => devices.no_gpu = Some(reason),
         }
@@ -75,10 +89,20 @@ impl Devices {
     pub fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
         let Some(wanted) = wanted else { return Ok(self.usual()) };
         if wanted == "all" {
-            return Ok(Selected { devices: self.there.clone(), notes: Vec::new() });
+            let missing = self.missing(Some(wanted));
+            return Ok(Selected { devices: self.there.clone(), notes: Vec::new(), missing });
         }
         let named = wanted.split(',').map(|name| self.named(name.trim()));
-        Ok(Selected { devices: named.collect::<Result<_, _>>()?, notes: Vec::new() })
+        Ok(Selected { devices: named.collect::<Result<_, _>>()?, ..Selected::default() })
+    }
+
+    /// The kinds of device that `wanted` would select if they were there. A device that it names is not among them: where that
+    /// is not there, nothing is selected at all.
+    #[must_use]
+    pub fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
+        let selects = self.wants_gpu && wanted.is_none_or(|wanted| wanted == "all");
+        let why = self.no_gpu.as_ref().filter(|_| selects);
+        why.map(|why| Missing { kind: Cuda::KIND, why: no_cuda_device(why) }).into_iter().collect()
     }
 
     fn usual(&self) -> Selected {
@@ -91,8 +115,8 @@ impl Devices {
         let devices: Vec<Available> = usual.cloned().collect();
         let cpu = devices.iter().any(|found| found.kind == Host::KIND);
         let note = self.no_gpu.as_ref().filter(|_| cpu);
-        let notes = note.map(|reason| format!("no CUDA device ({reason}): measuring this machine's CPU"));
-        Selected { devices, notes: notes.into_iter().collect() }
+        let notes = note.map(|reason| format!("{}: measuring this machine's CPU", no_cuda_device(reason)));
+        Selected { devices, notes: notes.into_iter().collect(), missing: self.missing(None) }
     }
 
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
@@ -111,6 +135,10 @@ impl Devices {
     }
 }
 
+fn no_cuda_device(reason: &str) -> String {
+    format!("no CUDA device ({reason})")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,12 +150,12 @@ mod tests {
 
     fn with_gpus() -> Devices {
         let there = vec![device("cuda:0", "cuda"), device("cuda:1", "cuda"), device("host", "host")];
-        Devices { there, no_gpu: None }
+        Devices { there, no_gpu: None, wants_gpu: true }
     }
 
     fn without_gpu() -> Devices {
         let there = vec![device("host", "host"), device("clockwork", "clockwork")];
-        Devices { there, no_gpu: Some("libcuda.so.1 not found".to_owned()) }
+        Devices { there, no_gpu: Some("libcuda.so.1 not found".to_owned()), wants_gpu: false }
     }
 
     fn selected(devices: &Devices, wanted: Option<&str>) -> Vec<String> {
@@ -146,6 +174,19 @@ mod tests {
         assert_eq!(selected(&without_gpu(), None), ["host", "clockwork"]);
         let notes = without_gpu().select(None).expect("it is there").notes;
         assert_eq!(notes, ["no CUDA device (libcuda.so.1 not found): measuring this machine's CPU"]);
+    }
+
+    #[test]
+    fn what_is_missing_would_have_been_selected() {
+        let wants = Devices { wants_gpu: true, ..without_gpu() };
+        let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
+        for wanted in [None, Some("all")] {
+            assert_eq!(wants.missing(wanted), [Missing { kind: "cuda", why: why.clone() }], "{wanted:?}");
+            assert_eq!(wants.select(wanted).expect("the CPU is there").missing.len(), 1);
+            assert_eq!(without_gpu().missing(wanted), [], "no benchmark is for one");
+            assert_eq!(with_gpus().missing(wanted), []);
+        }
+        assert_eq!(wants.missing(Some("host")), []);
     }
 
     #[test]

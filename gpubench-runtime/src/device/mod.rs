@@ -77,6 +77,15 @@ pub trait Device: Any {
         Ok(())
     }
 
+    /// Makes this device the one that calls of this thread go to, where that can be changed: by the user's code, or by another
+    /// device of this process. Returns what was found in its place, in words.
+    ///
+    /// # Errors
+    /// Where that cannot be found out or restored.
+    fn make_current(&mut self) -> Result<Option<String>, DeviceError> {
+        Ok(None)
+    }
+
     /// Has `work` launch once, outside of any measurement, waits for it and tells what it did.
     ///
     /// # Errors
@@ -150,6 +159,24 @@ pub struct Wanted {
     pub flush: Option<Flush>,
     /// What to time with, rather than what suits the launch.
     pub path: Option<Path>,
+}
+
+/// What came of a step of the user's code, behind which the device was made current again and `left` was found in its place:
+/// such a step fails, since without that all that follows would go elsewhere.
+pub(crate) fn not_left<T>(
+    stage: Stage,
+    done: Result<T, Failure>,
+    left: Result<Option<String>, DeviceError>,
+) -> Result<T, Failure> {
+    let Some(left) = left.map_err(|error| Failure::new(stage, error))? else { return done };
+    let left = format!(
+        "left {left} current, so that whatever follows would go there: restore the context that was current, or make no \
+         other one current (the GPU that is measured has one)"
+    );
+    match done {
+        Ok(_) => Err(Failure::new(stage, left)),
+        Err(failure) => Err(Failure { message: format!("{}; it {left}", failure.message), ..failure }),
+    }
 }
 
 /// What a device samples: the launches of one case.

@@ -31,14 +31,22 @@ pub enum PlanError {
         place: String,
     },
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark matches {selection}{}. --list shows the {available} that are there", but_for(*ignored))]
+    #[error("no benchmark {selection}{}. --list shows {}", but_for(*ignored), there(*available))]
     Nothing {
-        /// The selection in words.
+        /// What no benchmark does, in words.
         selection: String,
-        /// How many there are.
+        /// How many there are, counted as a list shows them.
         available: usize,
         /// How many match and are ignored.
         ignored: usize,
+    },
+    /// All that is selected needs a kind of device that this machine has not.
+    #[error("{why}; {}", need_one(*benchmarks))]
+    NoDevice {
+        /// Which device there is not, and why.
+        why: String,
+        /// How many need one, counted as a list shows them.
+        benchmarks: usize,
     },
     /// `--compare-with` names no benchmark.
     #[error("--compare-with {0}: there is no benchmark of this name. --list shows those that are there")]
@@ -102,6 +110,21 @@ pub enum Unpaired {
     /// The other does not take one of the arguments.
     #[error("that does not take these arguments: {0}")]
     Refused(String),
+}
+
+fn there(available: usize) -> String {
+    match available {
+        0 => "none".to_owned(),
+        1 => "the 1 benchmark that is there".to_owned(),
+        number => format!("the {number} benchmarks that are there"),
+    }
+}
+
+fn need_one(benchmarks: usize) -> String {
+    match benchmarks {
+        1 => "this benchmark needs one".to_owned(),
+        number => format!("these {number} benchmarks need one"),
+    }
 }
 
 fn but_for(ignored: usize) -> String {

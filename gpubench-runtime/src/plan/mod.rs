@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Cache;
+use crate::device::found::Missing;
 use crate::failure::Failure;
 use crate::registry::{Entry, Generic, Variant};
 
@@ -64,6 +65,8 @@ pub struct Plan {
     pub jobs: Vec<(Job, Fate)>,
     /// How many others are left out because their benchmark is to be ignored.
     pub ignored: usize,
+    /// Those that need a kind of device which this machine has not, and why it has none.
+    pub absent: Vec<(Job, String)>,
 }
 
 /// What becomes of a job.
@@ -87,6 +90,19 @@ impl Plan {
         selection: &Selection,
         devices: &[(String, &str)],
     ) -> Result<Self, PlanError> {
+        Self::with_missing(entries, selection, devices, &[])
+    }
+
+    /// The same, where devices are `missing`: what needs one is [`absent`](Self::absent).
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn with_missing(
+        entries: &[&Entry],
+        selection: &Selection,
+        devices: &[(String, &str)],
+        missing: &[Missing],
+    ) -> Result<Self, PlanError> {
         if entries.is_empty() {
             return Err(PlanError::Empty);
         }
@@ -94,16 +110,17 @@ impl Plan {
         let mut plan = Self::default();
         let mut axes_seen = BTreeSet::new();
         for (device, kind) in devices {
-            for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
-                for variant in entry.variants.iter().filter(|variant| variant.device == *kind) {
-                    plan.add(entry, variant, device, selection, &mut axes_seen)?;
-                }
-            }
+            plan.add_all(entries, (device, kind), selection, &mut axes_seen)?;
         }
-        if plan.jobs.is_empty() {
+        for Missing { kind, why } in missing {
+            let present = plan.jobs.len();
+            plan.add_all(entries, (kind, kind), selection, &mut axes_seen)?;
+            plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.clone())));
+        }
+        if plan.jobs.is_empty() && plan.absent.is_empty() {
             return Err(PlanError::Nothing {
                 selection: selection.describe(devices),
-                available: entries.len(),
+                available: listed(entries),
                 ignored: plan.ignored,
             });
         }
@@ -116,11 +133,40 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same plan, if there is anything in it that this machine has a device for.
+    ///
+    /// # Errors
+    /// Where all of it needs a device that is not there.
+    pub fn on_this_machine(self) -> Result<Self, PlanError> {
+        match self.absent.first() {
+            Some((_, why)) if self.jobs.is_empty() => {
+                Err(PlanError::NoDevice { why: why.clone(), benchmarks: self.absent.len() })
+            }
+            _ => Ok(self),
+        }
+    }
+
     /// How many cases are to be measured, or fail to be.
     #[must_use]
     pub fn cases(&self) -> usize {
         let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
         planned.map(|(job, _)| job.caches.len()).sum()
+    }
+
+    /// Adds what is selected on a device.
+    fn add_all(
+        &mut self,
+        entries: &[&Entry],
+        (device, kind): (&str, &str),
+        selection: &Selection,
+        axes_seen: &mut BTreeSet<&'static str>,
+    ) -> Result<(), PlanError> {
+        for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
+            for variant in entry.variants.iter().filter(|variant| variant.device == kind) {
+                self.add(entry, variant, device, selection, axes_seen)?;
+            }
+        }
+        Ok(())
     }
 
     fn add(
@@ -173,6 +219,19 @@ impl Plan {
         self.jobs.extend(listed.combinations.into_iter().map(|(args, fate)| (job(args), fate)));
         Ok(())
     }
+}
+
+/// How many benchmarks a list of all of `entries` shows.
+fn listed(entries: &[&Entry]) -> usize {
+    let all = Selection { ignored: Ignored::Included, ..Selection::default() };
+    let mut plan = Plan::default();
+    let variants =
+        entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)));
+    for (entry, variant) in variants {
+        // Nothing is given that a benchmark could refuse.
+        _ = plan.add(entry, variant, variant.device, &all, &mut BTreeSet::new());
+    }
+    plan.jobs.len()
 }
 
 impl Generic {

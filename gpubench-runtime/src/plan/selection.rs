@@ -94,11 +94,14 @@ impl Selection {
         words.join(" ")
     }
 
-    /// The selection on `devices` in words.
+    /// What a benchmark does that is selected on `devices`, in words.
     pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
         let mut words = self.describe_names();
+        words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
         let devices: Vec<&str> = devices.iter().map(|(device, _)| device.as_str()).collect();
-        words.push(format!("on {}", devices.join(", ")));
+        if !devices.is_empty() {
+            words.push(format!("on {}", devices.join(", ")));
+        }
         words.join(" ")
     }
 

@@ -256,11 +256,11 @@ impl Lead<'_> {
         Ok(answer)
     }
 
-    /// Carries `plan` out as often as asked, each time by another worker.
+    /// Carries `plan` out as often as asked, each time by other workers.
     fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
         for number in 0..self.conduct.runs.max(1) {
             if number > 0 {
-                self.supervisor.replace();
+                self.supervisor.dismiss();
             }
             self.plan(plan)?;
         }
@@ -350,7 +350,7 @@ impl Lead<'_> {
                 refused = Some(lost.failure().message);
             }
             if let Some(message) = refused {
-                self.supervisor.replace();
+                self.supervisor.replace(&job.device);
                 let times = self.refused.get(&job.device).map_or(1, |refused| refused.times + 1);
                 self.refused.insert(job.device.clone(), Refused { message, times });
                 continue;
@@ -384,7 +384,7 @@ impl Lead<'_> {
                 writes = found;
             }
         })?;
-        self.supervisor.replace();
+        self.supervisor.replace(&job.device);
         Ok(writes.filter(|_| lost.is_none()))
     }
 }

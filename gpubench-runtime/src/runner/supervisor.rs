@@ -1,15 +1,17 @@
-//! Has a worker do what is asked, one request at a time. In: requests and what to do with each reply; out: how the worker
-//! was lost, if it was, and how far it had come. The next request then gets a new one.
+//! Has workers do what is asked, one request at a time: each device has a worker of its own. In: requests and what to do with
+//! each reply; out: how the worker was lost, if it was, and how far it had come. The next request then gets a new one.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
 use crate::failure::{Failure, Stage, Step};
-use crate::worker::{Loss, Reply, Request, Worker};
+use crate::worker::{Bench, Loss, Reply, Request, Worker};
 
-/// The process that plans and reports, towards the one that measures.
+/// The process that plans and reports, towards those that measure.
 pub(crate) struct Supervisor<'a> {
-    worker: Option<Worker>,
+    /// By the device that each has open. One that measures in this process has them all, and goes by no name.
+    workers: BTreeMap<String, Worker>,
     in_process: bool,
     stop: &'a dyn Fn() -> bool,
 }
@@ -49,7 +51,7 @@ impl Lost {
 impl<'a> Supervisor<'a> {
     /// One that asks until `stop` says otherwise, this very process where `in_process`.
     pub(crate) fn new(in_process: bool, stop: &'a dyn Fn() -> bool) -> Self {
-        Self { worker: None, in_process, stop }
+        Self { workers: BTreeMap::new(), in_process, stop }
     }
 
     /// Whether the user wants to stop.
@@ -57,16 +59,17 @@ impl<'a> Supervisor<'a> {
         (self.stop)()
     }
 
-    /// Asks the worker, a new one where there is none. Returns how it was lost, if it was.
+    /// Asks the worker of the request's device, a new one where there is none. Returns how it was lost, if it was.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
         limit: Duration,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Option<Lost>, Ended> {
-        let mut worker = match self.worker.take() {
+        let whose = self.whose(request.device().unwrap_or_default());
+        let mut worker = match self.workers.remove(whose) {
             Some(worker) => worker,
-            None if self.in_process => Worker::Here(Box::default()),
+            None if self.in_process => Worker::Here(Box::new(Bench::for_all_devices())),
             None => Worker::start().map_err(Ended::NoWorker)?,
         };
         let (mut step, mut device_lost) = (None, false);
@@ -86,7 +89,7 @@ impl<'a> Supervisor<'a> {
                 Ok(None)
             }
             Ok(()) => {
-                self.worker = Some(worker);
+                self.workers.insert(whose.to_owned(), worker);
                 Ok(None)
             }
             Err(Loss::Interrupted) => Err(Ended::Interrupted),
@@ -95,17 +98,20 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Ends a worker that is of no more use.
-    pub(crate) fn replace(&mut self) {
-        if let Some(worker) = self.worker.take() {
+    /// The name by which the worker of a device is kept.
+    fn whose<'d>(&self, device: &'d str) -> &'d str {
+        if self.in_process { "" } else { device }
+    }
+
+    /// Ends the worker of a device, which is of no more use.
+    pub(crate) fn replace(&mut self, device: &str) {
+        if let Some(worker) = self.workers.remove(self.whose(device)) {
             worker.dismiss();
         }
     }
 
-    /// Lets the worker come to its own end.
-    pub(crate) fn dismiss(self) {
-        if let Some(worker) = self.worker {
-            worker.dismiss();
-        }
+    /// Ends all workers, which come to their own ends.
+    pub(crate) fn dismiss(&mut self) {
+        std::mem::take(&mut self.workers).into_values().for_each(Worker::dismiss);
     }
 }

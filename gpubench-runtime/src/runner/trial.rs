@@ -28,6 +28,8 @@ pub enum Outcome {
     Launched,
     /// Its benchmark says why it is left out.
     Skipped(&'static str),
+    /// It needs a device that is not there.
+    Ignored(String),
     /// Something went wrong.
     Failed(Failure),
 }
@@ -38,6 +40,8 @@ impl Display for Outcome {
             Self::Passed => f.write_str("ok"),
             Self::Launched => f.write_str("ok (launched, nothing to check)"),
             Self::Skipped(why) => write!(f, "skipped: {why}"),
+            // As `cargo test` has it.
+            Self::Ignored(why) => write!(f, "ignored, {why}"),
             Self::Failed(_) => f.write_str("FAILED"),
         }
     }
@@ -69,6 +73,17 @@ pub fn run(
     }
     supervisor.dismiss();
     (trials, Ok(()))
+}
+
+/// The jobs of `plan` that need a device which is not there. Where just those were `demanded`, they fail.
+pub fn absent(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
+    plan.absent.iter().map(move |(job, why)| {
+        let outcome = match demanded {
+            true => Outcome::Failed(Failure::new(Stage::Device, why)),
+            false => Outcome::Ignored(why.clone()),
+        };
+        Trial { name: job.to_string(), outcome }
+    })
 }
 
 fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<Outcome, RunError> {

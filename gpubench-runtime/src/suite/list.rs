@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::device::Cache;
+use crate::format::counted;
 use crate::plan::{Fate, Job, Plan};
 use crate::suite::cli::ListFormat;
 
@@ -21,7 +22,10 @@ pub(super) fn list(plan: &Plan, format: ListFormat) -> String {
         };
     }
     if format == ListFormat::Pretty {
-        _ = writeln!(text, "\n{} benchmarks, {} cases", plan.jobs.len(), plan.cases());
+        let skipped = plan.jobs.iter().filter(|(_, fate)| matches!(fate, Fate::Skipped(_))).count();
+        let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
+        let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));
+        _ = writeln!(text, "\n{benchmarks}{skipped}, {cases}");
     }
     text
 }

@@ -25,8 +25,7 @@ use std::process::ExitCode;
 use signal_hook::consts::SIGINT;
 
 use self::checkout::Lookup;
-use self::cli::JsonTo;
-use self::cli::{Exit, Options};
+use self::cli::{Exit, JsonTo, ListFormat, Options};
 use self::messages::say;
 use self::observer::Followers;
 use self::output::Output;
@@ -37,10 +36,10 @@ use self::stored::stored;
 use crate::baseline::Held;
 use crate::ceilings;
 use crate::device::Available;
-use crate::device::found;
+use crate::device::found::{self, Devices};
 use crate::device::{Peak, Quantity};
 use crate::peaks::{Kept, Known};
-use crate::plan::{CaseId, Plan, PlanError};
+use crate::plan::{CaseId, Ignored, Plan, PlanError, Selection};
 use crate::record::{Program, Record, Run};
 use crate::registry::{self, Entry};
 use crate::report;
@@ -206,7 +205,9 @@ fn output(options: &Options, results: &Results) -> Result<Option<Output>, Exit> 
     options.json.as_ref().map(open).transpose()
 }
 
-/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target.
+/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target. What
+/// needs a device that is not there is ignored, unless `--ignored` asks for just that: a test runner takes a run of one
+/// benchmark that ends well for one that passed.
 fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) -> Result<Exit, Exit> {
     let plan = match planned {
         Ok(plan) => plan,
@@ -214,16 +215,19 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
         Err(error) => return Err(refuse(&error)),
     };
     let stop = Stop::on_signals();
-    let mut progress = Progress::over(plan.jobs.len());
-    let (trials, ended) = trial::run(
+    let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
+    let (mut trials, ended) = trial::run(
         &plan,
         &conduct(options, Known::default(), Vec::new()),
         &mut |job| progress.tries(job),
         &|| stop.signal().is_some(),
     );
     drop(progress);
+    let demanded = options.selection.ignored == Ignored::Only;
+    trials.extend(trial::absent(&plan, demanded));
+    let lacking = if demanded && !plan.absent.is_empty() { Exit::NoDevice } else { Exit::Done };
     let failed = trials.iter().any(|trial| matches!(trial.outcome, Outcome::Failed(_)));
-    let found = if failed { Exit::Failed } else { Exit::Done };
+    let found = if failed { Exit::Failed } else { Exit::Done }.min(lacking);
     let exit = ended.map_or_else(|error| give_up(&error, &stop, false), |()| found);
     Ok(exit.min(print(&trials::trials(&trials, plan.ignored), options, results)))
 }
@@ -319,11 +323,24 @@ fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit
     let kinds =
         kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| found::asks_for(wanted, kind)));
     let kinds: Vec<_> = kinds.map(|kind| (kind.to_owned(), kind)).collect();
-    let plan = match Plan::of(entries, &options.selection, &kinds) {
-        Ok(plan) => plan,
-        Err(PlanError::Nothing { .. }) => Plan::default(),
-        Err(error) => return Err(refuse(&error)),
+    // A test runner learns here which benchmarks are ignored: on this machine also those without a device.
+    let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;
+    let missing = if runner_asks {
+        Devices::find(&kinds.iter().map(|(_, kind)| *kind).collect::<Vec<_>>()).missing(wanted)
+    } else {
+        Vec::new()
     };
+    let (lacking, there): (Vec<_>, Vec<_>) =
+        kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
+    let all = Selection { ignored: Ignored::Included, ..options.selection.clone() };
+    let mut plan = Plan::default();
+    for (selection, kinds) in [(&options.selection, there), (&all, lacking)] {
+        match Plan::of(entries, selection, &kinds) {
+            Ok(part) => plan.jobs.extend(part.jobs),
+            Err(PlanError::Nothing { .. }) => {}
+            Err(error) => return Err(refuse(&error)),
+        }
+    }
     Ok(print(&list::list(&plan, format), options, results))
 }
 

@@ -25,7 +25,7 @@ impl<'a> Followers<'a> {
     pub(super) fn of(plan: &Plan, options: &Options, runs: Option<&'a Path>) -> Self {
         let asked = matches!(options.runs_dir, RunsDir::In(_));
         Self {
-            progress: Progress::over(plan.cases() * options.runs),
+            progress: Progress::over(plan.cases() * options.runs, "cases"),
             runs,
             asked,
             store: None,

@@ -11,12 +11,14 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A line for a run of `cases`; hidden where standard error is no terminal.
+    /// A line that counts up to `total` of `what`, such as cases; hidden where standard error is no terminal.
     #[must_use]
-    pub(super) fn over(cases: usize) -> Self {
-        let bar = ProgressBar::new(cases as u64);
-        // The template is a constant; a mistake in it would leave the plain style.
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}") {
+    pub(super) fn over(total: usize, what: &str) -> Self {
+        let bar = ProgressBar::new(total as u64);
+        // A mistake in the template would leave the plain style.
+        if let Ok(style) = ProgressStyle::with_template(&format!(
+            "{{bar:24}} {{pos}}/{{len}} {what} {{elapsed}} {{wide_msg}}"
+        )) {
             bar.set_style(style);
         }
         Self { bar }

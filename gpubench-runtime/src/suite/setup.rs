@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::messages::{complain, warn};
 use crate::device::Available;
-use crate::device::found::{Devices, Selected};
+use crate::device::found::{Devices, Missing, Selected};
 use crate::device::id::DeviceId;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::record::Program;
 use crate::registry::Entry;
 use crate::runner::resume::Reused;
@@ -38,24 +38,61 @@ pub(super) fn prospect(
         let earlier = earlier.map_err(|error| complain(&format!("--resume: {error}"), Exit::Usage))?;
         return resumed(entries, options, program, earlier);
     }
-    let (planned, Selected { devices, notes }) = fresh(entries, options, options.device.as_deref())?;
-    let plan = planned.map_err(|error| refuse(&error))?;
+    let (planned, Selected { devices, notes, .. }) = fresh(entries, options, options.device.as_deref())?;
+    let plan = planned.and_then(Plan::on_this_machine).map_err(|error| refuse(&error))?;
     Ok(Prospect { plan, devices, notes, kept: Reused::default() })
 }
 
-/// What is planned on the devices that are `wanted`.
+/// What is planned on the devices that are `wanted`, and a note where some of it needs one that is not there.
 pub(super) fn fresh(
     entries: &[&Entry],
     options: &Options,
     wanted: Option<&str>,
 ) -> Result<(Result<Plan, PlanError>, Selected), Exit> {
-    let selected =
+    let mut selected =
         Devices::find(&kinds(entries)).select(wanted).map_err(|error| complain(&error, Exit::NoDevice))?;
-    let planned = Plan::of(entries, &options.selection, &names(&selected.devices));
+    let devices = names(&selected.devices);
+    let planned = planned(entries, options, &devices, &selected.missing);
+    if let Ok(plan) = &planned {
+        note_absent(plan, &mut selected.notes);
+    }
+
     if options.measure_peaks && selected.devices.is_empty() {
         return Err(complain(&NO_GPU, Exit::NoDevice));
     }
     Ok((planned, selected))
+}
+
+/// What is planned where devices are `missing`. In test mode what needs one is ignored, so that `--ignored` selects it too.
+fn planned(
+    entries: &[&Entry],
+    options: &Options,
+    devices: &[(String, &str)],
+    missing: &[Missing],
+) -> Result<Plan, PlanError> {
+    let selection = &options.selection;
+    if !(options.test && selection.ignored == Ignored::Only) {
+        return Plan::with_missing(entries, selection, devices, missing);
+    }
+    let all = Selection { ignored: Ignored::Included, ..selection.clone() };
+    match (Plan::of(entries, selection, devices), Plan::with_missing(entries, &all, &[], missing)) {
+        (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
+        (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
+        (plan, _) => plan,
+    }
+}
+
+/// Has `notes` say how many benchmarks of `plan` are left out for want of a device, in the line that says that there is none.
+fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
+    let Some((_, why)) = plan.absent.first() else { return };
+    let left_out = match plan.absent.len() {
+        1 => "1 benchmark needs one and is left out".to_owned(),
+        number => format!("{number} benchmarks need one and are left out"),
+    };
+    match notes.iter_mut().find(|note| note.starts_with(why)) {
+        Some(note) => *note += &format!("; {left_out}"),
+        None => notes.push(format!("{why}: {left_out}")),
+    }
 }
 
 /// What is left of a run that began earlier, on its devices unless the user names others. Where nothing is left, they need
@@ -83,7 +120,7 @@ fn resumed(
     }
     let wanted = options.device.clone().or_else(|| Some(theirs?.join(",")));
     let (planned, Selected { devices, .. }) = fresh(entries, options, wanted.as_deref())?;
-    let plan = planned.map_err(|error| refuse(&error))?;
+    let plan = planned.and_then(Plan::on_this_machine).map_err(|error| refuse(&error))?;
     let kept = kept(earlier, &plan);
     Ok(Prospect { plan, devices, notes, kept })
 }
@@ -120,6 +157,7 @@ pub(super) fn runs(options: &Options) -> Result<Option<PathBuf>, Exit> {
 pub(super) fn refuse(error: &PlanError) -> Exit {
     let exit = match error {
         PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
+        PlanError::NoDevice { .. } => Exit::NoDevice,
         PlanError::Duplicate { .. }
         | PlanError::NoPartner(_)
         | PlanError::Ambiguous { .. }

@@ -7,7 +7,7 @@ use crate::report::style::{BOLD, of_state};
 use crate::runner::trial::{Outcome, Trial};
 use crate::verdict::State;
 
-/// The results of test mode; `ignored` says how many benchmarks were left out.
+/// The results of test mode; `ignored` says how many benchmarks were left out beside those.
 #[must_use]
 pub(super) fn trials(trials: &[Trial], ignored: usize) -> String {
     let mut text = String::new();
@@ -30,7 +30,9 @@ pub(super) fn trials(trials: &[Trial], ignored: usize) -> String {
     }
     let failed = failures().count();
     let skipped = trials.iter().filter(|trial| matches!(trial.outcome, Outcome::Skipped(_))).count();
-    let passed = trials.len() - failed - skipped;
+    let without_device = trials.iter().filter(|trial| matches!(trial.outcome, Outcome::Ignored(_))).count();
+    let passed = trials.len() - failed - skipped - without_device;
+    let ignored = ignored + without_device;
     let (word, style) =
         if failed == 0 { ("ok", of_state(State::Valid)) } else { ("FAILED", of_state(State::Invalid)) };
     _ = writeln!(
@@ -44,6 +46,8 @@ pub(super) fn trials(trials: &[Trial], ignored: usize) -> String {
 fn state(outcome: &Outcome) -> State {
     match outcome {
         Outcome::Passed | Outcome::Launched | Outcome::Skipped(_) => State::Valid,
+        // Whether it works is not known.
+        Outcome::Ignored(_) => State::Suspect,
         Outcome::Failed(_) => State::Invalid,
     }
 }

@@ -5,7 +5,7 @@ use super::Reply;
 use crate::catch::catch;
 use crate::device::Monitor;
 use crate::device::seen::Seen;
-use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work};
+use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work, not_left};
 use crate::failure::{Failure, Stage, Step};
 use crate::limits::{Claim, begins_cold};
 use crate::measure::{self, Energy, Samples};
@@ -44,7 +44,7 @@ pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, repl
     once(job, variant, device, reply, &tells, &mut |case, device, reply| {
         reply(Reply::Step(Step::Setup));
         case.open(device)?;
-        case.setup()?;
+        on(device, Stage::Setup, || case.setup())?;
         settle(device, Stage::Setup)?;
         catch(Stage::Launch, || device.writes(&mut Launches(case)))
     });
@@ -341,26 +341,38 @@ impl Prepared {
         comes_to: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         comes_to(Step::Counts);
-        let counts = case.counts()?;
+        let counts = on(device, Stage::Counts, || case.counts())?;
         comes_to(Step::CheckedLaunch);
         let seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
             .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
         comes_to(Step::Check);
-        let checked = case.check().map_err(|failure| remarked(failure, device))?;
+        let checked =
+            on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Check)?;
         Ok(Self { counts, checked, seen })
     }
 }
 
+/// Does a step of the user's code for `device`, which is current again afterwards. A step that leaves it otherwise fails.
+fn on<T>(
+    device: &mut dyn Device,
+    stage: Stage,
+    step: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let done = step();
+    not_left(stage, done, device.make_current())
+}
+
 /// Makes the inputs.
 pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
-    case.setup().map_err(|failure| remarked(failure, device))?;
+    on(device, Stage::Setup, || case.setup()).map_err(|failure| remarked(failure, device))?;
     settle(device, Stage::Setup)
 }
 
 /// Launches once, and waits for it.
 pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
-    catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
+    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || case.launch()));
+    launched.map_err(|failure| remarked(failure, device))?;
     settle(device, Stage::Launch)
 }
 

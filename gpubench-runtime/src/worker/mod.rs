@@ -81,18 +81,42 @@ pub enum Reply {
     Done,
 }
 
+impl Request {
+    /// The device that it is about, if it is about one.
+    #[must_use]
+    pub fn device(&self) -> Option<&str> {
+        match self {
+            Self::Facts { device } => Some(device),
+            Self::Measure { job, .. } | Self::Test { job } | Self::Writes { job } => Some(&job.device),
+            Self::End => None,
+        }
+    }
+}
+
 /// The devices that are open and the entries that are linked: what a worker keeps between requests.
 pub struct Bench {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
+    /// How many devices may be open.
+    most: usize,
 }
 
 impl Bench {
-    /// A bench with nothing open yet.
+    /// A bench for one device, with nothing open yet: what one device does then reaches no other.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn for_one_device() -> Self {
+        Self::with_room_for(1)
+    }
+
+    /// A bench for as many devices as are asked for. The one that is asked for is current.
+    #[must_use]
+    pub fn for_all_devices() -> Self {
+        Self::with_room_for(usize::MAX)
+    }
+
+    fn with_room_for(most: usize) -> Self {
         let entries = registry::entries().into_iter().chain(ceilings::entries()).collect();
-        Self { entries, devices: HashMap::new() }
+        Self { entries, devices: HashMap::new(), most }
     }
 
     /// Does what is asked, and hands every answer to `reply`, [`Reply::Done`] last.
@@ -179,7 +203,15 @@ impl Bench {
             .ok_or_else(|| format!("no benchmark runs on `{device}`"))
     }
 
+    /// The device of this name, open and current.
     fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
+        if !self.devices.contains_key(device) && self.devices.len() >= self.most {
+            let open: Vec<String> = self.devices.keys().map(|open| format!("`{open}`")).collect();
+            let open = open.join(", ");
+            return Err(format!(
+                "a worker process opens one device, and this one has {open} open: `{device}` needs another"
+            ));
+        }
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
@@ -187,12 +219,29 @@ impl Bench {
                 slot.insert((variant.open)(ordinal).map_err(|error| error.to_string())?)
             }
         };
+        // What earlier jobs have left current, they have been told.
+        slot.make_current().map_err(|error| error.to_string())?;
         Ok(slot.as_mut())
     }
 }
 
-impl Default for Bench {
-    fn default() -> Self {
-        Self::new()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Visitor;
+
+    fn visit(_: &mut dyn Visitor) {}
+
+    #[test]
+    fn a_worker_opens_one_device() {
+        let variant = Variant::of::<crate::device::host::Stream>(&[], visit);
+        let mut bench = Bench::for_one_device();
+        assert!(bench.open("host", &variant).is_ok() && bench.open("host", &variant).is_ok());
+        let refused = bench.open("other", &variant).err();
+        let expected =
+            "a worker process opens one device, and this one has `host` open: `other` needs another";
+        assert_eq!(refused.as_deref(), Some(expected));
+        let mut bench = Bench::for_all_devices();
+        assert!(bench.open("host", &variant).is_ok() && bench.open("other", &variant).is_ok());
     }
 }

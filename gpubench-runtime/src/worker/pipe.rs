@@ -30,7 +30,7 @@ pub fn serve() -> io::Result<()> {
     let mut replies = socket.try_clone()?;
     let (sender, requests) = channel();
     thread::spawn(move || receive(socket, &sender));
-    let mut bench = Bench::new();
+    let mut bench = Bench::for_one_device();
     for request in requests {
         bench.answer(&request?, &mut |reply| say(&mut replies, &reply));
     }

@@ -109,7 +109,7 @@ fn resumed(run: Run) {
         let job = Job { benchmark, args, device, caches: vec![record.case.cache], timeout: None, with: None };
         (job, Fate::Measured)
     });
-    let plan = Plan { jobs: jobs.collect(), ignored: 0 };
+    let plan = Plan { jobs: jobs.collect(), ..Plan::default() };
     let (program, sampling) = (run.program.clone(), run.sampling);
     let facts = run.devices.first().cloned();
     let earlier = Earlier { name: "earlier".to_owned(), run, remarks: Vec::new() };

@@ -155,8 +155,10 @@ fn its_bench_target_tests_unless_it_is_told_to_measure() {
     test downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=64, n=64, what=small] ... ok
     test downstream::host::quick::accumulate_in_blocks[T=f64, BLOCK=64, n=128, what=large] ... ok
     test downstream::host::ask_cuda ... ok (launched, nothing to check)
+    test downstream::copy[n=1024] ... ignored, no CUDA device (no-libcuda-here not found)
+    test downstream::copy[n=2048] ... ignored, no CUDA device (no-libcuda-here not found)
 
-    test result: ok. 9 passed; 0 failed; 2 skipped; 1 ignored; nothing timed
+    test result: ok. 9 passed; 0 failed; 2 skipped; 3 ignored; nothing timed
     ");
     run(program, &["--tag", "no_such"]).with_code(0).shows("0 passed");
     let ended = run(program, &["--bench", "--test", "ask_cuda"]).with_code(0);
@@ -192,7 +194,7 @@ fn gnu_ld_links_it_too() {
     let program = build(&["-Clink-arg=-fuse-ld=bfd"]);
     needs_no_cuda(&program);
     let listed = run(program.to_str().expect("UTF-8"), &["--bench", "--list"]).with_code(0);
-    listed.shows("14 benchmarks, 14 cases");
+    listed.shows("14 benchmarks (2 skipped), 14 cases");
 }
 
 /// Why the README has that line. Only what it is about is built.

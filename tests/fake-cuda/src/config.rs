@@ -15,6 +15,8 @@ pub(crate) struct Config {
     pub(crate) driver: i32,
     /// Where the log goes.
     pub(crate) log: Option<PathBuf>,
+    /// How many GPUs there are.
+    pub(crate) gpus: usize,
     /// The standard deviation of kernels' times, as a fraction.
     pub(crate) noise: f64,
     /// By how much kernels slow down in a second of the device's time, as a fraction.
@@ -55,13 +57,16 @@ pub(crate) struct Config {
     pub(crate) capability: u32,
 }
 
-/// `cuMemAlloc_v2#3=2`, and `!` behind it where the context is lost with it.
+/// `cuMemAlloc_v2#3=2`, with `!` behind it where the context is lost with it, and with `@1` behind that where GPU 1 alone
+/// has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) call: String,
     pub(crate) number: u64,
     pub(crate) code: Code,
     pub(crate) sticky: bool,
+    /// The GPU that has it, if not each.
+    pub(crate) gpu: Option<usize>,
 }
 
 /// What a kernel does instead of its work.
@@ -100,6 +105,7 @@ impl Config {
         Self {
             driver: number(value, "DRIVER", 13_000),
             log: value("LOG").map(PathBuf::from),
+            gpus: number(value, "GPUS", 1),
             noise: number(value, "NOISE", 0.0),
             drift: number(value, "DRIFT", 0.0),
             seed: number(value, "SEED", 1),
@@ -157,6 +163,10 @@ impl FromStr for Fault {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = || {
+            let (text, gpu) = match text.split_once('@') {
+                Some((text, gpu)) => (text, Some(gpu.parse().ok()?)),
+                None => (text, None),
+            };
             let (text, sticky) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
             let (place, code) = text.split_once('=')?;
             let (call, number) = place.split_once('#').unwrap_or((place, "1"));
@@ -165,9 +175,10 @@ impl FromStr for Fault {
                 number: number.parse().ok()?,
                 code: code.parse().ok()?,
                 sticky,
+                gpu,
             })
         };
-        parse().ok_or_else(|| format!("a fault is `call#number=code`, not `{text}`"))
+        parse().ok_or_else(|| format!("a fault is `call#number=code!@gpu`, of which `#number`, `!` and `@gpu` may be left out, not `{text}`"))
     }
 }
 
@@ -207,17 +218,27 @@ mod tests {
     fn faults_are_read_as_they_are_documented() {
         let config = Config::of(&|name| {
             let value = match name {
-                "FAULT" => "cuMemAlloc_v2#3=2, cuLaunchKernel=719!",
+                "FAULT" => "cuMemAlloc_v2#3=2, cuLaunchKernel=719!, cuLaunchKernel=719!@1",
                 "KERNEL" => "fill:nothing,dot:spoilt,sum:never-ends,stray:700",
                 "NOISE" => "0.05",
                 _ => return None,
             };
             Some(value.to_owned())
         });
-        let fault = |call: &str, number, code, sticky| Fault { call: call.to_owned(), number, code, sticky };
+        let fault = |call: &str, number, code, sticky, gpu| Fault {
+            call: call.to_owned(),
+            number,
+            code,
+            sticky,
+            gpu,
+        };
         assert_eq!(
             config.faults,
-            [fault("cuMemAlloc_v2", 3, 2, false), fault("cuLaunchKernel", 1, 719, true)]
+            [
+                fault("cuMemAlloc_v2", 3, 2, false, None),
+                fault("cuLaunchKernel", 1, 719, true, None),
+                fault("cuLaunchKernel", 1, 719, true, Some(1)),
+            ]
         );
         let kernels = [
             ("fill", Misdeed::Nothing),
@@ -227,7 +248,8 @@ mod tests {
         ];
         assert_eq!(config.kernels, kernels.map(|(name, misdeed)| (name.to_owned(), misdeed)));
         assert_eq!((config.noise, config.drift, config.driver), (0.05, 0.0, 13_000));
-        assert!("cuInit#x=1".parse::<Fault>().is_err() && kernel("fill").is_err());
+        let refused = ["cuInit#x=1", "cuInit=1@x"].map(|fault| fault.parse::<Fault>().is_err());
+        assert!(refused == [true; 2] && kernel("fill").is_err());
     }
 
     #[test]

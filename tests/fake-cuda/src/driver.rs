@@ -1,5 +1,8 @@
 //! The driver: everything it knows, behind one lock, and what every call of it has in common. In: a call's name and what it
 //! does; out: its code, after the faults that were asked for, the state of the context and the log had their say.
+//!
+//! Each GPU has a state of its own. A call reaches that of the current context alone, so that a handle or an address of
+//! another GPU is unknown there and refused.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::code::{Code, INVALID_CONTEXT, INVALID_HANDLE, NEVER, NOT_INITIALIZED, SUCCESS};
-use crate::config::Config;
+use crate::config::{Config, Fault};
 use crate::graph::{Executable, Graph};
 use crate::l2::L2;
 use crate::log::Log;
@@ -24,9 +27,17 @@ pub(crate) type Answer = Result<(), Code>;
 /// When the device's clock begins: not at a multiple of its step.
 pub(crate) const BEGIN: f64 = 1e9 + 5.0;
 
-/// All that there is.
+/// The handle of the first GPU's primary context; those of the others follow.
+const PRIMARY: usize = 0xc0;
+
+/// How far the handles of one GPU lie from those of the next.
+const HANDLES: usize = 0x100_0000;
+
+/// The state of one GPU and its primary context.
 #[derive(Debug)]
 pub(crate) struct Driver {
+    /// Its number.
+    pub(crate) ordinal: usize,
     pub(crate) config: Config,
     pub(crate) log: Log,
     pub(crate) memory: Memory,
@@ -64,13 +75,31 @@ pub(crate) fn with_contexts<T>(change: impl FnOnce(&mut Vec<usize>) -> T) -> T {
     CONTEXTS.with_borrow_mut(change)
 }
 
+/// The primary context of a GPU.
+pub(crate) fn primary(ordinal: usize) -> usize {
+    PRIMARY + ordinal
+}
+
+/// The GPU that this thread's calls go to: that of its current context, and the first where none is current.
+fn current() -> usize {
+    with_contexts(|contexts| contexts.last().map_or(0, |context| context - PRIMARY))
+}
+
 /// Makes the call `name`, which does `body`.
 pub(crate) fn made(name: &'static str, body: impl FnOnce(&mut Driver) -> Answer) -> Code {
-    static DRIVER: LazyLock<Mutex<Driver>> = LazyLock::new(|| Mutex::new(Driver::new(Config::read())));
-    let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
-    let code = driver.call(name, body);
+    static GPUS: LazyLock<Mutex<Vec<Driver>>> = LazyLock::new(|| {
+        let config = Config::read();
+        Mutex::new((0..config.gpus.max(1)).map(|ordinal| Driver::new(config.clone(), ordinal)).collect())
+    });
+    let mut gpus = GPUS.lock().unwrap_or_else(PoisonError::into_inner);
+    let initialised = gpus[0].initialised;
+    let gpu = &mut gpus[current()];
+    gpu.initialised = initialised;
+    let code = gpu.call(name, body);
+    let initialised = gpu.initialised;
+    gpus[0].initialised = initialised;
     if code == NEVER {
-        drop(driver);
+        drop(gpus);
         loop {
             thread::sleep(Duration::MAX);
         }
@@ -96,12 +125,13 @@ fn needs(name: &str) -> Needs {
 }
 
 impl Driver {
-    fn new(config: Config) -> Self {
+    fn new(config: Config, ordinal: usize) -> Self {
         Self {
+            ordinal,
             log: Log::open(config.log.as_deref()),
             unrest: Unrest::new(&config),
             config,
-            memory: Memory::new(),
+            memory: Memory::of(ordinal),
             l2: L2::new(L2_SIZE),
             now: BEGIN,
             streams: BTreeMap::from([(NULL, Stream::new(0, 0))]),
@@ -116,7 +146,7 @@ impl Driver {
             initialised: false,
             persisting: 0,
             calls: HashMap::new(),
-            handles: 0x1000,
+            handles: 0x1000 + ordinal * HANDLES,
         }
     }
 
@@ -151,7 +181,9 @@ impl Driver {
         }
         let count = self.calls.entry(name).or_default();
         *count += 1;
-        let fault = self.config.faults.iter().find(|fault| fault.call == name && fault.number == *count)?;
+        let here = |fault: &&Fault| fault.gpu.is_none_or(|gpu| gpu == self.ordinal);
+        let mut faults = self.config.faults.iter().filter(here);
+        let fault = faults.find(|fault| fault.call == name && fault.number == *count)?;
         if fault.sticky {
             let (code, name) = (fault.code, format!("{name}-{count}"));
             return self.is_first(&name).then(|| *self.lost.insert(code));

@@ -10,10 +10,11 @@
 //! | variable | for instance | what it does |
 //! |---|---|---|
 //! | `LOG` | `run.log` | Every call, and every piece of work with its stream, ranges and time, is written there; see `log`. |
+//! | `GPUS` | `2` | How many GPUs there are; usually 1. Each has a primary context of its own, with its own memory, streams, events, modules, graphs and time: what belongs to another is refused. |
 //! | `NOISE` | `0.05` | Kernels take normally distributed times, with this standard deviation as a fraction. |
 //! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
 //! | `SEED` | `7` | Where the noise begins; usually 1. |
-//! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. Several stand with commas between them; any code will do. |
+//! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. With `@1` behind it GPU 1 alone has it. Calls are counted for each GPU, those without a context for the first. Several stand with commas between them; any code will do. |
 //! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `short` one of a matrix product or of gravity leaves the last term of each sum out; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |
 //! | `ONCE` | a folder | What costs the context happens once and leaves a file there, whatever the number of processes. |
 //! | `COUNTED` | `1410@0.3` | The clock of the multiprocessors, in MHz, that kernels count from this second of the device's time on; before, and usually, 1980. |

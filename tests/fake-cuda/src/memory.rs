@@ -13,6 +13,8 @@ use crate::model::{MEMORY_SIZE, RESERVED};
 
 /// Where device memory begins: no address of an x86-64 or aarch64 process.
 const FIRST: u64 = 0x00de_0000_0000_0000;
+/// How far the memory of one GPU begins from that of the next.
+const APART: u64 = 1 << 44;
 /// Allocations begin at multiples of this.
 const ALIGNMENT: u64 = 512;
 /// More than this of the host's own memory is refused.
@@ -46,8 +48,10 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new() -> Self {
-        Self { allocations: BTreeMap::new(), pieces: BTreeMap::new(), next: FIRST, used: 0 }
+    /// The memory of GPU `ordinal`.
+    pub(crate) fn of(ordinal: usize) -> Self {
+        let next = FIRST + ordinal as u64 * APART;
+        Self { allocations: BTreeMap::new(), pieces: BTreeMap::new(), next, used: 0 }
     }
 
     pub(crate) fn free(&self) -> u64 {
@@ -205,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_put_last_is_what_is_there() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::of(0);
         let a = memory.allocate(12, Kind::Device).expect("there is room");
         memory.put(a, bytes(1, 8));
         memory.put(a + 2, bytes(2, 3));
@@ -219,7 +223,7 @@ mod tests {
 
     #[test]
     fn sizes_are_enforced() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::of(0);
         assert_eq!(memory.allocate(0, Kind::Device), Err(INVALID_VALUE));
         assert_eq!(memory.allocate(MEMORY_SIZE, Kind::Device), Err(OUT_OF_MEMORY));
         let free = memory.free();
@@ -235,7 +239,7 @@ mod tests {
 
     #[test]
     fn managed_memory_is_the_hosts_own() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::of(0);
         let a = memory.allocate(4, Kind::Managed).expect("there is room");
         memory.put(a, bytes(7, 4));
         // SAFETY: four bytes that live until they are freed below.

@@ -3,6 +3,8 @@
 //! written, however much there is.
 
 use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
@@ -47,8 +49,8 @@ pub(super) struct Looker {
     device: CUdevice,
     stream: CUstream,
     blocks: u32,
-    /// What was allocated from here to there is the measurement's own.
-    own: std::ops::Range<u64>,
+    /// What was allocated from here to there is this looker's device's own.
+    own: Range<u64>,
     // The kernels are parts of it.
     _module: Module,
 }
@@ -77,6 +79,7 @@ impl Looker {
             own: first..next_number(),
             _module: module,
         };
+        all_own().push(looker.own.clone());
         // The kernel is loaded by its first launch: here, where there is nothing yet whose place that could change.
         looker.take(&looker.last_of_its_own())?;
         Ok(looker)
@@ -94,7 +97,7 @@ impl Looker {
         }
         let mut memory = Vec::new();
         for it in gpubench_driver::memory() {
-            if !self.own.contains(&it.number) && self.is_ours(&it)? {
+            if !all_own().iter().any(|own| own.contains(&it.number)) && self.is_ours(&it)? {
                 memory.push(it);
             }
         }
@@ -192,6 +195,12 @@ impl Regions {
     pub(super) fn bytes(&self) -> Bytes {
         Bytes(self.regions.iter().map(|region| region.memory.bytes).sum())
     }
+}
+
+/// What the measurement itself has allocated, on all devices of this process: no launch is to reach it.
+fn all_own() -> MutexGuard<'static, Vec<Range<u64>>> {
+    static OWN: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The number that the next allocation has.

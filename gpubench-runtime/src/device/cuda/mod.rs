@@ -7,6 +7,7 @@ mod arithmetic;
 mod call;
 pub(crate) mod ceilings;
 mod clock;
+mod current;
 mod datasheet;
 mod elsewhere;
 mod event;
@@ -44,6 +45,7 @@ pub(crate) use self::nvml::{lock_clocks, reset_clocks};
 
 use self::call::check;
 use self::clock::ClockProbe;
+use self::current::{Guarded, Own};
 use self::event::Pair;
 use self::flush::Flusher;
 use self::kernels::{Kernels, told};
@@ -93,7 +95,9 @@ pub struct Cuda {
     /// Or why there are none.
     sensors: Result<Sensors, String>,
     spacer: Option<DeviceBuffer<u8>>,
-    _own: Stream,
+    /// Its context.
+    own: Own,
+    _stream: Stream,
     // Whatever else is dropped needs it, in the user's hands too, so that it is never released.
     _context: ManuallyDrop<Context>,
 }
@@ -104,6 +108,7 @@ impl DeviceType for Cuda {
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = facts::device(ordinal)?;
         let context = Context::new(device).map_err(|error| told("the primary context", error))?;
+        let current = Own::now()?;
         let own = new_stream()?;
         let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
         let l2 = Bytes(facts::read(device, DeviceAttribute::L2CacheSize)?);
@@ -128,7 +133,8 @@ impl DeviceType for Cuda {
             clock,
             sensors: Sensors::of(&facts::uuid(device)?),
             spacer: None,
-            _own: own,
+            own: current,
+            _stream: own,
             _context: ManuallyDrop::new(context),
         })
     }
@@ -164,17 +170,24 @@ impl Device for Cuda {
         self.sensors.clone().map(|sensors| Box::new(sensors) as Box<dyn Monitor>)
     }
 
+    fn make_current(&mut self) -> Result<Option<String>, DeviceError> {
+        Ok(self.own.restore()?)
+    }
+
     fn settle(&mut self) -> Result<(), DeviceError> {
+        self.own.restore()?;
         // SAFETY: waits for the current context, which is this device's.
         Ok(check(unsafe { sys::cuCtxSynchronize() })?)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<Seen, Failure> {
-        observe::observe(self, work)
+        let own = self.own;
+        observe::observe(self, &mut Guarded::new(work, own))
     }
 
     fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
-        observe::writes(self, work)
+        let own = self.own;
+        observe::writes(self, &mut Guarded::new(work, own))
     }
 
     fn remark(&mut self) -> Option<String> {
@@ -203,10 +216,19 @@ impl Device for Cuda {
     }
 
     fn displace(&mut self, round: usize) {
+        // Where it fails, so does what comes next.
+        _ = self.own.restore();
         self.spacer = None;
         // Where there is no room for it, inputs lie where they do.
         self.spacer = DeviceBuffer::zeroed(SPACERS[round / 2 % SPACERS.len()] << 20).ok();
         _ = gpubench_driver::take_failure();
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // What it holds is given back to its own context; where that is lost, nothing is.
+        _ = self.own.restore();
     }
 }
 

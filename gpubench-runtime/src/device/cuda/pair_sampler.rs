@@ -2,6 +2,7 @@
 //! stream. In: two launches and what is wanted; out: a [`PairSampler`].
 
 use super::Cuda;
+use super::current::Guarded;
 use super::graph_path::GraphPath;
 use super::persisting::Suspended;
 use super::proof;
@@ -20,8 +21,8 @@ pub(super) fn pair_sampler<'a>(
     wanted: &Wanted,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
     let flush = proof::choose(device, wanted)?;
-    let [a, b] = works;
-    let both = match (looked(device.stream, a, wanted)?, looked(device.stream, b, wanted)?) {
+    let [mut a, mut b] = works.map(|work| Guarded::new(work, device.own));
+    let both = match (looked(device.stream, &mut a, wanted)?, looked(device.stream, &mut b, wanted)?) {
         (Err(reason), Ok(_)) => [Err(reason.clone()), Err(beside(&reason))],
         (Ok(_), Err(reason)) => [Err(beside(&reason)), Err(reason)],
         (a, b) => [a, b],

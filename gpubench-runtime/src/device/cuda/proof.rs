@@ -6,6 +6,7 @@ use std::rc::Rc;
 use cust::sys::CUstream;
 
 use super::Cuda;
+use super::current::Guarded;
 use super::flush::Flusher;
 use super::graph_path::GraphPath;
 use super::kernels::Kernels;
@@ -99,7 +100,8 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let kernels = Rc::clone(&device.kernels);
     let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
-    let mut path = GraphPath::new(Samples::new(device, Works::One(&mut probe), cache, flush)?);
+    let works = Works::One(Guarded::new(&mut probe, device.own));
+    let mut path = GraphPath::new(Samples::new(device, works, cache, flush)?);
     let mut events = Vec::with_capacity(2 * READS);
     for _ in 0..2 {
         path.group(READS, &mut events)?;

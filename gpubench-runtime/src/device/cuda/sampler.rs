@@ -4,6 +4,7 @@
 use cust::sys::CUstream;
 
 use super::Cuda;
+use super::current::Guarded;
 use super::elsewhere;
 use super::graph::{Capture, Node};
 use super::graph_path::GraphPath;
@@ -26,8 +27,9 @@ pub(super) fn sampler<'a>(
     work: &'a mut dyn Work,
     wanted: &Wanted,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let mut work = Guarded::new(work, device.own);
     let flush = proof::choose(device, wanted)?;
-    let looked = looked(device.stream, work, wanted)?;
+    let looked = looked(device.stream, &mut work, wanted)?;
     let method = method(&flush, &looked);
     let suspended = suspended(&flush)?;
     let samples = Samples::new(device, Works::One(work), wanted.cache, flush.flush)?;

@@ -8,6 +8,7 @@ use cust::sys::{self, CUstream};
 
 use super::Cuda;
 use super::call::{CallError, check};
+use super::current::Guarded;
 use super::event::{Event, Pair};
 use crate::device::{Cache, Flush, Work, turns};
 use crate::failure::Failure;
@@ -29,23 +30,23 @@ pub(super) struct Samples<'a> {
 
 /// The launches of which samples are taken: one, or two that take turns.
 pub(super) enum Works<'a> {
-    One(&'a mut dyn Work),
-    Two([&'a mut dyn Work; 2]),
+    One(Guarded<'a>),
+    Two([Guarded<'a>; 2]),
 }
 
 impl Works<'_> {
     /// The first of them.
     pub(super) fn first(&mut self) -> &mut dyn Work {
         match self {
-            Self::One(work) | Self::Two([work, _]) => *work,
+            Self::One(work) | Self::Two([work, _]) => work,
         }
     }
 
     /// The one whose sample is at this place.
     fn at(&mut self, place: usize) -> &mut dyn Work {
         match self {
-            Self::One(work) => *work,
-            Self::Two(works) => &mut *works[turn(place) % 2],
+            Self::One(work) => work,
+            Self::Two(works) => &mut works[turn(place) % 2],
         }
     }
 }

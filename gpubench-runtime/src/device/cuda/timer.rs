@@ -9,6 +9,7 @@
 use cust::sys::CUstream;
 
 use super::Cuda;
+use super::current::Guarded;
 use super::graph_path::GraphPath;
 use super::kernels::Kernel;
 use super::samples::{Samples, Works};
@@ -91,7 +92,8 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
     let mut readings = Readings::default();
     let mut unread = WARM_UP;
     for _ in 0..rounds {
-        let mut samples = Samples::new(device, Works::One(work), Cache::Cold, flush)?;
+        let works = Works::One(Guarded::new(work, device.own));
+        let mut samples = Samples::new(device, works, Cache::Cold, flush)?;
         match path {
             Path::Stream => {
                 let mut path = StreamPath::default();

@@ -1,20 +1,25 @@
-//! The driver, its one device and its contexts.
+//! The driver, its devices and their primary contexts.
 
 use std::ffi::{c_char, c_int};
 
 use crate::call::{Out, exports};
-use crate::code::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, known};
-use crate::driver::{Answer, with_contexts};
+use crate::code::{Code, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, known};
+use crate::driver::{Answer, Driver, primary, with_contexts};
 use crate::model::{L2_SIZE, MEMORY_SIZE};
 
-/// The number of the device, and the handle of its primary context.
-const DEVICE: c_int = 0;
-const PRIMARY: usize = 0xc0;
 /// The number of the one limit that it has: how much of the L2 may be kept.
 const PERSISTING_L2: u32 = 6;
 
 const NAME: &str = "NVIDIA H200";
+/// The last digit is the device's number.
 const UUID: [u8; 16] = *b"a fake device, 0";
+
+/// What tells a device from the others.
+pub(super) fn uuid_of(ordinal: usize) -> [u8; 16] {
+    let mut uuid = UUID;
+    uuid[UUID.len() - 1] += ordinal as u8;
+    uuid
+}
 
 /// What the device is like: the number of each attribute that is not 0 and its value, as an H200 tells them.
 const ATTRIBUTES: [(c_int, c_int); 33] = [
@@ -59,8 +64,18 @@ const HIDDEN: [c_int; 3] = [13, 36, 37];
 /// The last number that this version of the interface gives an attribute.
 const LAST_ATTRIBUTE: c_int = 147;
 
-fn check(device: c_int) -> Answer {
-    if device == DEVICE { Ok(()) } else { Err(INVALID_DEVICE) }
+impl Driver {
+    /// The device with this number, if it is there.
+    fn device(&self, device: c_int) -> Result<usize, Code> {
+        let device = usize::try_from(device).ok().filter(|device| *device < self.config.gpus);
+        device.ok_or(INVALID_DEVICE)
+    }
+
+    /// Refuses what is the primary context of no device.
+    fn refuse_strange(&self, context: usize) -> Answer {
+        let known = (0..self.config.gpus).any(|ordinal| primary(ordinal) == context);
+        if known { Ok(()) } else { Err(INVALID_CONTEXT) }
+    }
 }
 
 exports! {
@@ -84,35 +99,33 @@ exports! {
         text.set(known.as_ptr())
     }
 
-    fn cuDeviceGetCount(driver, count: Out<c_int>) { count.set(1) }
+    fn cuDeviceGetCount(driver, count: Out<c_int>) { count.set(driver.config.gpus as c_int) }
 
     fn cuDeviceGet(driver, device: Out<c_int>, ordinal: c_int) {
-        check(ordinal)?;
+        driver.device(ordinal)?;
         device.set(ordinal)
     }
 
     fn cuDeviceGetName(driver, name: Out<c_char>, length: c_int, device: c_int) {
-        check(device)?;
+        driver.device(device)?;
         name.text(NAME, length.max(0) as usize)
     }
 
     fn cuDeviceGetUuid(driver, uuid: Out<[u8; 16]>, device: c_int) {
-        check(device)?;
-        uuid.set(UUID)
+        uuid.set(uuid_of(driver.device(device)?))
     }
 
     fn cuDeviceGetUuid_v2(driver, uuid: Out<[u8; 16]>, device: c_int) {
-        check(device)?;
-        uuid.set(UUID)
+        uuid.set(uuid_of(driver.device(device)?))
     }
 
     fn cuDeviceTotalMem_v2(driver, bytes: Out<usize>, device: c_int) {
-        check(device)?;
+        driver.device(device)?;
         bytes.set(MEMORY_SIZE as usize)
     }
 
     fn cuDeviceGetAttribute(driver, value: Out<c_int>, attribute: c_int, device: c_int) {
-        check(device)?;
+        driver.device(device)?;
         if !(1..=LAST_ATTRIBUTE).contains(&attribute) {
             return Err(INVALID_VALUE);
         }
@@ -127,21 +140,21 @@ exports! {
     }
 
     fn cuDevicePrimaryCtxRetain(driver, context: Out<usize>, device: c_int) {
-        check(device)?;
-        context.set(PRIMARY)
+        context.set(primary(driver.device(device)?))
     }
 
-    fn cuDevicePrimaryCtxRelease_v2(driver, device: c_int) { check(device) }
+    fn cuDevicePrimaryCtxRelease_v2(driver, device: c_int) { driver.device(device).map(drop) }
 
-    fn cuDevicePrimaryCtxSetFlags_v2(driver, device: c_int, _flags: u32) { check(device) }
+    fn cuDevicePrimaryCtxSetFlags_v2(driver, device: c_int, _flags: u32) { driver.device(device).map(drop) }
 
     fn cuDevicePrimaryCtxGetState(driver, device: c_int, flags: Out<u32>, active: Out<c_int>) {
-        check(device)?;
+        driver.device(device)?;
         flags.set(0)?;
         active.set(1)
     }
 
     fn cuCtxPushCurrent_v2(driver, context: usize) {
+        driver.refuse_strange(context)?;
         with_contexts(|contexts| contexts.push(context));
         Ok(())
     }
@@ -153,6 +166,9 @@ exports! {
     }
 
     fn cuCtxSetCurrent(driver, context: usize) {
+        if context != 0 {
+            driver.refuse_strange(context)?;
+        }
         with_contexts(|contexts| {
             contexts.pop();
             if context != 0 {
@@ -166,7 +182,7 @@ exports! {
         context.set(with_contexts(|contexts| contexts.last().copied().unwrap_or(0)))
     }
 
-    fn cuCtxGetDevice(driver, device: Out<c_int>) { device.set(DEVICE) }
+    fn cuCtxGetDevice(driver, device: Out<c_int>) { device.set(driver.ordinal as c_int) }
 
     fn cuCtxGetApiVersion(driver, _context: usize, version: Out<u32>) { version.set(3020) }
 

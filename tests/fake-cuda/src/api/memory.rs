@@ -83,7 +83,7 @@ exports! {
     fn cuPointerGetAttribute(driver, value: Out<u32>, attribute: u32, address: u64) {
         let kind = driver.memory.kind(address).ok_or(INVALID_VALUE)?;
         value.set(match (attribute, kind) {
-            (DEVICE_ORDINAL, _) => 0,
+            (DEVICE_ORDINAL, _) => driver.ordinal as u32,
             (MEMORY_TYPE, Kind::Pinned) => HOST,
             (MEMORY_TYPE, Kind::Device | Kind::Managed) => DEVICE,
             _ => return Err(NOT_SUPPORTED),

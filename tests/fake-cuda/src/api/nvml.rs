@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::call::Out;
+use super::device::uuid_of;
+use crate::call::{Out, text};
 use crate::config::Config;
 use crate::driver::Answer;
 use crate::log::Log;
@@ -18,7 +19,11 @@ pub(super) type Code = c_uint;
 
 const SUCCESS: Code = 0;
 pub(super) const NOT_SUPPORTED: Code = 3;
+const NOT_FOUND: Code = 6;
 const INSUFFICIENT_SIZE: Code = 7;
+
+/// The handle of the first GPU; those of the others follow.
+const FIRST: usize = 0xd0;
 
 pub(super) static CONFIG: LazyLock<Config> = LazyLock::new(Config::read);
 /// How often the clock was read.
@@ -29,6 +34,13 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// What is drawn all the time, in milliwatts, and the highest clock of the multiprocessors, in MHz.
 const POWER: c_uint = 212_400;
 const MAX_CLOCK: c_uint = 1980;
+
+/// A GPU's UUID as NVIDIA's tools write it: `GPU-` and five groups of digits.
+fn shown(uuid: [u8; 16]) -> String {
+    let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    format!("GPU-{}", groups.join("-"))
+}
 
 pub(super) fn told(answer: Answer) -> Code {
     if answer.is_ok() { SUCCESS } else { NOT_SUPPORTED }
@@ -76,7 +88,6 @@ unsafe extern "C" fn nvmlDeviceGetEccMode(_device: usize, current: Out<c_int>, p
 }
 
 tells! {
-    fn nvmlDeviceGetHandleByUUID(_uuid: *const c_char; usize) { 0xd0 }
     fn nvmlDeviceGetClockInfo(_device: usize, kind: c_int; c_uint) { clock(kind) }
     fn nvmlDeviceGetTemperature(_device: usize, _sensor: c_int; c_uint) { 41 }
     fn nvmlDeviceGetPowerUsage(_device: usize; c_uint) { POWER }
@@ -84,6 +95,14 @@ tells! {
     fn nvmlDeviceGetMaxClockInfo(_device: usize, kind: c_int; c_uint) { if kind == 1 { MAX_CLOCK } else { 3201 } }
     fn nvmlDeviceGetPersistenceMode(_device: usize; c_int) { 1 }
     fn nvmlDeviceGetCurrentClocksThrottleReasons(_device: usize; u64) { CONFIG.slowed }
+}
+
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: Out<usize>) -> Code {
+    let Ok(wanted) = text(uuid) else { return NOT_FOUND };
+    let found = (0..CONFIG.gpus).find(|ordinal| shown(uuid_of(*ordinal)) == wanted);
+    found.map_or(NOT_FOUND, |ordinal| told(device.set(FIRST + ordinal)))
 }
 
 // SAFETY: as above.

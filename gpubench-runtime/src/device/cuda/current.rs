@@ -1,0 +1,92 @@
+//! The context that this thread's driver calls go to. In: a GPU's primary context, and the user's code, which may leave
+//! another current; out: the GPU's own made current again, and what was found in its place.
+
+use cust::sys::{self, CUcontext};
+
+use super::call::{CallError, check};
+use crate::device::{Work, not_left};
+use crate::failure::{Failure, Stage};
+
+/// A context that is to be current.
+#[derive(Clone, Copy)]
+pub(super) struct Own(CUcontext);
+
+impl Own {
+    /// The context that is current now.
+    pub(super) fn now() -> Result<Self, CallError> {
+        current().map(Self)
+    }
+
+    /// Makes it current again. Returns what was current in its place, in words.
+    pub(super) fn restore(self) -> Result<Option<String>, CallError> {
+        let found = current()?;
+        if found == self.0 {
+            return Ok(None);
+        }
+        let left = if found.is_null() { Ok("no context".to_owned()) } else { device_of_current() };
+        // SAFETY: sets the current context of this thread to one that is never released.
+        check(unsafe { sys::cuCtxSetCurrent(self.0) })?;
+        left.map(Some)
+    }
+}
+
+fn current() -> Result<CUcontext, CallError> {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: `context` is a place for a context.
+    check(unsafe { sys::cuCtxGetCurrent(&raw mut context) })?;
+    Ok(context)
+}
+
+fn device_of_current() -> Result<String, CallError> {
+    let mut device = 0;
+    // SAFETY: `device` is a place for a device's number.
+    check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+    Ok(format!("a context of GPU {device}"))
+}
+
+/// Launches after each of which the GPU's own context is current, or the launch has failed.
+pub(super) struct Guarded<'a> {
+    work: &'a mut dyn Work,
+    own: Own,
+}
+
+impl<'a> Guarded<'a> {
+    pub(super) fn new(work: &'a mut dyn Work, own: Own) -> Self {
+        Self { work, own }
+    }
+
+    fn step(
+        &mut self,
+        stage: Stage,
+        step: impl FnOnce(&mut dyn Work) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let restored = Unwinding(self.own);
+        let done = step(self.work);
+        std::mem::forget(restored);
+        not_left(stage, done, self.own.restore().map_err(Into::into))
+    }
+}
+
+impl Work for Guarded<'_> {
+    fn resets(&self) -> bool {
+        self.work.resets()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        self.step(Stage::Reset, |work| work.reset())
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        self.step(Stage::Launch, |work| work.launch())
+    }
+}
+
+/// Restores the context where a launch panics: events and graphs that are dropped on the way belong to it.
+struct Unwinding(Own);
+
+impl Drop for Unwinding {
+    fn drop(&mut self) {
+        // The panic is what is told.
+        _ = self.0.restore();
+    }
+}

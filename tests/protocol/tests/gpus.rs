@@ -1,0 +1,243 @@
+//! Several GPUs in one run: each is measured by a process of its own, whose current context is its GPU's, whatever launches
+//! do to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use end_to_end::running::run_with;
+use gpubench_runtime::record::{Record, Run};
+use gpubench_runtime::verdict::State;
+use protocol::fake::{Measured, failed, library, measure};
+
+const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
+const CONTEXTS: &str = env!("CARGO_BIN_EXE_contexts");
+
+const TWO: (&str, &str) = ("GPUS", "2");
+/// Four benchmarks, 7 cases on each GPU.
+const SMALL: [&str; 4] = ["--quick", "cuda::copy,cuda::saxpy,cuda::sum,cuda::empty", "--arg", "n=4096"];
+const CASES: usize = 7;
+
+fn on<'a>(run: &'a Run, device: &'a str) -> impl Iterator<Item = &'a Record> {
+    run.records.iter().filter(move |record| record.case.device == device)
+}
+
+/// Whether all cases were measured on both GPUs, behind a flush that was seen to work on each.
+#[track_caller]
+fn all_valid(measured: &Measured, each: usize) {
+    assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
+    assert_eq!(failed(&measured.run), []);
+    for device in ["cuda:0", "cuda:1"] {
+        let records: Vec<&Record> = on(&measured.run, device).collect();
+        assert_eq!(records.len(), each, "{device}: {}", measured.ended);
+        for record in records {
+            let of = format!("{device} {} {}: {:?}", record.case.name(), record.case.cache, record.verdict);
+            assert_eq!(record.verdict.state, State::Valid, "{of}");
+            let method = &record.measurement.as_ref().expect("it was measured").method;
+            if let Some(proof) = method.flush_proof {
+                assert!(proof.is_empty() && proof.is_clean() && method.flush_reason.is_none(), "{of}");
+            }
+        }
+        let proofs =
+            on(&measured.run, device).filter_map(|record| record.measurement.as_ref()?.method.flush_proof);
+        assert_ne!(proofs.count(), 0, "no flush was proven on {device}");
+    }
+}
+
+/// The GPUs that each process has made a context on, by the streams that it used.
+fn gpus_of_processes(measured: &Measured) -> BTreeMap<u32, BTreeSet<char>> {
+    let mut gpus: BTreeMap<u32, BTreeSet<char>> = BTreeMap::new();
+    for line in &measured.log {
+        // Handles of GPU 0 are below 0x1000000, those of GPU 1 begin with a 1 above six digits.
+        let Some(stream) = line.stream.as_deref().filter(|stream| *stream != "s0") else { continue };
+        let gpu = if stream.len() > "s1000000".len() - 1 { '1' } else { '0' };
+        gpus.entry(line.process).or_default().insert(gpu);
+    }
+    gpus
+}
+
+#[test]
+fn every_row_of_both_gpus_is_valid() {
+    for devices in ["all", "0,1", "1,0"] {
+        let measured = measure(KERNELS, &[&SMALL[..], &["--device", devices]].concat(), &[TWO, ("LOG", "")]);
+        all_valid(&measured, CASES);
+        let first = if devices == "1,0" { "cuda:1" } else { "cuda:0" };
+        assert_eq!(measured.run.records[0].case.device, first, "--device {devices}");
+        let gpus = gpus_of_processes(&measured);
+        let of_one: Vec<usize> = gpus.values().map(BTreeSet::len).collect();
+        assert_eq!(of_one, [1, 1], "a process for each GPU: {gpus:?}");
+    }
+}
+
+/// Debuggers have one process for both.
+#[test]
+fn so_it_is_in_one_process() {
+    for devices in ["0,1", "1,0"] {
+        let arguments = [&SMALL[..], &["--device", devices, "--in-process"]].concat();
+        let measured = measure(KERNELS, &arguments, &[TWO, ("LOG", "")]);
+        all_valid(&measured, CASES);
+        let gpus = gpus_of_processes(&measured);
+        assert_eq!(gpus.values().map(BTreeSet::len).collect::<Vec<_>>(), [2], "{gpus:?}");
+    }
+}
+
+#[test]
+fn several_runs_have_fresh_processes_for_each() {
+    let arguments = [&SMALL[..], &["--device", "all", "--runs", "2"]].concat();
+    let measured = measure(KERNELS, &arguments, &[TWO, ("LOG", "")]);
+    all_valid(&measured, CASES);
+    let gpus = gpus_of_processes(&measured);
+    let of_one: Vec<usize> = gpus.values().map(BTreeSet::len).collect();
+    assert_eq!(of_one, [1; 4], "{gpus:?}");
+}
+
+#[test]
+fn test_mode_launches_on_both() {
+    let environment = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_GPUS", "2")];
+    for more in [&[] as &[&str], &["--in-process"]] {
+        let arguments = [&["--test", "--device", "1,0"], &SMALL[1..], more].concat();
+        run_with(KERNELS, &arguments, &environment).with_code(0).shows("8 passed; 0 failed");
+    }
+}
+
+/// The same, comma and all, from where an interrupted run has stopped.
+#[test]
+fn a_run_on_both_is_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().to_str().expect("UTF-8");
+    let environment = [
+        ("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")),
+        ("GPUBENCH_FAKE_GPUS", "2"),
+        ("TMPDIR", folder),
+    ];
+    let kept = [&SMALL[..], &["--runs-dir", folder, "--device", "1,0"]].concat();
+    // Of each GPU's seven cases the last three are left.
+    let part: Vec<&str> = kept.iter().copied().chain(["--skip", "saxpy,sum"]).collect();
+    let ended = run_with(KERNELS, &part, &environment).with_code(0);
+    ended.shows("6 cases: 6 valid");
+    let resumed: Vec<&str> = kept[..6].iter().copied().chain(["--resume", "last"]).collect();
+    let ended = run_with(KERNELS, &resumed, &environment).with_code(0);
+    ended.shows("resumed: 6 of 14 cases were measured by the run of");
+    ended.shows("14 cases: 14 valid, 0 suspect, 0 invalid");
+}
+
+/// What breaks on one GPU is told in its rows alone, and once below the table.
+#[test]
+fn one_gpu_that_breaks_costs_its_own_rows() {
+    for (fault, more, words) in [
+        ("cuModuleLoadDataEx=999@1", &[] as &[&str], "cuModuleLoadDataEx returned 999"),
+        ("cuCtxSynchronize=719!@1", &[], "cuCtxSynchronize returned 719"),
+        ("cuModuleLoadDataEx=999@1", &["--in-process"], "cuModuleLoadDataEx returned 999"),
+    ] {
+        let arguments = [&SMALL[..], &["--device", "1,0", "--color", "never"], more].concat();
+        let measured = measure(KERNELS, &arguments, &[TWO, ("FAULT", fault)]);
+        let told = &measured.ended;
+        assert_eq!(told.code, Some(1), "{told}");
+        for record in on(&measured.run, "cuda:0") {
+            assert_eq!(record.verdict.state, State::Valid, "{}: {told}", record.case.name());
+        }
+        assert_eq!(on(&measured.run, "cuda:0").count(), CASES, "{told}");
+        for record in on(&measured.run, "cuda:1") {
+            assert_eq!(record.verdict.state, State::Invalid, "{}: {told}", record.case.name());
+        }
+        assert_eq!(on(&measured.run, "cuda:1").count(), CASES, "{told}");
+        // Told once, with the rows that it costs and their device.
+        let said: Vec<&str> = told.stdout.lines().filter(|line| line.contains(words)).collect();
+        let [said] = said[..] else { panic!("{said:?} of {told}") };
+        let first = "copy[n=4096] hot, gpubench_kernels::cuda::copy[n=4096] cold, gpubench_kernels::cuda::saxpy[n=4096] hot";
+        let rows = format!("invalid 7 cases on cuda:1 (gpubench_kernels::cuda::{first} and 4 more): ");
+        assert!(said.starts_with(&rows), "{said}");
+        assert_eq!(told.stdout.matches("failed").count(), CASES, "{told}");
+        told.shows("gpubench_kernels::cuda on cuda:1");
+    }
+}
+
+/// A GPU's UUID finds its sensors, whose clocks are locked for each.
+#[test]
+fn each_gpu_has_its_own_name_and_sensors() {
+    let measured = measure(KERNELS, &[&SMALL[..], &["--device", "all"]].concat(), &[TWO, ("CLOCKS", "1980")]);
+    all_valid(&measured, CASES);
+    let uuids: BTreeSet<String> = measured
+        .run
+        .devices
+        .iter()
+        .filter(|facts| facts.device != "host")
+        .map(|facts| facts.text("UUID").unwrap_or("none").to_owned())
+        .collect();
+    assert_eq!(uuids.len(), 2, "{uuids:?}");
+    assert!(
+        measured
+            .run
+            .records
+            .iter()
+            .filter_map(|record| record.measurement.as_ref())
+            .all(|measured| measured.conditions.is_some())
+    );
+    let environment = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_GPUS", "2")];
+    for uuid in &uuids {
+        let arguments = ["--test", "--device", uuid, "cuda::empty"];
+        run_with(KERNELS, &arguments, &environment).with_code(0).shows("1 passed; 0 failed");
+    }
+}
+
+/// A step that leaves the context of another GPU current is told, and costs no row but its own.
+#[test]
+fn a_benchmark_that_leaves_another_context_current_costs_itself() {
+    for more in [&[] as &[&str], &["--in-process"], &["--path", "stream"]] {
+        let arguments = [&["--quick", "--device", "0,1", "--color", "never"], more].concat();
+        let measured = measure(CONTEXTS, &arguments, &[TWO]);
+        assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
+        let failed: BTreeMap<String, String> = failed(&measured.run).into_iter().collect();
+        let expected = [
+            ("strays_in_setup", "setup: left a context of GPU"),
+            ("strays_in_launch", "launch (checked launch): left a context of GPU"),
+            ("strays_later", "left a context of GPU"),
+            ("launches_astray", "launch (checked launch): "),
+            ("strays_in_reset", "left a context of GPU"),
+            ("strays_in_check", "check: left a context of GPU"),
+            ("strays_in_counts", "counts: left a context of GPU"),
+        ];
+        let names: BTreeSet<String> =
+            expected.iter().map(|(name, _)| format!("contexts::{name} hot")).collect();
+        assert_eq!(failed.keys().cloned().collect::<BTreeSet<_>>(), names, "{more:?}: {}", measured.ended);
+        for (name, words) in expected {
+            let reason = &failed[&format!("contexts::{name} hot")];
+            assert!(reason.contains(words), "{name}: {reason}");
+        }
+        for device in ["cuda:0", "cuda:1"] {
+            let valid = on(&measured.run, device).filter(|record| record.verdict.state != State::Invalid);
+            let valid: Vec<String> =
+                valid.map(|record| format!("{} {}", record.case.name(), record.case.cache)).collect();
+            let expected = [
+                "behaves hot",
+                "behaves cold",
+                "strays_in_drop hot",
+                "comes_back hot",
+                "behaves_at_the_end hot",
+            ];
+            assert_eq!(
+                valid,
+                expected.map(|name| format!("contexts::{name}")),
+                "{device}: {}",
+                measured.ended
+            );
+        }
+    }
+}
+
+/// What the runs' files name is there, whichever GPU it was measured on.
+#[test]
+fn both_gpus_are_in_the_file_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let environment = [
+        ("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")),
+        ("GPUBENCH_FAKE_GPUS", "2"),
+        ("TMPDIR", path),
+    ];
+    let json = format!("{path}/run.json");
+    let arguments = ["--quick", "cuda::empty", "--device", "all", "--json", &json];
+    _ = run_with(KERNELS, &arguments, &environment).with_code(0);
+    let run: Run = serde_json::from_str(&fs::read_to_string(&json).expect("it is there")).expect("a run");
+    let devices: Vec<&str> = run.records.iter().map(|record| record.case.device.as_str()).collect();
+    assert_eq!(devices, ["cuda:0", "cuda:1"]);
+}
