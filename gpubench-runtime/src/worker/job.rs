@@ -333,12 +333,15 @@ impl Prepared {
         Self::launched(case, device, &mut comes_to)
     }
 
-    /// Launches once on the inputs that are there, and looks at what came out.
+    /// Resets the inputs that are there, launches once on them, and looks at what came out.
     pub(super) fn launched(
         case: &mut dyn Case,
         device: &mut dyn Device,
         comes_to: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
+        // Counts are of the inputs that a launch finds.
+        comes_to(Step::Reset);
+        reset(case, device)?;
         comes_to(Step::Counts);
         let counts = case.counts()?;
         comes_to(Step::CheckedLaunch);
@@ -357,8 +360,18 @@ pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
     settle(device, Stage::Setup)
 }
 
-/// Launches once, and waits for it.
+/// Makes the inputs fresh where the benchmark has a `reset`, and waits for it: nothing of it belongs to the launch that follows.
+fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    if !case.resets() {
+        return Ok(());
+    }
+    Failure::catch(Stage::Reset, || case.reset()).map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Reset)
+}
+
+/// Launches once on fresh inputs, and waits for it.
 pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    reset(case, device)?;
     Failure::catch(Stage::Launch, || case.launch()).map_err(|failure| remarked(failure, device))?;
     settle(device, Stage::Launch)
 }
