@@ -36,7 +36,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-pub use gpubench_macros::{gpu_bench, group};
+pub use gpubench_macros::gpu_bench;
 pub use gpubench_runtime::bind::pow2;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
 pub use gpubench_runtime::registry::Group;
@@ -107,6 +107,33 @@ macro_rules! main {
     };
 }
 
+/// Defaults for benchmarks that have something in common, as a constant that `group = NAME` refers to.
+///
+/// ```
+/// use gpubench::{gpu_bench, group, host};
+///
+/// group!(TRANSFERS = "transfers", cold, max_time = 0.5, tags = ["bus"]);
+///
+/// #[gpu_bench(group = TRANSFERS)] // shown as `…::transfers::up`, measured cold too
+/// fn up(_stream: &host::Stream) {}
+///
+/// #[gpu_bench(group = TRANSFERS, cold = false, tags = ["slow"])] // tagged `bus` and `slow`
+/// fn down(_stream: &host::Stream) {}
+/// # fn main() {}
+/// ```
+///
+/// The name may have attributes and a visibility before it: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. What the group
+/// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `precision`, `max_time`,
+/// `timeout`, `ignore`, `tags` and `link`; what a benchmark says itself goes before that, but for `tags`, which add up.
+///
+/// It works under any name that the dependency has; only `#[gpu_bench]` needs `crate = …` where gpubench is renamed.
+#[macro_export]
+macro_rules! group {
+    ($($tokens:tt)*) => {
+        $crate::__private::group!(($crate) $($tokens)*);
+    };
+}
+
 /// The pages whose examples must compile.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/annotating.md")]
@@ -115,6 +142,7 @@ mod pages {}
 /// What the expansions of `#[gpu_bench]` and `main!` name. Not public: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
+    pub use gpubench_macros::group;
     pub use gpubench_runtime::bind::{
         Bound, Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
     };

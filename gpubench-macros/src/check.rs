@@ -26,6 +26,8 @@ pub(crate) struct Benchmark {
     pub(crate) params: Vec<(Role, Param)>,
     /// Which of the parameters is the stream.
     stream: usize,
+    /// Whether it is the stream only because it is the last one.
+    pub(crate) stream_is_assumed: bool,
     pub(crate) axes: Vec<Named>,
     /// How many of them go together in each sweep.
     pub(crate) sweeps: Vec<usize>,
@@ -57,7 +59,7 @@ impl Benchmark {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
         let variants = variants(&options, &launch, errors);
-        let stream = stream_of(&options, &launch, errors)?;
+        let (stream, stream_is_assumed) = stream_of(&options, &launch, errors)?;
         let params = launch.params.into_iter().enumerate().map(|(index, param)| {
             let axis = options.args.axes.iter().position(|axis| is_named(&param, &axis.name));
             let role = match axis {
@@ -76,6 +78,7 @@ impl Benchmark {
             output: launch.output,
             params: params.collect(),
             stream,
+            stream_is_assumed,
             axes: options.args.axes,
             sweeps: options.args.sweeps,
             setup: options.setup.map(Code::of),
@@ -109,20 +112,35 @@ impl Benchmark {
 
     fn check_passing(&self, errors: &mut Errors) {
         if self.stream().unnamed {
-            let message = "the stream's type says which device measures, so that it must be named: `impl Trait` is \
-                           not; a type parameter with `types(S = […])` is";
+            let message = format!(
+                "the stream's type says which device measures, so that it must be named: `impl Trait` is not; a type \
+                 parameter with `types(S = […])` is{}",
+                self.assumed()
+            );
             errors.at(&self.stream().tokens, message);
         }
         for (role, param) in &self.params {
-            let thing = match role {
+            let (thing, assumed) = match role {
                 Role::Input => continue,
-                Role::Stream => "the stream",
-                Role::Axis(_) => "an argument",
+                Role::Stream => ("the stream", self.assumed()),
+                Role::Axis(_) => ("an argument", String::new()),
             };
             if param.passed == Passed::Mutable {
-                errors.at(&param.tokens, format_args!("{thing} is taken by `&` or by value"));
+                errors.at(&param.tokens, format_args!("{thing} is taken by `&` or by value{assumed}"));
             }
         }
+    }
+
+    /// Where the stream is only assumed to be one: what to do if it is none.
+    fn assumed(&self) -> String {
+        if !self.stream_is_assumed {
+            return String::new();
+        }
+        format!(
+            "; the last parameter, {}, was taken as the stream, since none is named `stream`: if it is none, add a stream, or \
+             say `stream = name`",
+            self.stream().shown()
+        )
     }
 
     /// It is asked before there are inputs.
@@ -200,8 +218,8 @@ fn check_safety(options: &Options, launch: &Launch, errors: &mut Errors) {
     }
 }
 
-/// The index of the parameter that is the stream.
-fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<usize> {
+/// The index of the parameter that is the stream, and whether that is assumed because it is the last.
+fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<(usize, bool)> {
     let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
     let Some(last) = launch.params.len().checked_sub(1) else {
         let message = "a launch function takes a stream: the parameter named `stream`, else the last one";
@@ -233,7 +251,7 @@ fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<
         errors.at(&axis.name, format_args!("`{}` cannot be an argument: {why}", axis.name.unraw()));
         return None;
     }
-    Some(stream)
+    Some((stream, options.stream.is_none() && named.is_none()))
 }
 
 fn is_named(param: &Param, name: &Ident) -> bool {

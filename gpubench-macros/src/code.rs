@@ -1,10 +1,12 @@
 //! The user's code in an option. In: the expression of `setup` or `check`; out: tokens that run it where it stands,
 //! with its own `?`, `return` and error type. The types of its names are the expansion's business.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
+
+use crate::spans::at;
 
 /// What the value of `setup` or `check` is.
 pub(crate) enum Code {
@@ -71,6 +73,7 @@ pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
 pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
     let exits = Exits::of(body);
     let mixed = Span::mixed_site();
+    let body = with_generated_braces(body);
     if matches!(output, ReturnType::Type(..)) {
         quote_spanned!(mixed=> (|| #output { #lets #body })())
     } else if exits.question || exits.only_ok() {
@@ -86,6 +89,22 @@ pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> T
     } else {
         quote_spanned!(mixed=> { #lets #body })
     }
+}
+
+/// `body`, whose outermost braces count as generated. The compiler would otherwise call them unnecessary, since they stand
+/// within others here; the user cannot leave them out where a closure has a return type.
+fn with_generated_braces(body: &Expr) -> TokenStream {
+    let tokens = body.to_token_stream();
+    let Expr::Block(_) = body else { return tokens };
+    let braced = |token| match token {
+        TokenTree::Group(group) => {
+            let mut generated = Group::new(group.delimiter(), group.stream());
+            generated.set_span(at(group.span()));
+            generated.into()
+        }
+        token => token,
+    };
+    tokens.into_iter().map(braced).collect()
 }
 
 /// How control leaves a piece of code.

@@ -56,7 +56,9 @@ impl Benchmark {
         // These stand where the stream's type does, which is at fault if it is not a `LaunchStream`.
         let stream_type = variant.placed(&self.stream().ty);
         let stream = first(&stream_type);
-        let bound = quote_spanned!(stream=> __gb::Bound::new(setup, #launch));
+        let (of, new) = if self.stream_is_assumed { ("of_last", "new_on_last") } else { ("of", "new") };
+        let (of, new) = (format_ident!("{of}", span = stream), format_ident!("{new}", span = stream));
+        let bound = quote_spanned!(stream=> __gb::Bound::#new(setup, #launch));
         let case = quote_spanned!(stream=> &mut case);
         quote_spanned! {mixed()=>
             const #name: __gb::Variant = {
@@ -67,7 +69,7 @@ impl Benchmark {
                     let mut case = #bound #counts #reset #check #skip_if;
                     __gb::Visitor::visit(visitor, #sweeps, #case);
                 }
-                __gb::Variant::of::<#stream_type>(#generics, __visit)
+                __gb::Variant::#of::<#stream_type>(#generics, __visit)
             };
         }
     }

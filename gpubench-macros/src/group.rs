@@ -1,11 +1,11 @@
-//! `group!`: defaults for benchmarks that have something in common. In: a name and options; out: a constant that
-//! `group = NAME` refers to.
+//! `group!`: defaults for benchmarks that have something in common. In: the path of gpubench, a name and options; out: a
+//! constant that `group = NAME` refers to.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser as _};
-use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility};
+use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, parenthesized};
 
 use crate::errors::Errors;
 use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
@@ -27,6 +27,8 @@ pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
 
 /// What stands between the parentheses.
 struct Group {
+    /// gpubench as the macro that the user calls sees it: that finds it under any name.
+    own: TokenStream,
     attributes: Vec<Attribute>,
     visibility: Visibility,
     name: Ident,
@@ -36,8 +38,11 @@ struct Group {
 }
 
 impl Group {
-    /// `#[…] pub NAME = "shown", cold, …`.
+    /// `($crate) #[…] pub NAME = "shown", cold, …`.
     fn read(input: ParseStream, errors: &mut Errors) -> syn::Result<Self> {
+        let own;
+        parenthesized!(own in input);
+        let own = own.parse()?;
         let attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let name: Ident = input.parse().map_err(|error| {
@@ -68,12 +73,12 @@ impl Group {
                 Ok(())
             })
         });
-        Ok(Self { attributes, visibility, name, shown, data, krate })
+        Ok(Self { own, attributes, visibility, name, shown, data, krate })
     }
 
     fn expand(&self) -> TokenStream {
-        let Self { attributes, visibility, name, shown, data, krate } = self;
-        let krate = krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
+        let Self { own, attributes, visibility, name, shown, data, krate } = self;
+        let krate = krate.as_ref().map_or_else(|| own.clone(), ToTokens::to_token_stream);
         let fields = data.fields(true);
         quote_spanned! {mixed()=>
             #(#attributes)*

@@ -32,24 +32,8 @@ pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
     quote!(#function #registration).into()
 }
 
-/// Defaults for benchmarks that have something in common, as a constant that `group = NAME` refers to.
-///
-/// ```
-/// use gpubench::{gpu_bench, group, host};
-///
-/// group!(TRANSFERS = "transfers", cold, max_time = 0.5, tags = ["bus"]);
-///
-/// #[gpu_bench(group = TRANSFERS)] // shown as `…::transfers::up`, measured cold too
-/// fn up(_stream: &host::Stream) {}
-///
-/// #[gpu_bench(group = TRANSFERS, cold = false, tags = ["slow"])] // tagged `bus` and `slow`
-/// fn down(_stream: &host::Stream) {}
-/// # fn main() {}
-/// ```
-///
-/// The name may have attributes and a visibility before it: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. What the group
-/// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `precision`, `max_time`,
-/// `timeout`, `ignore`, `tags` and `link`; what a benchmark says itself goes before that, but for `tags`, which add up.
+/// The constant that `gpubench::group!` makes. That macro knows by what name gpubench is called, and hands it on before the
+/// user's own tokens; what they may be is told there.
 #[proc_macro]
 pub fn group(tokens: TokenStream) -> TokenStream {
     group::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()

@@ -53,6 +53,8 @@ impl Display for Stage {
 pub enum Step {
     /// The user's `setup`.
     Setup,
+    /// The user's `reset` before the checked launch.
+    Reset,
     /// The user's counts.
     Counts,
     /// The one launch whose outputs are checked.
@@ -73,6 +75,7 @@ impl Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setup => f.write_str("setup"),
+            Self::Reset => f.write_str("reset"),
             Self::Counts => f.write_str("counts"),
             Self::CheckedLaunch => f.write_str("checked launch"),
             Self::Check => f.write_str("check"),

@@ -76,7 +76,8 @@ fn reasons(run: &Run) -> String {
 /// The rows of `first`'s device that have this very reason, by their number and the first few names. Nothing where those few
 /// are all: each is then told on a line of its own.
 fn shared(run: &Run, first: &Record, reason: &Reason) -> Option<String> {
-    let here = |record: &&Record| record.case.device == first.case.device && record.verdict.reasons.contains(reason);
+    let here =
+        |record: &&Record| record.case.device == first.case.device && record.verdict.reasons.contains(reason);
     let names: Vec<String> = run.records.iter().filter(here).map(case).collect();
     let more = names.len().checked_sub(MOST_NAMES).filter(|more| *more > 0)?;
     let device = if has_several_devices(run) { format!(" on {}", first.case.device) } else { String::new() };

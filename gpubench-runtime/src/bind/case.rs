@@ -5,7 +5,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use crate::catch::catch;
-use crate::device::{Device, DeviceType, LaunchStream};
+use crate::device::{Device, DeviceType, LastParameter, LaunchStream};
 use crate::failure::{Failure, Stage};
 use crate::registry::{self, Counts};
 
@@ -16,7 +16,7 @@ type Look<'a, T, R> = Box<dyn Fn(&T) -> Result<R, String> + 'a>;
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
 
 /// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
-pub struct Bound<'a, S, T> {
+pub struct Bound<'a, S: ?Sized, T> {
     setup: Setup<'a, S, T>,
     launch: Enqueue<'a, S, T>,
     reset: Option<Enqueue<'a, S, T>>,
@@ -45,7 +45,24 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
             stream: None,
         }
     }
+}
 
+#[expect(
+    clippy::needless_maybe_sized,
+    reason = "of a slice the compiler then says this alone, and not that it is unsized too"
+)]
+impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
+    /// The same as [`Bound::new`], for a stream that is only assumed to be one.
+    pub fn new_on_last(
+        setup: impl Fn(&S) -> Result<T, String> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<(), String> + 'a,
+    ) -> Self {
+        Self::new(setup, launch)
+    }
+}
+
+// Of any `S`: where that is no stream, the constructor has said so, and once is enough.
+impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     /// The same case, whose launches do this much work.
     #[must_use]
     pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, String> + 'a) -> Self {

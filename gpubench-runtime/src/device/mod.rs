@@ -49,6 +49,20 @@ pub trait LaunchStream: Sized + 'static {
     fn over(device: &mut Self::Device) -> Result<Self, DeviceError>;
 }
 
+/// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it is
+/// one. It is every [`LaunchStream`]; it has a name of its own so that the compiler says what was assumed of any other type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stream that gpubench can measure",
+    label = "this last parameter was taken as the stream, since none is named `stream`",
+    note = "a launch function takes a stream such as `cust::stream::Stream` or `gpubench::host::Stream`: add one, or say \
+            which parameter it is with `stream = name`",
+    note = "implement `gpubench::LaunchStream` for a stream type of your own"
+)]
+pub trait LastParameter: LaunchStream {}
+
+#[diagnostic::do_not_recommend]
+impl<S: LaunchStream> LastParameter for S {}
+
 /// A [`Device`] that can be found and opened by its type.
 pub trait DeviceType: Device + Sized {
     /// The word for it on the command line and in records.

@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::device::{Device, DeviceError, DeviceType, LaunchStream};
+use crate::device::{Device, DeviceError, DeviceType, LastParameter, LaunchStream};
 use crate::failure::Failure;
 
 pub use inventory;
@@ -76,6 +76,19 @@ impl Variant {
             open: |ordinal| Ok(Box::new(<S::Device as DeviceType>::open(ordinal)?)),
             visit,
         }
+    }
+
+    /// The same for a stream that is only assumed to be one.
+    #[must_use]
+    #[expect(
+        clippy::needless_maybe_sized,
+        reason = "of a slice the compiler then says this alone, and not that it is unsized too"
+    )]
+    pub const fn of_last<S: LastParameter + ?Sized>(
+        generics: &'static [Generic],
+        visit: fn(&mut dyn Visitor),
+    ) -> Self {
+        Self::of::<S>(generics, visit)
     }
 }
 

@@ -150,7 +150,7 @@ impl Inner<'_, '_> {
         let step = progress.borrow().step;
         let at = |failure: Failure| match step {
             // The stage says as much.
-            Step::Setup | Step::Counts | Step::Check => failure,
+            Step::Setup | Step::Reset | Step::Counts | Step::Check => failure,
             step => failure.at(step),
         };
         let compared = compared.map_err(at).map_err(|failure| match failure.stage {

@@ -334,12 +334,15 @@ impl Prepared {
         Self::launched(case, device, &mut comes_to)
     }
 
-    /// Launches once on the inputs that are there, and looks at what came out.
+    /// Resets the inputs that are there, launches once on them, and looks at what came out.
     pub(super) fn launched(
         case: &mut dyn Case,
         device: &mut dyn Device,
         comes_to: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
+        // Counts are of the inputs that a launch finds.
+        comes_to(Step::Reset);
+        reset(case, device)?;
         comes_to(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
         comes_to(Step::CheckedLaunch);
@@ -369,8 +372,19 @@ pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
     settle(device, Stage::Setup)
 }
 
-/// Launches once, and waits for it.
+/// Makes the inputs fresh where the benchmark has a `reset`, and waits for it: nothing of it belongs to the launch that follows.
+fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    if !case.resets() {
+        return Ok(());
+    }
+    let done = on(device, Stage::Reset, || catch(Stage::Reset, || case.reset()));
+    done.map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Reset)
+}
+
+/// Launches once on fresh inputs, and waits for it.
 pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    reset(case, device)?;
     let launched = on(device, Stage::Launch, || catch(Stage::Launch, || case.launch()));
     launched.map_err(|failure| remarked(failure, device))?;
     settle(device, Stage::Launch)

@@ -141,6 +141,39 @@ fn of_old_types(old: &Old, _stream: &gpubench::host::Stream) {
     let _ = old;
 }
 
+/// A closure with a return type has braces, whatever stands in them. Neither `unused_braces` nor its fix, which would not
+/// parse, is the user's business.
+#[gpubench::gpu_bench(
+    setup = || -> Result<u8, String> { Ok(1) },
+    reset = |_, _| -> Result<(), String> { if std::env::args().count() == 0 { Err("no name".to_owned()) } else { Ok(()) } },
+    check = |one| -> Result<(), String> { if one == 1 { Ok(()) } else { Err("not one".to_owned()) } },
+)]
+fn braced(one: u8, stream: &gpubench::host::Stream) {
+    stream.run(|| assert_eq!(one, 1));
+}
+
+/// Without a return type the braces are optional, and may stand all the same.
+#[gpubench::gpu_bench(
+    args(n = [1_u8]),
+    setup = |n| { one_more(n) },
+    reset = |_, _| { nothing() },
+    check = |two, _| { two_is(two) },
+)]
+fn braced_without_need(two: u8, stream: &gpubench::host::Stream) {
+    stream.run(|| assert_eq!(two, 2));
+}
+
+#[allow(clippy::unnecessary_wraps)]
+fn one_more(n: u8) -> Result<u8, String> {
+    Ok(n + 1)
+}
+
+fn two_is(two: u8) {
+    assert_eq!(two, 2);
+}
+
+fn nothing() {}
+
 /// A macro passes types and expressions in invisible groups.
 macro_rules! fills {
     ($($name:ident: $t:ty = $one:expr, $stream:ty, $setup:expr, $check:expr, $count:expr;)*) => {$(
@@ -171,7 +204,8 @@ fn all_one(y: &Vec<u8>, n: usize) {
 fn nothing_around_a_benchmark_disturbs_it() {
     nest();
     let names = ["among_shadows", "in_a_private_module", "nested", "through_another_path", "out_of_fashion"];
-    for name in names.into_iter().chain(["of_old_types", "fill_f32", "generic"]) {
+    let more = ["of_old_types", "braced", "braced_without_need", "fill_f32", "generic"];
+    for name in names.into_iter().chain(more) {
         drop(support::run(name));
     }
     assert_eq!(support::run("fill_u8").counts.writes, Some(3));

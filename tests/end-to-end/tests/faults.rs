@@ -59,7 +59,7 @@ const FAILURES: [Fault; 14] = [
     (
         "panic in `reset`",
         "reset_panics hot",
-        &["reset (first launches of the warm-up): panicked at ", ": the reset is lost"],
+        &["reset: panicked at ", "src/bin/faults.rs:", ": the reset is lost"],
     ),
     ("error of a launch", "launch_fails hot", &["launch (checked launch): out of work"]),
     (

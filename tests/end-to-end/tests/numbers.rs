@@ -1,7 +1,7 @@
 //! The numbers of a run on a clock whose truth is known: what is printed and stored must be exactly that.
 
 use end_to_end::clockwork::{BANDWIDTH, FLOOR, FLUSH, STEP};
-use end_to_end::running::{Ended, measure, record};
+use end_to_end::running::{Ended, measure, record, run};
 use gpubench_runtime::device::{Cache, Flush, Quantity};
 use gpubench_runtime::record::{Measurement, Run};
 use gpubench_runtime::verdict::{Reason, State};
@@ -71,6 +71,29 @@ fn a_reset_goes_before_each_sample_and_is_not_timed() {
     for case in ["sorts hot", "sorts cold"] {
         let sorts = measurement(&run, case);
         assert_eq!((sorts.time.min.0, sorts.time.max.0), (3_200.0, 3_200.0), "{case}");
+    }
+}
+
+/// Counts, the checked launch, its check and the first launch of each round of a comparison have inputs that are reset.
+#[test]
+fn a_reset_goes_before_the_checked_launch() {
+    let case = "needs_its_reset hot";
+    let (ended, run) = measured(&["needs_its_reset", "--quick"]);
+    _ = ended.with_code(0);
+    assert_eq!((measurement(&run, case).checked, measurement(&run, case).counts.items), (true, Some(3)));
+    let (ended, run) = measured(&["needs_its_reset", "--quick", "--compare-with", "two_devices::sorts"]);
+    _ = ended.with_code(0);
+    assert!(measurement(&run, case).checked);
+
+    let on_the_host = ["needs_its_reset_on_the_host", "--device", "host"];
+    let (ended, run) = measure(SUITE, &[&on_the_host[..], &["--quick"]].concat());
+    _ = ended.with_code(0);
+    let record = record(&run, "two_devices::needs_its_reset_on_the_host hot");
+    assert!(record.measurement.as_ref().is_some_and(|measured| measured.checked), "{record:?}");
+
+    for device in ["host", "clockwork"] {
+        let ended = crate::run(SUITE, &["needs_its_reset", "--test", "--device", device]).with_code(0);
+        ended.shows("1 passed; 0 failed");
     }
 }
 

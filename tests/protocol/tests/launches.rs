@@ -143,6 +143,18 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
 }
 
+/// Without a reset before it, each of its launches goes astray: the checked one, and those that tell whether it writes.
+#[test]
+fn the_checked_launch_and_those_on_other_memory_follow_a_reset() {
+    let measured = measure(LAUNCHES, &["--quick", "needs_its_reset"], &[]);
+    let written = written(&measured, "needs_its_reset");
+    // The reset's own writes are not the launch's.
+    assert_eq!((written.changed, written.when_altered), (Bytes(0), Some(true)));
+    let record = &measured.run.records[0];
+    assert_eq!((record.verdict.state, &record.verdict.reasons[..]), (State::Valid, &[][..]));
+    _ = measured.ended.with_code(0);
+}
+
 /// Nothing is tried where it could cost more than a process.
 #[test]
 fn in_one_process_nothing_is_tried_on_other_memory() {

@@ -50,8 +50,10 @@ pub(super) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Fa
 
 /// Whether launches of `work` write anything when the memory that they can reach holds something else: each piece of it in
 /// turn has every bit turned, the youngest first, since results are mostly made after inputs. Nothing where that cannot be
-/// found out. A launch may go astray on memory that is not what it expects, and the context with it.
+/// found out. A launch may go astray on memory that is not what it expects, and the context with it. Each launch follows a
+/// reset, so that it finds the rest of its inputs fresh.
 pub(super) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+    reset(device, work)?;
     work.launch()?;
     settle(device)?;
     let Ok(regions) = device.looker.reachable() else { return Ok(None) };
@@ -60,6 +62,7 @@ pub(super) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bo
     }
     for region in regions.regions.iter().rev() {
         let alone = regions.only(*region);
+        reset(device, work)?;
         device.looker.complement(region)?;
         device.looker.take(&alone)?;
         work.launch()?;
@@ -100,7 +103,20 @@ fn nothing_goes_on(device: &Cuda, steps: &[Step]) -> Result<(), Failure> {
 }
 
 fn settle(device: &mut Cuda) -> Result<(), Failure> {
-    device.settle().map_err(|error| Failure::new(Stage::Launch, error))
+    settle_at(device, Stage::Launch)
+}
+
+/// Makes the inputs of `work` fresh, if it has a reset, and waits for it.
+fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
+    if !work.resets() {
+        return Ok(());
+    }
+    work.reset()?;
+    settle_at(device, Stage::Reset)
+}
+
+fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
+    device.settle().map_err(|error| Failure::new(stage, error))
 }
 
 /// What a launch of these steps changed of the memory that was there `before`.

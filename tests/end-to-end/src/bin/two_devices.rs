@@ -65,6 +65,31 @@ fn unsorted(unsorted: &mut bool, stream: &Clockwork) {
     *unsorted = true;
 }
 
+/// Until a reset there is nothing to launch on, to count or to check.
+#[gpu_bench(setup = Ok([0; 3]), reset = refill, items = letters(x), "letters", check = assert_eq!(x, b"abc"))]
+fn needs_its_reset(x: &mut [u8], stream: &Clockwork) {
+    stream.advance(3_200);
+    order(x);
+}
+
+#[gpu_bench(setup = Ok([0; 3]), reset = refill, items = letters(x), "letters", check = assert_eq!(x, b"abc"))]
+fn needs_its_reset_on_the_host(x: &mut [u8], stream: &host::Stream) {
+    stream.run(|| order(x));
+}
+
+fn refill<S>(x: &mut [u8], _stream: &S) {
+    x.copy_from_slice(b"cab");
+}
+
+fn letters(x: &[u8]) -> usize {
+    x.iter().filter(|x| x.is_ascii_alphabetic()).count()
+}
+
+fn order(x: &mut [u8]) {
+    assert_eq!(letters(x), 3, "not reset");
+    x.sort_unstable();
+}
+
 #[gpu_bench(args(n = [1, 2, 10]), bytes = 64 * n)]
 fn sweep(n: usize, stream: &Clockwork) {
     stream.advance(3_200 * n as u64);

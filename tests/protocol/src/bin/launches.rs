@@ -250,6 +250,30 @@ fn trusts_its_input(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
     unsafe { launch!(module.trusts<<<1, 1, 0, stream>>>(zeros.y.as_device_ptr())) }
 }
 
+/// What it trusts holds only after a reset.
+struct Guarded {
+    flag: Zeros,
+    y: Zeros,
+}
+
+impl Guarded {
+    fn closed(stream: &Stream) -> CudaResult<Self> {
+        let mut guarded = Self { flag: Zeros::new()?, y: Zeros::new()? };
+        guarded.flag.fill(1.0, stream)?;
+        Ok(guarded)
+    }
+
+    fn open(&mut self, stream: &Stream) -> CudaResult<()> {
+        self.flag.fill(0.0, stream)
+    }
+}
+
+#[gpu_bench(setup = Guarded::closed(stream), reset = Guarded::open, writes = 4 * N)]
+fn needs_its_reset(guarded: &mut Guarded, stream: &Stream) -> CudaResult<()> {
+    trusts_its_input(&mut guarded.flag, stream)?;
+    guarded.y.fill(0.0, stream)
+}
+
 thread_local! {
     static KEPT: RefCell<Option<Zeros>> = const { RefCell::new(None) };
 }
