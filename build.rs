@@ -12,7 +12,15 @@ fn main() {
     if !Path::new(".git/logs/HEAD").exists() {
         return;
     }
-    let sources = ["gpubench-driver", "gpubench-kernels", "gpubench-macros", "gpubench-runtime"];
+    let sources = [
+        "gpubench-driver",
+        "gpubench-kernels",
+        "gpubench-macros",
+        "gpubench-records",
+        "gpubench-report",
+        "gpubench-runtime",
+        "gpubench-stats",
+    ];
     for watched in sources.iter().chain(&["Cargo.toml", "src", "examples", ".git/logs/HEAD"]) {
         println!("cargo:rerun-if-changed={watched}");
     }

@@ -37,12 +37,14 @@ use std::error::Error;
 use std::process::ExitCode;
 
 pub use gpubench_macros::gpu_bench;
+pub use gpubench_records::{conditions, facts, failure, id, method, record, samples, seen, verdict};
+pub use gpubench_report::{self as report, drawing};
 pub use gpubench_runtime::bind::pow2;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
 pub use gpubench_runtime::registry::Group;
 pub use gpubench_runtime::suite::cli::Exit;
 pub use gpubench_runtime::suite::program::Suite;
-pub use gpubench_runtime::{drawing, failure, format, record, report, stats, units, verdict};
+pub use gpubench_stats::{self as stats, format, units};
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
 /// reads the runs that come of it.
@@ -143,14 +145,13 @@ mod pages {}
 #[doc(hidden)]
 pub mod __private {
     pub use gpubench_macros::group;
+    pub use gpubench_records::record::{Package, Program};
+    pub use gpubench_records::work::{Counts, Link};
     pub use gpubench_runtime::bind::{
         Bound, Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
     };
     pub use gpubench_runtime::main;
-    pub use gpubench_runtime::record::{Package, Program};
-    pub use gpubench_runtime::registry::{
-        Counts, Entry, Generic, Group, Link, Options, Variant, Visitor, inventory,
-    };
+    pub use gpubench_runtime::registry::{Entry, Generic, Group, Options, Variant, Visitor, inventory};
 
     /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.
     #[must_use]

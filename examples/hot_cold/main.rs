@@ -15,9 +15,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, gigabytes, measured, table};
-use gpubench::device::{Cache, Facts, Quantity};
 use gpubench::drawing::{Axis, Curves, Mark, Series};
+use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
+use gpubench::method::Cache;
 use gpubench::units::{Bytes, BytesPerSecond, Nanoseconds};
 // Whose benchmarks are measured.
 use gpubench_kernels as _;

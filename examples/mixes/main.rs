@@ -14,9 +14,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, gigabytes, measured, of_peak, percents, table};
-use gpubench::device::{Cache, Facts, Quantity};
 use gpubench::drawing::{Axis, Curves, Mark, Series};
+use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
+use gpubench::method::Cache;
 use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 

@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use gpubench::device::conditions::Reading;
-use gpubench::device::{Cache, Facts};
+use gpubench::conditions::Reading;
+use gpubench::facts::Facts;
+use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
 use gpubench::units::Nanoseconds;
 use gpubench::{format, stats};

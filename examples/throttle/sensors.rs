@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use gpubench::conditions::Reading;
 use gpubench::device::Monitor;
-use gpubench::device::conditions::Reading;
 
 /// Between two readings. Sensors are no faster.
 const PERIOD: Duration = Duration::from_millis(20);

@@ -1,6 +1,6 @@
 //! What came of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
 
-use gpubench::device::{Facts, Quantity};
+use gpubench::facts::{Facts, Quantity};
 use gpubench::units::{FlopsPerSecond, Nanoseconds, Watts};
 use gpubench::{format, stats};
 

@@ -6,14 +6,16 @@ use cust::stream::Stream;
 use crate::bind::Bound;
 use crate::device::cuda;
 use crate::device::cuda::ceilings::{CEILINGS, Ceiling as Launches, Limit, Prepared};
-use crate::device::id::DeviceId;
-use crate::device::{Cache, Peak, PeakSource, Quantity};
-use crate::format;
 use crate::peaks::Ceiling;
 use crate::plan::{Fate, Plan};
-use crate::record::{Measurement, Record, Run};
-use crate::registry::{Case, Counts, Entry, Link, Options, Variant, Visitor};
-use crate::verdict::State;
+use crate::registry::{Case, Entry, Options, Variant, Visitor};
+use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::id::DeviceId;
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::verdict::State;
+use gpubench_records::work::{Counts, Link};
+use gpubench_stats::format;
 
 const MODULE: &str = "gpubench::ceilings";
 

@@ -20,9 +20,4 @@ pub mod worker;
 
 mod catch;
 
-pub use gpubench_records::{
-    self as records, baseline, comparison, failure, files as store, limits, metrics, record, verdict,
-};
-pub use gpubench_report::{self as report, drawing};
-pub use gpubench_stats::{self as stats, format, units};
 pub use suite::main;

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use gpubench_runtime::comparison::{Answer, USUAL_BAND};
-use gpubench_runtime::device::{Flush, Method, PairSampler, Path, Timer};
-use gpubench_runtime::failure::Failure;
+use gpubench_records::comparison::{Answer, USUAL_BAND};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Flush, Method, Path, Timer};
+use gpubench_records::sampling::Sampling;
+use gpubench_runtime::device::PairSampler;
 use gpubench_runtime::measure::{Rounds, compare};
-use gpubench_runtime::plan::Sampling;
-use gpubench_runtime::stats::{Median, Ratio};
-use gpubench_runtime::units::Nanoseconds;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Median, Ratio};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_distr::{Distribution, Normal, Uniform};

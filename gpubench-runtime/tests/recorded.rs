@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_runtime::limits::{Claim, begins_cold, broken};
-use gpubench_runtime::record::{Run, SCHEMA};
-use gpubench_runtime::report::render;
-use gpubench_runtime::units::Nanoseconds;
+use gpubench_records::limits::{Claim, begins_cold, broken};
+use gpubench_records::record::{Run, SCHEMA};
+use gpubench_report::render;
+use gpubench_stats::units::Nanoseconds;
 
 #[test]
 fn recorded_runs_print_as_they_did() {

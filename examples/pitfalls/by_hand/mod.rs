@@ -43,7 +43,7 @@ pub(crate) enum Point {
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },
-    /// What the sensors say now: [`Reading`](gpubench::device::conditions::Reading), or nothing where there are none.
+    /// What the sensors say now: [`Reading`](gpubench::conditions::Reading), or nothing where there are none.
     Sensors,
 }
 

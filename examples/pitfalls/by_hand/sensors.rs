@@ -1,6 +1,6 @@
 //! What the sensors say now (row B8). In: its number; out: the reading of a GPU, where it has sensors.
 
-use gpubench::device::conditions::Reading;
+use gpubench::conditions::Reading;
 use gpubench::device::cuda::Cuda;
 use gpubench::device::{Device as _, DeviceType as _};
 

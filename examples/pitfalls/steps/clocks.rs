@@ -1,7 +1,7 @@
 //! B8: clocks, power and temperature. In: the bench; out: what the sensors say before, while a product is measured and after it,
 //! and how clocks are locked, which takes rights that this program neither needs nor uses.
 
-use gpubench::device::conditions::Span;
+use gpubench::conditions::Span;
 use gpubench::format;
 use gpubench::units::Range;
 use serde_json::json;

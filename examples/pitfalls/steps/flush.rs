@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use gpubench::device::Cache;
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::format;
+use gpubench::method::Cache;
 use gpubench::units::{Bytes, Nanoseconds};
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! B9: what a launch costs, one by one and in a graph. In: the bench; out: the cost of each of 1 to 1000 launches of an empty and
 //! of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
 
-use gpubench::device::Cache;
 use gpubench::drawing::{Axis, Curves, Series};
 use gpubench::format;
+use gpubench::method::Cache;
 use gpubench::units::Nanoseconds;
 use serde_json::json;
 

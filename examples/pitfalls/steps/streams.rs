@@ -1,8 +1,8 @@
 //! B11: two kernels at once. In: the bench; out: what events on each stream read while both run, beside each alone, and what a
 //! clock around both can say.
 
-use gpubench::device::Cache;
 use gpubench::format;
+use gpubench::method::Cache;
 use serde_json::json;
 
 use super::Step;

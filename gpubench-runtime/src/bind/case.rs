@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use crate::catch::catch;
 use crate::device::{Device, DeviceType, LastParameter, LaunchStream};
-use crate::failure::{Failure, Stage};
-use crate::registry::{self, Counts};
+use crate::registry;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::work::Counts;
 
 /// The steps of a case as an expansion writes them: each tells its error in words.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, String> + 'a>;

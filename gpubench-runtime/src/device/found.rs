@@ -5,7 +5,7 @@ use super::DeviceType;
 use super::available::Available;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-use super::id::DeviceId;
+use gpubench_records::id::DeviceId;
 
 /// Whether devices of `kind` are among those that `wanted` names, whether or not they are there.
 #[must_use]

@@ -14,14 +14,13 @@ use std::any::Any;
 
 pub use available::Available;
 pub use clock_target::ClockTarget;
-pub use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
-pub use gpubench_records::method::{Cache, Flush, FlushProof, Method, Path, Timer};
-pub use gpubench_records::{conditions, facts, id, seen};
 pub use monitor::Monitor;
 
-use crate::failure::{Failure, Stage};
-use crate::units::Nanoseconds;
-use seen::Seen;
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_records::seen::Seen;
+use gpubench_stats::units::Nanoseconds;
 
 /// Why a device cannot be used: what happened, and where.
 #[derive(Clone, Debug, thiserror::Error)]

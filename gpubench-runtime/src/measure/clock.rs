@@ -2,8 +2,8 @@
 //! [`DeviceClock`]. Of many readings only their ends, their sum and the last are kept: nothing is allocated between samples.
 
 use crate::device::Sampler;
-use crate::device::conditions::DeviceClock;
-use crate::units::Range;
+use gpubench_records::conditions::DeviceClock;
+use gpubench_stats::units::Range;
 
 /// What was read behind groups.
 #[derive(Clone, Copy, Debug, Default)]

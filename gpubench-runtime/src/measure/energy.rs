@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
 use crate::device::Sampler;
-use crate::units::{Joules, Nanoseconds, Watts};
 use gpubench_records::samples::{Energy, Measured};
+use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 
 /// How long launches follow one another: at least, and until there are updates enough, and at most.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -127,9 +127,9 @@ fn too_few(updates: usize, elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::conditions::Reading;
-    use crate::device::{Method, Timer};
-    use crate::failure::{Failure, Stage};
+    use gpubench_records::conditions::Reading;
+    use gpubench_records::failure::{Failure, Stage};
+    use gpubench_records::method::{Method, Timer};
 
     /// Updates of so many watts, each so long after the last.
     fn updates(number: u64, watts: f64, period: Duration) -> Vec<Update> {

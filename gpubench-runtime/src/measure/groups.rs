@@ -1,7 +1,7 @@
 //! How many samples to submit at once. In: what earlier groups cost; out: the next group's size, such that one
 //! synchronisation is paid rarely and a budget is noticed soon.
 
-use crate::units::Nanoseconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// What a group should take.
 const TARGET: Nanoseconds = Nanoseconds(10e6);

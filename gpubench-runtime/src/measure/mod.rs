@@ -10,15 +10,16 @@ mod watch;
 
 use std::time::Instant;
 
-use crate::device::conditions::{Conditions, DeviceClock};
-use crate::device::{Method, Monitor, Sampler, Timer};
-use crate::failure::{Failure, Stage, Step};
-use crate::plan::Sampling;
-use crate::stats::{Decision, Drift, Modes, StopRule, Summary};
-use crate::units::Nanoseconds;
+use crate::device::{Monitor, Sampler};
+use gpubench_records::conditions::{Conditions, DeviceClock};
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::method::{Method, Timer};
+use gpubench_records::sampling::Sampling;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Decision, Drift, Modes, StopRule, Summary};
 
 use self::clock::Clocks;
-pub use gpubench_records::samples::{Energy, Measured, Samples, WarmUp};
+use gpubench_records::samples::{Samples, WarmUp};
 
 pub use self::energy::energy;
 use self::groups::GroupSize;

@@ -12,13 +12,15 @@ use super::groups::GroupSize;
 use super::warm_up::warm_up;
 use super::watch::Watch;
 use super::{Samples, Taken, times};
-use crate::comparison::{Answer, Comparison, Round};
 use crate::device::Monitor;
-use crate::device::{Method, PairSampler, Sampler, Timer};
-use crate::failure::{Failure, Stage, Step};
-use crate::plan::Sampling;
-use crate::stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
-use crate::units::Nanoseconds;
+use crate::device::{PairSampler, Sampler};
+use gpubench_records::comparison::{Answer, Comparison, Round};
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::method::{Method, Timer};
+use gpubench_records::sampling::Sampling;
+use gpubench_stats as stats;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
 
 /// The fewest pairs of a round: AB BA.
 const FEWEST_PAIRS: usize = 2;

@@ -2,12 +2,13 @@
 //! number of launches. Only who asks for a number gets that. In: a sampler; out: how long it took, and whether it became
 //! steady.
 
-use crate::device::{Sampler, Timer};
-use crate::failure::{Failure, Step};
-use crate::plan::Sampling;
-use crate::stats;
-use crate::units::Nanoseconds;
+use crate::device::Sampler;
+use gpubench_records::failure::{Failure, Step};
+use gpubench_records::method::Timer;
 use gpubench_records::samples::WarmUp;
+use gpubench_records::sampling::Sampling;
+use gpubench_stats as stats;
+use gpubench_stats::units::Nanoseconds;
 
 use super::clock::Clocks;
 use super::groups::GroupSize;

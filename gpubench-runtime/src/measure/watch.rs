@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use crate::device::conditions::{Conditions, Reading, Span};
+use gpubench_records::conditions::{Conditions, Reading, Span};
 
 /// Between two readings. Sensors are no faster, and each reading is a few calls of the driver.
 const PERIOD: Duration = Duration::from_millis(20);

@@ -16,8 +16,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::written;
-use crate::device::facts::UUID;
-use crate::device::{Facts, Peak, PeakSource, Quantity};
+use gpubench_records::facts::UUID;
+use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
 
 /// What the file is called where nobody says otherwise.
 const NAME: &str = "gpubench.toml";
@@ -174,7 +174,7 @@ fn line(text: &str, place: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::facts::{Property, Value};
+    use gpubench_records::facts::{Property, Value};
 
     const EXAMPLE: &str = r#"
 # What we were promised

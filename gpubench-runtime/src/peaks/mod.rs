@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::device::{Facts, Peak, cuda};
+use crate::device::cuda;
+use gpubench_records::facts::{Facts, Peak};
 
 pub use self::file::{File, FileError};
 pub use gpubench_records::files::ceilings::{Ceiling, Kept};

@@ -1,7 +1,7 @@
 //! A peak as people write it. In: what it is of, such as `memory` or `bf16 tensor`, and how much, such as `4800GB/s`; out: a
 //! quantity and its value in units of 1, or the words that say what to write.
 
-use crate::device::Quantity;
+use gpubench_records::facts::Quantity;
 
 const BYTES: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
 const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];

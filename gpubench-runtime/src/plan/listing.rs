@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Arg, Fate};
 use crate::catch::catch;
-use crate::failure::{Failure, Stage};
 use crate::registry::{Axis, Case, Variant, Visitor};
+use gpubench_records::failure::{Failure, Stage};
 
 /// What an instance has to offer.
 pub(super) struct Listed {

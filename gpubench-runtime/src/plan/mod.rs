@@ -12,13 +12,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Cache;
 use crate::device::found::Missing;
-use crate::failure::Failure;
 use crate::registry::{Entry, Generic, Variant};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::Cache;
 
-pub use gpubench_records::id::{Arg, CaseId, Partner, shown_name};
-pub use gpubench_records::sampling::Sampling;
+use gpubench_records::id::{Arg, CaseId, Partner, shown_name};
 
 pub use self::error::{PlanError, Unpaired};
 pub use self::selection::{Ignored, Selection};

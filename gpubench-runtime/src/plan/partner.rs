@@ -4,9 +4,9 @@
 use super::error::Unpaired;
 use super::{Arg, Fate, Job, Partner, PlanError};
 use crate::catch::catch;
-use crate::device::id::DeviceId;
-use crate::failure::Stage;
 use crate::registry::{Axis, Case, Entry, Generic, Variant, Visitor};
+use gpubench_records::failure::Stage;
+use gpubench_records::id::DeviceId;
 
 /// Gives each of `jobs` its partner. Those that are their own are left out, unless there are no others.
 pub(super) fn pair(

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Arg, Partner, shown_name};
-use crate::device::Cache;
 use crate::registry::{Entry, Options};
+use gpubench_records::method::Cache;
 
 /// What the user selected of all that is there.
 #[derive(Clone, Debug, Default)]

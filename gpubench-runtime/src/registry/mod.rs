@@ -6,14 +6,14 @@ use std::any::Any;
 use std::rc::Rc;
 
 use crate::device::{Device, DeviceError, DeviceType, LastParameter, LaunchStream};
-use crate::failure::Failure;
+use gpubench_records::failure::Failure;
 
 pub use inventory;
 
 mod options;
 
 pub use self::options::{Group, Options};
-pub use gpubench_records::work::{Counts, Link};
+use gpubench_records::work::Counts;
 
 /// One annotated launch function.
 pub struct Entry {

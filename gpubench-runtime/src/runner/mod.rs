@@ -12,16 +12,17 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::device::Available;
-use crate::device::Facts;
-use crate::device::facts::{Property, Value};
-use crate::failure::{Failure, Stage};
 use crate::peaks::Known;
-use crate::plan::{Fate, Job, Plan, Sampling};
-use crate::record::{Program, Record, Run, SCHEMA, Skipped};
+use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::Reused;
 use crate::runner::supervisor::{Ended, Supervisor};
 use crate::worker::{Reply, Request};
+use gpubench_records::facts::Facts;
+use gpubench_records::facts::{Property, Value};
+use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::merge::merged;
+use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
+use gpubench_records::sampling::Sampling;
 
 /// Looking at a device is no case, and may take longer than one is allowed to.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);

@@ -4,15 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::device::facts::Property;
-use crate::device::{Cache, Facts, Peak, PeakSource};
-use crate::failure::Stage;
-use crate::format;
 use crate::peaks::Known;
-use crate::plan::{CaseId, Fate, Job, Partner, Plan, Sampling};
-use crate::record::{Program, Record, Run};
-use crate::store::Earlier;
-use crate::verdict::Reason;
+use crate::plan::{Fate, Job, Plan};
+use gpubench_records::facts::Property;
+use gpubench_records::facts::{Facts, Peak, PeakSource};
+use gpubench_records::failure::Stage;
+use gpubench_records::files::Earlier;
+use gpubench_records::id::{CaseId, Partner};
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Program, Record, Run};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::Reason;
+use gpubench_stats::format;
 
 /// How a note of a resumed run begins.
 const NOTE: &str = "resumed: ";

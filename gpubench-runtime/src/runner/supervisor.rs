@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use crate::failure::{Failure, Stage, Step};
 use crate::worker::{Bench, Loss, Reply, Request, Worker};
+use gpubench_records::failure::{Failure, Stage, Step};
 
 /// The process that plans and reports, towards those that measure.
 pub(crate) struct Supervisor<'a> {

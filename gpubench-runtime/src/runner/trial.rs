@@ -4,11 +4,11 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use crate::failure::{Failure, Stage};
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::supervisor::Supervisor;
 use crate::runner::{Conduct, RunError};
 use crate::worker::{Reply, Request};
+use gpubench_records::failure::{Failure, Stage};
 
 /// A job that was tried.
 #[derive(Debug)]

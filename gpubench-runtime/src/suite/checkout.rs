@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::record::Package;
+use gpubench_records::record::Package;
 
 /// Git answers in milliseconds, beside what else a run begins with. A run does not wait longer than this for it.
 const PATIENCE: Duration = Duration::from_secs(1);

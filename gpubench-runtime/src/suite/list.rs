@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::device::Cache;
-use crate::format::counted;
 use crate::plan::{Fate, Job, Plan};
 use crate::suite::cli::ListFormat;
+use gpubench_records::method::Cache;
+use gpubench_stats::format::counted;
 
 /// One line for each job of `plan`.
 #[must_use]

@@ -33,23 +33,24 @@ use self::progress::Progress;
 use self::setup::{Prospect, fresh, kinds, prospect, refuse, runs};
 use self::signals::Stop;
 use self::stored::stored;
-use crate::baseline::Held;
 use crate::ceilings;
 use crate::device::Available;
 use crate::device::found::{self, Devices};
-use crate::device::{Peak, Quantity};
 use crate::peaks::{Kept, Known};
-use crate::plan::{CaseId, Ignored, Plan, PlanError, Selection};
-use crate::record::{Program, Record, Run};
+use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
-use crate::report;
 use crate::runner::clock_lock::{self, Keeper};
 use crate::runner::lock::{self, NotLocked};
 use crate::runner::trial::{self, Outcome};
 use crate::runner::{self, Beginning, Conduct, Observer, RunError};
-use crate::store;
-use crate::verdict::State;
 use crate::worker;
+use gpubench_records::baseline::Held;
+use gpubench_records::facts::{Peak, Quantity};
+use gpubench_records::files as store;
+use gpubench_records::id::CaseId;
+use gpubench_records::record::{Program, Record, Run};
+use gpubench_records::verdict::State;
+use gpubench_report as report;
 
 /// The `main` of a suite, which `gpubench::main!` generates; `bench_target` says whether that is one.
 #[must_use]

@@ -6,10 +6,10 @@ use std::path::Path;
 use super::messages::warn;
 use super::progress::Progress;
 use crate::plan::{Job, Plan};
-use crate::record::{Record, Run};
 use crate::runner::Observer;
-use crate::store::Store;
 use crate::suite::cli::{Exit, Options, RunsDir};
+use gpubench_records::files::Store;
+use gpubench_records::record::{Record, Run};
 
 /// Whoever follows a run: the progress line, and the file that it is kept in.
 pub(super) struct Followers<'a> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anstream::AutoStream;
 
 use super::cli::JsonTo;
-use crate::record::Run;
+use gpubench_records::record::Run;
 
 /// The first descriptor that is none of the standard ones.
 const FIRST_FREE: RawFd = 3;

@@ -5,9 +5,9 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::record::{Program, Run};
 use crate::suite::cli::{self, Exit};
 use crate::suite::{Results, as_asked, complain, suite};
+use gpubench_records::record::{Program, Run};
 
 /// The benchmarks of this program, to be measured as often and in whatever order its code asks.
 #[derive(Clone, Debug)]

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::messages::{complain, warn};
 use crate::device::Available;
 use crate::device::found::{Devices, Missing, Selected};
-use crate::device::id::DeviceId;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
-use crate::record::Program;
 use crate::registry::Entry;
 use crate::runner::resume::Reused;
-use crate::store::{self, Earlier};
 use crate::suite::cli::{Exit, Options, RunsDir};
+use gpubench_records::files::{self as store, Earlier};
+use gpubench_records::id::DeviceId;
+use gpubench_records::record::Program;
 
 /// What a user reads who wants a CPU's ceilings.
 const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";

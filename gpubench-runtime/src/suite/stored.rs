@@ -6,13 +6,14 @@ use std::path::Path;
 
 use super::cli::{Exit, Options};
 use super::messages::complain;
-use crate::device::Facts;
-use crate::device::facts::{UUID, Value};
 use crate::device::found;
-use crate::format;
-use crate::plan::{Arg, Ignored, PlanError, Selection};
-use crate::record::{Record, Run, Skipped};
+use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
+use gpubench_records::facts::Facts;
+use gpubench_records::facts::{UUID, Value};
+use gpubench_records::id::Arg;
+use gpubench_records::record::{Record, Run, Skipped};
+use gpubench_stats::format;
 
 /// The run in `file`, as far as `options` select its cases.
 pub(super) fn stored(file: &Path, entries: &[&Entry], options: &Options) -> Result<Run, Exit> {

@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::report::style::{BOLD, of_state};
 use crate::runner::trial::{Outcome, Trial};
-use crate::verdict::State;
+use gpubench_records::verdict::State;
+use gpubench_report::style::{BOLD, of_state};
 
 /// The results of test mode; `ignored` says how many benchmarks were left out beside those.
 #[must_use]

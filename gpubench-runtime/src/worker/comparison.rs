@@ -9,14 +9,18 @@ use super::job::{
     Launches, Measured, Prepared, Progress, launch, own_sampling, remarked, select, set_up, tell_if_lost,
 };
 use crate::catch::catch;
-use crate::device::{Cache, Device, Facts, PairSampler, Wanted};
-use crate::failure::{Failure, Stage, Step};
+use crate::device::{Device, PairSampler, Wanted};
 use crate::measure::{self, Rounds};
-use crate::plan::{Job, Partner, Sampling};
-use crate::record::{Compared, Record};
+use crate::plan::Job;
 use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
-use crate::units::Nanoseconds;
-use crate::verdict::State;
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::id::Partner;
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Compared, Record};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::State;
+use gpubench_stats::units::Nanoseconds;
 
 /// What is compared, and how.
 pub(super) struct Task<'a> {

@@ -4,17 +4,23 @@
 use super::Reply;
 use crate::catch::catch;
 use crate::device::Monitor;
-use crate::device::seen::Seen;
-use crate::device::{Cache, Device, Facts, Sampler, Wanted, Work, not_left};
-use crate::failure::{Failure, Stage, Step};
-use crate::limits::{Claim, begins_cold};
-use crate::measure::{self, Energy, Samples};
-use crate::metrics::{Metrics, resolved};
-use crate::plan::{Arg, Job, Sampling};
-use crate::record::{Measurement, Record};
-use crate::registry::{Axis, Case, Counts, Entry, Options, Variant, Visitor};
-use crate::units::Nanoseconds;
-use crate::verdict::{State, Verdict, judge};
+use crate::device::{Device, Sampler, Wanted, Work, not_left};
+use crate::measure;
+use crate::plan::Job;
+use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::id::Arg;
+use gpubench_records::limits::{Claim, begins_cold};
+use gpubench_records::method::Cache;
+use gpubench_records::metrics::{Metrics, resolved};
+use gpubench_records::record::{Measurement, Record};
+use gpubench_records::samples::{Energy, Samples};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::seen::Seen;
+use gpubench_records::verdict::{State, Verdict, judge};
+use gpubench_records::work::Counts;
+use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job` and hands each record to `reply` as it is made. Where a failure has cost the device, the
 /// cases that are left get none: another process may still measure them.

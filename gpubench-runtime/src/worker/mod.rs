@@ -13,12 +13,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::ceilings;
-use crate::device::id::DeviceId;
-use crate::device::{Device, Facts};
-use crate::failure::{Failure, Stage, Step};
-use crate::plan::{Arg, Job, Sampling};
-use crate::record::Record;
+use crate::device::Device;
+use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::id::Arg;
+use gpubench_records::id::DeviceId;
+use gpubench_records::record::Record;
+use gpubench_records::sampling::Sampling;
 
 pub use self::pipe::serve;
 pub use self::process::{FLAG, Loss, Worker};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs, panic, process};
 
-use gpubench_runtime::store;
+use gpubench_records::files;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
@@ -67,10 +67,10 @@ fn whatever_is_read_is_read_or_refused() {
 #[test]
 fn a_file_that_ends_anywhere_is_a_run_with_what_it_had() {
     let file = fs::read(folder(&READERS[0]).join("clockwork.jsonl")).expect("it is there");
-    let whole = store::read(&file[..]).expect("a run").run.records;
+    let whole = files::read(&file[..]).expect("a run").run.records;
     let first = 1 + file.iter().position(|byte| *byte == b'\n').expect("a line");
     for end in 0..=file.len() {
-        let read = store::read(&file[..end]);
+        let read = files::read(&file[..end]);
         if end < first {
             assert!(read.is_err(), "{end} bytes begin no run");
             continue;

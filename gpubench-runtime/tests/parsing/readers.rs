@@ -7,15 +7,14 @@ use std::io::Cursor;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use gpubench_runtime::baseline::{Asked, Place};
+use gpubench_records::baseline::{Asked, Place};
+use gpubench_records::files::{Earlier, read};
+use gpubench_records::id::DeviceId;
+use gpubench_records::record::Run;
 use gpubench_runtime::device::found::asks_for;
-use gpubench_runtime::device::id::DeviceId;
 use gpubench_runtime::peaks::{File, Known};
 use gpubench_runtime::plan::{Fate, Job, Plan};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::report;
 use gpubench_runtime::runner::resume::Reused;
-use gpubench_runtime::store::{Earlier, read};
 use gpubench_runtime::suite::cli;
 use gpubench_runtime::worker::{Reply, Request};
 
@@ -97,8 +96,8 @@ fn baseline(bytes: &[u8]) -> bool {
 
 /// Prints whatever is in a run.
 fn shown(run: &Run) {
-    assert!(!report::render(run).is_empty() || run.devices.is_empty());
-    drop(report::explain(run));
+    assert!(!gpubench_report::render(run).is_empty() || run.devices.is_empty());
+    drop(gpubench_report::explain(run));
 }
 
 /// Goes on from a run in which just those cases are planned that it has.

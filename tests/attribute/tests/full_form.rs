@@ -3,7 +3,8 @@
 mod support;
 
 use gpubench::{gpu_bench, host};
-use gpubench_runtime::registry::{Counts, Link, Options};
+use gpubench_records::work::{Counts, Link};
+use gpubench_runtime::registry::Options;
 
 /// y ← a·x + y
 #[gpu_bench(

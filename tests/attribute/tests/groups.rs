@@ -3,7 +3,8 @@
 mod support;
 
 use gpubench::{Group, gpu_bench, group, host};
-use gpubench_runtime::registry::{Link, Options};
+use gpubench_records::work::Link;
+use gpubench_runtime::registry::Options;
 
 group!(
     TRANSFERS,

@@ -3,7 +3,8 @@
 mod support;
 
 use gpubench::{gpu_bench, host};
-use gpubench_runtime::registry::{Counts, Options};
+use gpubench_records::work::Counts;
+use gpubench_runtime::registry::Options;
 
 #[gpu_bench]
 fn nothing(_stream: &host::Stream) {}

@@ -5,13 +5,12 @@ use std::cell::Cell;
 use std::env;
 use std::rc::Rc;
 
-use gpubench::device::facts::{Property, UUID, Value};
 use gpubench::device::turns::swapped;
-use gpubench::device::{
-    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, PairSampler, Path, Peak,
-    PeakSource, Quantity, Sampler, Timer, Wanted, Work,
-};
+use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use gpubench::facts::{Facts, Peak, PeakSource, Quantity};
+use gpubench::facts::{Property, UUID, Value};
 use gpubench::failure::Failure;
+use gpubench::method::{Cache, Flush, Method, Path, Timer};
 use gpubench::units::{Bytes, Nanoseconds};
 
 /// The clock's step in nanoseconds.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use assert_cmd::Command;
-use gpubench_runtime::record::{Record, Run};
+use gpubench_records::record::{Record, Run};
 
 /// Longer than any test should take; a suite that hangs is a failure, not a wait.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use end_to_end::running::{Ended, files, run_with};
-use gpubench_runtime::comparison::{Answer, Finding};
-use gpubench_runtime::record::Run;
+use gpubench_records::comparison::{Answer, Finding};
+use gpubench_records::record::Run;
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");

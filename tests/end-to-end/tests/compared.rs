@@ -3,9 +3,8 @@
 
 use anstream::adapter::strip_str;
 use end_to_end::running::{Ended, measure, record, run};
-use gpubench_runtime::comparison::{Answer, Comparison};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::report;
+use gpubench_records::comparison::{Answer, Comparison};
+use gpubench_records::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");
 /// The device whose clock is known; the CPU's peaks would take a second.
@@ -106,7 +105,7 @@ fn times_that_do_not_make_the_difference_are_explained() {
         record.measurement.as_ref().expect("a number").time.median.0 / other.measurement.time.median.0;
     assert!((medians / ratio.value - 1.0).abs() > 0.005, "{ratio:?} {medians}");
     let row = block(&ended.with_code(0).stdout);
-    let said = format!("(the medians differ by {}: ", gpubench_runtime::format::change(medians));
+    let said = format!("(the medians differ by {}: ", gpubench_stats::format::change(medians));
     assert!(row.contains(&said), "no {said} in {row}");
     // Where they agree there is nothing to say.
     let (ended, _) = clocked(&["longer", "--compare-with", "compared::plain", "--quick"]);
@@ -137,7 +136,7 @@ fn a_number_of_samples_is_what_it_says() {
 #[test]
 fn a_stored_comparison_prints_as_a_live_one() {
     let (ended, run) = clocked(&["longer", "--compare-with", "compared::plain", "--quick"]);
-    assert_eq!(strip_str(&report::render(&run)).to_string(), ended.stdout);
+    assert_eq!(strip_str(&gpubench_report::render(&run)).to_string(), ended.stdout);
 }
 
 #[test]
@@ -226,7 +225,7 @@ fn what_does_not_pair_says_why() {
 fn what_pairs_with_what() {
     let pairs = |arguments: &[&str]| -> Vec<String> {
         let (_, run) = clocked(&[arguments, &["--cache", "hot", "--quick", "--samples", "2"]].concat());
-        let pair = |record: &gpubench_runtime::record::Record| {
+        let pair = |record: &gpubench_records::record::Record| {
             let with = &record.compared.as_ref().expect("it was compared").with;
             format!("{} {with}", record.case.name()).replace("compared::", "")
         };

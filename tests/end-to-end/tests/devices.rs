@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use end_to_end::running::{cases, measure, record, run};
-use gpubench_runtime::verdict::State;
+use gpubench_records::verdict::State;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 const ODD: &str = env!("CARGO_BIN_EXE_odd_devices");

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use end_to_end::running::{cases, measure, run};
-use gpubench_runtime::verdict::State;
+use gpubench_records::verdict::State;
 use object::Endianness;
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn, FileHeader};

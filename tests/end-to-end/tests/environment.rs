@@ -3,9 +3,9 @@
 use std::fs;
 
 use end_to_end::running::{cases, run_with};
-use gpubench_runtime::device::PeakSource;
-use gpubench_runtime::plan::Sampling;
-use gpubench_runtime::record::Run;
+use gpubench_records::facts::PeakSource;
+use gpubench_records::record::Run;
+use gpubench_records::sampling::Sampling;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 

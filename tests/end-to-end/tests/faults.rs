@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use end_to_end::here;
 use end_to_end::reliability::{PARTS, is_written, path, quoted, row};
 use end_to_end::running::{Ended, cases, is_alive, measure, record, run};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::units::Nanoseconds;
-use gpubench_runtime::verdict::{Reason, State};
+use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
+use gpubench_stats::units::Nanoseconds;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_faults");
 

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
 use end_to_end::running::{Ended, cases, command, copy, is_alive, measure, run_with};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::store;
+use gpubench_records::files;
+use gpubench_records::record::Run;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
@@ -98,7 +98,7 @@ fn stored_in(folder: &TempDir) -> Vec<String> {
     let mut runs = fs::read_dir(folder.path().join("runs")).expect("runs are kept");
     let run = runs.next().expect("there is one").expect("it can be read").path().join("records.jsonl");
     let stored =
-        store::read(File::open(run).expect("it is there")).unwrap_or_else(|error| panic!("it {error}"));
+        files::read(File::open(run).expect("it is there")).unwrap_or_else(|error| panic!("it {error}"));
     assert_eq!(stored.remarks, [""; 0]);
     cases(&stored.run)
 }

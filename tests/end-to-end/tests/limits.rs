@@ -3,10 +3,10 @@
 
 use end_to_end::clockwork::{FLOOR, STEP};
 use end_to_end::running::{Ended, measure, record};
-use gpubench_runtime::device::Quantity;
-use gpubench_runtime::record::Run;
-use gpubench_runtime::units::Nanoseconds;
-use gpubench_runtime::verdict::{Reason, State};
+use gpubench_records::facts::Quantity;
+use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
+use gpubench_stats::units::Nanoseconds;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 

@@ -2,9 +2,10 @@
 
 use end_to_end::clockwork::{BANDWIDTH, FLOOR, FLUSH, STEP};
 use end_to_end::running::{Ended, measure, record, run};
-use gpubench_runtime::device::{Cache, Flush, Quantity};
-use gpubench_runtime::record::{Measurement, Run};
-use gpubench_runtime::verdict::{Reason, State};
+use gpubench_records::facts::Quantity;
+use gpubench_records::method::{Cache, Flush};
+use gpubench_records::record::{Measurement, Run};
+use gpubench_records::verdict::{Reason, State};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 

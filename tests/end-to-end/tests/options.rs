@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use end_to_end::running::{cases, measure, record, run};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::registry::Link;
-use gpubench_runtime::verdict::State;
+use gpubench_records::record::Run;
+use gpubench_records::verdict::State;
+use gpubench_records::work::Link;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_options");
 const FORMS: &str = env!("CARGO_BIN_EXE_forms");

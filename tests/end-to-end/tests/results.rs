@@ -10,8 +10,7 @@ use anstream::adapter::strip_str;
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
 use end_to_end::running::{Ended, command, copy, measure, run_with};
-use gpubench_runtime::record::{Run, SCHEMA};
-use gpubench_runtime::report;
+use gpubench_records::record::{Run, SCHEMA};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 const FAULTS: &str = env!("CARGO_BIN_EXE_faults");
@@ -51,9 +50,9 @@ fn what_is_printed_is_made_of_what_is_stored() {
         [(SUITE, &["beat", "tick", "hair"] as &[&str]), (FAULTS, &["good", "fails", "panics"])]
     {
         let (coloured, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "always"]].concat());
-        assert_eq!(report::render(&run), coloured.stdout);
+        assert_eq!(gpubench_report::render(&run), coloured.stdout);
         let (plain, run) = measure(suite, &[&CLOCKWORK[..], arguments, &["--color", "never"]].concat());
-        assert_eq!(strip_str(&report::render(&run)).to_string(), plain.stdout);
+        assert_eq!(strip_str(&gpubench_report::render(&run)).to_string(), plain.stdout);
         assert!(coloured.stdout.contains(ESCAPE) && !plain.stdout.contains(ESCAPE));
     }
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
 use end_to_end::running::{Ended, cases, run_with};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::store;
+use gpubench_records::files;
+use gpubench_records::record::Run;
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -56,7 +56,7 @@ impl Runs {
     fn latest(&self) -> Run {
         let names = self.names();
         let file = File::open(self.file(names.last().expect("there is one"))).expect("it is there");
-        store::read(file).unwrap_or_else(|error| panic!("it {error}")).run
+        files::read(file).unwrap_or_else(|error| panic!("it {error}")).run
     }
 
     /// Does something to the lines of the only run, and goes on from it.

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use end_to_end::running::{cases, measure, run};
-use gpubench_runtime::record::Run;
+use gpubench_records::record::Run;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 

@@ -4,11 +4,12 @@
 use cust::launch;
 use cust::module::Module;
 use cust::stream::Stream;
-use gpubench::device::{Cache, Device, DeviceType, LaunchStream, Wanted, Work};
+use gpubench::device::{Device, DeviceType, LaunchStream, Wanted, Work};
 use gpubench::failure::{Failure, Stage};
+use gpubench::method::Cache;
 use gpubench::stats::Summary;
+use gpubench_records::sampling::Sampling;
 use gpubench_runtime::measure::measure;
-use gpubench_runtime::plan::Sampling;
 
 type Gpu = <Stream as LaunchStream>::Device;
 

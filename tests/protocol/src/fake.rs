@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use end_to_end::running::{Ended, run_with};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::verdict::{Reason, State};
+use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
 
 use crate::log::{self, Line};
 

@@ -1,6 +1,6 @@
 //! Which launches are timed in a graph, which are not and why; and the flushes that are not the usual one.
 
-use gpubench_runtime::units::Bytes;
+use gpubench_stats::units::Bytes;
 use protocol::fake::{failed, measure};
 use protocol::log::replays;
 

@@ -1,6 +1,6 @@
 //! Flushes that are tried before anything is timed behind them, and what is done where one does not do what it is for.
 
-use gpubench_runtime::device::{Flush, Method};
+use gpubench_records::method::{Flush, Method};
 use protocol::fake::{Measured, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");

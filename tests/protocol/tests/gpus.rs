@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use end_to_end::running::run_with;
-use gpubench_runtime::record::{Record, Run};
-use gpubench_runtime::verdict::State;
+use gpubench_records::record::{Record, Run};
+use gpubench_records::verdict::State;
 use protocol::fake::{Measured, failed, library, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");

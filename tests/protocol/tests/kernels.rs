@@ -1,7 +1,7 @@
 //! The benchmarks of gpubench's own kernels on the fake: every case is measured and checked, twice the same, and marked.
 
 use end_to_end::running::run_with;
-use gpubench_runtime::record::Run;
+use gpubench_records::record::Run;
 use protocol::fake::{Measured, measure};
 use serde_json::Value;
 

@@ -6,9 +6,10 @@ mod ceilings;
 #[path = "limits/links.rs"]
 mod links;
 
-use gpubench_runtime::device::{Cache, PeakSource, Quantity};
-use gpubench_runtime::record::Run;
-use gpubench_runtime::verdict::{Reason, State};
+use gpubench_records::facts::{PeakSource, Quantity};
+use gpubench_records::method::Cache;
+use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
 use protocol::fake::{Measured, measure};
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");

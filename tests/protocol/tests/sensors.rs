@@ -1,8 +1,8 @@
 //! What a GPU's sensors say beside a measurement, and what speaks against rows.
 
-use gpubench_runtime::measure::Energy;
-use gpubench_runtime::record::Record;
-use gpubench_runtime::units::{Range, Watts};
+use gpubench_records::record::Record;
+use gpubench_records::samples::Energy;
+use gpubench_stats::units::{Range, Watts};
 use protocol::fake::{Measured, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");

@@ -1,8 +1,8 @@
 //! Whether what is reported is true: medians against the durations that the fake gave its kernels, and intervals against
 //! the median of noise.
 
-use gpubench_runtime::device::Cache;
-use gpubench_runtime::verdict::Reason;
+use gpubench_records::method::Cache;
+use gpubench_records::verdict::Reason;
 use protocol::fake::measure;
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use gpubench_runtime::comparison::{Answer, Comparison};
-use gpubench_runtime::device::Path;
-use gpubench_runtime::record::Run;
+use gpubench_records::comparison::{Answer, Comparison};
+use gpubench_records::method::Path;
+use gpubench_records::record::Run;
 use protocol::fake::{Measured, failed, measure};
 use protocol::log::{Line, replays};
 

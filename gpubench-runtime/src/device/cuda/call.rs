@@ -7,7 +7,7 @@ use std::panic::Location;
 use cust::sys::CUresult;
 
 use crate::device::DeviceError;
-use crate::failure::{Failure, Stage};
+use gpubench_records::failure::{Failure, Stage};
 
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use cust::sys::{self, CUcontext};
 
 use super::call::{CallError, check};
 use crate::device::{Work, not_left};
-use crate::failure::{Failure, Stage};
+use gpubench_records::failure::{Failure, Stage};
 
 /// A context that is to be current.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 //! compare with, and what counts where the attributes of a card do not tell all: a GeForce and a card of the same chip for
 //! data centres look the same to the driver. Tensor rates are dense: half of what is stated "with sparsity".
 
-use crate::device::Quantity;
+use gpubench_records::facts::Quantity;
 
 /// What is stated of a card.
 pub(super) struct Datasheet {

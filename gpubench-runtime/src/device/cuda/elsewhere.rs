@@ -9,7 +9,7 @@ use gpubench_driver::Step;
 
 use super::call::{CallError, check};
 use super::event::Event;
-use crate::failure::{Failure, Stage};
+use gpubench_records::failure::{Failure, Stage};
 
 /// How long after one stream another may tell that it is done, if it was done before.
 const GRACE: Duration = Duration::from_micros(50);

@@ -3,7 +3,7 @@
 use cust::sys::{self, CUevent, CUstream};
 
 use super::call::{CallError, check};
-use crate::units::Nanoseconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// An event that keeps the time at which the stream reached it.
 pub(super) struct Event(CUevent);

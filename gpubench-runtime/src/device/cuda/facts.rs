@@ -8,9 +8,10 @@ use super::call::check;
 use super::kernels::told;
 use super::peaks::{Attributes, peaks};
 use crate::device::Available;
-use crate::device::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
-use crate::device::{DeviceError, DeviceType, Facts};
-use crate::units::Bytes;
+use crate::device::{DeviceError, DeviceType};
+use gpubench_records::facts::Facts;
+use gpubench_records::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
+use gpubench_stats::units::Bytes;
 
 /// The GPUs that are there.
 ///

@@ -9,8 +9,9 @@ use cust::sys::{self, CUstream};
 
 use super::call::{CallError, check};
 use super::kernels::{Kernels, told};
-use crate::device::{DeviceError, Flush};
-use crate::units::Bytes;
+use crate::device::DeviceError;
+use gpubench_records::method::Flush;
+use gpubench_stats::units::Bytes;
 
 /// What `discard` drops at once, in bytes.
 const LINE: usize = 128;

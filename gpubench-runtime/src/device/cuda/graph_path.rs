@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::event::Event;
 use super::graph::{Capture, Executable};
 use super::samples::Samples;
-use crate::failure::Failure;
-use crate::units::Nanoseconds;
+use gpubench_records::failure::Failure;
+use gpubench_stats::units::Nanoseconds;
 
 /// How many samples a graph has at most.
 const LONGEST: usize = 64;

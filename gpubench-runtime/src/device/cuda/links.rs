@@ -8,7 +8,7 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
 
-use crate::device::{Peak, PeakSource, Quantity};
+use gpubench_records::facts::{Peak, PeakSource, Quantity};
 
 /// A generation of PCIe: 10⁹ transfers a second and lane, and the bits that count of those that are transferred.
 struct Pcie {

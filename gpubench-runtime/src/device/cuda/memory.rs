@@ -14,7 +14,7 @@ use gpubench_driver::{Memory, MemoryKind};
 use super::call::{CallError, check};
 use super::kernels::{Kernel, find, load, told};
 use crate::device::DeviceError;
-use crate::units::Bytes;
+use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("kernels/memory.ptx");
 

@@ -52,15 +52,14 @@ use self::kernels::{Kernels, told};
 use self::memory::Looker;
 use self::nvml::Sensors;
 use super::Monitor;
-use super::facts::{Property, Value};
-use super::seen::{Multiprocessors, Seen};
-use super::{
-    Device, DeviceError, DeviceType, Facts, Flush, FlushProof, LaunchStream, PairSampler, Path, Sampler,
-    Timer, Wanted, Work,
-};
-use crate::failure::Failure;
-use crate::format;
-use crate::units::Bytes;
+use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use gpubench_records::facts::Facts;
+use gpubench_records::facts::{Property, Value};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Flush, FlushProof, Path, Timer};
+use gpubench_records::seen::{Multiprocessors, Seen};
+use gpubench_stats::format;
+use gpubench_stats::units::Bytes;
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);

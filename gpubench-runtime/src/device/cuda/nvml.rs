@@ -12,11 +12,12 @@ use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
 use super::links;
+use crate::device::ClockTarget;
 use crate::device::Monitor;
-use crate::device::conditions::Reading;
-use crate::device::facts::{DRIVER, Property, Value};
-use crate::device::{ClockTarget, Peak};
-use crate::units::{Joules, Watts};
+use gpubench_records::conditions::Reading;
+use gpubench_records::facts::Peak;
+use gpubench_records::facts::{DRIVER, Property, Value};
+use gpubench_stats::units::{Joules, Watts};
 
 /// Where the library is, if not where the system finds it.
 const LIBRARY: &str = "GPUBENCH_LIBNVML";

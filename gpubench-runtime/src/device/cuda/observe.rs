@@ -8,11 +8,11 @@ use super::Cuda;
 use super::elsewhere;
 use super::facts;
 use super::memory::Regions;
-use crate::device::seen::{Kernel, Multiprocessors, Seen, Written};
 use crate::device::{Device, DeviceError, Work};
-use crate::failure::{Failure, Stage};
-use crate::format;
-use crate::units::Bytes;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::seen::{Kernel, Multiprocessors, Seen, Written};
+use gpubench_stats::format;
+use gpubench_stats::units::Bytes;
 
 /// Of a launch of many kernels the first so many are told.
 const MOST_KERNELS: usize = 4;

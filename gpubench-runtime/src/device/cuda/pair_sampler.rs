@@ -10,9 +10,10 @@ use super::sampler::{looked, method, suspended};
 use super::samples::{Samples, Works};
 use super::stream_path::StreamPath;
 use super::timer;
-use crate::device::{Method, PairSampler, Path, Timer, Wanted, Work};
-use crate::failure::Failure;
-use crate::units::Nanoseconds;
+use crate::device::{PairSampler, Wanted, Work};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Method, Path, Timer};
+use gpubench_stats::units::Nanoseconds;
 
 /// Prepares to sample both `works` as `wanted`. Both are on the stream that is open.
 pub(super) fn pair_sampler<'a>(

@@ -5,7 +5,7 @@
 //! Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
 
 use super::{arithmetic, datasheet};
-use crate::device::{Peak, PeakSource, Quantity};
+use gpubench_records::facts::{Peak, PeakSource, Quantity};
 
 /// What the driver tells that limits follow from. Each is 0 where it does not tell.
 #[derive(Clone, Copy, Debug)]

@@ -11,11 +11,12 @@ use super::flush::Flusher;
 use super::graph_path::GraphPath;
 use super::kernels::Kernels;
 use super::samples::{Samples, Works};
-use crate::device::{Cache, Flush, FlushProof, Wanted, Work};
-use crate::failure::{Failure, Stage};
-use crate::format;
-use crate::stats::median;
-use crate::units::Nanoseconds;
+use crate::device::{Wanted, Work};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, FlushProof};
+use gpubench_stats::format;
+use gpubench_stats::median;
+use gpubench_stats::units::Nanoseconds;
 
 /// How often each read is timed, after as many that do not count.
 const READS: usize = 16;

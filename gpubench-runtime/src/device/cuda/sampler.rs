@@ -13,10 +13,11 @@ use super::proof::{self, Chosen};
 use super::samples::{Samples, Works};
 use super::stream_path::StreamPath;
 use super::timer;
-use crate::device::{Cache, Flush, Method, Path, Sampler, Timer, Wanted, Work};
-use crate::failure::{Failure, Stage};
-use crate::format;
-use crate::units::Nanoseconds;
+use crate::device::{Sampler, Wanted, Work};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
 const UNJOINED: u32 = 904;

@@ -10,9 +10,10 @@ use super::Cuda;
 use super::call::{CallError, check};
 use super::current::Guarded;
 use super::event::{Event, Pair};
-use crate::device::{Cache, Flush, Work, turns};
-use crate::failure::Failure;
-use crate::units::Nanoseconds;
+use crate::device::{Work, turns};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Cache, Flush};
+use gpubench_stats::units::Nanoseconds;
 
 /// What goes before each hot sample, as the flush goes before each cold one: without it the GPU catches up with what feeds it
 /// commands, and waits between the events. On an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more, some of the time.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::event::Event;
 use super::samples::Samples;
-use crate::failure::Failure;
-use crate::units::Nanoseconds;
+use gpubench_records::failure::Failure;
+use gpubench_stats::units::Nanoseconds;
 
 /// No more is enqueued at once than the launch queue takes without blocking.
 const LONGEST_QUEUE: usize = 64;

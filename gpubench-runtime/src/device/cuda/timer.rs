@@ -14,10 +14,11 @@ use super::graph_path::GraphPath;
 use super::kernels::Kernel;
 use super::samples::{Samples, Works};
 use super::stream_path::StreamPath;
-use crate::device::{Cache, Path, Timer, Work};
-use crate::failure::Failure;
-use crate::stats::{Summary, median};
-use crate::units::Nanoseconds;
+use crate::device::Work;
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Cache, Path, Timer};
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Summary, median};
 
 /// Pairs in a group, how many groups go before, and how many count, each of another graph.
 const PAIRS: usize = 64;

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use rayon::prelude::*;
 
 use super::Stream;
-use crate::units::Bytes;
+use gpubench_stats::units::Bytes;
 
 /// Where the cache's size is not known: more than most last-level caches hold.
 const UNKNOWN_CACHE: Bytes = Bytes(64 << 20);

@@ -12,14 +12,13 @@ pub use self::stream::Stream;
 pub(super) use self::topology::cpu_name;
 
 use self::flush::Sweep;
-use super::facts::{Property, Value};
 use super::turns::swapped;
-use super::{
-    Cache, Device, DeviceError, DeviceType, Facts, Flush, LaunchStream, Method, PairSampler, Path, Sampler,
-    Timer, Wanted, Work,
-};
-use crate::failure::{Failure, Stage};
-use crate::units::Nanoseconds;
+use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use gpubench_records::facts::Facts;
+use gpubench_records::facts::{Property, Value};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_stats::units::Nanoseconds;
 
 /// This machine's CPU.
 pub struct Host {

@@ -8,8 +8,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Stream;
-use crate::device::{Peak, PeakSource, Quantity};
-use crate::units::Bytes;
+use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_stats::units::Bytes;
 
 /// Each peak is looked for this long.
 const BUDGET: Duration = Duration::from_millis(200);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::units::Bytes;
+use gpubench_stats::units::Bytes;
 
 /// The CPU's model name.
 pub(in crate::device) fn cpu_name() -> String {

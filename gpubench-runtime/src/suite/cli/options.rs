@@ -7,10 +7,14 @@ use std::time::Duration;
 
 use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
-use crate::baseline::{Asked, Place};
-use crate::comparison::Threshold;
-use crate::device::{Cache, ClockTarget, Flush, Path, Peak};
-use crate::plan::{Arg, Ignored, Partner, Sampling, Selection};
+use crate::device::ClockTarget;
+use crate::plan::{Ignored, Selection};
+use gpubench_records::baseline::{Asked, Place};
+use gpubench_records::comparison::Threshold;
+use gpubench_records::facts::Peak;
+use gpubench_records::id::{Arg, Partner};
+use gpubench_records::method::{Cache, Flush, Path};
+use gpubench_records::sampling::Sampling;
 
 /// What the user wants, settled.
 #[derive(Clone, Debug)]

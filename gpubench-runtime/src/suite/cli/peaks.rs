@@ -1,8 +1,8 @@
 //! Peaks on the command line. In: `memory=4800GB/s` or `f32=60TFLOP/s`, several with `;` between them; out: [`Peak`]s, or the
 //! sentence that says what is wrong.
 
-use crate::device::{Peak, PeakSource};
 use crate::peaks;
+use gpubench_records::facts::{Peak, PeakSource};
 
 /// Every peak that is given, each of another quantity.
 pub(super) fn parse_peaks(given: &[String]) -> Result<Vec<Peak>, String> {
@@ -33,7 +33,7 @@ fn parse(text: &str) -> Result<Peak, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Quantity;
+    use gpubench_records::facts::Quantity;
 
     fn parsed(given: &[&str]) -> Result<Vec<(Quantity, f64)>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();

@@ -4,8 +4,9 @@
 #![allow(dead_code)]
 
 use gpubench::device::Device;
-use gpubench_runtime::failure::Failure;
-use gpubench_runtime::registry::{Axis, Case, Counts, Entry, Variant, Visitor, entries};
+use gpubench_records::failure::Failure;
+use gpubench_records::work::Counts;
+use gpubench_runtime::registry::{Axis, Case, Entry, Variant, Visitor, entries};
 
 /// A benchmark after one launch.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use std::{env, process, ptr, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::{gpu_bench, host};
-use gpubench_runtime::device::Cache;
+use gpubench_records::method::Cache;
 use rayon::prelude::*;
 
 gpubench::main!();

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use end_to_end::clockwork::{Clockwork, Tower};
-use gpubench::device::{Device, DeviceError, DeviceType, Facts, LaunchStream, Sampler, Wanted, Work};
+use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, Sampler, Wanted, Work};
+use gpubench::facts::Facts;
 use gpubench::failure::Failure;
 use gpubench::gpu_bench;
 

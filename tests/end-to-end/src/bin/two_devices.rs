@@ -2,7 +2,7 @@
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::{gpu_bench, host};
-use gpubench_runtime::device::Cache;
+use gpubench_records::method::Cache;
 
 gpubench::main!();
 

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_runtime::device::{Facts, Peak, PeakSource, Quantity};
-use gpubench_runtime::verdict::State;
+use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
+use gpubench_records::verdict::State;
 use protocol::fake::{Measured, measure};
 
 use super::{LASTING, impossible};

@@ -1,8 +1,8 @@
 //! What crosses a link is held against that link, as far as NVIDIA's management library tells of it.
 
-use gpubench_runtime::device::Quantity;
-use gpubench_runtime::record::Run;
-use gpubench_runtime::verdict::{Reason, State};
+use gpubench_records::facts::Quantity;
+use gpubench_records::record::Run;
+use gpubench_records::verdict::{Reason, State};
 use protocol::fake::{Measured, measure};
 
 use super::{LASTING, impossible};
