@@ -18,7 +18,7 @@ const FOLDER: &str = "gpubench";
 
 /// A folder with ceilings.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CeilingCache {
     folder: PathBuf,
 }
 
@@ -73,7 +73,7 @@ impl Owner {
     }
 }
 
-impl Kept {
+impl CeilingCache {
     /// In `folder`; if none is given, in the user's cache. Nothing where the user has none.
     #[must_use]
     pub fn in_folder(folder: Option<&Path>) -> Option<Self> {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_by_the_same_gpu_and_driver_alone() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = Kept::in_folder(Some(folder.path())).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
         let gpu = facts("GPU-1", "13.0");
         assert_eq!(kept.read(&gpu), Ok(Vec::new()));
         let place =
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_damaged_or_foreign_file_is_told_and_written_anew() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = Kept::in_folder(Some(folder.path())).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
         let gpu = facts("GPU-1", "13.0");
         let write = |text: &str| {
             let place =
@@ -225,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("a file");
         fs::write(&file, "").expect("it can be written");
-        let kept = Kept::in_folder(Some(&file)).expect("a folder was given");
+        let kept = CeilingCache::in_folder(Some(&file)).expect("a folder was given");
         let told = kept.keep(&facts("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
         assert!(told.starts_with("the ceilings cannot be kept in "), "{told}");
     }

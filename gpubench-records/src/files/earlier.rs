@@ -13,7 +13,7 @@ const LAST: &str = "last";
 
 /// A stored run, and where it is.
 #[derive(Clone, Debug)]
-pub struct Earlier {
+pub struct EarlierRun {
     /// What to call it.
     pub name: String,
     /// What it has.
@@ -69,7 +69,7 @@ pub enum NoRun {
     },
 }
 
-impl Earlier {
+impl EarlierRun {
     /// The run that the user calls `wanted`, in `folder` or by its path; with `last`, the latest of `suite`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ mod file;
 mod lines;
 mod place;
 
-pub use self::earlier::{Earlier, NoRun};
+pub use self::earlier::{EarlierRun, NoRun};
 pub use self::file::Store;
 pub use self::lines::{NotARun, Stored, read};
 pub use self::place::{fingerprint, home, runs};

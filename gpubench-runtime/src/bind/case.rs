@@ -131,7 +131,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
 
     fn setup(&mut self) -> Result<(), Failure> {
         let stream = self.stream.clone().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
-        // Earlier inputs go first, so that two sets never need to fit.
+        // EarlierRun inputs go first, so that two sets never need to fit.
         self.clear();
         self.inputs = Some(guarded(Stage::Setup, || (self.setup)(&stream))?);
         Ok(())

@@ -12,28 +12,32 @@ use crate::device::cuda;
 use gpubench_records::facts::{Facts, Peak};
 
 pub use self::file::{File, FileError};
-pub use gpubench_records::files::ceilings::{Ceiling, Kept};
+pub use gpubench_records::files::ceilings::{Ceiling, CeilingCache};
 
 pub use self::written::read;
 
 /// Where to look for peaks.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct PeakSources {
     /// From the command line, for every device.
     pub given: Vec<Peak>,
     /// The user's file, where there is one.
     pub file: Option<File>,
     /// Where measured ceilings are kept; nothing where they are of no interest.
-    pub kept: Option<Kept>,
+    pub kept: Option<CeilingCache>,
 }
 
-impl Known {
+impl PeakSources {
     /// The peaks that are `given`, those of the user's file, which is `config` or the nearest of its name above the package or
     /// the current folder, and what is `kept`.
     ///
     /// # Errors
     /// Where that file cannot be used.
-    pub fn of(given: Vec<Peak>, config: Option<&Path>, kept: Option<Kept>) -> Result<Self, FileError> {
+    pub fn of(
+        given: Vec<Peak>,
+        config: Option<&Path>,
+        kept: Option<CeilingCache>,
+    ) -> Result<Self, FileError> {
         let folders = || [env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from), env::current_dir().ok()];
         let file = match config {
             Some(path) => File::read(path).map(Some),

@@ -25,7 +25,7 @@ pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 type Told = Result<Vec<String>, String>;
 
 /// Clocks that are locked as long as this lives.
-pub(crate) struct Keeper {
+pub(crate) struct ClockLock {
     process: Child,
     /// Its end is the run's.
     run: Option<ChildStdin>,
@@ -35,7 +35,7 @@ pub(crate) struct Keeper {
     pub(crate) locked: Vec<(String, String)>,
 }
 
-impl Keeper {
+impl ClockLock {
     /// Locks the clocks of all GPUs among `devices`, or of none.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ClockLock {
     /// No keeper is left behind, nor a lock.
     fn drop(&mut self) {
         drop(self.run.take());

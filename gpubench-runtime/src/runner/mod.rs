@@ -12,9 +12,9 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::device::Available;
-use crate::peaks::Known;
+use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
-use crate::runner::resume::Reused;
+use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::{Ended, Supervisor};
 use crate::worker::{Reply, Request};
 use gpubench_records::facts::Facts;
@@ -32,11 +32,11 @@ const WRITES_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a plan is carried out.
 #[derive(Clone, Debug)]
-pub struct Conduct {
+pub struct RunConfig {
     /// How cases are sampled.
     pub sampling: Sampling,
     /// Peaks that devices do not tell by themselves.
-    pub known: Known,
+    pub known: PeakSources,
     /// The wall time a case may take.
     pub timeout: Duration,
     /// Whether a benchmark's own `timeout` goes before that.
@@ -49,7 +49,7 @@ pub struct Conduct {
     pub runs: usize,
 }
 
-impl Conduct {
+impl RunConfig {
     /// The wall time that a case of `job` may take.
     #[must_use]
     pub fn limit(&self, job: &Job) -> Duration {
@@ -58,7 +58,7 @@ impl Conduct {
 }
 
 /// Follows a run while it goes on.
-pub trait Observer {
+pub trait RunEvents {
     /// All devices are known, and cases are about to be measured: `run` has everything but its records, which begin with
     /// those that are `kept` of an earlier run.
     fn begins(&mut self, run: &Run, kept: &[&Record]);
@@ -106,7 +106,7 @@ pub struct Beginning {
     /// What a reader must know first.
     pub notes: Vec<String>,
     /// The records of an earlier run that still hold.
-    pub kept: Reused,
+    pub kept: ResumedRecords,
 }
 
 /// Measures what is left of `plan` on `devices`, until it is done or `stop` says so. The run holds all that was measured,
@@ -115,8 +115,8 @@ pub fn measure(
     plan: &Plan,
     devices: &[Available],
     beginning: Beginning,
-    conduct: &Conduct,
-    observer: &mut dyn Observer,
+    conduct: &RunConfig,
+    observer: &mut dyn RunEvents,
     stop: &dyn Fn() -> bool,
 ) -> (Run, Result<(), RunError>) {
     let Beginning { program, notes, kept } = beginning;
@@ -139,7 +139,7 @@ pub fn measure(
     };
     let supervisor = Supervisor::new(conduct.in_process, stop);
     let mut lead =
-        Lead { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), conduct };
+        Runner { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), conduct };
     let ended = lead.devices(devices, plan).and_then(|()| lead.plans(plan));
     lead.supervisor.dismiss();
     let mut run = lead.found.run;
@@ -159,13 +159,13 @@ fn skipped(plan: &Plan) -> Vec<Skipped> {
         .collect()
 }
 
-struct Lead<'a> {
+struct Runner<'a> {
     found: Results<'a>,
-    kept: Reused,
+    kept: ResumedRecords,
     supervisor: Supervisor<'a>,
     /// Devices that could not be opened, and why.
     refused: BTreeMap<String, Refused>,
-    conduct: &'a Conduct,
+    conduct: &'a RunConfig,
 }
 
 /// Why a device cannot be opened.
@@ -181,7 +181,7 @@ const OPENINGS: usize = 2;
 /// What has come in so far, and who follows it.
 struct Results<'a> {
     run: Run,
-    observer: &'a mut dyn Observer,
+    observer: &'a mut dyn RunEvents,
 }
 
 impl Results<'_> {
@@ -200,7 +200,7 @@ impl Results<'_> {
     }
 }
 
-impl Lead<'_> {
+impl Runner<'_> {
     /// Has each device that is still needed tell its facts. One that cannot be used costs its own cases, unless there is no
     /// other.
     fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {

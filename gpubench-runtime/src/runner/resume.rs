@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::peaks::Known;
+use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
 use gpubench_records::facts::Property;
 use gpubench_records::facts::{Facts, Peak, PeakSource};
 use gpubench_records::failure::Stage;
-use gpubench_records::files::Earlier;
+use gpubench_records::files::EarlierRun;
 use gpubench_records::id::{CaseId, Partner};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
@@ -25,7 +25,7 @@ type Case = (CaseId, Option<Partner>);
 
 /// The records of an earlier run that still hold.
 #[derive(Debug, Default)]
-pub struct Reused {
+pub struct ResumedRecords {
     /// What that run is called, how long it took, and on what.
     name: String,
     wall: f64,
@@ -34,17 +34,17 @@ pub struct Reused {
     remarks: Vec<String>,
 }
 
-impl Reused {
+impl ResumedRecords {
     /// What of `earlier` holds for a run of `plan` by `program`, which samples so and kills cases after `timeout` seconds.
     #[must_use]
     pub fn of_earlier(
-        earlier: Earlier,
+        earlier: EarlierRun,
         plan: &Plan,
         program: &Program,
         sampling: &Sampling,
         timeout: f64,
     ) -> Self {
-        let Earlier { name, mut run, remarks } = earlier;
+        let EarlierRun { name, mut run, remarks } = earlier;
         let mut kept = Self { name, remarks, ..Self::default() };
         if let Some(difference) = difference(&run, program, sampling) {
             kept.remark(format!("{difference}: all cases are measured again"));
@@ -109,7 +109,7 @@ impl Reused {
     /// What is known of `device` without asking it, where none of its cases in `plan` is left to measure, or would be if its
     /// peaks were still the same.
     #[must_use]
-    pub fn instead_of(&self, device: &str, plan: &Plan, known: &Known) -> Option<Facts> {
+    pub fn instead_of(&self, device: &str, plan: &Plan, known: &PeakSources) -> Option<Facts> {
         let mut ours = cases(plan).filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
         let facts = self.facts(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;

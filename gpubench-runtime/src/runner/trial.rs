@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::supervisor::Supervisor;
-use crate::runner::{Conduct, RunError};
+use crate::runner::{RunConfig, RunError};
 use crate::worker::{Reply, Request};
 use gpubench_records::failure::{Failure, Stage};
 
@@ -50,7 +50,7 @@ impl Display for Outcome {
 /// Tries every job of `plan`, until all are done or `stop` says so. `begins` hears of each before it is launched.
 pub fn run(
     plan: &Plan,
-    conduct: &Conduct,
+    conduct: &RunConfig,
     begins: &mut dyn FnMut(&Job),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {

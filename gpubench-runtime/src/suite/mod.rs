@@ -27,24 +27,24 @@ use signal_hook::consts::SIGINT;
 use self::checkout::Lookup;
 use self::cli::{Exit, JsonTo, ListFormat, Options};
 use self::messages::say;
-use self::observer::Followers;
+use self::observer::RunObserver;
 use self::output::Output;
 use self::progress::Progress;
-use self::setup::{Prospect, fresh, kinds, prospect, refuse, runs};
+use self::setup::{RunSetup, fresh, kinds, prospect, refuse, runs};
 use self::signals::Stop;
 use self::stored::stored;
 use crate::ceilings;
 use crate::device::Available;
 use crate::device::found::{self, Devices};
-use crate::peaks::{Kept, Known};
+use crate::peaks::{CeilingCache, PeakSources};
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
-use crate::runner::clock_lock::{self, Keeper};
+use crate::runner::clock_lock::{self, ClockLock};
 use crate::runner::lock::{self, NotLocked};
 use crate::runner::trial::{self, Outcome};
-use crate::runner::{self, Beginning, Conduct, Observer, RunError};
+use crate::runner::{self, Beginning, RunConfig, RunError, RunEvents};
 use crate::worker;
-use gpubench_records::baseline::Held;
+use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::facts::{Peak, Quantity};
 use gpubench_records::files as store;
 use gpubench_records::id::CaseId;
@@ -55,7 +55,7 @@ use gpubench_report as report;
 /// The `main` of a suite, which `gpubench::main!` generates; `bench_target` says whether that is one.
 #[must_use]
 pub fn main(program: Program, bench_target: bool) -> ExitCode {
-    if let Some(code) = as_asked() {
+    if let Some(code) = run_as_child() {
         return code;
     }
     let options = match cli::parse(env::args_os(), bench_target) {
@@ -77,7 +77,7 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
 }
 
 /// Does what another process of this program started this one for, if one did: measure for it, or keep clocks locked.
-pub(crate) fn as_asked() -> Option<ExitCode> {
+pub(crate) fn run_as_child() -> Option<ExitCode> {
     let served = match env::args_os().nth(1)? {
         flag if flag == worker::FLAG => worker::serve().map_err(|error| complain(&error, Exit::Failed)),
         flag if flag == clock_lock::FLAG => {
@@ -115,7 +115,7 @@ pub(crate) fn suite(
     let runs = if options.measure_peaks { None } else { runs(options)? };
     let checkout = Lookup::begin(program.package.take());
     program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
-    let Prospect { mut plan, devices, mut notes, kept } =
+    let RunSetup { mut plan, devices, mut notes, kept } =
         prospect(&entries, options, &program, runs.as_deref())?;
     if options.measure_peaks {
         ceilings::settle(&mut plan);
@@ -134,7 +134,7 @@ pub(crate) fn suite(
 
     let stop = Stop::on_signals();
     let stops = || stop.signal().is_some();
-    let mut followers = Followers::of(&plan, options, runs.as_deref());
+    let mut followers = RunObserver::of(&plan, options, runs.as_deref());
     let (mut _locks, mut keeper) = (Vec::new(), None);
     // Where nothing is left to measure, the devices are left alone.
     if !kept.is_all_of(&plan) {
@@ -143,14 +143,14 @@ pub(crate) fn suite(
                 .map_err(|error| not_locked(&error, &stop))?;
         keeper = lock_clocks(options, &devices)?;
     }
-    let locked = keeper.iter().flat_map(|keeper: &Keeper| keeper.locked.clone()).collect();
+    let locked = keeper.iter().flat_map(|keeper: &ClockLock| keeper.locked.clone()).collect();
     followers.progress.says("measuring the device's peaks");
     program.package = checkout.end();
     let beginning = Beginning { program, notes, kept };
     let (mut run, ended) =
         runner::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);
     let kept = followers.end(&run);
-    let released = keeper.map_or(Ok(()), Keeper::release);
+    let released = keeper.map_or(Ok(()), ClockLock::release);
 
     let mut exit = ended.map_or_else(|error| give_up(&error, &stop, kept == Ok(true)), |()| Exit::Done);
     if let Err(why) = released {
@@ -167,7 +167,7 @@ pub(crate) fn suite(
 fn finish(
     mut run: Run,
     ended: Exit,
-    held: &Held<'_>,
+    held: &OpenBaselines<'_>,
     json: Option<Output>,
     entries: &[&Entry],
     options: &Options,
@@ -219,7 +219,7 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
     let (mut trials, ended) = trial::run(
         &plan,
-        &conduct(options, Known::default(), Vec::new()),
+        &conduct(options, PeakSources::default(), Vec::new()),
         &mut |job| progress.tries(job),
         &|| stop.signal().is_some(),
     );
@@ -234,21 +234,21 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
 }
 
 /// Locks clocks, where that is asked for. What a user asks for and does not get is not measured otherwise.
-fn lock_clocks(options: &Options, devices: &[Available]) -> Result<Option<Keeper>, Exit> {
+fn lock_clocks(options: &Options, devices: &[Available]) -> Result<Option<ClockLock>, Exit> {
     let Some(target) = options.lock_clocks else { return Ok(None) };
-    let locked = Keeper::lock(devices, target);
+    let locked = ClockLock::lock(devices, target);
     locked.map(Some).map_err(|why| complain(&format!("--lock-clocks {target}: {why}"), Exit::Usage))
 }
 
-fn conduct(options: &Options, known: Known, locked: Vec<(String, String)>) -> Conduct {
+fn conduct(options: &Options, known: PeakSources, locked: Vec<(String, String)>) -> RunConfig {
     let Options { sampling, timeout, own_timeout, in_process, runs, .. } = *options;
-    Conduct { sampling, known, timeout, own_timeout, in_process, locked, runs }
+    RunConfig { sampling, known, timeout, own_timeout, in_process, locked, runs }
 }
 
 /// What is known of devices beside what they tell.
-fn known(entries: &[&Entry], options: &Options) -> Result<(Known, Vec<String>), Exit> {
-    let kept = Kept::in_folder(options.cache_dir.as_deref()).filter(|_| !options.measure_peaks);
-    let known = Known::of(options.peaks.clone(), options.config.as_deref(), kept);
+fn known(entries: &[&Entry], options: &Options) -> Result<(PeakSources, Vec<String>), Exit> {
+    let kept = CeilingCache::in_folder(options.cache_dir.as_deref()).filter(|_| !options.measure_peaks);
+    let known = PeakSources::of(options.peaks.clone(), options.config.as_deref(), kept);
     let known = known.map_err(|error| complain(&error, Exit::Usage))?;
     let notes = known.strange_precisions(entries.iter().map(|entry| entry.options.precision));
     Ok((known, notes))
@@ -259,7 +259,7 @@ fn keep(run: &mut Run, options: &Options) -> Exit {
     let mut exit = Exit::Done;
     let reached: Vec<_> = run.devices.iter().map(|facts| ceilings::reached(run, &facts.device)).collect();
     for (facts, reached) in run.devices.iter_mut().zip(reached) {
-        let kept = match Kept::in_folder(options.cache_dir.as_deref()) {
+        let kept = match CeilingCache::in_folder(options.cache_dir.as_deref()) {
             Some(kept) => kept.keep(facts, &reached),
             None => Err("there is no place for what was measured: give one by --cache-dir".to_owned()),
         };

@@ -6,13 +6,13 @@ use std::path::Path;
 use super::messages::warn;
 use super::progress::Progress;
 use crate::plan::{Job, Plan};
-use crate::runner::Observer;
+use crate::runner::RunEvents;
 use crate::suite::cli::{Exit, Options, RunsDir};
 use gpubench_records::files::Store;
 use gpubench_records::record::{Record, Run};
 
 /// Whoever follows a run: the progress line, and the file that it is kept in.
-pub(super) struct Followers<'a> {
+pub(super) struct RunObserver<'a> {
     pub(super) progress: Progress,
     /// Where runs are kept, and whether the user named it.
     runs: Option<&'a Path>,
@@ -21,7 +21,7 @@ pub(super) struct Followers<'a> {
     failed: bool,
 }
 
-impl<'a> Followers<'a> {
+impl<'a> RunObserver<'a> {
     pub(super) fn of(plan: &Plan, options: &Options, runs: Option<&'a Path>) -> Self {
         let asked = matches!(options.runs_dir, RunsDir::In(_));
         Self {
@@ -49,7 +49,7 @@ impl<'a> Followers<'a> {
     }
 }
 
-impl Observer for Followers<'_> {
+impl RunEvents for RunObserver<'_> {
     fn begins(&mut self, run: &Run, kept: &[&Record]) {
         self.progress.begins_with(kept.len());
         // A run with nothing left to measure is there already.

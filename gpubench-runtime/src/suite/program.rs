@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::suite::cli::{self, Exit};
-use crate::suite::{Results, as_asked, complain, suite};
+use crate::suite::{Results, complain, run_as_child, suite};
 use gpubench_records::record::{Program, Run};
 
 /// The benchmarks of this program, to be measured as often and in whatever order its code asks.
@@ -53,7 +53,7 @@ impl Suite {
 ///
 /// An [`Exit`] that `body` returns as its error becomes the exit code; any other error is said on standard error.
 pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
-    if let Some(code) = as_asked() {
+    if let Some(code) = run_as_child() {
         return code;
     }
     match body(&Suite { build }) {

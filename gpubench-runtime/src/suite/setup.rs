@@ -1,5 +1,5 @@
 //! What is to be measured, and on which devices: everything that is selected, or what an earlier run has left of it. In: what
-//! is registered and the command line; out: a [`Prospect`], or the exit code with which there is none.
+//! is registered and the command line; out: a [`RunSetup`], or the exit code with which there is none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use crate::device::Available;
 use crate::device::found::{Devices, Missing, Selected};
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::Entry;
-use crate::runner::resume::Reused;
+use crate::runner::resume::ResumedRecords;
 use crate::suite::cli::{Exit, Options, RunsDir};
-use gpubench_records::files::{self as store, Earlier};
+use gpubench_records::files::{self as store, EarlierRun};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Program;
 
@@ -19,11 +19,11 @@ use gpubench_records::record::Program;
 const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";
 
 /// What is to be measured, and on what.
-pub(super) struct Prospect {
+pub(super) struct RunSetup {
     pub(super) plan: Plan,
     pub(super) devices: Vec<Available>,
     pub(super) notes: Vec<String>,
-    pub(super) kept: Reused,
+    pub(super) kept: ResumedRecords,
 }
 
 /// Everything that is selected, or with `--resume` what is left of it.
@@ -32,15 +32,15 @@ pub(super) fn prospect(
     options: &Options,
     program: &Program,
     runs: Option<&Path>,
-) -> Result<Prospect, Exit> {
+) -> Result<RunSetup, Exit> {
     if let (Some(wanted), Some(runs)) = (&options.resume, runs) {
-        let earlier = Earlier::open(runs, wanted, &program.suite);
+        let earlier = EarlierRun::open(runs, wanted, &program.suite);
         let earlier = earlier.map_err(|error| complain(&format!("--resume: {error}"), Exit::Usage))?;
         return resumed(entries, options, program, earlier);
     }
     let (planned, Selected { devices, notes, .. }) = fresh(entries, options, options.device.as_deref())?;
     let plan = planned.and_then(Plan::on_this_machine).map_err(|error| refuse(&error))?;
-    Ok(Prospect { plan, devices, notes, kept: Reused::default() })
+    Ok(RunSetup { plan, devices, notes, kept: ResumedRecords::default() })
 }
 
 /// What is planned on the devices that are `wanted`, and a note where some of it needs one that is not there.
@@ -101,13 +101,13 @@ fn resumed(
     entries: &[&Entry],
     options: &Options,
     program: &Program,
-    earlier: Earlier,
-) -> Result<Prospect, Exit> {
+    earlier: EarlierRun,
+) -> Result<RunSetup, Exit> {
     let theirs: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
     let notes: Vec<String> =
-        earlier.run.notes.iter().filter(|note| !Reused::is_note(note)).cloned().collect();
+        earlier.run.notes.iter().filter(|note| !ResumedRecords::is_note(note)).cloned().collect();
     let kept = |earlier, plan: &Plan| {
-        Reused::of_earlier(earlier, plan, program, &options.sampling, options.timeout.as_secs_f64())
+        ResumedRecords::of_earlier(earlier, plan, program, &options.sampling, options.timeout.as_secs_f64())
     };
     let theirs = options.device.is_none().then_some(theirs).filter(|theirs| !theirs.is_empty());
     if let Some(theirs) = &theirs {
@@ -115,14 +115,14 @@ fn resumed(
         let plan = Plan::of(entries, &options.selection, &names(&devices)).map_err(|error| refuse(&error))?;
         let kept = kept(earlier.clone(), &plan);
         if kept.is_all_of(&plan) {
-            return Ok(Prospect { plan, devices, notes, kept });
+            return Ok(RunSetup { plan, devices, notes, kept });
         }
     }
     let wanted = options.device.clone().or_else(|| Some(theirs?.join(",")));
     let (planned, Selected { devices, .. }) = fresh(entries, options, wanted.as_deref())?;
     let plan = planned.and_then(Plan::on_this_machine).map_err(|error| refuse(&error))?;
     let kept = kept(earlier, &plan);
-    Ok(Prospect { plan, devices, notes, kept })
+    Ok(RunSetup { plan, devices, notes, kept })
 }
 
 /// Devices by the names that they have in a run, whether or not they are there.

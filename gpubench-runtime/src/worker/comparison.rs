@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::Reply;
 use super::job::{
-    Launches, Measured, Prepared, Progress, launch, own_sampling, remarked, select, set_up, tell_if_lost,
+    Launches, Measured, Prepared, Progress, launch, own_sampling, remarked, report_lost_device, select,
+    set_up,
 };
 use crate::catch::catch;
 use crate::device::{Device, PairSampler, Wanted};
@@ -95,7 +96,7 @@ impl Visitor for Inner<'_, '_> {
             .and_then(|()| open(self.case, partner, self.outer.device));
         if let Err(failure) = opened {
             self.outer.fail(&failure);
-            tell_if_lost(self.outer.device, self.outer.reply);
+            report_lost_device(self.outer.device, self.outer.reply);
             return;
         }
         let mut hot = None;
@@ -106,7 +107,7 @@ impl Visitor for Inner<'_, '_> {
                 hot = Hot::of(&record);
             }
             self.outer.finish(record);
-            if failed && tell_if_lost(self.outer.device, self.outer.reply) {
+            if failed && report_lost_device(self.outer.device, self.outer.reply) {
                 return;
             }
         }
@@ -204,7 +205,7 @@ struct Beside<'a> {
     device: &'a mut dyn Device,
     wanted: Wanted,
     comes_to: &'a dyn Fn(Step),
-    /// Known from the first round on.
+    /// PeakSources from the first round on.
     prepared: Option<[Prepared; 2]>,
 }
 

@@ -78,7 +78,7 @@ pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply:
 }
 
 /// What is done with a case.
-type Deed<'a, T> =
+type JobAction<'a, T> =
     &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device, &mut dyn FnMut(Reply)) -> Result<T, Failure>;
 
 /// Selects the arguments of `job`, does something with the case that they make, and `tells` what came of it.
@@ -88,7 +88,7 @@ fn once<T>(
     device: &mut dyn Device,
     reply: &mut dyn FnMut(Reply),
     tells: &dyn Fn(Result<T, Failure>) -> Reply,
-    deed: Deed<'_, T>,
+    deed: JobAction<'_, T>,
 ) {
     let mut once = Once { job, device, reply, tells, deed, told: false };
     let visited = catch(Stage::Args, || {
@@ -106,7 +106,7 @@ struct Once<'a, T> {
     device: &'a mut dyn Device,
     reply: &'a mut dyn FnMut(Reply),
     tells: &'a dyn Fn(Result<T, Failure>) -> Reply,
-    deed: Deed<'a, T>,
+    deed: JobAction<'a, T>,
     told: bool,
 }
 
@@ -117,14 +117,14 @@ impl<T> Visitor for Once<'_, T> {
         (self.reply)((self.tells)(done));
         self.told = true;
         if failed {
-            tell_if_lost(self.device, self.reply);
+            report_lost_device(self.device, self.reply);
         }
     }
 }
 
 /// Tells where `device` is of no more use after a failure, and then returns only to whom shares this process with the one
 /// who is told: what belongs to a lost device must not be dropped.
-pub(super) fn tell_if_lost(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
+pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
     let lost = device.settle().is_err();
     if lost {
         reply(Reply::DeviceLost);
@@ -162,7 +162,7 @@ impl Visitor for Visit<'_> {
             Ok(prepared) => prepared,
             Err(failure) => {
                 self.fail(&failure);
-                tell_if_lost(self.device, self.reply);
+                report_lost_device(self.device, self.reply);
                 return;
             }
         };
@@ -176,7 +176,7 @@ impl Visitor for Visit<'_> {
                 hot = measured.filter(|_| holds).map(|measured| measured.time.median);
             }
             self.finish(record);
-            if failed && tell_if_lost(self.device, self.reply) {
+            if failed && report_lost_device(self.device, self.reply) {
                 return;
             }
         }

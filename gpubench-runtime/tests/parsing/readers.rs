@@ -7,14 +7,14 @@ use std::io::Cursor;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use gpubench_records::baseline::{Asked, Place};
-use gpubench_records::files::{Earlier, read};
+use gpubench_records::baseline::{BaselineOptions, Place};
+use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
 use gpubench_runtime::device::found::asks_for;
-use gpubench_runtime::peaks::{File, Known};
+use gpubench_runtime::peaks::{File, PeakSources};
 use gpubench_runtime::plan::{Fate, Job, Plan};
-use gpubench_runtime::runner::resume::Reused;
+use gpubench_runtime::runner::resume::ResumedRecords;
 use gpubench_runtime::suite::cli;
 use gpubench_runtime::worker::{Reply, Request};
 
@@ -79,7 +79,7 @@ fn baseline(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("baseline.json");
     fs::write(&place, bytes).expect("it can be written");
-    let asked = Asked { against: Some(Place::of(place.to_str().expect("UTF-8"))), save: None };
+    let asked = BaselineOptions { against: Some(Place::of(place.to_str().expect("UTF-8"))), save: None };
     match asked.open() {
         Ok(held) => {
             let mut run = Run::parse(bytes).expect("it was read");
@@ -111,9 +111,9 @@ fn resumed(run: Run) {
     let plan = Plan { jobs: jobs.collect(), ..Plan::default() };
     let (program, sampling) = (run.program.clone(), run.sampling);
     let facts = run.devices.first().cloned();
-    let earlier = Earlier { name: "earlier".to_owned(), run, remarks: Vec::new() };
-    let mut kept = Reused::of_earlier(earlier, &plan, &program, &sampling, 60.0);
-    drop(facts.as_ref().map(|facts| kept.instead_of(&facts.device, &plan, &Known::default())));
+    let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
+    let mut kept = ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, 60.0);
+    drop(facts.as_ref().map(|facts| kept.instead_of(&facts.device, &plan, &PeakSources::default())));
     drop(facts.map(|facts| kept.on(facts)));
     assert!(kept.of(&plan).len() <= plan.cases());
     drop(kept.remarks());

@@ -10,7 +10,7 @@ use cust::module::Module;
 use cust::stream::Stream;
 
 use super::facts::{self, memory};
-use super::kernels::{Kernel, find, load, told};
+use super::kernels::{Kernel, driver_error, find, load};
 use crate::device::DeviceError;
 
 const ANY: &str = include_str!("kernels/ceilings.ptx");
@@ -152,7 +152,8 @@ pub(crate) struct Prepared {
 impl Ceiling {
     /// Makes it ready on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<Prepared, DeviceError> {
-        let device = CurrentContext::get_device().map_err(|error| told("the current device", error))?;
+        let device =
+            CurrentContext::get_device().map_err(|error| driver_error("the current device", error))?;
         let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
         let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
         let cache = facts::read(device, DeviceAttribute::L2CacheSize)? / OF_CACHE / CHUNK * CHUNK;
@@ -231,7 +232,8 @@ impl Prepared {
         let end = (CHUNK / 4) as usize;
         for part in [written.index(..end), written.index(written.len() - end..)] {
             let mut words = vec![0; end];
-            part.copy_to(&mut words[..]).map_err(|error| told("the written words", error).to_string())?;
+            part.copy_to(&mut words[..])
+                .map_err(|error| driver_error("the written words", error).to_string())?;
             if let Some(wrong) = words.iter().find(|word| **word != WORD) {
                 return Err(format!("{wrong:#x} was written, and not {WORD:#x}"));
             }
@@ -242,7 +244,7 @@ impl Prepared {
 
 /// A buffer of so many bytes, with `word` in each four of them.
 fn allocate(bytes: u64, word: u32) -> Result<DeviceBuffer<u32>, DeviceError> {
-    let error = |error| told("memory for what is measured", error);
+    let error = |error| driver_error("memory for what is measured", error);
     // SAFETY: it is filled before anything reads it.
     let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes as usize / 4) }.map_err(error)?;
     buffer.set_32(word).map_err(error)?;

@@ -5,7 +5,7 @@ use cust::memory::LockedBuffer;
 use cust::sys::CUstream;
 
 use super::call::CallError;
-use super::kernels::{Kernels, told};
+use super::kernels::{Kernels, driver_error};
 use crate::device::DeviceError;
 
 /// How long cycles are counted. Begin and end are off by a step of the timer or by a read of it, whichever is less: on an
@@ -21,7 +21,9 @@ pub(super) struct ClockProbe {
 impl ClockProbe {
     pub(super) fn new() -> Result<Self, DeviceError> {
         let read = LockedBuffer::new(&0, 2);
-        Ok(Self { read: read.map_err(|error| told("memory for the clock of the multiprocessors", error))? })
+        Ok(Self {
+            read: read.map_err(|error| driver_error("memory for the clock of the multiprocessors", error))?,
+        })
     }
 
     /// Counts when `stream` gets here.

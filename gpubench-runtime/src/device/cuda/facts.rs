@@ -5,7 +5,7 @@ use cust::sys;
 
 use super::Cuda;
 use super::call::check;
-use super::kernels::told;
+use super::kernels::driver_error;
 use super::peaks::{Attributes, peaks};
 use crate::device::Available;
 use crate::device::{DeviceError, DeviceType};
@@ -79,8 +79,8 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
 
 /// The device with this number.
 pub(super) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
-    cust::init(cust::CudaFlags::empty()).map_err(|error| told("the driver does not start", error))?;
-    CudaDevice::get_device(ordinal as u32).map_err(|error| told(&format!("GPU {ordinal}"), error))
+    cust::init(cust::CudaFlags::empty()).map_err(|error| driver_error("the driver does not start", error))?;
+    CudaDevice::get_device(ordinal as u32).map_err(|error| driver_error(&format!("GPU {ordinal}"), error))
 }
 
 /// The compute capability, such as (9, 0).
@@ -91,7 +91,7 @@ pub(super) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> 
 
 /// The size of the memory in bytes.
 pub(super) fn memory(device: CudaDevice) -> Result<u64, DeviceError> {
-    let memory = device.total_memory().map_err(|error| told("the size of the memory", error))?;
+    let memory = device.total_memory().map_err(|error| driver_error("the size of the memory", error))?;
     Ok(memory as u64)
 }
 
@@ -109,12 +109,13 @@ pub(super) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, Devic
 
 /// An attribute, none of which is negative.
 pub(super) fn read(device: CudaDevice, attribute: DeviceAttribute) -> Result<u64, DeviceError> {
-    let value = device.get_attribute(attribute).map_err(|error| told(&format!("{attribute:?}"), error))?;
+    let value =
+        device.get_attribute(attribute).map_err(|error| driver_error(&format!("{attribute:?}"), error))?;
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
 fn name(device: CudaDevice) -> Result<String, DeviceError> {
-    device.name().map_err(|error| told("the device's name", error))
+    device.name().map_err(|error| driver_error("the device's name", error))
 }
 
 /// In the form of the driver's own tools, `GPU-` and five groups of digits.

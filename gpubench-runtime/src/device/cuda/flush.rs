@@ -8,7 +8,7 @@ use cust::memory::DeviceBuffer;
 use cust::sys::{self, CUstream};
 
 use super::call::{CallError, check};
-use super::kernels::{Kernels, told};
+use super::kernels::{Kernels, driver_error};
 use crate::device::DeviceError;
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
@@ -34,9 +34,10 @@ impl Flusher {
         // Whole lines, and something to sweep where the size is not known.
         let l2 = (l2.0 as usize).max(32 << 20).next_multiple_of(LINE);
         let allocate = |bytes| {
-            DeviceBuffer::zeroed(bytes).map_err(|error| told("the buffer that flushes the L2", error))
+            DeviceBuffer::zeroed(bytes).map_err(|error| driver_error("the buffer that flushes the L2", error))
         };
-        let sink = DeviceBuffer::zeroed(1).map_err(|error| told("the sink of the read sweep", error))?;
+        let sink =
+            DeviceBuffer::zeroed(1).map_err(|error| driver_error("the sink of the read sweep", error))?;
         Ok(Self { buffer: allocate(2 * l2 + l2 / 4 * 3)?, l2, sink, blocks: 8 * multiprocessors })
     }
 

@@ -58,16 +58,17 @@ impl Kernels {
 }
 
 pub(super) fn load(ptx: &str) -> Result<Module, DeviceError> {
-    Module::from_ptx(ptx, &[]).map_err(|error| told("a kernel of the measurement cannot be loaded", error))
+    Module::from_ptx(ptx, &[])
+        .map_err(|error| driver_error("a kernel of the measurement cannot be loaded", error))
 }
 
 pub(super) fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
-    let function = module.get_function(name).map_err(|error| told(name, error))?;
+    let function = module.get_function(name).map_err(|error| driver_error(name, error))?;
     Ok(Kernel(function.to_raw()))
 }
 
 /// What the driver said to a failed call of `cust`.
-pub(super) fn told(what: &str, error: cust::error::CudaError) -> DeviceError {
+pub(super) fn driver_error(what: &str, error: cust::error::CudaError) -> DeviceError {
     let call = gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string());
     DeviceError(format!("{what}: {call}"))
 }

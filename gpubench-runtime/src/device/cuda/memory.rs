@@ -12,7 +12,7 @@ use cust::sys::{self, CUdevice, CUpointer_attribute, CUresult, CUstream};
 use gpubench_driver::{Memory, MemoryKind};
 
 use super::call::{CallError, check};
-use super::kernels::{Kernel, find, load, told};
+use super::kernels::{Kernel, driver_error, find, load};
 use crate::device::DeviceError;
 use gpubench_stats::units::Bytes;
 
@@ -41,7 +41,7 @@ pub(super) struct Regions {
 }
 
 /// Takes and compares fingerprints.
-pub(super) struct Looker {
+pub(super) struct WriteDetector {
     fingerprint: Kernel,
     complement: Kernel,
     prints: DeviceBuffer<u64>,
@@ -55,7 +55,7 @@ pub(super) struct Looker {
     _module: Module,
 }
 
-impl Looker {
+impl WriteDetector {
     /// For launches on `device`, which is current; its own work goes to `stream`. All that was allocated from number `first`
     /// on is the measurement's own.
     pub(super) fn new(
@@ -65,8 +65,9 @@ impl Looker {
         first: u64,
     ) -> Result<Self, DeviceError> {
         let module = load(MEMORY)?;
-        let table =
-            |words| DeviceBuffer::zeroed(words).map_err(|error| told("a table of fingerprints", error));
+        let table = |words| {
+            DeviceBuffer::zeroed(words).map_err(|error| driver_error("a table of fingerprints", error))
+        };
         let (prints, changed) = (table(PRINTS)?, table(1)?);
         let looker = Self {
             fingerprint: find(&module, "gpubench_fingerprint")?,

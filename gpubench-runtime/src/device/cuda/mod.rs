@@ -48,8 +48,8 @@ use self::clock::ClockProbe;
 use self::current::{Guarded, Own};
 use self::event::Pair;
 use self::flush::Flusher;
-use self::kernels::{Kernels, told};
-use self::memory::Looker;
+use self::kernels::{Kernels, driver_error};
+use self::memory::WriteDetector;
 use self::nvml::Sensors;
 use super::Monitor;
 use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
@@ -83,7 +83,7 @@ pub struct Cuda {
     ordinal: usize,
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
-    looker: Looker,
+    looker: WriteDetector,
     multiprocessors: Multiprocessors,
     /// The stream of the case that is open, and before the first our own.
     stream: CUstream,
@@ -106,7 +106,7 @@ impl DeviceType for Cuda {
 
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = facts::device(ordinal)?;
-        let context = Context::new(device).map_err(|error| told("the primary context", error))?;
+        let context = Context::new(device).map_err(|error| driver_error("the primary context", error))?;
         let current = Own::now()?;
         let own = new_stream()?;
         let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
@@ -118,7 +118,7 @@ impl DeviceType for Cuda {
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, own.as_inner())?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
-        let looker = Looker::new(device.as_raw(), multiprocessors.count, own.as_inner(), first)?;
+        let looker = WriteDetector::new(device.as_raw(), multiprocessors.count, own.as_inner(), first)?;
         Ok(Self {
             ordinal,
             kernels: Rc::new(kernels),
@@ -150,7 +150,7 @@ impl LaunchStream for Stream {
 }
 
 fn new_stream() -> Result<Stream, DeviceError> {
-    Stream::new(StreamFlags::DEFAULT, None).map_err(|error| told("a stream", error))
+    Stream::new(StreamFlags::DEFAULT, None).map_err(|error| driver_error("a stream", error))
 }
 
 impl Device for Cuda {

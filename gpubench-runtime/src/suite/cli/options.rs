@@ -9,7 +9,7 @@ use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
-use gpubench_records::baseline::{Asked, Place};
+use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, Partner};
@@ -50,7 +50,7 @@ pub struct Options {
     /// How often to measure everything, each time in a process of its own.
     pub runs: usize,
     /// What to hold the run against, and where to store it.
-    pub baselines: Asked,
+    pub baselines: BaselineOptions,
     /// From when on slower is a regression.
     pub threshold: Option<Threshold>,
     /// Take this stored run in place of measuring.
@@ -211,7 +211,7 @@ impl Options {
             wait: !args.no_wait,
             in_process: args.in_process,
             runs,
-            baselines: Asked {
+            baselines: BaselineOptions {
                 against: args.baseline.as_deref().map(|name| parse_place("--baseline", name)).transpose()?,
                 save: args
                     .save_baseline

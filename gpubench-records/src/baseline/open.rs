@@ -7,7 +7,7 @@ use crate::record::{Record, Run};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct BaselineOptions {
     /// Hold the run against this baseline.
     pub against: Option<Place>,
     /// Store it as this one.
@@ -16,24 +16,24 @@ pub struct Asked {
 
 /// The same, ready.
 #[derive(Debug)]
-pub struct Held<'a> {
-    asked: &'a Asked,
+pub struct OpenBaselines<'a> {
+    asked: &'a BaselineOptions,
     against: Option<Baseline>,
 }
 
-impl Asked {
+impl BaselineOptions {
     /// Reads what is there, and makes sure that what is to be stored can be.
     ///
     /// # Errors
     /// See [`BaselineError`].
-    pub fn open(&self) -> Result<Held<'_>, BaselineError> {
+    pub fn open(&self) -> Result<OpenBaselines<'_>, BaselineError> {
         let against = self.against.as_ref().map(Place::load).transpose()?;
         self.save.as_ref().map(Place::prepare).transpose()?;
-        Ok(Held { asked: self, against })
+        Ok(OpenBaselines { asked: self, against })
     }
 }
 
-impl Held<'_> {
+impl OpenBaselines<'_> {
     /// Holds `run` against the baseline, if there is one. `wanted` says of a case of that whether the run should have it.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
