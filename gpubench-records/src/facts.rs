@@ -14,6 +14,9 @@ pub struct Facts {
     pub name: String,
     /// Whether it is a stand-in for tests, whose times are made up.
     pub fake: bool,
+    /// Whether launches are code of the measuring program, as on a CPU: then how that was optimised counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runs_program_code: bool,
     /// What else is known, in the order it is shown.
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.
@@ -196,6 +199,7 @@ mod tests {
             device: "cuda:0".to_owned(),
             name: "a GPU".to_owned(),
             fake: false,
+            runs_program_code: false,
             properties: vec![Property::new(UUID, Value::Text("GPU-1".to_owned()))],
             last_level_cache: None,
             peaks: vec![peak(2.0, PeakSource::Attribute, false), peak(5.0, PeakSource::Attribute, true)],

@@ -126,6 +126,7 @@ mod tests {
             device: "cuda:0".to_owned(),
             name: "NVIDIA H200".to_owned(),
             fake: false,
+            runs_program_code: false,
             properties: Vec::new(),
             last_level_cache: Some(Bytes(60 * MIB)),
             peaks: before.into_iter().chain([own]).collect(),

@@ -132,6 +132,7 @@ mod tests {
             device: "host".to_owned(),
             name: "a CPU".to_owned(),
             fake: false,
+            runs_program_code: false,
             properties: Vec::new(),
             last_level_cache: None,
             peaks: vec![

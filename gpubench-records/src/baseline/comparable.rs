@@ -3,7 +3,6 @@
 
 use crate::facts::Facts;
 use crate::facts::{Property, UUID, Value};
-use crate::method::Path;
 use crate::record::{Measurement, Record, Run};
 use crate::work::Counts;
 
@@ -48,8 +47,8 @@ pub(super) fn differences(now: Measured<'_>, then: Measured<'_>) -> Vec<String> 
     hold("path", new.method.path.to_string(), old.method.path.to_string());
     hold("flush", new.method.flush.to_string(), old.method.flush.to_string());
     hold("device", device(&now), device(&then));
-    // What runs on the CPU is as fast as it was compiled, and as it is shared out.
-    if new.method.path == Path::Host {
+    // Code of the program is as fast as it was compiled. Runs of before this was stored do not say.
+    if [now, then].iter().any(|it| it.facts().is_some_and(|facts| facts.runs_program_code)) {
         hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
     }
     for (what, now, then) in properties(now.facts(), then.facts()) {

@@ -157,6 +157,7 @@ mod tests {
             device: "cuda:0".to_owned(),
             name: "NVIDIA H200".to_owned(),
             fake: false,
+            runs_program_code: false,
             properties: vec![text(UUID, uuid), text(DRIVER_FOR_CUDA, driver)],
             last_level_cache: None,
             peaks: Vec::new(),

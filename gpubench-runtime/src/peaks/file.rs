@@ -194,6 +194,7 @@ f64 = "2TFLOP/s"
             device: device.to_owned(),
             name: name.to_owned(),
             fake: false,
+            runs_program_code: false,
             properties: vec![Property::new(UUID, Value::Text(uuid.to_owned()))],
             last_level_cache: None,
             peaks: Vec::new(),

@@ -52,7 +52,7 @@ fn every_option_is_taken() {
     assert_eq!(entry.module, module_path!());
     assert_eq!(entry.path(), concat!(module_path!(), "::blas::a x plus y"));
     assert!(entry.file.ends_with("full_form.rs"));
-    assert_eq!((entry.line, entry.column), (9, 1));
+    assert_eq!((entry.line, entry.column), (10, 1));
     let options = Options {
         cold: true,
         precision: "f64",

@@ -74,6 +74,7 @@ impl Device for Tower {
             device: Self::KIND.to_owned(),
             name: "a clock with known hands".to_owned(),
             fake: false,
+            runs_program_code: false,
             properties: [
                 Property::new("hands", Value::Count(2)),
                 Property::new("cache", Value::Bytes(Bytes(32 << 10))),

@@ -36,6 +36,8 @@ fn pretty_lists_are_for_people() {
     two_devices::tick_tock_in_haste: benchmark
     two_devices::wakes_up: benchmark
     two_devices::sorts: benchmark
+    two_devices::needs_its_reset: benchmark
+    two_devices::needs_its_reset_on_the_host: benchmark
     two_devices::sweep[n=1]: benchmark
     two_devices::sweep[n=2]: benchmark
     two_devices::sweep[n=10]: benchmark
@@ -47,7 +49,7 @@ fn pretty_lists_are_for_people() {
     two_devices::inner::beat[size=three]: benchmark
     two_devices::sum[n=1024]: benchmark
 
-    17 benchmarks, 20 cases
+    19 benchmarks, 22 cases
     ");
 }
 
@@ -76,7 +78,10 @@ fn nothing_is_ignored_and_nothing_to_list_is_no_error() {
 
 #[test]
 fn a_device_chooses_what_is_listed() {
-    assert_eq!(listed(&["--device", "host"]), ["two_devices::sum[n=1024]"]);
+    assert_eq!(
+        listed(&["--device", "host"]),
+        ["two_devices::needs_its_reset_on_the_host", "two_devices::sum[n=1024]"]
+    );
 }
 
 /// What a plan could not even expand into its arguments is there nevertheless.
@@ -90,7 +95,7 @@ fn a_benchmark_whose_arguments_panic_is_listed() {
 #[test]
 fn each_listed_name_selects_itself() {
     let all = listed(&["--skip", "grid"]);
-    assert_eq!(all.len(), 13);
+    assert_eq!(all.len(), 15);
     for name in &all {
         assert_eq!(listed(&["--exact", name, "--nocapture", "--bench"]), [name.as_str()]);
     }
@@ -135,7 +140,7 @@ fn skips_take_away_from_what_filters_chose() {
     let left = ["two_devices::sweep[n=2]", "two_devices::sweep[n=10]"];
     assert_eq!(listed(&["sweep", "--skip", "n=1]"]), left);
     assert_eq!(listed(&["sweep", "--exact", "--skip", "n=1]", "two_devices::sweep[n=2]"]), left[..1]);
-    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 16);
+    assert_eq!(listed(&["--exact", "--skip", "two_devices::beat"]).len(), 18);
 }
 
 #[test]

@@ -71,6 +71,7 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         device: format!("{}:{ordinal}", Cuda::KIND),
         name,
         fake: driver.fake,
+        runs_program_code: false,
         properties,
         last_level_cache: Some(l2),
         peaks,

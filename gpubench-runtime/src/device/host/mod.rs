@@ -55,6 +55,7 @@ impl Device for Host {
             device: Self::KIND.to_owned(),
             name: cpu_name(),
             fake: false,
+            runs_program_code: true,
             properties,
             last_level_cache,
             peaks: peaks::measure(&self.stream, last_level_cache),
