@@ -148,10 +148,12 @@ pub mod __private {
     pub use gpubench_records::record::{Package, Program};
     pub use gpubench_records::work::{Counts, Link};
     pub use gpubench_runtime::bind::{
-        Bound, Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
+        Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
     };
     pub use gpubench_runtime::main;
-    pub use gpubench_runtime::registry::{Entry, Generic, Group, Options, Variant, Visitor, inventory};
+    pub use gpubench_runtime::registry::{
+        Bound, Entry, Generic, Group, Options, Variant, Visitor, inventory,
+    };
 
     /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.
     #[must_use]

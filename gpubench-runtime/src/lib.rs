@@ -3,12 +3,10 @@
 //! [`registry`] → [`plan`] → [`runner`] → [`worker`] ([`device`] and [`mod@measure`]) → records
 //!
 //! What records mean, how they are compared and stored is `gpubench-records`; what people read of them is
-//! `gpubench-report`. [`bind`] is what the expansion of `#[gpu_bench]` is written with, [`ceilings`] are benchmarks of a
-//! device's own limits, [`peaks`] adds what users and earlier measurements know of them. [`suite`] is the edge: the command
+//! `gpubench-report`. [`bind`] is what the expansion of `#[gpu_bench]` is written with, [`peaks`] adds what users and earlier measurements know of them. [`suite`] is the edge: the command
 //! line, everything that is printed, the exit code. Users of gpubench meet all of it through the `gpubench` crate.
 
 pub mod bind;
-pub mod ceilings;
 pub mod device;
 pub mod measure;
 pub mod peaks;

@@ -3,13 +3,11 @@
 //! spell out.
 
 mod axis;
-mod case;
 mod count;
 mod exact;
 mod outcome;
 
 pub use self::axis::{ByDebug, ByDisplay, ByFromStr, ByListing, ByText, Shown, Values, axis, pow2};
-pub use self::case::Bound;
 pub use self::count::{Count, count, count_exact};
 pub use self::exact::{Exact, Leaf, NotWhole, Whole, WholeNumber, exact};
 pub use self::outcome::{Checked, Launched, set_up};

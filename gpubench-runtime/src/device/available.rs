@@ -1,4 +1,4 @@
-//! A device that is there, before it is opened.
+//! Devices before they are opened: those that are there, and kinds that are missing.
 
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,4 +23,13 @@ impl Available {
             format!("`{}` ({})", self.device, self.name)
         }
     }
+}
+
+/// A kind of device that benchmarks are written for and this machine has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The kind.
+    pub kind: &'static str,
+    /// Which device there is not, and why.
+    pub why: String,
 }

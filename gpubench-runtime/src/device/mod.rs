@@ -5,14 +5,16 @@
 mod available;
 mod clock_target;
 pub mod cuda;
-pub mod found;
 pub mod host;
+pub mod kind;
+pub mod kinds;
 mod monitor;
+pub mod select;
 pub mod turns;
 
 use std::any::Any;
 
-pub use available::Available;
+pub use available::{Available, Missing};
 pub use clock_target::ClockTarget;
 pub use monitor::Monitor;
 

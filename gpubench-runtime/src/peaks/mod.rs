@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::device::cuda;
+use crate::device::kinds;
 use gpubench_records::facts::{Facts, Peak};
 
 pub use self::file::{File, FileError};
@@ -49,7 +49,7 @@ impl PeakSources {
     /// Says which precisions of the user's file are neither known of GPUs nor `used`. They may be another program's, or
     /// misspelt.
     pub fn strange_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
-        let known: BTreeSet<&str> = used.chain(cuda::precisions()).collect();
+        let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
         let given = self.file.iter().flat_map(File::precisions);
         let strange = given.filter(|(precision, _)| !known.contains(precision));
         let say = |(precision, place)| {

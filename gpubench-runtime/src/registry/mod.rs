@@ -10,8 +10,10 @@ use gpubench_records::failure::Failure;
 
 pub use inventory;
 
+mod bound;
 mod options;
 
+pub use self::bound::Bound;
 pub use self::options::{Group, Options};
 use gpubench_records::work::Counts;
 

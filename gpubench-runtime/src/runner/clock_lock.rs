@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::device::Available;
 use crate::device::ClockTarget;
-use crate::device::cuda::{lock_clocks, reset_clocks};
+use crate::device::kinds;
 
 /// The first argument of such a process; the target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
@@ -145,7 +145,7 @@ fn say(told: &Told) {
 fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Told {
     let mut locked = Vec::new();
     for (index, [name, uuid]) in gpus.iter().enumerate() {
-        match lock_clocks(uuid, target) {
+        match lock(name, uuid, target) {
             Ok(words) => locked.push(words),
             Err(why) => {
                 // Those before it are locked already.
@@ -158,8 +158,16 @@ fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Told {
     Ok(locked)
 }
 
+fn lock(device: &str, uuid: &str, target: ClockTarget) -> Result<String, String> {
+    let clocks = kinds::clocks(device).ok_or("clocks of such a device cannot be locked")?;
+    (clocks.lock)(uuid, target)
+}
+
 /// Resets each, also where another fails; the first failure.
 fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
-    let reset = |[name, uuid]: &[String; 2]| reset_clocks(uuid).map_err(|why| format!("{name}: {why}"));
+    let reset = |[name, uuid]: &[String; 2]| {
+        let reset = kinds::clocks(name).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
+        reset.map_err(|why| format!("{name}: {why}"))
+    };
     gpus.iter().map(reset).fold(Ok(()), Result::and)
 }

@@ -33,11 +33,11 @@ use self::progress::Progress;
 use self::setup::{RunSetup, fresh, kinds, prospect, refuse, runs};
 use self::signals::Stop;
 use self::stored::stored;
-use crate::ceilings;
 use crate::device::Available;
-use crate::device::found::{self, Devices};
+use crate::device::kinds;
+use crate::device::select::{self, Devices};
 use crate::peaks::{CeilingCache, PeakSources};
-use crate::plan::{Ignored, Plan, PlanError, Selection};
+use crate::plan::{Fate, Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
 use crate::runner::clock_lock::{self, ClockLock};
 use crate::runner::lock::{self, NotLocked};
@@ -47,7 +47,7 @@ use crate::worker;
 use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::facts::{Peak, Quantity};
 use gpubench_records::files as store;
-use gpubench_records::id::CaseId;
+use gpubench_records::id::{CaseId, DeviceId};
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_report as report;
@@ -97,7 +97,7 @@ pub(crate) fn suite(
     results: &Results,
     deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Result<Exit, Exit> {
-    let entries = if options.measure_peaks { ceilings::entries() } else { registry::entries() };
+    let entries = if options.measure_peaks { kinds::ceilings() } else { registry::entries() };
     if options.list.is_some() {
         return list(&entries, options, results);
     }
@@ -118,7 +118,7 @@ pub(crate) fn suite(
     let RunSetup { mut plan, devices, mut notes, kept } =
         prospect(&entries, options, &program, runs.as_deref())?;
     if options.measure_peaks {
-        ceilings::settle(&mut plan);
+        settle_ceilings(&mut plan);
     }
     know_precisions(&entries, &options.peaks)?;
     let (known, strange) = known(&entries, options)?;
@@ -254,10 +254,23 @@ fn known(entries: &[&Entry], options: &Options) -> Result<(PeakSources, Vec<Stri
     Ok((known, notes))
 }
 
+/// Has each benchmark of a device's limits measured in the cache state that its limit wants, or left out.
+fn settle_ceilings(plan: &mut Plan) {
+    for (job, fate) in &mut plan.jobs {
+        let device = DeviceId::parse(&job.device);
+        let ceilings = kinds::kind(device.kind).and_then(|kind| kind.ceilings);
+        match ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark, &device)) {
+            Some(Ok(cache)) => job.caches = vec![cache],
+            Some(Err(why)) => *fate = Fate::Skipped(why),
+            None => {}
+        }
+    }
+}
+
 /// Keeps what the devices of a run were seen to reach, and has the run show it.
 fn keep(run: &mut Run, options: &Options) -> Exit {
     let mut exit = Exit::Done;
-    let reached: Vec<_> = run.devices.iter().map(|facts| ceilings::reached(run, &facts.device)).collect();
+    let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
     for (facts, reached) in run.devices.iter_mut().zip(reached) {
         let kept = match CeilingCache::in_folder(options.cache_dir.as_deref()) {
             Some(kept) => kept.keep(facts, &reached),
@@ -322,7 +335,7 @@ fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit
     // What is listed are the program's benchmarks, whether or not their devices are here.
     let wanted = options.device.as_deref();
     let kinds =
-        kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| found::asks_for(wanted, kind)));
+        kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind)));
     let kinds: Vec<_> = kinds.map(|kind| (kind.to_owned(), kind)).collect();
     // A test runner learns here which benchmarks are ignored: on this machine also those without a device.
     let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;

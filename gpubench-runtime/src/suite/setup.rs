@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::messages::{complain, warn};
 use crate::device::Available;
-use crate::device::found::{Devices, Missing, Selected};
+use crate::device::Missing;
+use crate::device::select::{Devices, Selected};
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::Entry;
 use crate::runner::resume::ResumedRecords;

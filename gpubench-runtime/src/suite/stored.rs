@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::cli::{Exit, Options};
 use super::messages::complain;
-use crate::device::found;
+use crate::device::select;
 use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::facts::Facts;
@@ -131,5 +131,5 @@ fn is_named(wanted: &str, facts: &Facts) -> bool {
         Value::Text(uuid) if property.name == UUID => Some(uuid.as_str()),
         _ => None,
     });
-    wanted == "all" || found::names(wanted, &facts.device, uuid)
+    wanted == "all" || select::names(wanted, &facts.device, uuid)
 }

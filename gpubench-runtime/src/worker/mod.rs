@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ceilings;
 use crate::device::Device;
+use crate::device::kinds;
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
 use gpubench_records::facts::Facts;
@@ -118,7 +118,7 @@ impl Bench {
     }
 
     fn with_room_for(most: usize) -> Self {
-        let entries = registry::entries().into_iter().chain(ceilings::entries()).collect();
+        let entries = registry::entries().into_iter().chain(kinds::ceilings()).collect();
         Self { entries, devices: HashMap::new(), most }
     }
 

@@ -11,7 +11,7 @@ use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
-use gpubench_runtime::device::found::asks_for;
+use gpubench_runtime::device::select::asks_for;
 use gpubench_runtime::peaks::{File, PeakSources};
 use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::runner::resume::ResumedRecords;

@@ -3,31 +3,13 @@
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
-mod arithmetic;
-mod call;
-pub(crate) mod ceilings;
-mod clock;
-mod current;
-mod datasheet;
-mod elsewhere;
-mod event;
+mod driver;
 mod facts;
 mod flush;
-mod graph;
-mod graph_path;
 mod kernels;
-mod links;
-mod memory;
-mod nvml;
-mod observe;
-mod pair_sampler;
-mod peaks;
-mod persisting;
-mod proof;
-mod sampler;
-mod samples;
-mod stream_path;
-mod timer;
+pub(crate) mod limits;
+mod sampling;
+mod watch;
 
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
@@ -39,20 +21,20 @@ use cust::memory::DeviceBuffer;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUstream};
 
-pub(super) use self::facts::list;
-pub use self::graph::Replay;
-pub(crate) use self::nvml::{lock_clocks, reset_clocks};
+pub use self::sampling::graph::Replay;
+pub(super) use crate::device::cuda::facts::list;
+pub(crate) use crate::device::cuda::facts::nvml::{lock_clocks, reset_clocks};
 
-use self::call::check;
-use self::clock::ClockProbe;
-use self::current::{Guarded, Own};
-use self::event::Pair;
-use self::flush::Flusher;
-use self::kernels::{Kernels, driver_error};
-use self::memory::WriteDetector;
-use self::nvml::Sensors;
 use super::Monitor;
 use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use crate::device::cuda::driver::check;
+use crate::device::cuda::driver::current::{Guarded, Own};
+use crate::device::cuda::driver::event::Pair;
+use crate::device::cuda::facts::nvml::Sensors;
+use crate::device::cuda::flush::Flusher;
+use crate::device::cuda::kernels::{Kernels, driver_error};
+use crate::device::cuda::sampling::clock::ClockProbe;
+use crate::device::cuda::watch::memory::WriteDetector;
 use gpubench_records::facts::Facts;
 use gpubench_records::facts::{Property, Value};
 use gpubench_records::failure::Failure;
@@ -69,8 +51,8 @@ const DISCARDS: (u64, u64) = (8, 0);
 const SPACERS: [usize; 8] = [2, 26, 10, 42, 6, 34, 18, 58];
 
 /// The precisions of which some GPU's peak is known from its attributes.
-pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
-    arithmetic::precisions()
+pub(crate) fn precisions() -> Vec<&'static str> {
+    facts::arithmetic::precisions().collect()
 }
 
 /// The compute capability of GPU `ordinal`, such as (9, 0).
@@ -83,7 +65,7 @@ pub struct Cuda {
     ordinal: usize,
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
-    looker: WriteDetector,
+    write_detector: WriteDetector,
     multiprocessors: Multiprocessors,
     /// The stream of the case that is open, and before the first our own.
     stream: CUstream,
@@ -111,19 +93,20 @@ impl DeviceType for Cuda {
         let own = new_stream()?;
         let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
         let l2 = Bytes(facts::read(device, DeviceAttribute::L2CacheSize)?);
-        let multiprocessors = observe::multiprocessors(ordinal)?;
-        let first = memory::next_number();
+        let multiprocessors = watch::multiprocessors(ordinal)?;
+        let first = watch::memory::next_number();
         // Loaded here: a kernel that is first launched behind samples is loaded there, and changes where later ones lie. On an
         // H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, own.as_inner())?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
-        let looker = WriteDetector::new(device.as_raw(), multiprocessors.count, own.as_inner(), first)?;
+        let write_detector =
+            WriteDetector::new(device.as_raw(), multiprocessors.count, own.as_inner(), first)?;
         Ok(Self {
             ordinal,
             kernels: Rc::new(kernels),
             flusher: Rc::new(flusher),
-            looker,
+            write_detector,
             multiprocessors,
             stream: own.as_inner(),
             pairs: Vec::new(),
@@ -181,18 +164,18 @@ impl Device for Cuda {
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<Seen, Failure> {
         let own = self.own;
-        observe::observe(self, &mut Guarded::new(work, own))
+        watch::observe(self, &mut Guarded::new(work, own))
     }
 
     fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
         let own = self.own;
-        observe::writes(self, &mut Guarded::new(work, own))
+        watch::writes(self, &mut Guarded::new(work, own))
     }
 
     fn remark(&mut self) -> Option<String> {
         let call = gpubench_driver::take_failure()?;
         let out_of_memory = call.code == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
-        let Some((free, total)) = out_of_memory.then(memory::room).flatten() else {
+        let Some((free, total)) = out_of_memory.then(watch::memory::room).flatten() else {
             return Some(call.to_string());
         };
         Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))
@@ -203,7 +186,7 @@ impl Device for Cuda {
         work: &'a mut dyn Work,
         wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        sampler::sampler(self, work, wanted)
+        sampling::sampler(self, work, wanted)
     }
 
     fn pair_sampler<'a>(
@@ -211,7 +194,7 @@ impl Device for Cuda {
         works: [&'a mut dyn Work; 2],
         wanted: &Wanted,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-        pair_sampler::pair_sampler(self, works, wanted)
+        sampling::pair_sampler::pair_sampler(self, works, wanted)
     }
 
     fn displace(&mut self, round: usize) {

@@ -9,11 +9,11 @@ mod topology;
 use std::time::Instant;
 
 pub use self::stream::Stream;
-pub(super) use self::topology::cpu_name;
+use self::topology::cpu_name;
 
 use self::flush::Sweep;
 use super::turns::swapped;
-use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use super::{Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
 use gpubench_records::facts::Facts;
 use gpubench_records::facts::{Property, Value};
 use gpubench_records::failure::{Failure, Stage};
@@ -24,6 +24,11 @@ use gpubench_stats::units::Nanoseconds;
 pub struct Host {
     stream: Stream,
     sweep: Sweep,
+}
+
+/// This machine's CPU, before it is opened.
+pub(super) fn this_machine() -> Available {
+    Available { device: Host::KIND.to_owned(), kind: Host::KIND, name: cpu_name(), uuid: None }
 }
 
 impl DeviceType for Host {

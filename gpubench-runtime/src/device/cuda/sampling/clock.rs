@@ -4,22 +4,22 @@
 use cust::memory::LockedBuffer;
 use cust::sys::CUstream;
 
-use super::call::CallError;
-use super::kernels::{Kernels, driver_error};
 use crate::device::DeviceError;
+use crate::device::cuda::driver::CallError;
+use crate::device::cuda::kernels::{Kernels, driver_error};
 
 /// How long cycles are counted. Begin and end are off by a step of the timer or by a read of it, whichever is less: on an
 /// H200 32 ns, which is 0.1 % of this.
 const DURATION: u64 = 32_000;
 
 /// Counts cycles, and has the last count.
-pub(super) struct ClockProbe {
+pub(crate) struct ClockProbe {
     /// Cycles, and the nanoseconds that they took, or 0. The host's own memory, so that no copy is needed to read it.
     read: LockedBuffer<u64>,
 }
 
 impl ClockProbe {
-    pub(super) fn new() -> Result<Self, DeviceError> {
+    pub(crate) fn new() -> Result<Self, DeviceError> {
         let read = LockedBuffer::new(&0, 2);
         Ok(Self {
             read: read.map_err(|error| driver_error("memory for the clock of the multiprocessors", error))?,
@@ -27,7 +27,7 @@ impl ClockProbe {
     }
 
     /// Counts when `stream` gets here.
-    pub(super) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         let mut duration = DURATION;
         // What page-locked memory the driver hands out has the same address on the device.
         let mut read = self.read.as_ptr().cast_mut();
@@ -37,7 +37,7 @@ impl ClockProbe {
     }
 
     /// The clock in hertz, if cycles were counted since this was last asked. The stream must have been waited for.
-    pub(super) fn take(&mut self) -> Option<u64> {
+    pub(crate) fn take(&mut self) -> Option<u64> {
         let place = self.read.as_mut_ptr();
         // SAFETY: both are part of the buffer, and nothing on the device writes them now.
         let (cycles, nanoseconds) = unsafe { (place.read_volatile(), place.add(1).read_volatile()) };

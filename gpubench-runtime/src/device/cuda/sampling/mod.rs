@@ -1,18 +1,25 @@
 //! Chooses the path on which a case is sampled, and samples it. In: a launch and what is wanted; out: a [`Sampler`], on a
 //! graph where one can stand for the launch, else on the stream with the reason.
 
+pub(crate) mod clock;
+pub(crate) mod graph;
+pub(crate) mod graph_path;
+pub(crate) mod pair_sampler;
+pub(crate) mod samples;
+pub(crate) mod stream_path;
+pub(crate) mod timer;
+
 use cust::sys::CUstream;
 
-use super::Cuda;
-use super::current::Guarded;
-use super::elsewhere;
-use super::graph::{Capture, Node};
-use super::graph_path::GraphPath;
-use super::persisting::Suspended;
-use super::proof::{self, Chosen};
-use super::samples::{Samples, Works};
-use super::stream_path::StreamPath;
-use super::timer;
+use crate::device::cuda::Cuda;
+use crate::device::cuda::driver::current::Guarded;
+use crate::device::cuda::flush::persisting::Suspended;
+use crate::device::cuda::flush::proof::{self, Chosen};
+use crate::device::cuda::sampling::graph::{Capture, Node};
+use crate::device::cuda::sampling::graph_path::GraphPath;
+use crate::device::cuda::sampling::samples::{Samples, Works};
+use crate::device::cuda::sampling::stream_path::StreamPath;
+use crate::device::cuda::watch::elsewhere;
 use crate::device::{Sampler, Wanted, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
@@ -23,7 +30,7 @@ use gpubench_stats::units::Nanoseconds;
 const UNJOINED: u32 = 904;
 
 /// Prepares to sample `work` as `wanted`.
-pub(super) fn sampler<'a>(
+pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
     wanted: &Wanted,
@@ -42,7 +49,7 @@ pub(super) fn sampler<'a>(
 }
 
 /// Whether a graph is wanted and can stand for the launch: how many kernels it has then, else why it is not on a graph.
-pub(super) fn looked(
+pub(crate) fn looked(
     stream: CUstream,
     work: &mut dyn Work,
     wanted: &Wanted,
@@ -58,7 +65,7 @@ pub(super) fn looked(
 }
 
 /// How a launch is sampled that was looked at.
-pub(super) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
+pub(crate) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
     Method {
         path: if looked.is_ok() { Path::Graph } else { Path::Stream },
         path_reason: looked.clone().err(),
@@ -70,7 +77,7 @@ pub(super) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
 }
 
 /// While samples are flushed, no line is kept from it.
-pub(super) fn suspended(flush: &Chosen) -> Result<Option<Suspended>, Failure> {
+pub(crate) fn suspended(flush: &Chosen) -> Result<Option<Suspended>, Failure> {
     if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
 }
 

@@ -8,18 +8,18 @@ use std::ptr;
 use cust::stream::Stream;
 use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
 
-use super::call::{CallError, check};
 use crate::device::DeviceError;
+use crate::device::cuda::driver::{CallError, check};
 
 /// A stream that records what is enqueued on it instead of running it. Only this thread's doing is captured or refused:
 /// other threads may use the driver as they like.
-pub(super) struct Capture {
+pub(crate) struct Capture {
     stream: CUstream,
     ended: bool,
 }
 
 impl Capture {
-    pub(super) fn begin(stream: CUstream) -> Result<Self, CallError> {
+    pub(crate) fn begin(stream: CUstream) -> Result<Self, CallError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as its case.
         check(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) })?;
@@ -27,7 +27,7 @@ impl Capture {
     }
 
     /// The nodes so far, in the order they were captured.
-    pub(super) fn nodes(&self) -> Result<Vec<Node>, CallError> {
+    pub(crate) fn nodes(&self) -> Result<Vec<Node>, CallError> {
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();
         let null = ptr::null_mut;
@@ -49,7 +49,7 @@ impl Capture {
         nodes(graph)
     }
 
-    pub(super) fn end(mut self) -> Result<Graph, CallError> {
+    pub(crate) fn end(mut self) -> Result<Graph, CallError> {
         self.ended = true;
         let mut graph = ptr::null_mut();
         // SAFETY: the stream is being captured by this thread; `graph` is a place for a handle.
@@ -73,11 +73,11 @@ impl Drop for Capture {
 }
 
 /// A graph that was captured.
-pub(super) struct Graph(CUgraph);
+pub(crate) struct Graph(CUgraph);
 
 impl Graph {
     /// Makes it ready to run.
-    pub(super) fn instantiate(&self) -> Result<Executable, CallError> {
+    pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
         // SAFETY: the graph lives, and `executable` is a place for a handle.
         check(unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, self.0, 0) })?;
@@ -93,10 +93,10 @@ impl Drop for Graph {
 }
 
 /// A graph that is ready to run.
-pub(super) struct Executable(CUgraphExec);
+pub(crate) struct Executable(CUgraphExec);
 
 impl Executable {
-    pub(super) fn launch(&self, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn launch(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the executable and the stream live; what its nodes use lives as long as the case.
         check(unsafe { sys::cuGraphLaunch(self.0, stream) })
     }
@@ -158,7 +158,7 @@ impl Drop for Replay<'_> {
 
 /// What a captured node does, as far as a measurement cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Kernel,
     Copy,
     /// A copy that reads or writes host memory which the driver does not know: each replay would touch it again,

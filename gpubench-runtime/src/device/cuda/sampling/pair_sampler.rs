@@ -1,22 +1,22 @@
 //! Samples two launches that take turns, within the same graphs or, where a graph cannot stand for one of them, both on the
 //! stream. In: two launches and what is wanted; out: a [`PairSampler`].
 
-use super::Cuda;
-use super::current::Guarded;
-use super::graph_path::GraphPath;
-use super::persisting::Suspended;
-use super::proof;
-use super::sampler::{looked, method, suspended};
-use super::samples::{Samples, Works};
-use super::stream_path::StreamPath;
-use super::timer;
+use crate::device::cuda::Cuda;
+use crate::device::cuda::driver::current::Guarded;
+use crate::device::cuda::flush::persisting::Suspended;
+use crate::device::cuda::flush::proof;
+use crate::device::cuda::sampling::graph_path::GraphPath;
+use crate::device::cuda::sampling::samples::{Samples, Works};
+use crate::device::cuda::sampling::stream_path::StreamPath;
+use crate::device::cuda::sampling::timer;
+use crate::device::cuda::sampling::{looked, method, suspended};
 use crate::device::{PairSampler, Wanted, Work};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
 
 /// Prepares to sample both `works` as `wanted`. Both are on the stream that is open.
-pub(super) fn pair_sampler<'a>(
+pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
     works: [&'a mut dyn Work; 2],
     wanted: &Wanted,

@@ -45,7 +45,7 @@ const MOST_NVLINKS: u32 = 18;
 
 /// The peaks of this GPU's links; of PCIe where that is the way to the host. A part of a GPU and a virtual one have none. Where
 /// a hypervisor lies between, which may tell another link than there is, none is certain.
-pub(super) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
+pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
     let mode = device.virtualization_mode().ok();
     let part = device.mig_mode().is_ok_and(|mig| mig.current != 0);
     if part || mode == Some(GpuVirtualizationMode::Vgpu) {

@@ -7,13 +7,13 @@
 
 /// What a multiprocessor does in one precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     /// As `precision = "…"` names it.
-    pub(super) precision: &'static str,
+    pub(crate) precision: &'static str,
     /// Fused multiply-adds in a clock; each is two operations.
-    pub(super) fma: u64,
+    pub(crate) fma: u64,
     /// Whether cards of this capability differ, or no source was found to confirm it.
-    pub(super) uncertain: bool,
+    pub(crate) uncertain: bool,
 }
 
 const fn known(precision: &'static str, fma: u64) -> Rate {
@@ -25,12 +25,12 @@ const fn about(precision: &'static str, fma: u64) -> Rate {
 }
 
 /// The rates of a compute capability; none for one that is not in the table.
-pub(super) fn rates(capability: (u64, u64)) -> &'static [Rate] {
+pub(crate) fn rates(capability: (u64, u64)) -> &'static [Rate] {
     TABLE.iter().find(|(of, _)| *of == capability).map_or(&[], |(_, rates)| rates)
 }
 
 /// The names of all precisions in the table.
-pub(super) fn precisions() -> impl Iterator<Item = &'static str> {
+pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
     TABLE.iter().flat_map(|(_, rates)| rates.iter().map(|rate| rate.precision))
 }
 

@@ -1,13 +1,15 @@
 //! The one launch of a case that is checked, and what it does. In: the launch; out: [`Seen`], or a failure where what would be
 //! timed is not all of it. And whether launches write anything at all, for those that changed nothing.
 
+pub(crate) mod elsewhere;
+pub(crate) mod memory;
+
 use cust::device::DeviceAttribute;
 use gpubench_driver::{Enqueued, KernelLaunch, Step};
 
-use super::Cuda;
-use super::elsewhere;
-use super::facts;
-use super::memory::Regions;
+use crate::device::cuda::Cuda;
+use crate::device::cuda::facts;
+use crate::device::cuda::watch::memory::Regions;
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::seen::{Kernel, Multiprocessors, Seen, Written};
@@ -20,9 +22,9 @@ const MOST_KERNELS: usize = 4;
 const MOST_ALTERED: usize = 64;
 
 /// Has `work` launch once and waits for it.
-pub(super) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Failure> {
-    let before = device.looker.reachable().and_then(|regions| {
-        device.looker.take(&regions).map_err(|error| error.to_string())?;
+pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Failure> {
+    let before = device.write_detector.reachable().and_then(|regions| {
+        device.write_detector.take(&regions).map_err(|error| error.to_string())?;
         Ok(regions)
     });
     let (launched, steps) = gpubench_driver::watch(|| work.launch());
@@ -52,31 +54,31 @@ pub(super) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Fa
 /// turn has every bit turned, the youngest first, since results are mostly made after inputs. Nothing where that cannot be
 /// found out. A launch may go astray on memory that is not what it expects, and the context with it. Each launch follows a
 /// reset, so that it finds the rest of its inputs fresh.
-pub(super) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
     reset(device, work)?;
     work.launch()?;
     settle(device)?;
-    let Ok(regions) = device.looker.reachable() else { return Ok(None) };
+    let Ok(regions) = device.write_detector.reachable() else { return Ok(None) };
     if regions.regions.len() > MOST_ALTERED {
         return Ok(None);
     }
     for region in regions.regions.iter().rev() {
         let alone = regions.only(*region);
         reset(device, work)?;
-        device.looker.complement(region)?;
-        device.looker.take(&alone)?;
+        device.write_detector.complement(region)?;
+        device.write_detector.take(&alone)?;
         work.launch()?;
         settle(device)?;
-        if device.looker.changed(&alone)? > Bytes(0) {
+        if device.write_detector.changed(&alone)? > Bytes(0) {
             return Ok(Some(true));
         }
-        device.looker.complement(region)?;
+        device.write_detector.complement(region)?;
     }
     Ok(Some(false))
 }
 
 /// The multiprocessors of GPU `ordinal`.
-pub(super) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
+pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = facts::device(ordinal)?;
     let read = |attribute| facts::read(device, attribute);
     Ok(Multiprocessors {
@@ -121,9 +123,9 @@ fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
 
 /// What a launch of these steps changed of the memory that was there `before`.
 fn written(device: &Cuda, before: &Regions, steps: &[Step]) -> Result<Written, String> {
-    let after = device.looker.reachable()?;
+    let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
-    let changed = device.looker.changed(&regions).map_err(|error| error.to_string())?;
+    let changed = device.write_detector.changed(&regions).map_err(|error| error.to_string())?;
     let anew = after.regions.len() > regions.regions.len();
     let unseen = anew.then(|| "the launch allocates memory".to_owned()).or_else(|| elsewhere_written(steps));
     let looked_at = regions.bytes();

@@ -9,12 +9,12 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::Stream;
 
-use super::facts::{self, memory};
-use super::kernels::{Kernel, driver_error, find, load};
 use crate::device::DeviceError;
+use crate::device::cuda::facts::{self, memory};
+use crate::device::cuda::kernels::{Kernel, driver_error, find, load};
 
-const ANY: &str = include_str!("kernels/ceilings.ptx");
-const FROM_8_0: &str = include_str!("kernels/ceilings_80.ptx");
+const ANY: &str = include_str!("../kernels/ceilings.ptx");
+const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
 
 /// How a kernel moves bytes: by blocks of so many threads, each of which moves so many times 16 bytes at once.
 struct Mover {

@@ -11,12 +11,12 @@ use cust::module::Module;
 use cust::sys::{self, CUdevice, CUpointer_attribute, CUresult, CUstream};
 use gpubench_driver::{Memory, MemoryKind};
 
-use super::call::{CallError, check};
-use super::kernels::{Kernel, driver_error, find, load};
 use crate::device::DeviceError;
+use crate::device::cuda::driver::{CallError, check};
+use crate::device::cuda::kernels::{Kernel, driver_error, find, load};
 use gpubench_stats::units::Bytes;
 
-const MEMORY: &str = include_str!("kernels/memory.ptx");
+const MEMORY: &str = include_str!("../kernels/memory.ptx");
 
 /// How many blocks have a fingerprint, at the most: 8 MiB of them.
 const PRINTS: usize = 1 << 20;
@@ -27,21 +27,21 @@ const THREADS: u32 = 256;
 
 /// Memory that is looked at: its fingerprints lie in a table from `first` on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Region {
-    pub(super) memory: Memory,
+pub(crate) struct Region {
+    pub(crate) memory: Memory,
     first: usize,
 }
 
 /// All memory that a launch can reach, or a part of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Regions {
-    pub(super) regions: Vec<Region>,
+pub(crate) struct Regions {
+    pub(crate) regions: Vec<Region>,
     /// In blocks of so many bytes.
-    pub(super) block: Bytes,
+    pub(crate) block: Bytes,
 }
 
 /// Takes and compares fingerprints.
-pub(super) struct WriteDetector {
+pub(crate) struct WriteDetector {
     fingerprint: Kernel,
     complement: Kernel,
     prints: DeviceBuffer<u64>,
@@ -49,7 +49,7 @@ pub(super) struct WriteDetector {
     device: CUdevice,
     stream: CUstream,
     blocks: u32,
-    /// What was allocated from here to there is this looker's device's own.
+    /// What was allocated from here to there is this write_detector's device's own.
     own: Range<u64>,
     // The kernels are parts of it.
     _module: Module,
@@ -58,7 +58,7 @@ pub(super) struct WriteDetector {
 impl WriteDetector {
     /// For launches on `device`, which is current; its own work goes to `stream`. All that was allocated from number `first`
     /// on is the measurement's own.
-    pub(super) fn new(
+    pub(crate) fn new(
         device: CUdevice,
         multiprocessors: u32,
         stream: CUstream,
@@ -69,7 +69,7 @@ impl WriteDetector {
             DeviceBuffer::zeroed(words).map_err(|error| driver_error("a table of fingerprints", error))
         };
         let (prints, changed) = (table(PRINTS)?, table(1)?);
-        let looker = Self {
+        let write_detector = Self {
             fingerprint: find(&module, "gpubench_fingerprint")?,
             complement: find(&module, "gpubench_complement")?,
             prints,
@@ -80,10 +80,10 @@ impl WriteDetector {
             own: first..next_number(),
             _module: module,
         };
-        all_own().push(looker.own.clone());
+        all_own().push(write_detector.own.clone());
         // The kernel is loaded by its first launch: here, where there is nothing yet whose place that could change.
-        looker.take(&looker.last_of_its_own())?;
-        Ok(looker)
+        write_detector.take(&write_detector.last_of_its_own())?;
+        Ok(write_detector)
     }
 
     fn last_of_its_own(&self) -> Regions {
@@ -92,7 +92,7 @@ impl WriteDetector {
     }
 
     /// The memory that a launch on this device can reach, oldest first; or why not all of it can be looked at.
-    pub(super) fn reachable(&self) -> Result<Regions, String> {
+    pub(crate) fn reachable(&self) -> Result<Regions, String> {
         if let Some(call) = gpubench_driver::unlisted() {
             return Err(format!("there is memory by {call}"));
         }
@@ -117,13 +117,13 @@ impl WriteDetector {
     }
 
     /// Keeps the fingerprints of `regions` in the table.
-    pub(super) fn take(&self, regions: &Regions) -> Result<(), CallError> {
+    pub(crate) fn take(&self, regions: &Regions) -> Result<(), CallError> {
         regions.regions.iter().try_for_each(|region| self.fingerprint(region, regions.block, 0))?;
         self.wait()
     }
 
     /// How much is in blocks whose fingerprints are not those in the table.
-    pub(super) fn changed(&self, regions: &Regions) -> Result<Bytes, CallError> {
+    pub(crate) fn changed(&self, regions: &Regions) -> Result<Bytes, CallError> {
         let changed = self.changed.as_device_ptr().as_raw();
         // SAFETY: there is a word.
         check(unsafe { sys::cuMemsetD8Async(changed, 0, 8, self.stream) })?;
@@ -136,7 +136,7 @@ impl WriteDetector {
     }
 
     /// Turns every bit of a region. Twice is as before.
-    pub(super) fn complement(&self, region: &Region) -> Result<(), CallError> {
+    pub(crate) fn complement(&self, region: &Region) -> Result<(), CallError> {
         let Memory { mut address, mut bytes, .. } = region.memory;
         let arguments = &mut [(&raw mut address).cast::<c_void>(), (&raw mut bytes).cast()];
         // SAFETY: the kernel takes an address and a length, and the memory is there.
@@ -182,18 +182,18 @@ impl Regions {
     }
 
     /// Those that are in `other` too.
-    pub(super) fn common(&self, other: &Self) -> Self {
+    pub(crate) fn common(&self, other: &Self) -> Self {
         let there = |region: &&Region| other.regions.iter().any(|it| it.memory == region.memory);
         Self { regions: self.regions.iter().filter(there).copied().collect(), block: self.block }
     }
 
     /// One of them alone.
-    pub(super) fn only(&self, region: Region) -> Self {
+    pub(crate) fn only(&self, region: Region) -> Self {
         Self { regions: vec![region], block: self.block }
     }
 
     /// How much they are.
-    pub(super) fn bytes(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         Bytes(self.regions.iter().map(|region| region.memory.bytes).sum())
     }
 }
@@ -205,7 +205,7 @@ fn all_own() -> MutexGuard<'static, Vec<Range<u64>>> {
 }
 
 /// The number that the next allocation has.
-pub(super) fn next_number() -> u64 {
+pub(crate) fn next_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }
 
@@ -224,7 +224,7 @@ fn device_of(memory: &Memory) -> Option<CUdevice> {
 }
 
 /// How much of the device's memory is free, and how much there is.
-pub(super) fn room() -> Option<(Bytes, Bytes)> {
+pub(crate) fn room() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are places for a size.
     let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };

@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::event::Event;
-use super::graph::{Capture, Executable};
-use super::samples::Samples;
+use crate::device::cuda::driver::event::Event;
+use crate::device::cuda::sampling::graph::{Capture, Executable};
+use crate::device::cuda::sampling::samples::Samples;
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
@@ -23,8 +23,8 @@ const GRAPHS: usize = 16;
 const LONGEST_ROW: usize = 256;
 
 /// Captures groups and replays them.
-pub(super) struct GraphPath<'a> {
-    pub(super) samples: Samples<'a>,
+pub(crate) struct GraphPath<'a> {
+    pub(crate) samples: Samples<'a>,
     /// Graphs of the longest size, captured as they are first needed.
     longest: Vec<Executable>,
     /// Whose turn it is.
@@ -36,12 +36,12 @@ pub(super) struct GraphPath<'a> {
 }
 
 impl<'a> GraphPath<'a> {
-    pub(super) fn new(samples: Samples<'a>) -> Self {
+    pub(crate) fn new(samples: Samples<'a>) -> Self {
         Self { samples, longest: Vec::new(), next: 0, shorter: HashMap::new(), row: None }
     }
 
     /// Takes a group of this many samples, or of as many as the graphs have.
-    pub(super) fn group(
+    pub(crate) fn group(
         &mut self,
         samples: usize,
         events: &mut Vec<Nanoseconds>,
@@ -79,7 +79,7 @@ impl<'a> GraphPath<'a> {
     }
 
     /// A graph of one pair around `launches` launches in a row.
-    pub(super) fn capture_row(&mut self, launches: usize) -> Result<Executable, Failure> {
+    pub(crate) fn capture_row(&mut self, launches: usize) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(1)?;
         let stream = self.samples.stream();
         let capture = Capture::begin(stream)?;
@@ -95,7 +95,7 @@ impl<'a> GraphPath<'a> {
     }
 
     /// Launches about so often, with nothing between the launches, and waits; returns how often.
-    pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
+    pub(crate) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
         let (row, length) = match &self.row {
             Some(row) => row,
             None => {
@@ -120,7 +120,7 @@ impl<'a> GraphPath<'a> {
     }
 
     /// Replays graphs one after the other and reads the pairs of each into `events`; returns what the whole of it took.
-    pub(super) fn replay<'g>(
+    pub(crate) fn replay<'g>(
         &self,
         graphs: impl Iterator<Item = (&'g Executable, Range<usize>)> + Clone,
         events: &mut Vec<Nanoseconds>,

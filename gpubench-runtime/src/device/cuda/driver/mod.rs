@@ -1,6 +1,9 @@
 //! Checked driver calls. In: what a call returned; out: nothing, or an error that names the call, the driver's name and text
 //! for the code (also for codes that `cust` does not know), and where it was made.
 
+pub(crate) mod current;
+pub(crate) mod event;
+
 use std::fmt::{self, Display};
 use std::panic::Location;
 
@@ -11,7 +14,7 @@ use gpubench_records::failure::{Failure, Stage};
 
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CallError {
+pub(crate) struct CallError {
     code: u32,
     call: String,
     place: &'static Location<'static>,
@@ -19,7 +22,7 @@ pub(super) struct CallError {
 
 /// Passes success on.
 #[track_caller]
-pub(super) fn check(result: CUresult) -> Result<(), CallError> {
+pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUresult::CUDA_SUCCESS {
         return Ok(());
     }
@@ -31,7 +34,7 @@ pub(super) fn check(result: CUresult) -> Result<(), CallError> {
 
 impl CallError {
     /// What the driver returned.
-    pub(super) fn code(&self) -> u32 {
+    pub(crate) fn code(&self) -> u32 {
         self.code
     }
 }

@@ -3,22 +3,22 @@
 
 use cust::sys::{self, CUcontext};
 
-use super::call::{CallError, check};
+use crate::device::cuda::driver::{CallError, check};
 use crate::device::{Work, not_left};
 use gpubench_records::failure::{Failure, Stage};
 
 /// A context that is to be current.
 #[derive(Clone, Copy)]
-pub(super) struct Own(CUcontext);
+pub(crate) struct Own(CUcontext);
 
 impl Own {
     /// The context that is current now.
-    pub(super) fn now() -> Result<Self, CallError> {
+    pub(crate) fn now() -> Result<Self, CallError> {
         current().map(Self)
     }
 
     /// Makes it current again. Returns what was current in its place, in words.
-    pub(super) fn restore(self) -> Result<Option<String>, CallError> {
+    pub(crate) fn restore(self) -> Result<Option<String>, CallError> {
         let found = current()?;
         if found == self.0 {
             return Ok(None);
@@ -45,13 +45,13 @@ fn device_of_current() -> Result<String, CallError> {
 }
 
 /// Launches after each of which the GPU's own context is current, or the launch has failed.
-pub(super) struct Guarded<'a> {
+pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
     own: Own,
 }
 
 impl<'a> Guarded<'a> {
-    pub(super) fn new(work: &'a mut dyn Work, own: Own) -> Self {
+    pub(crate) fn new(work: &'a mut dyn Work, own: Own) -> Self {
         Self { work, own }
     }
 

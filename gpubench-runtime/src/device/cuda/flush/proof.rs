@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use cust::sys::CUstream;
 
-use super::Cuda;
-use super::current::Guarded;
-use super::flush::Flusher;
-use super::graph_path::GraphPath;
-use super::kernels::Kernels;
-use super::samples::{Samples, Works};
+use crate::device::cuda::Cuda;
+use crate::device::cuda::driver::current::Guarded;
+use crate::device::cuda::flush::Flusher;
+use crate::device::cuda::kernels::Kernels;
+use crate::device::cuda::sampling::graph_path::GraphPath;
+use crate::device::cuda::sampling::samples::{Samples, Works};
 use crate::device::{Wanted, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, FlushProof};
@@ -25,16 +25,20 @@ const CANARY: usize = 1;
 /// The more is read, the more must be written back first; of all of the L2, part would be evicted by the rest.
 const SWEEP: usize = 3;
 
+/// A flush is given up after so many proofs against it. On an H200 that had idled, one in three first proofs failed: 83.6 % of
+/// the lines seemed gone, and 105 % of them later.
+const ATTEMPTS: usize = 3;
+
 /// A flush, with what is known of it.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
-    pub(super) flush: Flush,
-    pub(super) reason: Option<String>,
-    pub(super) proof: Option<FlushProof>,
+pub(crate) struct Chosen {
+    pub(crate) flush: Flush,
+    pub(crate) reason: Option<String>,
+    pub(crate) proof: Option<FlushProof>,
 }
 
 /// The flush for what is `wanted`: the user's, whatever it does; else the first that empties the L2 and leaves it clean.
-pub(super) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failure> {
+pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failure> {
     let none = Chosen { flush: Flush::None, reason: None, proof: None };
     let flush = match (wanted.cache, wanted.flush) {
         (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(none),
@@ -50,7 +54,15 @@ pub(super) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failu
         return Ok(Chosen { flush, reason, proof: Some(proof) });
     }
     let usual = device.usual_flush();
-    let proof = prove(device, usual)?;
+    let mut proof = prove(device, usual)?;
+    for _ in 1..ATTEMPTS {
+        if proof.is_empty() && proof.is_clean() {
+            break;
+        }
+        // The clock of a GPU that had idled rises while its flush is looked at, and moves the times that are compared.
+        device.proofs.remove(&usual);
+        proof = prove(device, usual)?;
+    }
     if proof.is_empty() && proof.is_clean() {
         return Ok(Chosen { flush: usual, reason: None, proof: Some(proof) });
     }

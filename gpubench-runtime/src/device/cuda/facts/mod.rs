@@ -1,13 +1,19 @@
 //! What the driver tells of a GPU. In: its number; out: [`Facts`], and the list of those that are there.
 
+pub(crate) mod arithmetic;
+pub(crate) mod datasheet;
+pub(crate) mod links;
+pub(crate) mod nvml;
+pub(crate) mod peaks;
+
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use cust::sys;
 
-use super::Cuda;
-use super::call::check;
-use super::kernels::driver_error;
-use super::peaks::{Attributes, peaks};
 use crate::device::Available;
+use crate::device::cuda::Cuda;
+use crate::device::cuda::driver::check;
+use crate::device::cuda::facts::peaks::{Attributes, peaks};
+use crate::device::cuda::kernels::driver_error;
 use crate::device::{DeviceError, DeviceType};
 use gpubench_records::facts::Facts;
 use gpubench_records::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
@@ -41,7 +47,7 @@ fn find(ordinal: usize) -> Result<Available, DeviceError> {
 }
 
 /// What is known of GPU `ordinal`.
-pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
+pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let device = device(ordinal)?;
     let attribute = |attribute| read(device, attribute);
     let (major, minor) = capability(device)?;
@@ -79,26 +85,26 @@ pub(super) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
 }
 
 /// The device with this number.
-pub(super) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
+pub(crate) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
     cust::init(cust::CudaFlags::empty()).map_err(|error| driver_error("the driver does not start", error))?;
     CudaDevice::get_device(ordinal as u32).map_err(|error| driver_error(&format!("GPU {ordinal}"), error))
 }
 
 /// The compute capability, such as (9, 0).
-pub(super) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> {
+pub(crate) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> {
     let major = read(device, DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, read(device, DeviceAttribute::ComputeCapabilityMinor)?))
 }
 
 /// The size of the memory in bytes.
-pub(super) fn memory(device: CudaDevice) -> Result<u64, DeviceError> {
+pub(crate) fn memory(device: CudaDevice) -> Result<u64, DeviceError> {
     let memory = device.total_memory().map_err(|error| driver_error("the size of the memory", error))?;
     Ok(memory as u64)
 }
 
 /// Whether PCIe is what lies between this GPU and the host's memory: not where they share it, nor where the GPU walks the
 /// host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
-pub(super) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, DeviceError> {
+pub(crate) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, DeviceError> {
     let shares = read(device, DeviceAttribute::Integrated)?;
     let mut walks = 0;
     // An attribute that cust does not name.
@@ -109,7 +115,7 @@ pub(super) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, Devic
 }
 
 /// An attribute, none of which is negative.
-pub(super) fn read(device: CudaDevice, attribute: DeviceAttribute) -> Result<u64, DeviceError> {
+pub(crate) fn read(device: CudaDevice, attribute: DeviceAttribute) -> Result<u64, DeviceError> {
     let value =
         device.get_attribute(attribute).map_err(|error| driver_error(&format!("{attribute:?}"), error))?;
     Ok(u64::try_from(value).unwrap_or(0))
@@ -120,7 +126,7 @@ fn name(device: CudaDevice) -> Result<String, DeviceError> {
 }
 
 /// In the form of the driver's own tools, `GPU-` and five groups of digits.
-pub(super) fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
+pub(crate) fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a place for one, and the device was given by the driver.
     check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device.as_raw()) })?;

@@ -4,20 +4,20 @@
 //! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its edges.
 //! Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
 
-use super::{arithmetic, datasheet};
+use crate::device::cuda::facts::{arithmetic, datasheet};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 
 /// What the driver tells that limits follow from. Each is 0 where it does not tell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Attributes {
-    pub(super) capability: (u64, u64),
-    pub(super) multiprocessors: u64,
+pub(crate) struct Attributes {
+    pub(crate) capability: (u64, u64),
+    pub(crate) multiprocessors: u64,
     /// In hertz.
-    pub(super) clock: u64,
+    pub(crate) clock: u64,
     /// In hertz.
-    pub(super) memory_clock: u64,
+    pub(crate) memory_clock: u64,
     /// In bits.
-    pub(super) bus_width: u64,
+    pub(crate) bus_width: u64,
 }
 
 /// What the driver adds to the name of a card for a part of it.
@@ -25,7 +25,7 @@ const PART: &str = " MIG ";
 
 /// The peaks of the GPU `name`. Where an attribute is hidden, as in a part of a card or a virtual one, its peak is not known,
 /// whatever is stated of the whole card. A part that tells the whole card's bus has no peak of its memory for it.
-pub(super) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
+pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let part = name.contains(PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
     let clocks = attributes.multiprocessors * attributes.clock;

@@ -1,15 +1,16 @@
-//! Benchmarks of a device's own limits, for `--measure-peaks`: measured, judged and shown as any other. In: a GPU; out: their
+//! Benchmarks of a GPU's own limits, for `--measure-peaks`: measured, judged and shown as any other. In: a GPU; out: their
 //! entries, and from a run of them the peaks that it reached.
+
+pub(crate) mod launches;
 
 use cust::stream::Stream;
 
-use crate::bind::Bound;
+use self::launches::{CEILINGS, Ceiling as Launches, Limit, Prepared};
 use crate::device::cuda;
-use crate::device::cuda::ceilings::{CEILINGS, Ceiling as Launches, Limit, Prepared};
-use crate::peaks::Ceiling;
-use crate::plan::{Fate, Plan};
-use crate::registry::{Case, Entry, Options, Variant, Visitor};
+use crate::device::kind::Ceilings;
+use crate::registry::{Bound, Case, Entry, Options, Variant, Visitor};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Measurement, Record, Run};
@@ -19,9 +20,10 @@ use gpubench_stats::format;
 
 const MODULE: &str = "gpubench::ceilings";
 
-/// The entries, in the order that they are measured.
-#[must_use]
-pub fn entries() -> Vec<&'static Entry> {
+/// What the table of kinds says of them.
+pub(crate) const CEILINGS_OF_A_GPU: Ceilings = Ceilings { entries, cache, reached };
+
+fn entries() -> Vec<&'static Entry> {
     ENTRIES.iter().collect()
 }
 
@@ -80,17 +82,15 @@ fn counts(launch: &Prepared) -> Counts {
     }
 }
 
-/// Has each be measured as its limit wants it, and leaves out what a GPU has no instructions for. Reads come from an empty L2,
-/// so that all of them cross; writes go on from what the launch before has left there, so that as much is written back.
-pub fn settle(plan: &mut Plan) {
-    for (job, fate) in &mut plan.jobs {
-        let Some(ceiling) = named(&job.benchmark) else { continue };
-        job.caches = vec![if ceiling.limit == Limit::Read { Cache::Cold } else { Cache::Hot }];
-        if ceiling.limit.needs_8_0() && capability(&job.device).is_some_and(|capability| capability < (8, 0))
-        {
-            *fate = Fate::Skipped("its instructions need compute capability 8.0");
-        }
+/// Reads come from an empty L2, so that all of them cross; writes go on from what the launch before has left there, so that
+/// as much is written back. What a GPU has no instructions for is left out.
+fn cache(benchmark: &str, device: &DeviceId<'_>) -> Option<Result<Cache, &'static str>> {
+    let ceiling = named(benchmark)?;
+    let capability = cuda::capability(device.ordinal);
+    if ceiling.limit.needs_8_0() && capability.is_some_and(|capability| capability < (8, 0)) {
+        return Some(Err("its instructions need compute capability 8.0"));
     }
+    Some(Ok(if ceiling.limit == Limit::Read { Cache::Cold } else { Cache::Hot }))
 }
 
 /// The ceiling that a benchmark's path names.
@@ -99,15 +99,10 @@ fn named(benchmark: &str) -> Option<&'static Launches> {
     CEILINGS.iter().find(|ceiling| ceiling.name == name)
 }
 
-fn capability(device: &str) -> Option<(u64, u64)> {
-    cuda::capability(DeviceId::parse(device).ordinal)
-}
-
 /// What `device` was seen to reach: of every row that has a number, and of one that is suspect as a number that may be off.
-#[must_use]
-pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.case.device == device);
-    let capability = capability(device);
+    let capability = cuda::capability(DeviceId::parse(device).ordinal);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
     let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
     Ceiling::sort(&mut reached);

@@ -3,19 +3,19 @@
 
 use cust::sys::{self, CUlimit};
 
-use super::call::{CallError, check};
+use crate::device::cuda::driver::{CallError, check};
 
 const LIMIT: CUlimit = CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
 
 /// While this lives, no line of the L2 is kept from being evicted.
-pub(super) struct Suspended {
+pub(crate) struct Suspended {
     /// How many bytes of the L2 were to be kept.
     limit: usize,
 }
 
 impl Suspended {
     /// Has lines that are kept evicted like all others; `None` where none can be kept, which is what contexts start with.
-    pub(super) fn begin() -> Result<Option<Self>, CallError> {
+    pub(crate) fn begin() -> Result<Option<Self>, CallError> {
         let mut limit = 0;
         // SAFETY: `limit` is a place for a size. GPUs without such lines (below compute capability 8.0) refuse.
         let result = unsafe { sys::cuCtxGetLimit(&raw mut limit, LIMIT) };

@@ -7,34 +7,34 @@ use std::time::Duration;
 use cust::module::Module;
 use cust::sys::{self, CUfunction, CUstream};
 
-use super::call::{CallError, check};
 use crate::device::DeviceError;
+use crate::device::cuda::driver::{CallError, check};
 
-const MEASURE: &str = include_str!("kernels/measure.ptx");
-const DISCARD: &str = include_str!("kernels/discard.ptx");
+const MEASURE: &str = include_str!("measure.ptx");
+const DISCARD: &str = include_str!("discard.ptx");
 
 /// A kernel of ours and its place in a module.
 #[derive(Clone, Copy)]
-pub(super) struct Kernel(CUfunction);
+pub(crate) struct Kernel(CUfunction);
 
 /// The kernels, loaded.
-pub(super) struct Kernels {
+pub(crate) struct Kernels {
     /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
-    pub(super) read_sweep: Kernel,
+    pub(crate) read_sweep: Kernel,
     /// `(void* buffer, u64 lines)`: discards lines of 128 bytes; from compute capability 8.0.
-    pub(super) discard: Option<Kernel>,
+    pub(crate) discard: Option<Kernel>,
     /// `(u64 nanoseconds)`: one thread waits so long, 2 ms at most.
     delay: Kernel,
     /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for so long, 2 ms at most.
-    pub(super) clock: Kernel,
+    pub(crate) clock: Kernel,
     /// `()`: does nothing.
-    pub(super) empty: Kernel,
+    pub(crate) empty: Kernel,
     // The functions are parts of these.
     _modules: Vec<Module>,
 }
 
 impl Kernels {
-    pub(super) fn load(can_discard: bool) -> Result<Self, DeviceError> {
+    pub(crate) fn load(can_discard: bool) -> Result<Self, DeviceError> {
         let measure = load(MEASURE)?;
         let discard = if can_discard { Some(load(DISCARD)?) } else { None };
         Ok(Self {
@@ -50,25 +50,25 @@ impl Kernels {
 
 impl Kernels {
     /// Keeps `stream` busy for so long, 2 ms at most.
-    pub(super) fn delay(&self, duration: Duration, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn delay(&self, duration: Duration, stream: CUstream) -> Result<(), CallError> {
         let mut nanoseconds = duration.as_nanos() as u64;
         // SAFETY: the kernel takes a number, and ends by itself.
         unsafe { self.delay.launch((1, 1), stream, &mut [(&raw mut nanoseconds).cast()]) }
     }
 }
 
-pub(super) fn load(ptx: &str) -> Result<Module, DeviceError> {
+pub(crate) fn load(ptx: &str) -> Result<Module, DeviceError> {
     Module::from_ptx(ptx, &[])
         .map_err(|error| driver_error("a kernel of the measurement cannot be loaded", error))
 }
 
-pub(super) fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
+pub(crate) fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
     let function = module.get_function(name).map_err(|error| driver_error(name, error))?;
     Ok(Kernel(function.to_raw()))
 }
 
 /// What the driver said to a failed call of `cust`.
-pub(super) fn driver_error(what: &str, error: cust::error::CudaError) -> DeviceError {
+pub(crate) fn driver_error(what: &str, error: cust::error::CudaError) -> DeviceError {
     let call = gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string());
     DeviceError(format!("{what}: {call}"))
 }
@@ -78,7 +78,7 @@ impl Kernel {
     ///
     /// # Safety
     /// The arguments must be of the kernel's types, and the memory they name must live until the kernel has run.
-    pub(super) unsafe fn launch(
+    pub(crate) unsafe fn launch(
         self,
         (blocks, threads): (u32, u32),
         stream: CUstream,

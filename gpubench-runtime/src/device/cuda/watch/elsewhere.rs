@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use cust::sys::{self, CUresult, CUstream};
 use gpubench_driver::Step;
 
-use super::call::{CallError, check};
-use super::event::Event;
+use crate::device::cuda::driver::event::Event;
+use crate::device::cuda::driver::{CallError, check};
 use gpubench_records::failure::{Failure, Stage};
 
 /// How long after one stream another may tell that it is done, if it was done before.
@@ -32,18 +32,18 @@ fn others(own: CUstream, steps: &[Step], waits_count: bool) -> BTreeMap<u64, usi
 }
 
 /// How much work of a launch that was captured on `own` went elsewhere and was not waited for: no graph has it.
-pub(super) fn escaped(own: CUstream, steps: &[Step]) -> usize {
+pub(crate) fn escaped(own: CUstream, steps: &[Step]) -> usize {
     others(own, steps, true).into_values().sum()
 }
 
 /// Whether work of a launch that was captured on `own` was done at once, whether or not the host waited for it.
-pub(super) fn some_at_once(own: CUstream, steps: &[Step]) -> bool {
+pub(crate) fn some_at_once(own: CUstream, steps: &[Step]) -> bool {
     !others(own, steps, false).is_empty()
 }
 
 /// Waits for `own`, as far as a launch's second event would, and tells on how many other streams work of the launch that
 /// was just made still goes on.
-pub(super) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, CallError> {
+pub(crate) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, CallError> {
     let others = others(own, steps, false);
     if others.is_empty() {
         return Ok(0);
@@ -73,19 +73,19 @@ fn goes_on(stream: CUstream) -> Result<bool, CallError> {
 }
 
 /// Whether a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
-pub(super) fn some_here(own: CUstream, steps: &[Step]) -> bool {
+pub(crate) fn some_here(own: CUstream, steps: &[Step]) -> bool {
     let here = |it: &Step| matches!(it, Step::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
     steps.iter().any(here)
 }
 
 /// What is said of a launch without any work on its stream: what would be timed is nothing.
-pub(super) fn no_work() -> Failure {
+pub(crate) fn no_work() -> Failure {
     let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
     Failure::new(Stage::Launch, message)
 }
 
 /// What is said of a launch some of whose work is elsewhere, of which something is `seen`.
-pub(super) fn work_elsewhere(seen: &str) -> Failure {
+pub(crate) fn work_elsewhere(seen: &str) -> Failure {
     let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
     Failure::new(
         Stage::Launch,

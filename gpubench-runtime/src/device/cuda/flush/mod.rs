@@ -2,14 +2,17 @@
 //! so that the kernel that follows pays for no write-back but its own; `write` is the way of most other tools, and charges
 //! the kernel with evicting what the flush wrote.
 
+pub(crate) mod persisting;
+pub(crate) mod proof;
+
 use std::ffi::c_void;
 
 use cust::memory::DeviceBuffer;
 use cust::sys::{self, CUstream};
 
-use super::call::{CallError, check};
-use super::kernels::{Kernels, driver_error};
 use crate::device::DeviceError;
+use crate::device::cuda::driver::{CallError, check};
+use crate::device::cuda::kernels::{Kernels, driver_error};
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
 
@@ -21,7 +24,7 @@ const THREADS: u32 = 256;
 
 /// A buffer that empties an L2: twice its size to sweep, of which the first half is what is written and discarded. Behind
 /// that, three quarters of its size are never part of a flush, so that a flush can be tried on them.
-pub(super) struct Flusher {
+pub(crate) struct Flusher {
     buffer: DeviceBuffer<u8>,
     l2: usize,
     sink: DeviceBuffer<u32>,
@@ -30,7 +33,7 @@ pub(super) struct Flusher {
 
 impl Flusher {
     /// A flusher for an L2 of this size. Its buffer is allocated once.
-    pub(super) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
+    pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
         // Whole lines, and something to sweep where the size is not known.
         let l2 = (l2.0 as usize).max(32 << 20).next_multiple_of(LINE);
         let allocate = |bytes| {
@@ -42,7 +45,7 @@ impl Flusher {
     }
 
     /// Enqueues the flush.
-    pub(super) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         match flush {
             Flush::None => Ok(()),
             Flush::Read => self.sweep(0, 2 * self.l2, kernels, stream),
@@ -55,7 +58,7 @@ impl Flusher {
     }
 
     /// Enqueues a read of so many quarters of the L2's size, 3 at most, of memory that no flush touches.
-    pub(super) fn probe(
+    pub(crate) fn probe(
         &self,
         quarters: usize,
         kernels: &Kernels,

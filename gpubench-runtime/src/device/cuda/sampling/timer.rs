@@ -8,13 +8,13 @@
 
 use cust::sys::CUstream;
 
-use super::Cuda;
-use super::current::Guarded;
-use super::graph_path::GraphPath;
-use super::kernels::Kernel;
-use super::samples::{Samples, Works};
-use super::stream_path::StreamPath;
 use crate::device::Work;
+use crate::device::cuda::Cuda;
+use crate::device::cuda::driver::current::Guarded;
+use crate::device::cuda::kernels::Kernel;
+use crate::device::cuda::sampling::graph_path::GraphPath;
+use crate::device::cuda::sampling::samples::{Samples, Works};
+use crate::device::cuda::sampling::stream_path::StreamPath;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
@@ -32,7 +32,7 @@ const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
 /// The timer of `path` on `device`.
-pub(super) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
+pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&path) {
         return Ok(*timer);
     }
@@ -111,7 +111,7 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
 }
 
 /// The time of a launch on the stream, where the gaps between its kernels are those that a user sees.
-pub(super) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failure> {
+pub(crate) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failure> {
     let timer = of(samples.device, Path::Stream)?;
     let mut path = StreamPath::default();
     let mut events = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failur
 }
 
 /// The time of one more launch in a row of launches, hot: what is left when the first and the last of a row are taken away.
-pub(super) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
+pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
     let (short, long) = (path.capture_row(SHORT_ROW)?, path.capture_row(LONG_ROW)?);
     let mut slopes = Vec::with_capacity(ROWS);
     let mut pair = Vec::with_capacity(2);

@@ -5,11 +5,11 @@
 use gpubench_records::facts::Quantity;
 
 /// What is stated of a card.
-pub(super) struct Datasheet {
+pub(crate) struct Datasheet {
     /// The names of the cards that it is stated of, as the driver tells them.
     names: &'static [&'static str],
     /// Where it is stated.
-    pub(super) source: &'static str,
+    pub(crate) source: &'static str,
     /// In GB/s.
     memory: f64,
     /// In TFLOP/s, by precision.
@@ -18,7 +18,7 @@ pub(super) struct Datasheet {
 
 impl Datasheet {
     /// Every stated peak, in bytes or operations a second.
-    pub(super) fn peaks(&self) -> impl Iterator<Item = (Quantity, f64)> + '_ {
+    pub(crate) fn peaks(&self) -> impl Iterator<Item = (Quantity, f64)> + '_ {
         let compute = self
             .compute
             .iter()
@@ -28,7 +28,7 @@ impl Datasheet {
 }
 
 /// What is stated of the card of this name. It must be all of the name: a part of a card is named after it.
-pub(super) fn of(name: &str) -> Option<&'static Datasheet> {
+pub(crate) fn of(name: &str) -> Option<&'static Datasheet> {
     DATASHEETS.iter().find(|datasheet| datasheet.names.contains(&name))
 }
 

@@ -11,9 +11,9 @@ use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, TemperatureSensor
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
-use super::links;
 use crate::device::ClockTarget;
 use crate::device::Monitor;
+use crate::device::cuda::facts::links;
 use gpubench_records::conditions::Reading;
 use gpubench_records::facts::Peak;
 use gpubench_records::facts::{DRIVER, Property, Value};
@@ -36,14 +36,14 @@ const SLOWING: [(ThrottleReasons, &str); 6] = [
 
 /// The sensors of one GPU.
 #[derive(Clone)]
-pub(super) struct Sensors {
+pub(crate) struct Sensors {
     nvml: Arc<Nvml>,
     uuid: String,
 }
 
 impl Sensors {
     /// Of the GPU with this UUID, or why there are none: the library is missing or does not know it.
-    pub(super) fn of(uuid: &str) -> Result<Self, String> {
+    pub(crate) fn of(uuid: &str) -> Result<Self, String> {
         let chosen = env::var_os(LIBRARY);
         let nvml = match &chosen {
             Some(path) => Nvml::builder().lib_path(path).init(),
@@ -66,12 +66,12 @@ impl Sensors {
     }
 
     /// The peaks of the GPU's links; of PCIe where that is the way to the host.
-    pub(super) fn link_peaks(&self, pcie: bool) -> Vec<Peak> {
+    pub(crate) fn link_peaks(&self, pcie: bool) -> Vec<Peak> {
         self.device().map_or_else(|_| Vec::new(), |device| links::peaks(&device, pcie))
     }
 
     /// How the GPU is set up, as far as that bears on its times, and who else is there.
-    pub(super) fn properties(&self) -> Result<Vec<Property>, String> {
+    pub(crate) fn properties(&self) -> Result<Vec<Property>, String> {
         let device = self.device().map_err(told)?;
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
         let known = [

@@ -1,27 +1,34 @@
 //! Which devices a run measures on. In: what the user asked for and the kinds that benchmarks are written for; out: the
 //! devices, with the notes that a reader of the results needs, or what is there instead.
 
-use super::DeviceType;
-use super::available::Available;
-use super::cuda::{self, Cuda};
-use super::host::{self, Host};
+use super::kind::{Choice, Kind};
+use super::kinds::{self, KINDS};
+use super::{Available, Missing};
 use gpubench_records::id::DeviceId;
 
 /// Whether devices of `kind` are among those that `wanted` names, whether or not they are there.
 #[must_use]
 pub fn asks_for(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
-        let gpu = device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-");
-        device == "all" || DeviceId::parse(device).kind == kind || (gpu && kind == Cuda::KIND)
+        let unnamed =
+            device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-");
+        device == "all"
+            || DeviceId::parse(device).kind == kind
+            || (unnamed && chosen(kind) == Some(Choice::First))
     })
 }
 
 /// Returns true where `wanted` names the device that is called `device` and has this `uuid`.
 #[must_use]
 pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
-    let named =
-        |name: &str| name == device || Some(name) == uuid || device == format!("{}:{name}", Cuda::KIND);
+    let number = device.split_once(':').map(|(_, number)| number);
+    let named = |name: &str| name == device || Some(name) == uuid || Some(name) == number;
     wanted.split(',').map(str::trim).any(named)
+}
+
+/// How devices of this kind are chosen; nothing of a kind that somebody else has added.
+fn chosen(kind: &str) -> Option<Choice> {
+    kinds::kind(kind).map(|kind| kind.choice)
 }
 
 /// What was selected for a run.
@@ -33,15 +40,6 @@ pub struct Selected {
     pub notes: Vec<String>,
     /// The kinds of device that would have been selected and are not there.
     pub missing: Vec<Missing>,
-}
-
-/// A kind of device that benchmarks are written for and this machine has not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// The kind.
-    pub kind: &'static str,
-    /// Which device there is not, and why.
-    pub why: String,
 }
 
 /// The device asked for is not there.
@@ -56,28 +54,28 @@ pub struct NoSuchDevice {
 #[derive(Clone, Debug)]
 pub struct Devices {
     there: Vec<Available>,
-    /// Why there is no GPU, where there is none.
-    no_gpu: Option<String>,
-    /// Whether there is a benchmark for one.
-    wants_gpu: bool,
+    /// The kinds that come with gpubench and of which there is no device, whether or not a benchmark wants one.
+    absent: Vec<Missing>,
+    /// The kinds that benchmarks are written for.
+    wanted: Vec<&'static str>,
 }
 
 impl Devices {
     /// Looks for devices of these `kinds`. A kind that somebody else has added is taken to be there.
     #[must_use]
     pub fn find(kinds: &[&'static str]) -> Self {
-        let wants_gpu = kinds.contains(&Cuda::KIND);
-        let mut devices = Self { there: Vec::new(), no_gpu: None, wants_gpu };
-        // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks.
-        match cuda::list() {
-            Ok(found) if wants_gpu => devices.there.extend(found),
-            Ok(_) => {}
-            Err(reason) => devices.no_gpu = Some(reason),
+        let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
+        for Kind { name, list, absent, .. } in &KINDS {
+            match list() {
+                Ok(found) if kinds.contains(name) => devices.there.extend(found),
+                Ok(_) => {}
+                Err(why) => devices.absent.push(Missing { kind: name, why: absent(&why) }),
+            }
         }
-        for kind in kinds.iter().copied().filter(|kind| *kind != Cuda::KIND) {
-            let name = if kind == Host::KIND { host::cpu_name() } else { String::new() };
-            devices.there.push(Available { device: kind.to_owned(), kind, name, uuid: None });
-        }
+        let others = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
+        let other =
+            |kind: &'static str| Available { device: kind.to_owned(), kind, name: String::new(), uuid: None };
+        devices.there.extend(others.map(other));
         devices
     }
 
@@ -100,43 +98,40 @@ impl Devices {
     /// is not there, nothing is selected at all.
     #[must_use]
     pub fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
-        let selects = self.wants_gpu && wanted.is_none_or(|wanted| wanted == "all");
-        let why = self.no_gpu.as_ref().filter(|_| selects);
-        why.map(|why| Missing { kind: Cuda::KIND, why: no_cuda_device(why) }).into_iter().collect()
+        let selects = wanted.is_none_or(|wanted| wanted == "all");
+        let missing = self.absent.iter().filter(|missing| selects && self.wanted.contains(&missing.kind));
+        missing.cloned().collect()
     }
 
     fn usual(&self) -> Selected {
-        let gpu = self.there.iter().find(|found| found.kind == Cuda::KIND);
-        let usual = self.there.iter().filter(|found| match found.kind {
-            Cuda::KIND => gpu == Some(*found),
-            Host::KIND => gpu.is_none(),
-            _ => true,
+        let first = self.there.iter().find(|found| chosen(found.kind) == Some(Choice::First));
+        let usual = self.there.iter().filter(|found| match chosen(found.kind) {
+            Some(Choice::First) => first == Some(*found),
+            Some(Choice::StandIn) => first.is_none(),
+            None => true,
         });
         let devices: Vec<Available> = usual.cloned().collect();
-        let cpu = devices.iter().any(|found| found.kind == Host::KIND);
-        let note = self.no_gpu.as_ref().filter(|_| cpu);
-        let notes = note.map(|reason| format!("{}: measuring this machine's CPU", no_cuda_device(reason)));
-        Selected { devices, notes: notes.into_iter().collect(), missing: self.missing(None) }
+        let stands_in = devices.iter().any(|found| chosen(found.kind) == Some(Choice::StandIn));
+        let notes = self.absent.iter().filter(|_| stands_in);
+        let notes = notes.map(|missing| format!("{}: measuring this machine's CPU", missing.why)).collect();
+        Selected { devices, notes, missing: self.missing(None) }
     }
 
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
         let found = self.there.iter().find(|found| names(wanted, &found.device, found.uuid.as_deref()));
         found.cloned().ok_or_else(|| {
-            let reason = self.no_gpu.as_ref().map(|reason| format!(" (no CUDA device: {reason})"));
-            let wanted = format!("there is no device `{wanted}`{}", reason.unwrap_or_default());
+            let reasons: Vec<&str> = self.absent.iter().map(|missing| &*missing.why).collect();
+            let reasons =
+                if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
             let there: Vec<String> = self.there.iter().map(Available::describe).collect();
             let there = if there.is_empty() {
                 "nothing that this program measures".to_owned()
             } else {
                 there.join(", ")
             };
-            NoSuchDevice { wanted, there }
+            NoSuchDevice { wanted: format!("there is no device `{wanted}`{reasons}"), there }
         })
     }
-}
-
-fn no_cuda_device(reason: &str) -> String {
-    format!("no CUDA device ({reason})")
 }
 
 #[cfg(test)]
@@ -144,18 +139,20 @@ mod tests {
     use super::*;
 
     fn device(device: &str, kind: &'static str) -> Available {
-        let uuid = (kind == Cuda::KIND).then(|| format!("GPU-{device}"));
+        let uuid = (kind == "cuda").then(|| format!("GPU-{device}"));
         Available { device: device.to_owned(), kind, name: format!("the {device}"), uuid }
     }
 
     fn with_gpus() -> Devices {
         let there = vec![device("cuda:0", "cuda"), device("cuda:1", "cuda"), device("host", "host")];
-        Devices { there, no_gpu: None, wants_gpu: true }
+        Devices { there, absent: Vec::new(), wanted: vec!["cuda", "host"] }
     }
 
     fn without_gpu() -> Devices {
         let there = vec![device("host", "host"), device("clockwork", "clockwork")];
-        Devices { there, no_gpu: Some("libcuda.so.1 not found".to_owned()), wants_gpu: false }
+        let absent =
+            vec![Missing { kind: "cuda", why: "no CUDA device (libcuda.so.1 not found)".to_owned() }];
+        Devices { there, absent, wanted: vec!["host", "clockwork"] }
     }
 
     fn selected(devices: &Devices, wanted: Option<&str>) -> Vec<String> {
@@ -178,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_would_have_been_selected() {
-        let wants = Devices { wants_gpu: true, ..without_gpu() };
+        let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
         for wanted in [None, Some("all")] {
             assert_eq!(wants.missing(wanted), [Missing { kind: "cuda", why: why.clone() }], "{wanted:?}");

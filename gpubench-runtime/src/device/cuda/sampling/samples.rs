@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use cust::sys::{self, CUstream};
 
-use super::Cuda;
-use super::call::{CallError, check};
-use super::current::Guarded;
-use super::event::{Event, Pair};
+use crate::device::cuda::Cuda;
+use crate::device::cuda::driver::current::Guarded;
+use crate::device::cuda::driver::event::{Event, Pair};
+use crate::device::cuda::driver::{CallError, check};
 use crate::device::{Work, turns};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
@@ -20,24 +20,24 @@ use gpubench_stats::units::Nanoseconds;
 const SPACE: Duration = Duration::from_micros(8);
 
 /// What both paths share: the work, what goes before it, and the events around it.
-pub(super) struct Samples<'a> {
-    pub(super) device: &'a mut Cuda,
-    pub(super) works: Works<'a>,
-    pub(super) cache: Cache,
-    pub(super) flush: Flush,
+pub(crate) struct Samples<'a> {
+    pub(crate) device: &'a mut Cuda,
+    pub(crate) works: Works<'a>,
+    pub(crate) cache: Cache,
+    pub(crate) flush: Flush,
     /// Around the whole group.
-    pub(super) whole: Pair,
+    pub(crate) whole: Pair,
 }
 
 /// The launches of which samples are taken: one, or two that take turns.
-pub(super) enum Works<'a> {
+pub(crate) enum Works<'a> {
     One(Guarded<'a>),
     Two([Guarded<'a>; 2]),
 }
 
 impl Works<'_> {
     /// The first of them.
-    pub(super) fn first(&mut self) -> &mut dyn Work {
+    pub(crate) fn first(&mut self) -> &mut dyn Work {
         match self {
             Self::One(work) | Self::Two([work, _]) => work,
         }
@@ -59,7 +59,7 @@ fn turn(place: usize) -> usize {
 }
 
 impl<'a> Samples<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         device: &'a mut Cuda,
         works: Works<'a>,
         cache: Cache,
@@ -68,12 +68,12 @@ impl<'a> Samples<'a> {
         Ok(Self { device, works, cache, flush, whole: Pair::new()? })
     }
 
-    pub(super) fn stream(&self) -> CUstream {
+    pub(crate) fn stream(&self) -> CUstream {
         self.device.stream
     }
 
     /// So many samples, or where two take turns as many as make whole pairs.
-    pub(super) fn in_pairs(&self, samples: usize) -> usize {
+    pub(crate) fn in_pairs(&self, samples: usize) -> usize {
         match self.works {
             Works::One(_) => samples,
             Works::Two(_) => (samples / 2 * 2).max(2),
@@ -81,7 +81,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Puts a sample on the stream for each of these pairs of events, which `record` records.
-    pub(super) fn enqueue(
+    pub(crate) fn enqueue(
         &mut self,
         pairs: Range<usize>,
         record: fn(&Event, CUstream) -> Result<(), CallError>,
@@ -112,7 +112,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Ends a group: its last event, then the clock that it was at, and waits for all that is on the stream.
-    pub(super) fn end(&self) -> Result<(), CallError> {
+    pub(crate) fn end(&self) -> Result<(), CallError> {
         let stream = self.stream();
         self.whole.stop.record(stream)?;
         self.device.clock.enqueue(&self.device.kernels, stream)?;
@@ -120,14 +120,14 @@ impl<'a> Samples<'a> {
     }
 
     /// Waits for all that is on the stream.
-    pub(super) fn wait(&self) -> Result<(), CallError> {
+    pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the open case's.
         check(unsafe { sys::cuStreamSynchronize(self.stream()) })
     }
 
     /// What these pairs read, to the end of `events`: in the order they ran, or, where two take turns, that of the first
     /// before that of the second.
-    pub(super) fn read(&self, pairs: Range<usize>, events: &mut Vec<Nanoseconds>) -> Result<(), CallError> {
+    pub(crate) fn read(&self, pairs: Range<usize>, events: &mut Vec<Nanoseconds>) -> Result<(), CallError> {
         events.reserve(pairs.len());
         for place in pairs {
             let place = if let Works::Two(_) = self.works { turn(place) } else { place };

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::event::Event;
-use super::samples::Samples;
+use crate::device::cuda::driver::event::Event;
+use crate::device::cuda::sampling::samples::Samples;
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
@@ -16,7 +16,7 @@ const LONGEST_DELAY: Duration = Duration::from_millis(2);
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
 /// Puts each group on the stream anew, behind a delay that lasts about as long as that takes.
-pub(super) struct StreamPath {
+pub(crate) struct StreamPath {
     /// What it took to enqueue the last group.
     enqueueing: Duration,
     /// The most samples that can be enqueued within the longest delay.
@@ -31,7 +31,7 @@ impl Default for StreamPath {
 
 impl StreamPath {
     /// Takes a group of `count` samples, or of as many as can be enqueued while the GPU is held back.
-    pub(super) fn group(
+    pub(crate) fn group(
         &mut self,
         samples: &mut Samples<'_>,
         count: usize,

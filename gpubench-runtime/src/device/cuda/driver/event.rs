@@ -2,14 +2,14 @@
 
 use cust::sys::{self, CUevent, CUstream};
 
-use super::call::{CallError, check};
+use crate::device::cuda::driver::{CallError, check};
 use gpubench_stats::units::Nanoseconds;
 
 /// An event that keeps the time at which the stream reached it.
-pub(super) struct Event(CUevent);
+pub(crate) struct Event(CUevent);
 
 impl Event {
-    pub(super) fn new() -> Result<Self, CallError> {
+    pub(crate) fn new() -> Result<Self, CallError> {
         let mut event = std::ptr::null_mut();
         // SAFETY: `event` is a place for a handle.
         check(unsafe { sys::cuEventCreate(&raw mut event, sys::CUevent_flags::CU_EVENT_DEFAULT as u32) })?;
@@ -17,27 +17,27 @@ impl Event {
     }
 
     /// Records the event when `stream` gets here.
-    pub(super) fn record(&self, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn record(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the event lives, and the stream is the case's or the device's own.
         check(unsafe { sys::cuEventRecord(self.0, stream) })
     }
 
     /// While `stream` is captured: makes a node that records the event on every replay.
-    pub(super) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
         let external = sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
         // SAFETY: as in `record`; the graph that this becomes part of is dropped before its events.
         check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, external) })
     }
 
     /// Waits until the device has passed the event.
-    pub(super) fn wait(&self) -> Result<(), CallError> {
+    pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the event lives.
         check(unsafe { sys::cuEventSynchronize(self.0) })
     }
 
     /// The time from `self` to `later`, both of which the device has passed, in whole nanoseconds: the device counts in
     /// those, and the driver hands them out as milliseconds in a `f32`.
-    pub(super) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
+    pub(crate) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both events live, and `milliseconds` is a place for a float.
         check(unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, self.0, later.0) })?;
@@ -53,18 +53,18 @@ impl Drop for Event {
 }
 
 /// What stands around a launch.
-pub(super) struct Pair {
-    pub(super) start: Event,
-    pub(super) stop: Event,
+pub(crate) struct Pair {
+    pub(crate) start: Event,
+    pub(crate) stop: Event,
 }
 
 impl Pair {
-    pub(super) fn new() -> Result<Self, CallError> {
+    pub(crate) fn new() -> Result<Self, CallError> {
         Ok(Self { start: Event::new()?, stop: Event::new()? })
     }
 
     /// What the pair read.
-    pub(super) fn read(&self) -> Result<Nanoseconds, CallError> {
+    pub(crate) fn read(&self) -> Result<Nanoseconds, CallError> {
         self.start.until(&self.stop)
     }
 }
