@@ -77,7 +77,7 @@ macro_rules! __axis {
         $crate::bind::Shown::of(values, show, parse)
     }};
 }
-pub use crate::__axis as axis;
+pub use __axis as axis;
 
 impl<'a, T> Shown<'a, T> {
     /// `values`, shown and parsed by these functions.

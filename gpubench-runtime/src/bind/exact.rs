@@ -56,7 +56,7 @@ macro_rules! __exact {
         (&&$crate::bind::Leaf(&$value)).exact()
     }};
 }
-pub use crate::__exact as exact;
+pub use __exact as exact;
 
 /// A type of whole numbers.
 pub trait WholeNumber: Copy {
