@@ -5,6 +5,8 @@ pub(crate) mod clock_lock;
 pub(crate) mod lock;
 pub mod resume;
 pub(crate) mod supervisor;
+#[cfg(test)]
+mod tests;
 pub mod trial;
 
 use std::collections::BTreeMap;
@@ -119,6 +121,19 @@ pub fn measure(
     observer: &mut dyn RunEvents,
     stop: &dyn Fn() -> bool,
 ) -> (Run, Result<(), RunError>) {
+    let supervisor = Supervisor::new(conduct.in_process, stop);
+    measure_by(supervisor, plan, devices, beginning, conduct, observer)
+}
+
+/// Measures with the workers of `supervisor`.
+fn measure_by(
+    supervisor: Supervisor<'_>,
+    plan: &Plan,
+    devices: &[Available],
+    beginning: Beginning,
+    conduct: &RunConfig,
+    observer: &mut dyn RunEvents,
+) -> (Run, Result<(), RunError>) {
     let Beginning { program, notes, kept } = beginning;
     let begin = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -137,7 +152,6 @@ pub fn measure(
         threshold: None,
         check: None,
     };
-    let supervisor = Supervisor::new(conduct.in_process, stop);
     let mut lead =
         Runner { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), conduct };
     let ended = lead.devices(devices, plan).and_then(|()| lead.plans(plan));

@@ -5,16 +5,21 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use crate::worker::{Bench, Loss, Reply, Request, Worker};
+use crate::worker::{Bench, Loss, Process, Reply, Request, Worker};
 use gpubench_records::failure::{Failure, Stage, Step};
 
 /// The process that plans and reports, towards those that measure.
 pub(crate) struct Supervisor<'a> {
-    /// By the device that each has open. One that measures in this process has them all, and goes by no name.
-    workers: BTreeMap<String, Worker>,
-    in_process: bool,
+    /// By the device that each has open. A shared one has them all, and goes by no name.
+    workers: BTreeMap<String, Box<dyn Worker>>,
+    start: Start<'a>,
+    /// One worker has all devices open.
+    shared: bool,
     stop: &'a dyn Fn() -> bool,
 }
+
+/// Starts a worker.
+type Start<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
 
 /// Why nothing more can be asked.
 #[derive(Debug)]
@@ -49,9 +54,20 @@ impl Lost {
 }
 
 impl<'a> Supervisor<'a> {
-    /// One that asks until `stop` says otherwise, this very process where `in_process`.
+    /// Asks processes of their own, or this very one where `in_process`, until `stop` says otherwise.
     pub(crate) fn new(in_process: bool, stop: &'a dyn Fn() -> bool) -> Self {
-        Self { workers: BTreeMap::new(), in_process, stop }
+        let start: Start<'a> = if in_process {
+            Box::new(|| Ok(Box::new(Bench::for_all_devices())))
+        } else {
+            Box::new(|| Ok(Box::new(Process::start()?)))
+        };
+        Self { workers: BTreeMap::new(), start, shared: in_process, stop }
+    }
+
+    /// Asks workers that `start` starts, one for each device.
+    #[cfg(test)]
+    pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool) -> Self {
+        Self { workers: BTreeMap::new(), start, shared: false, stop }
     }
 
     /// Whether the user wants to stop.
@@ -69,8 +85,7 @@ impl<'a> Supervisor<'a> {
         let whose = self.whose(request.device().unwrap_or_default());
         let mut worker = match self.workers.remove(whose) {
             Some(worker) => worker,
-            None if self.in_process => Worker::Here(Box::new(Bench::for_all_devices())),
-            None => Worker::start().map_err(Ended::NoWorker)?,
+            None => (self.start)().map_err(Ended::NoWorker)?,
         };
         let (mut step, mut device_lost) = (None, false);
         let asked = worker.ask(request, limit, self.stop, &mut |answer| match answer {
@@ -100,7 +115,7 @@ impl<'a> Supervisor<'a> {
 
     /// The name by which the worker of a device is kept.
     fn whose<'d>(&self, device: &'d str) -> &'d str {
-        if self.in_process { "" } else { device }
+        if self.shared { "" } else { device }
     }
 
     /// Ends the worker of a device, which is of no more use.
@@ -112,6 +127,6 @@ impl<'a> Supervisor<'a> {
 
     /// Ends all workers, which come to their own ends.
     pub(crate) fn dismiss(&mut self) {
-        std::mem::take(&mut self.workers).into_values().for_each(Worker::dismiss);
+        std::mem::take(&mut self.workers).into_values().for_each(|worker| worker.dismiss());
     }
 }

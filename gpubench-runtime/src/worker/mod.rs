@@ -5,6 +5,7 @@ mod comparison;
 mod job;
 mod pipe;
 mod process;
+mod seam;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -24,7 +25,8 @@ use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 
 pub use self::pipe::serve;
-pub use self::process::{FLAG, Loss, Worker};
+pub(crate) use self::process::{FLAG, Process};
+pub(crate) use self::seam::{Loss, Worker};
 
 /// What a worker is asked to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]

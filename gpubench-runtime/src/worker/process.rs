@@ -1,12 +1,11 @@
-//! A worker seen from outside: started, asked, waited for, and ended with all that it has started. In: requests; out: its
-//! replies, or how it was lost. It can be this very process too, for debuggers.
+//! A worker process seen from outside: started, asked, waited for, and ended with all that it has started. In: requests; out:
+//! its replies, or how it was lost.
 
 use std::env;
-use std::fmt::{self, Display};
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,10 +15,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::pipe::{decode, send};
-use super::{Bench, Reply, Request};
+use super::{Loss, Reply, Request, Worker};
 
 /// The first argument of a worker process.
-pub const FLAG: &str = "--gpubench-worker";
+pub(crate) const FLAG: &str = "--gpubench-worker";
 
 /// How often a wait looks whether it is still wanted.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -37,16 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// running.
 const OPENING: Duration = Duration::from_secs(60);
 
-/// A worker that answers requests.
-pub enum Worker {
-    /// A process of its own.
-    Process(Process),
-    /// This process.
-    Here(Box<Bench>),
-}
-
 /// A worker process, which leads a group of all that it starts, and the socket to it.
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
     group: Pid,
     requests: UnixStream,
@@ -55,110 +46,13 @@ pub struct Process {
     gone: bool,
 }
 
-/// How a worker was lost before it was done.
-#[derive(Debug)]
-pub enum Loss {
-    /// Its process ended.
-    Ended(ExitStatus),
-    /// It took longer than it may, and was killed.
-    TimedOut(Duration),
-    /// It did not so much as open its device, and was killed.
-    Silent(Duration),
-    /// It said something that is no reply.
-    Garbled(io::Error),
-    /// It says nothing more, and does not end though it was killed.
-    Stays,
-    /// The user wants to stop.
-    Interrupted,
-}
-
-impl Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => write!(f, "the process was ended by signal {}", signal_name(signal)),
-                (None, Some(code)) => write!(f, "the process exited with code {code}"),
-                (None, None) => write!(f, "the process ended"),
-            },
-            Self::TimedOut(limit) => {
-                write!(
-                    f,
-                    "took longer than {} s, and was killed (--timeout sets the limit)",
-                    limit.as_secs_f64()
-                )
-            }
-            Self::Silent(limit) => {
-                write!(f, "took longer than {} s over its device, and was killed", limit.as_secs_f64())
-            }
-            Self::Garbled(error) => write!(f, "the process said what is no reply: {error}"),
-            Self::Stays => f.write_str("the process was killed and does not end: the driver may hold it"),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-fn signal_name(signal: i32) -> String {
-    signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
-}
-
-impl Worker {
-    /// Starts this program again as a worker. What it prints goes to standard error.
-    ///
-    /// # Errors
-    /// Where the system starts no process.
-    pub fn start() -> io::Result<Self> {
-        let (requests, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(program()?);
-        command.arg(FLAG).stdin(OwnedFd::from(theirs)).stdout(io::stderr()).process_group(0);
-        if let Some(name) = env::args_os().next() {
-            command.arg0(name);
-        }
-        let child = command.spawn()?;
-        // The command has a copy of the worker's end, which must go for its end to be seen.
-        drop(command);
-        let group = Pid::from_child(&child);
-        let stream = requests.try_clone()?;
-        let (sender, replies) = channel();
-        thread::spawn(move || forward(stream, &sender));
-        Ok(Self::Process(Process { child, group, requests, replies, gone: false }))
-    }
-
-    /// Ends a worker that has nothing left to do.
-    pub fn dismiss(self) {
-        if let Self::Process(process) = self {
-            process.dismiss();
-        }
-    }
-
-    /// Asks for `request` and hands each reply to `reply`, until it is done, a case takes longer than `limit` or `stop`
-    /// says so.
-    ///
-    /// # Errors
-    /// How the worker was lost. It is of no use then.
-    pub fn ask(
-        &mut self,
-        request: &Request,
-        limit: Duration,
-        stop: &dyn Fn() -> bool,
-        reply: &mut dyn FnMut(Reply),
-    ) -> Result<(), Loss> {
-        match self {
-            Self::Here(bench) => {
-                bench.answer(request, reply);
-                Ok(())
-            }
-            Self::Process(process) => process.ask(request, limit, stop, reply),
-        }
-    }
-}
-
 /// This very program, also where its file has been replaced since: a run is one build's.
 fn program() -> io::Result<PathBuf> {
     let itself = Path::new("/proc/self/exe");
     if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
 }
 
-impl Process {
+impl Worker for Process {
     fn ask(
         &mut self,
         request: &Request,
@@ -198,6 +92,36 @@ impl Process {
         }
     }
 
+    /// Lets a worker that is idle come to its own end, which prints what is still in its buffers.
+    fn dismiss(mut self: Box<Self>) {
+        // Fails where it is about to end without being told.
+        _ = send(&mut self.requests, &Request::End);
+        self.ends_within(LAST_WORDS);
+    }
+}
+
+impl Process {
+    /// Starts this program again as a worker. What it prints goes to standard error.
+    ///
+    /// # Errors
+    /// Where the system starts no process.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (requests, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(program()?);
+        command.arg(FLAG).stdin(OwnedFd::from(theirs)).stdout(io::stderr()).process_group(0);
+        if let Some(name) = env::args_os().next() {
+            command.arg0(name);
+        }
+        let child = command.spawn()?;
+        // The command has a copy of the worker's end, which must go for its end to be seen.
+        drop(command);
+        let group = Pid::from_child(&child);
+        let stream = requests.try_clone()?;
+        let (sender, replies) = channel();
+        thread::spawn(move || forward(stream, &sender));
+        Ok(Self { child, group, requests, replies, gone: false })
+    }
+
     /// How the process ended, now that it says nothing more. One that closed the socket and lives on is ended.
     fn ended(&mut self) -> Loss {
         self.ends_within(LAST_WORDS);
@@ -210,13 +134,6 @@ impl Process {
         let ended = self.ends_within(PATIENCE);
         self.gone = true;
         if ended { self.child.wait().ok() } else { None }
-    }
-
-    /// Lets a worker that is idle come to its own end, which prints what is still in its buffers.
-    fn dismiss(mut self) {
-        // Fails where it is about to end without being told.
-        _ = send(&mut self.requests, &Request::End);
-        self.ends_within(LAST_WORDS);
     }
 
     /// Whether the process has ended. It is kept from being forgotten, so that its group's number stays its own.

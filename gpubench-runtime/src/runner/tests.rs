@@ -1,0 +1,349 @@
+//! The runner against workers that answer in memory: order, lost workers, refused devices, interrupts, repeats.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::resume::ResumedRecords;
+use super::supervisor::Supervisor;
+use super::{Beginning, RunConfig, RunError, RunEvents, measure_by};
+use crate::device::Available;
+use crate::peaks::PeakSources;
+use crate::plan::{Fate, Job, Plan};
+use crate::worker::{Loss, Reply, Request, Worker};
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Program, Record, Run};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::{Reason, State, Verdict};
+
+/// How a fake worker fares with the benchmark of this name.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// It hangs in the first of its cases, and is killed.
+    Hangs(&'static str),
+    /// Its device is lost after its first record.
+    LosesDevice(&'static str),
+    /// It ends while it opens its device.
+    EndsOpening(&'static str),
+    /// It tells no record and no error.
+    SaysNothing(&'static str),
+}
+
+/// All that fake workers share: what befalls them, once each, and what was asked of which of them.
+#[derive(Default)]
+struct Script {
+    faults: Vec<Fault>,
+    closed: Vec<&'static str>,
+    started: usize,
+    asked: Vec<(usize, String)>,
+}
+
+impl Script {
+    /// Takes a fault out of the script, if it is there.
+    fn befalls(&mut self, fault: impl Fn(&Fault) -> bool) -> bool {
+        let place = self.faults.iter().position(fault);
+        place.map(|place| self.faults.remove(place)).is_some()
+    }
+}
+
+struct FakeWorker {
+    number: usize,
+    script: Rc<RefCell<Script>>,
+}
+
+impl Worker for FakeWorker {
+    fn ask(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        stop: &dyn Fn() -> bool,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<(), Loss> {
+        let mut script = self.script.borrow_mut();
+        match request {
+            Request::Facts { device } => {
+                script.asked.push((self.number, format!("facts of {device}")));
+                reply(match script.closed.contains(&device.as_str()) {
+                    true => Reply::NoDevice("it is closed".to_owned()),
+                    false => Reply::Facts(facts(device)),
+                });
+            }
+            Request::Measure { job, .. } => {
+                script.asked.push((self.number, format!("{job} on {}", job.device)));
+                if stop() {
+                    return Err(Loss::Interrupted);
+                }
+                let is = |name: &str| name == job.benchmark;
+                if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if is(name))) {
+                    return Err(Loss::Silent(limit));
+                }
+                reply(Reply::Step(Step::Setup));
+                if script.befalls(|fault| matches!(fault, Fault::Hangs(name) if is(name))) {
+                    return Err(Loss::TimedOut(limit));
+                }
+                if script.befalls(|fault| matches!(fault, Fault::SaysNothing(name) if is(name))) {
+                    return Ok(());
+                }
+                let loses = script.befalls(|fault| matches!(fault, Fault::LosesDevice(name) if is(name)));
+                for &cache in &job.caches {
+                    let verdict = Verdict::of(Vec::new());
+                    reply(Reply::Record(Box::new(Record::new(job.case(cache), None, verdict))));
+                    if loses {
+                        reply(Reply::DeviceLost);
+                        return Ok(());
+                    }
+                }
+            }
+            Request::Test { .. } | Request::Writes { .. } | Request::End => {
+                unreachable!("nobody asks for it")
+            }
+        }
+        Ok(())
+    }
+
+    fn dismiss(self: Box<Self>) {}
+}
+
+fn facts(device: &str) -> Facts {
+    Facts {
+        device: device.to_owned(),
+        name: "a fake".to_owned(),
+        fake: true,
+        runs_program_code: false,
+        properties: Vec::new(),
+        last_level_cache: None,
+        peaks: Vec::new(),
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    jobs: Vec<String>,
+    records: Vec<String>,
+}
+
+impl RunEvents for Heard {
+    fn begins(&mut self, _: &Run, _: &[&Record]) {}
+
+    fn job(&mut self, job: &Job) {
+        self.jobs.push(job.to_string());
+    }
+
+    fn record(&mut self, record: &Record) {
+        self.records.push(record.case.to_string());
+    }
+
+    fn tells(&mut self, _: &str) {}
+}
+
+/// A plan of these benchmarks, each hot and cold, on each of these devices.
+fn plan(benchmarks: &[&str], devices: &[&str]) -> Plan {
+    let job = |device: &str, benchmark: &str| Job {
+        benchmark: benchmark.to_owned(),
+        args: Vec::new(),
+        device: device.to_owned(),
+        caches: vec![Cache::Hot, Cache::Cold],
+        timeout: None,
+        with: None,
+    };
+    let of_device =
+        |device: &&str| benchmarks.iter().map(|name| (job(device, name), Fate::Measured)).collect::<Vec<_>>();
+    Plan { jobs: devices.iter().flat_map(of_device).collect(), ..Plan::default() }
+}
+
+struct Outcome {
+    run: Run,
+    ended: Result<(), RunError>,
+    script: Script,
+    heard: Heard,
+}
+
+impl Outcome {
+    fn of(plan: &Plan, script: Script, runs: usize, stop: &dyn Fn() -> bool) -> Self {
+        let script = Rc::new(RefCell::new(script));
+        let start = || -> io::Result<Box<dyn Worker>> {
+            script.borrow_mut().started += 1;
+            Ok(Box::new(FakeWorker { number: script.borrow().started, script: Rc::clone(&script) }))
+        };
+        let mut devices: Vec<Available> = Vec::new();
+        for (job, _) in &plan.jobs {
+            if devices.iter().all(|known| known.device != job.device) {
+                devices.push(Available {
+                    device: job.device.clone(),
+                    kind: "fake",
+                    name: String::new(),
+                    uuid: None,
+                });
+            }
+        }
+        let mut heard = Heard::default();
+        let supervisor = Supervisor::with_workers(Box::new(start), stop);
+        let (run, ended) = measure_by(supervisor, plan, &devices, beginning(), &config(runs), &mut heard);
+        let script = script.replace(Script::default());
+        Self { run, ended, script, heard }
+    }
+
+    fn rows(&self) -> Vec<(String, State)> {
+        self.run.records.iter().map(|record| (record.case.to_string(), record.verdict.state)).collect()
+    }
+
+    /// The failures of rows, in order.
+    fn failures(&self) -> Vec<String> {
+        let reasons = self.run.records.iter().flat_map(|record| &record.verdict.reasons);
+        reasons.map(Reason::to_string).collect()
+    }
+}
+
+fn beginning() -> Beginning {
+    Beginning { program: Program::default(), notes: Vec::new(), kept: ResumedRecords::default() }
+}
+
+fn config(runs: usize) -> RunConfig {
+    RunConfig {
+        sampling: Sampling::USUAL,
+        known: PeakSources::default(),
+        timeout: Duration::from_secs(7),
+        own_timeout: true,
+        in_process: false,
+        locked: Vec::new(),
+        runs,
+    }
+}
+
+fn measured(plan: &Plan, faults: &[Fault]) -> Outcome {
+    Outcome::of(plan, Script { faults: faults.to_vec(), ..Script::default() }, 1, &|| false)
+}
+
+fn valid(case: &str) -> (String, State) {
+    (case.to_owned(), State::Valid)
+}
+
+fn invalid(case: &str) -> (String, State) {
+    (case.to_owned(), State::Invalid)
+}
+
+#[test]
+fn cases_are_measured_in_the_order_of_the_plan_by_one_worker() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[]);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    let asked = ["facts of fake", "a on fake", "b on fake"].map(|what| (1, what.to_owned()));
+    assert_eq!((done.script.started, done.script.asked), (1, asked.to_vec()));
+    assert_eq!(done.heard.jobs, ["a", "b"]);
+    assert_eq!(done.heard.records, ["a hot", "a cold", "b hot", "b cold"]);
+    assert_eq!(done.run.planned, 4);
+    assert!(done.run.records.iter().all(|record| record.fake), "the device says that it is a fake");
+}
+
+#[test]
+fn each_device_has_a_worker_of_its_own() {
+    let done = measured(&plan(&["a"], &["fake:0", "fake:1"]), &[]);
+    let asked = [(1, "facts of fake:0"), (2, "facts of fake:1"), (1, "a on fake:0"), (2, "a on fake:1")];
+    assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
+}
+
+#[test]
+fn a_worker_that_hangs_costs_one_case_and_another_goes_on() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::Hangs("a")]);
+    assert_eq!(done.rows(), [invalid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    assert_eq!(
+        done.failures(),
+        ["worker (setup): took longer than 7 s, and was killed (--timeout sets the limit)"]
+    );
+    assert_eq!(done.script.started, 2);
+    assert_eq!(done.script.asked.last(), Some(&(2, "b on fake".to_owned())));
+}
+
+#[test]
+fn a_device_that_is_lost_after_a_record_leaves_the_rest_to_a_new_worker() {
+    let done = measured(&plan(&["a"], &["fake"]), &[Fault::LosesDevice("a")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
+    assert_eq!(done.script.started, 2);
+}
+
+#[test]
+fn a_worker_that_says_nothing_costs_one_case() {
+    let done = measured(&plan(&["a"], &["fake"]), &[Fault::SaysNothing("a")]);
+    assert_eq!(done.rows(), [invalid("a hot"), valid("a cold")]);
+    assert_eq!(done.failures(), ["worker: sent no result"]);
+}
+
+/// The first process may have lost the device itself.
+#[test]
+fn a_device_that_does_not_open_once_is_tried_again() {
+    let done = measured(&plan(&["a"], &["fake"]), &[Fault::EndsOpening("a")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
+}
+
+#[test]
+fn a_device_that_does_not_open_twice_is_given_up() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::EndsOpening("a"), Fault::EndsOpening("a")]);
+    assert_eq!(done.rows(), [invalid("a hot"), invalid("a cold"), invalid("b hot"), invalid("b cold")]);
+    assert!(done.script.asked.iter().all(|(_, what)| !what.starts_with('b')), "{:?}", done.script.asked);
+}
+
+#[test]
+fn a_closed_device_costs_its_own_rows_where_there_is_another() {
+    let script = Script { closed: vec!["fake:0"], ..Script::default() };
+    let done = Outcome::of(&plan(&["a"], &["fake:0", "fake:1"]), script, 1, &|| false);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.rows(), [invalid("a hot"), invalid("a cold"), valid("a hot"), valid("a cold")]);
+    let alone = Script { closed: vec!["fake:0"], ..Script::default() };
+    let done = Outcome::of(&plan(&["a"], &["fake:0"]), alone, 1, &|| false);
+    assert!(matches!(done.ended, Err(RunError::Device { device, .. }) if device == "fake:0"));
+}
+
+#[test]
+fn an_interrupt_keeps_what_there_is() {
+    let stopped = RefCell::new(0);
+    // The runner asks before each job, and the worker within it.
+    let stop = || {
+        *stopped.borrow_mut() += 1;
+        *stopped.borrow() > 2
+    };
+    let done = Outcome::of(&plan(&["a", "b"], &["fake"]), Script::default(), 1, &stop);
+    assert!(matches!(done.ended, Err(RunError::Interrupted)));
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
+}
+
+#[test]
+fn each_repeat_has_workers_of_its_own_and_each_case_one_record() {
+    let done = Outcome::of(&plan(&["a"], &["fake"]), Script::default(), 3, &|| false);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
+    assert_eq!((done.script.started, done.heard.records.len()), (3, 6));
+}
+
+#[test]
+fn a_repeat_that_fails_is_the_row_that_is_shown() {
+    let script = Script { faults: vec![Fault::Hangs("a")], ..Script::default() };
+    let done = Outcome::of(&plan(&["a"], &["fake"]), script, 3, &|| false);
+    assert_eq!(done.rows(), [invalid("a hot"), valid("a cold")]);
+}
+
+#[test]
+fn skipped_and_broken_jobs_reach_no_worker() {
+    let mut plan = plan(&["a", "b", "c"], &["fake"]);
+    plan.jobs[0].1 = Fate::Skipped("too small");
+    plan.jobs[1].1 = Fate::Broken(Failure::new(Stage::Args, "no values"));
+    let done = measured(&plan, &[]);
+    assert_eq!(done.rows(), [invalid("b hot"), invalid("b cold"), valid("c hot"), valid("c cold")]);
+    assert_eq!(done.run.skipped.len(), 1);
+    assert_eq!(done.script.asked.len(), 2, "facts, and c");
+}
+
+#[test]
+fn no_worker_at_all_ends_the_run() {
+    let stop = || false;
+    let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
+    let supervisor = Supervisor::with_workers(Box::new(start), &stop);
+    let device = Available { device: "fake".to_owned(), kind: "fake", name: String::new(), uuid: None };
+    let plan = plan(&["a"], &["fake"]);
+    let (run, ended) =
+        measure_by(supervisor, &plan, &[device], beginning(), &config(1), &mut Heard::default());
+    assert!(run.records.is_empty());
+    let error = ended.expect_err("nobody measures").to_string();
+    assert_eq!(error, "cannot start a process to measure in: no more processes");
+}

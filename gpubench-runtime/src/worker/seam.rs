@@ -1,0 +1,90 @@
+//! The seam between the process that plans and those that measure. In: requests; out: replies, or how the worker was lost.
+
+use std::fmt::{self, Display};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use super::{Bench, Reply, Request};
+
+/// Answers requests: a process of its own, this very process for debuggers, or a script in tests.
+pub(crate) trait Worker {
+    /// Asks for `request` and hands each reply to `reply`, until it is done, a case takes longer than `limit` or `stop`
+    /// says so.
+    ///
+    /// # Errors
+    /// How the worker was lost. It is of no use then.
+    fn ask(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        stop: &dyn Fn() -> bool,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<(), Loss>;
+
+    /// Ends a worker that has nothing left to do.
+    fn dismiss(self: Box<Self>);
+}
+
+/// This process.
+impl Worker for Bench {
+    fn ask(
+        &mut self,
+        request: &Request,
+        _: Duration,
+        _: &dyn Fn() -> bool,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<(), Loss> {
+        self.answer(request, reply);
+        Ok(())
+    }
+
+    fn dismiss(self: Box<Self>) {}
+}
+
+/// How a worker was lost before it was done.
+#[derive(Debug)]
+pub(crate) enum Loss {
+    /// Its process ended.
+    Ended(ExitStatus),
+    /// It took longer than it may, and was killed.
+    TimedOut(Duration),
+    /// It did not so much as open its device, and was killed.
+    Silent(Duration),
+    /// It said something that is no reply.
+    Garbled(io::Error),
+    /// It says nothing more, and does not end though it was killed.
+    Stays,
+    /// The user wants to stop.
+    Interrupted,
+}
+
+impl Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => write!(f, "the process was ended by signal {}", signal_name(signal)),
+                (None, Some(code)) => write!(f, "the process exited with code {code}"),
+                (None, None) => write!(f, "the process ended"),
+            },
+            Self::TimedOut(limit) => {
+                write!(
+                    f,
+                    "took longer than {} s, and was killed (--timeout sets the limit)",
+                    limit.as_secs_f64()
+                )
+            }
+            Self::Silent(limit) => {
+                write!(f, "took longer than {} s over its device, and was killed", limit.as_secs_f64())
+            }
+            Self::Garbled(error) => write!(f, "the process said what is no reply: {error}"),
+            Self::Stays => f.write_str("the process was killed and does not end: the driver may hold it"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
+}
