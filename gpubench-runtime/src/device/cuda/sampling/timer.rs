@@ -4,7 +4,7 @@
 //! An empty pair reads the floor, and a pair around a launch that does nothing reads more than twice that: the launch
 //! begins and ends, and the second event waits for it. How much of this is the events' and how much the launch's own is a
 //! convention. Ours is that they get half each. On an H200 that is within 0.3 µs of what Nsight Compute does, for empty
-//! launches of any shape and for launches that only wait (`docs/method.md` has the table, `examples/overhead` makes it).
+//! launches of any shape and for launches that only wait (`docs/evidence.md` has the table, `examples/overhead` makes it).
 
 use cust::sys::CUstream;
 
