@@ -2,13 +2,10 @@
 
 #![expect(unsafe_code, reason = "calls the C functions that cust does not")]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, ptr};
 
-use common::{is_child, run_alone};
 use cust::context::{CurrentContext, ResourceLimit};
 use cust::error::CudaError;
 use cust::memory::DeviceBuffer;
@@ -18,6 +15,8 @@ use gpubench_driver::{
     LoadError, MINIMUM_VERSION, Origin, Version, error_name, error_text, last_call, load, take_failure,
 };
 
+use crate::common::{is_child, run_alone};
+
 /// Builds the fake driver of this kind and runs `body` in a process that finds it.
 fn with_fake(test: &str, kind: &str, body: impl FnOnce(&Path)) {
     if is_child() {
@@ -25,7 +24,7 @@ fn with_fake(test: &str, kind: &str, body: impl FnOnce(&Path)) {
         return body(Path::new(&library));
     }
     let folder = tempfile::tempdir().expect("a folder for the library");
-    run_alone(test, Some(build(folder.path(), kind).as_os_str()));
+    run_alone(module_path!(), test, Some(build(folder.path(), kind).as_os_str()));
 }
 
 fn build(folder: &Path, kind: &str) -> PathBuf {

@@ -2,14 +2,11 @@
 
 #![expect(unsafe_code, reason = "calls the C functions that cust does not")]
 
-mod common;
-
 use std::error::Error;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::ptr;
 
-use common::{is_child, run_alone};
 use cust::CudaFlags;
 use cust::error::CudaError;
 use cust::memory::{DeviceBuffer, LockedBuffer, UnifiedBuffer};
@@ -19,11 +16,13 @@ use gpubench_driver::{
     LoadError, MINIMUM_VERSION, Origin, error_name, error_text, last_call, load, take_failure,
 };
 
+use crate::common::{is_child, run_alone};
+
 const NOWHERE: &str = "/nowhere/libcuda.so.1";
 
 /// Runs `body` in a process of its own, in which `GPUBENCH_LIBCUDA` is `library`.
 fn in_child(test: &str, library: Option<&OsStr>, body: impl FnOnce()) {
-    if is_child() { body() } else { run_alone(test, library) }
+    if is_child() { body() } else { run_alone(module_path!(), test, library) }
 }
 
 fn without_driver(test: &str, body: impl FnOnce()) {

@@ -1,5 +1,5 @@
-//! Runs a test in a process of its own, since a process opens the driver once. In: the test's name and the
-//! library. Out: the outcome of that process.
+//! Runs a test in a process of its own, since a process opens the driver once. In: the test's module and
+//! name, and the library. Out: the outcome of that process.
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,9 +12,12 @@ pub(crate) fn is_child() -> bool {
     env::var_os(CHILD).is_some()
 }
 
-/// Runs the calling test, whose name is `test`, alone in a copy of this executable, with `GPUBENCH_LIBCUDA`
-/// set to `library` or unset.
-pub(crate) fn run_alone(test: &str, library: Option<&OsStr>) {
+/// Runs the calling test `test` of `module` alone in a copy of this executable, with `GPUBENCH_LIBCUDA` set to
+/// `library` or unset.
+pub(crate) fn run_alone(module: &str, test: &str, library: Option<&OsStr>) {
+    // The crate's name is no part of a test's.
+    let module = module.split_once("::").map_or("", |(_, module)| module);
+    let test = &format!("{module}::{test}");
     let mut child = Command::new(env::current_exe().expect("a test knows its executable"));
     child.args([test, "--exact", "--nocapture"]).env(CHILD, "1").env_remove(gpubench_driver::VARIABLE);
     if let Some(library) = library {

@@ -1,11 +1,11 @@
 //! What `args` lists: any type that can be shown, any way to iterate, several axes against each other or together.
 
-mod support;
-
 use std::fmt::{self, Display};
 use std::sync::LazyLock;
 
 use gpubench::{gpu_bench, host};
+
+use crate::support::Benchmarks;
 
 /// Shown, and not to be parsed.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,9 +79,12 @@ fn pow2() -> usize {
 #[gpu_bench(args(n = gpubench::pow2(4..=5)), flops = n)]
 fn by_its_path(_stream: &host::Stream) {}
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn what_args_lists_is_what_launches_get() {
-    let seen = support::run("types");
+    let seen = OURS.run("types");
     let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = [
         ("exact", texts(&["1", "2"])),
@@ -101,8 +104,8 @@ fn what_args_lists_is_what_launches_get() {
 
     // What can be parsed need not be listed: numbers, texts, and listed names of what cannot.
     let chosen = [("range", "8"), ("halves", "0.125"), ("name", "three"), ("size", "1"), ("letter", "z")];
-    assert_eq!(support::run_with("types", &chosen).unwrap().counts.items, Some(14));
+    assert_eq!(OURS.run_with("types", &chosen).unwrap().counts.items, Some(14));
 
-    assert_eq!(support::run("zipped").sweeps, [1, 2, 1]);
-    assert_eq!(support::run("by_its_path").counts.flops, Some(16));
+    assert_eq!(OURS.run("zipped").sweeps, [1, 2, 1]);
+    assert_eq!(OURS.run("by_its_path").counts.flops, Some(16));
 }

@@ -3,12 +3,12 @@
 
 #![deny(warnings)]
 
-mod support;
-
 use std::error::Error;
 use std::fmt;
 
 use gpubench::{gpu_bench, host::Stream};
+
+use crate::support::Benchmarks;
 
 /// # Safety
 /// `x` has two elements or more.
@@ -118,7 +118,7 @@ fn twelve(
 }
 
 mod deep {
-    pub(in crate::deep) mod deeper {
+    pub(in crate::found::deep) mod deeper {
         use gpubench::gpu_bench;
 
         #[gpu_bench(crate = gpubench)]
@@ -159,26 +159,29 @@ gpubench::group!(GROUP = "grouped", cold);
 with_options!(first_of_macro, "first", GROUP, "tag", 2, 1 > 2, "words", 2);
 with_options!(second_of_macro, "second", "text", "tag", 0.5, true, "words", 2 + 1);
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn launch_functions_are_found_and_do_what_they_say() {
-    let options = |name| support::entry(name).options;
+    let options = |name| OURS.entry(name).options;
     assert_eq!((options("first").group, options("first").cold), (Some("grouped"), true));
     assert_eq!((options("second").group, options("second").max_time), (Some("text"), Some(0.5)));
     assert_eq!((options("first").item, options("second").precision), (Some("words"), "tag"));
-    assert_eq!((support::run("first").skipped, support::run("second").skipped), (None, Some("words")));
-    assert_eq!(support::run("second").counts.items, Some(3));
+    assert_eq!((OURS.run("first").skipped, OURS.run("second").skipped), (None, Some("words")));
+    assert_eq!(OURS.run("second").counts.items, Some(3));
 
-    let seen = support::run("unchecked");
+    let seen = OURS.run("unchecked");
     assert_eq!((seen.counts.writes, seen.checked), (Some(2), true));
-    let bytes = |ty| support::run_with("unchecked_generic", &[("T", ty)]).unwrap().counts.bytes;
+    let bytes = |ty| OURS.run_with("unchecked_generic", &[("T", ty)]).unwrap().counts.bytes;
     assert_eq!([bytes("u8"), bytes("f32")], [Some(3), Some(12)]);
     for (name, n) in [("small", "1"), ("large", "1024"), ("by cfg_attr", "7")] {
-        assert_eq!(support::run(name).axes, [("n", vec![n.to_owned()])]);
+        assert_eq!(OURS.run(name).axes, [("n", vec![n.to_owned()])]);
     }
-    let names: Vec<&str> = gpubench_runtime::registry::entries().iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = OURS.entries().map(|entry| entry.name).collect();
     assert!(!names.iter().any(|name| name.contains("configured_out")));
 
-    let failure = |name| support::run_with(name, &[]).unwrap_err().to_string();
+    let failure = |name| OURS.run_with(name, &[]).unwrap_err().to_string();
     assert_eq!(failure("texts"), "setup: text");
     assert_eq!(failure("strings"), "setup: text");
     assert_eq!(failure("shown"), "launch: it is shown");
@@ -186,8 +189,8 @@ fn launch_functions_are_found_and_do_what_they_say() {
     assert_eq!(failure("boxed_and_sent"), "launch: sent");
     assert_eq!(failure("anyhows"), "check: number too large to fit in target type");
 
-    assert!(support::run("twelve").checked);
-    support::run("seen_here_only");
+    assert!(OURS.run("twelve").checked);
+    OURS.run("seen_here_only");
     let _ = deep::call;
-    assert_eq!([support::run("one"), support::run("two")].map(|seen| seen.counts.items), [Some(1), Some(2)]);
+    assert_eq!([OURS.run("one"), OURS.run("two")].map(|seen| seen.counts.items), [Some(1), Some(2)]);
 }

@@ -1,10 +1,10 @@
 //! Every option at once, and the function still callable by hand.
 
-mod support;
-
 use gpubench::{gpu_bench, host};
 use gpubench_records::work::{Counts, Link};
 use gpubench_runtime::registry::Options;
+
+use crate::support::Benchmarks;
 
 /// y ← a·x + y
 #[gpu_bench(
@@ -46,9 +46,12 @@ fn verify(a: f32, x: &[f32], y: &[f32], n: usize, seed: &str) -> Result<(), Stri
     if n == 7 { Err("seven is wrong".to_owned()) } else { Ok(assert_eq!(y, vec![5.0; n])) }
 }
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn every_option_is_taken() {
-    let entry = support::entry("a x plus y");
+    let entry = OURS.entry("a x plus y");
     assert_eq!(entry.module, module_path!());
     assert_eq!(entry.path(), concat!(module_path!(), "::blas::a x plus y"));
     assert!(entry.file.ends_with("full_form.rs"));
@@ -68,7 +71,7 @@ fn every_option_is_taken() {
     };
     assert_eq!(entry.options, options);
 
-    let seen = support::run("a x plus y");
+    let seen = OURS.run("a x plus y");
     assert_eq!(seen.axes[0], ("n", vec!["8".to_owned(), "1024".to_owned()]));
     assert_eq!(seen.axes[1], ("seed", vec!["one".to_owned(), "two".to_owned()]));
     assert_eq!(seen.axes.len(), 2);
@@ -77,13 +80,13 @@ fn every_option_is_taken() {
     assert_eq!(seen.counts, counts);
     assert!(seen.checked && seen.skipped.is_none() && seen.generics.is_empty());
 
-    let seen = support::run_with("a x plus y", &[("n", "20"), ("seed", "two")]).unwrap();
+    let seen = OURS.run_with("a x plus y", &[("n", "20"), ("seed", "two")]).unwrap();
     assert_eq!(seen.counts.flops, Some(40));
 
-    let seen = |seed| support::run_with("a x plus y", &[("n", "1024"), ("seed", seed)]).unwrap();
+    let seen = |seed| OURS.run_with("a x plus y", &[("n", "1024"), ("seed", seed)]).unwrap();
     assert_eq!(seen("six").skipped, None);
 
-    let failure = |n| support::run_with("a x plus y", &[("n", n)]).unwrap_err().to_string();
+    let failure = |n| OURS.run_with("a x plus y", &[("n", n)]).unwrap_err().to_string();
     assert_eq!(failure("3"), "launch: three is too odd");
     assert_eq!(failure("5"), "setup: five does not fit");
     assert_eq!(failure("7"), "check: seven is wrong");

@@ -1,11 +1,11 @@
 //! Types and constants are swept: an instance for each combination, the stream's type included.
 
-mod support;
-
 use std::fmt::Debug;
 
 use gpubench::device::{DeviceError, LaunchStream};
 use gpubench::{gpu_bench, host};
+
+use crate::support::Benchmarks;
 
 /// What the kernels below compute with.
 trait Number: Copy + PartialEq + Debug {
@@ -105,32 +105,35 @@ fn raw<r#type: Into<u64> + Copy>(state: r#type, _stream: &host::Stream) {
     assert_eq!(state.into(), 2);
 }
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 fn generics(name: &str) -> Vec<Vec<String>> {
     let shown =
         |generic: &gpubench_runtime::registry::Generic| format!("{}={}", generic.name, (generic.value)());
-    support::entry(name).variants.iter().map(|variant| variant.generics.iter().map(shown).collect()).collect()
+    OURS.entry(name).variants.iter().map(|variant| variant.generics.iter().map(shown).collect()).collect()
 }
 
 #[test]
 fn types_and_constants_are_swept() {
     let expected = [["T=f32", "BLOCK=2"], ["T=f32", "BLOCK=4"], ["T=u8", "BLOCK=2"], ["T=u8", "BLOCK=4"]];
     assert_eq!(generics("fill"), expected);
-    let seen = support::run_with("fill", &[("T", "f32"), ("BLOCK", "4"), ("n", "16")]).unwrap();
+    let seen = OURS.run_with("fill", &[("T", "f32"), ("BLOCK", "4"), ("n", "16")]).unwrap();
     assert_eq!(seen.generics, [("T", "f32".to_owned()), ("BLOCK", "4".to_owned())]);
     assert_eq!((seen.counts.writes, seen.counts.items, seen.skipped), (Some(64), Some(4), None));
-    let seen = support::run_with("fill", &[("T", "u8"), ("BLOCK", "4"), ("n", "3")]).unwrap();
+    let seen = OURS.run_with("fill", &[("T", "u8"), ("BLOCK", "4"), ("n", "3")]).unwrap();
     assert_eq!((seen.counts.writes, seen.skipped), (Some(3), Some("too few")));
 
     assert_eq!(generics("odd_types"), [["T=[u8; 4]"], ["T=Vec<f32>"], ["T=&'static str"]]);
     for chosen in ["[u8; 4]", "Vec<f32>", "&'static str"] {
-        support::run_with("odd_types", &[("T", chosen)]).unwrap();
+        OURS.run_with("odd_types", &[("T", chosen)]).unwrap();
     }
     assert_eq!(generics("other_constants"), [["FLAG=true", "LETTER=a"], ["FLAG=false", "LETTER=a"]]);
-    support::run("other_constants");
+    OURS.run("other_constants");
     assert_eq!(generics("on_streams"), [["S=host::Stream"], ["S=Wrapped"]]);
-    support::run_with("on_streams", &[("S", "Wrapped")]).unwrap();
+    OURS.run_with("on_streams", &[("S", "Wrapped")]).unwrap();
     assert_eq!(generics("by_macro"), [["T=u8", "SIZE=2"]]);
-    support::run("by_macro");
+    OURS.run("by_macro");
     assert_eq!(generics("raw"), [["type=u8"]]);
-    support::run("raw");
+    OURS.run("raw");
 }

@@ -1,10 +1,10 @@
 //! What a group says holds for its benchmarks unless they say otherwise; a group that is only a name says nothing.
 
-mod support;
-
 use gpubench::{Group, gpu_bench, group, host};
 use gpubench_records::work::Link;
 use gpubench_runtime::registry::Options;
+
+use crate::support::Benchmarks;
 
 group!(
     TRANSFERS,
@@ -41,9 +41,12 @@ fn named(_stream: &host::Stream) {}
 #[gpu_bench(group = "text", name = "shown")]
 fn only_a_name(_stream: &host::Stream) {}
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn benchmarks_say_more_than_their_group() {
-    let options = |name| support::entry(name).options;
+    let options = |name| OURS.entry(name).options;
     let group = Options {
         cold: true,
         energy: true,
@@ -72,8 +75,8 @@ fn benchmarks_say_more_than_their_group() {
     assert!(own.has_tag("own") && own.has_tag("bus") && !own.has_tag("nightly"));
     let named = Options { cold: true, group: Some("two words"), ..Options::DEFAULT };
     assert_eq!(options("named"), named);
-    assert_eq!(support::entry("named").path(), concat!(module_path!(), "::two words::named"));
-    assert_eq!(support::entry("shown").path(), concat!(module_path!(), "::text::shown"));
+    assert_eq!(OURS.entry("named").path(), concat!(module_path!(), "::two words::named"));
+    assert_eq!(OURS.entry("shown").path(), concat!(module_path!(), "::text::shown"));
     assert_eq!(options("shown").group, Some("text"));
     let _: Group = TRANSFERS;
 }

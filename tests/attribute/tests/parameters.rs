@@ -1,11 +1,11 @@
 //! How parameters are passed, which one is the stream, and names that the expansion must not meet.
 
-mod support;
-
 use std::sync::Arc;
 
 use gpubench::gpu_bench;
 use gpubench::host::Stream;
+
+use crate::support::Benchmarks;
 
 #[derive(Clone)]
 struct Text(String);
@@ -86,15 +86,18 @@ fn visit() -> Result<u8, String> {
     Ok(1)
 }
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn parameters_are_passed_as_they_are_written() {
-    assert_eq!(support::run("each_way").counts.bytes, Some(2 + 1 + 1 + 2 + 1));
-    assert_eq!(support::run("lifetimes_and_impl").counts.flops, Some(2));
-    assert_eq!(support::run("names_of_the_expansion").counts.bytes, Some(12));
-    assert_eq!(support::run("axes_only").counts.flops, Some(4));
+    assert_eq!(OURS.run("each_way").counts.bytes, Some(2 + 1 + 1 + 2 + 1));
+    assert_eq!(OURS.run("lifetimes_and_impl").counts.flops, Some(2));
+    assert_eq!(OURS.run("names_of_the_expansion").counts.bytes, Some(12));
+    assert_eq!(OURS.run("axes_only").counts.flops, Some(4));
     for name in ["patterns", "an_axis_between", "stream_by_option", "stream_by_value", "setup"] {
-        support::run(name);
+        OURS.run(name);
     }
-    let seen = support::run("match");
+    let seen = OURS.run("match");
     assert_eq!((seen.axes, seen.counts.flops), (vec![("in", vec!["2".to_owned()])], Some(4)));
 }

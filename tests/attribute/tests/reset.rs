@@ -1,9 +1,9 @@
 //! The ways to write `reset`: a function, a closure, an expression. Each undoes what a launch did.
 
-mod support;
-
 use gpubench::gpu_bench;
 use gpubench::host::Stream;
+
+use crate::support::Benchmarks;
 
 #[gpu_bench(setup = ones, reset = refill, check = assert_eq!(x, [2, 2]))]
 fn function(x: &mut [u8], stream: &Stream) {
@@ -32,10 +32,13 @@ fn expression(x: &mut Vec<u8>, stream: &Stream) {
     function(x, stream);
 }
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn a_reset_undoes_one_launch() {
     // The check looks after a launch, a reset and another launch: it sees one launch's work.
     for name in ["function", "closure", "expression"] {
-        assert!(support::run(name).checked, "{name}");
+        assert!(OURS.run(name).checked, "{name}");
     }
 }

@@ -1,9 +1,9 @@
 //! The ways to write `setup` and `check`: a function, a closure, an expression, with and without a type for errors.
 
-mod support;
-
 use gpubench::gpu_bench;
 use gpubench::host::Stream;
+
+use crate::support::Benchmarks;
 
 struct Data {
     n: usize,
@@ -90,21 +90,24 @@ fn format_strings(text: &str, _stream: &Stream) {
     assert_eq!(text, "3");
 }
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn inputs_are_set_up_and_checked() {
     for name in
         ["paths", "closures", "typed_closures", "expressions", "on_the_stream", "block", "nothing_made"]
     {
-        assert!(support::run(name).checked, "{name}");
+        assert!(OURS.run(name).checked, "{name}");
     }
     for name in ["early", "names_of_fields", "axes_called_like_fields", "format_strings"] {
-        support::run(name);
+        OURS.run(name);
     }
-    let failure = |name, n| support::run_with(name, &[("n", n)]).unwrap_err().to_string();
+    let failure = |name, n| OURS.run_with(name, &[("n", n)]).unwrap_err().to_string();
     assert_eq!(failure("typed_closures", "3"), "check: 4 is not 3");
     assert_eq!(failure("nothing_made", "2"), "check: two");
     assert_eq!(failure("early", "2"), "setup: two is one too many");
-    let failure = support::run_with("closures", &[("m", "four")]).unwrap_err();
+    let failure = OURS.run_with("closures", &[("m", "four")]).unwrap_err();
     assert_eq!(failure.to_string(), "setup: invalid digit found in string");
-    assert_eq!(support::run("expressions").counts.bytes, Some(2));
+    assert_eq!(OURS.run("expressions").counts.bytes, Some(2));
 }

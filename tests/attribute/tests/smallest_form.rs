@@ -1,10 +1,10 @@
 //! A function of nothing but its stream, whatever it returns and however it is written.
 
-mod support;
-
 use gpubench::{gpu_bench, host};
 use gpubench_records::work::Counts;
 use gpubench_runtime::registry::Options;
+
+use crate::support::Benchmarks;
 
 #[gpu_bench]
 fn nothing(_stream: &host::Stream) {}
@@ -26,12 +26,15 @@ const fn constant<'a>(_stream: &'a host::Stream) {}
 #[gpu_bench]
 fn r#type(_stream: &host::Stream) {}
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn a_stream_is_enough() {
     for name in ["nothing", "empty_parentheses", "foreign_abi", "constant", "type"] {
-        let seen = support::run(name);
+        let seen = OURS.run(name);
         assert!(seen.axes.is_empty() && !seen.checked && seen.counts == Counts::default(), "{name}");
     }
-    assert_eq!(support::entry("nothing").options, Options::DEFAULT);
-    assert_eq!(support::entry("foreign_abi").options, Options { cold: true, ..Options::DEFAULT });
+    assert_eq!(OURS.entry("nothing").options, Options::DEFAULT);
+    assert_eq!(OURS.entry("foreign_abi").options, Options { cold: true, ..Options::DEFAULT });
 }

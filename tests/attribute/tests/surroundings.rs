@@ -4,7 +4,7 @@
 #![deny(warnings, missing_docs, unused_qualifications, unreachable_pub, single_use_lifetimes, unused_results)]
 #![deny(clippy::all, clippy::pedantic, elided_lifetimes_in_paths, trivial_casts, let_underscore_drop)]
 
-mod support;
+use crate::support::Benchmarks;
 
 /// What the attribute may not rely on: each name means something else here.
 mod shadowed {
@@ -118,7 +118,7 @@ fn nest() {
     }
 }
 
-#[gpubench::gpu_bench(crate = crate::outer::facade::renamed)]
+#[gpubench::gpu_bench(crate = crate::surroundings::outer::facade::renamed)]
 fn through_another_path(_stream: &gpubench::host::Stream) {}
 
 #[gpubench::gpu_bench]
@@ -200,15 +200,18 @@ fn all_one(y: &Vec<u8>, n: usize) {
     assert_eq!(*y, vec![1; n]);
 }
 
+/// The benchmarks of this module.
+const OURS: Benchmarks = Benchmarks::of(module_path!());
+
 #[test]
 fn nothing_around_a_benchmark_disturbs_it() {
     nest();
     let names = ["among_shadows", "in_a_private_module", "nested", "through_another_path", "out_of_fashion"];
     let more = ["of_old_types", "braced", "braced_without_need", "fill_f32", "generic"];
     for name in names.into_iter().chain(more) {
-        drop(support::run(name));
+        drop(OURS.run(name));
     }
-    assert_eq!(support::run("fill_u8").counts.writes, Some(3));
-    let names: Vec<&str> = gpubench_runtime::registry::entries().iter().map(|entry| entry.name).collect();
+    assert_eq!(OURS.run("fill_u8").counts.writes, Some(3));
+    let names: Vec<&str> = OURS.entries().map(|entry| entry.name).collect();
     assert!(!names.contains(&"configured_out"));
 }

@@ -93,7 +93,7 @@ fn a_reset_goes_before_the_checked_launch() {
     assert!(record.measurement.as_ref().is_some_and(|measured| measured.checked), "{record:?}");
 
     for device in ["host", "clockwork"] {
-        let ended = crate::run(SUITE, &["needs_its_reset", "--test", "--device", device]).with_code(0);
+        let ended = self::run(SUITE, &["needs_its_reset", "--test", "--device", device]).with_code(0);
         ended.shows("1 passed; 0 failed");
     }
 }

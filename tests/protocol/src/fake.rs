@@ -1,9 +1,8 @@
-//! The fake libcuda, built once, and suites that run on it.
+//! The fake libcuda, and suites that run on it.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 use end_to_end::running::{Ended, run_with};
@@ -12,32 +11,19 @@ use gpubench_records::verdict::{Reason, State};
 
 use crate::log::{self, Line};
 
-/// The library. `cargo test` builds none, so that the first test that asks does, where this test was built and as it was.
+/// The library, which cargo builds beside the program of the tests.
 ///
 /// # Panics
-/// Where it cannot be built.
+/// Where it is not there.
 #[must_use]
 pub fn library() -> &'static Path {
-    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(build);
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let test = env::current_exe().expect("a test has a path");
+        let library = test.with_file_name("libfake_cuda.so");
+        assert!(library.exists(), "{} is not there: `cargo test -p protocol` builds it", library.display());
+        library
+    });
     &LIBRARY
-}
-
-fn build() -> PathBuf {
-    // target/debug/deps/test
-    let test = env::current_exe().expect("a test has a path");
-    let profile = test.ancestors().nth(2).expect("tests are built into deps");
-    let name = profile.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-    let target = profile.parent().expect("a profile's folder is in one");
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "fake-cuda", "--locked", "--offline"])
-        .args(["--profile", if name == "debug" { "dev" } else { name }])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.expect("cargo starts").success(), "the fake libcuda cannot be built");
-    profile.join("libfake_cuda.so")
 }
 
 /// What a suite that ran on the fake left.

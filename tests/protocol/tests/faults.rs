@@ -1,6 +1,5 @@
 //! What goes wrong in the driver or on the device costs its own row, which says what it was; the others are measured.
 
-#[path = "faults/one_suite.rs"]
 mod one_suite;
 
 use end_to_end::here;

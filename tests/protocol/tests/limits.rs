@@ -1,9 +1,7 @@
 //! What an H200 cannot do, on a fake whose kernels last as long as they are told: its peaks, the verdicts by them, the roof
 //! that binds, and what is said of launches that are hardly more than that. What it reaches, and its links: see the modules.
 
-#[path = "limits/ceilings.rs"]
 mod ceilings;
-#[path = "limits/links.rs"]
 mod links;
 
 use gpubench_records::facts::{PeakSource, Quantity};

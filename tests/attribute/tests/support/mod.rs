@@ -1,5 +1,5 @@
-//! Goes through a benchmark as the runtime does, without a clock. In: its name and the arguments to choose; out: what
-//! each step brought.
+//! Goes through a benchmark as the runtime does, without a clock. In: its module, its name and the arguments to choose; out:
+//! the result of each step.
 
 #![allow(dead_code)]
 
@@ -21,21 +21,44 @@ pub(crate) struct Seen {
     pub(crate) skipped: Option<&'static str>,
 }
 
-/// The benchmark `name`, which there is one of.
-pub(crate) fn entry(name: &str) -> &'static Entry {
-    let mut found = entries().into_iter().filter(|entry| entry.name == name);
-    let entry = found.next().unwrap_or_else(|| panic!("no benchmark `{name}`"));
-    assert!(found.next().is_none(), "two benchmarks `{name}`");
-    entry
+/// The benchmarks of one module and of those in it: a program registers those of all its modules.
+#[derive(Clone, Copy)]
+pub(crate) struct Benchmarks {
+    module: &'static str,
 }
 
-/// Launches `name` once with its first arguments.
-pub(crate) fn run(name: &str) -> Seen {
-    run_with(name, &[]).unwrap_or_else(|failure| panic!("{name}: {failure}"))
+impl Benchmarks {
+    pub(crate) const fn of(module: &'static str) -> Self {
+        Self { module }
+    }
+
+    /// Its benchmarks, in the order of the source.
+    pub(crate) fn entries(self) -> impl Iterator<Item = &'static Entry> {
+        let inner = format!("{}::", self.module);
+        let is_ours = move |entry: &&Entry| entry.module == self.module || entry.module.starts_with(&inner);
+        entries().into_iter().filter(is_ours)
+    }
+
+    /// Its only benchmark called `name`.
+    pub(crate) fn entry(self, name: &str) -> &'static Entry {
+        let mut found = self.entries().filter(|entry| entry.name == name);
+        let entry = found.next().unwrap_or_else(|| panic!("no benchmark `{name}` in {}", self.module));
+        assert!(found.next().is_none(), "two benchmarks `{name}` in {}", self.module);
+        entry
+    }
+
+    /// Launches `name` once with its first arguments.
+    pub(crate) fn run(self, name: &str) -> Seen {
+        self.run_with(name, &[]).unwrap_or_else(|failure| panic!("{name}: {failure}"))
+    }
+
+    /// Launches `name` once with the arguments, types and constants `chosen`, the others being the first of their list.
+    pub(crate) fn run_with(self, name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
+        run(self.entry(name), chosen)
+    }
 }
 
-/// Launches `name` once with the arguments, types and constants `chosen`, the others being the first of their list.
-pub(crate) fn run_with(name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
+fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
     struct Run<'a> {
         device: Box<dyn Device>,
         chosen: &'a [(&'a str, &'a str)],
@@ -81,7 +104,7 @@ pub(crate) fn run_with(name: &str, chosen: &[(&str, &str)]) -> Result<Seen, Fail
         let other = |(name, value): &(&str, String)| chosen.iter().any(|(n, v)| n == name && v != value);
         !listed(variant).iter().any(other)
     };
-    let variant = entry(name).variants.iter().find(is_chosen).unwrap();
+    let variant = entry.variants.iter().find(is_chosen).unwrap();
     assert_eq!(variant.device, "host");
     let device = (variant.open)(0).unwrap();
     let mut run = Run { device, chosen, seen: None, generics: listed(variant) };

@@ -1,0 +1,7 @@
+//! Calls of the CUDA driver, with a driver, without one, and with a wrong one.
+
+mod common;
+mod executable;
+mod fake_driver;
+mod no_driver;
+mod table;

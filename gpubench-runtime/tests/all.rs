@@ -1,0 +1,5 @@
+//! The runtime without a device: comparisons, parsers, recorded runs.
+
+mod decisions;
+mod parsing;
+mod recorded;

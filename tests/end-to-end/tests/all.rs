@@ -1,0 +1,17 @@
+//! Small suites run as a user runs them: what they print, write and return.
+
+mod baselines;
+mod compared;
+mod devices;
+mod downstream;
+mod environment;
+mod faults;
+mod interrupts;
+mod limits;
+mod numbers;
+mod options;
+mod results;
+mod resume;
+mod selection;
+mod test_mode;
+mod usage;

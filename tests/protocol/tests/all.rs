@@ -1,0 +1,17 @@
+//! Suites run on the fake libcuda: the calls that they make, and the results that they report.
+
+mod capture;
+mod engine;
+mod experiments;
+mod faults;
+mod flush;
+mod gpus;
+mod kernels;
+mod launches;
+mod limits;
+mod locks;
+mod log;
+mod no_gpu;
+mod sensors;
+mod truth;
+mod turns;
