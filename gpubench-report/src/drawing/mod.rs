@@ -2,9 +2,9 @@
 //! nothing of benchmarks and records: whoever has those says what to draw.
 //!
 //! ```
-//! use gpubench_runtime::drawing::{Axis, Curves, Mark, Series};
-//! use gpubench_runtime::format;
-//! use gpubench_runtime::units::{Bytes, BytesPerSecond};
+//! use gpubench_report::drawing::{Axis, Curves, Mark, Series};
+//! use gpubench_report::format;
+//! use gpubench_report::units::{Bytes, BytesPerSecond};
 //!
 //! let svg = Curves {
 //!     title: "Bandwidth of a copy".to_owned(),

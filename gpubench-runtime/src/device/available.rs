@@ -3,7 +3,7 @@
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
-    /// The device as [`DeviceId`] reads it.
+    /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
     pub device: String,
     /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
     pub kind: &'static str,

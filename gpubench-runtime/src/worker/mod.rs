@@ -25,7 +25,8 @@ use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 
 pub use self::pipe::serve;
-pub(crate) use self::process::{FLAG, Process};
+pub use self::process::FLAG;
+pub(crate) use self::process::Process;
 pub(crate) use self::seam::{Loss, Worker};
 
 /// What a worker is asked to do.

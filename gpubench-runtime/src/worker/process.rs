@@ -18,7 +18,7 @@ use super::pipe::{decode, send};
 use super::{Loss, Reply, Request, Worker};
 
 /// The first argument of a worker process.
-pub(crate) const FLAG: &str = "--gpubench-worker";
+pub const FLAG: &str = "--gpubench-worker";
 
 /// How often a wait looks whether it is still wanted.
 const GLANCE: Duration = Duration::from_millis(50);
