@@ -10,7 +10,8 @@ use gpubench::gpu_bench;
 use super::Latency;
 use super::check::expect;
 use super::inputs::{Inputs, LINE};
-use crate::inputs::next_line;
+use crate::reference::inputs::cycle;
+use crate::reference::latency;
 
 /// How many loads a launch makes: an odd number, so that it never ends where it began.
 pub const LOADS: usize = (1 << 12) - 1;
@@ -25,9 +26,8 @@ pub const LOADS: usize = (1 << 12) - 1;
     setup = |bytes| Ok((Latency::load()?, Inputs::on(stream)?.cycle(bytes / LINE)?, DeviceBuffer::from_slice(&[0])?)),
     items = LOADS, "loads",
     check = |_kernels, _table, at, bytes| {
-        let (lines, words) = (bytes / LINE, (LINE / 8) as u64);
-        let line = (0..LOADS).fold(0, |line, _| next_line(line, lines as u64));
-        expect(at, |_| words * line)
+        let end = latency::chase(0, LOADS as u64, |word| cycle(word, (bytes / LINE) as u64));
+        expect(at, |_| end)
     },
 )]
 pub fn chase(

@@ -29,6 +29,7 @@ use gpubench::gpu_bench;
 
 use self::check::{expect, expect_sum};
 use crate::inputs::element;
+use crate::reference::{elementwise, reduction};
 
 pub use self::geometry::{Geometry, Grid};
 pub use self::inputs::{Element, Inputs, Random, Refusal};
@@ -123,7 +124,7 @@ pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &S
     writes = 4 * x.len(),
     flops = n,
     cold,
-    check = |_kernels, a, x, _n| expect(x, |i| element(X, i) as f32 + a),
+    check = |_kernels, a, x, _n| expect(x, |i| elementwise::rmw(a, element(X, i) as f32)),
 )]
 pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
     let (module, n) = (&kernels.module, x.len());
@@ -149,8 +150,7 @@ pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &St
     writes = 4 * y.len(),
     flops = 2 * n,
     cold,
-    // In f64 the sum is exact, so that it is rounded once here too.
-    check = |_kernels, a, _x, y, _n| expect(y, |i| (f64::from(a) * element(X, i) + element(Y, i)) as f32),
+    check = |_kernels, a, _x, y, _n| expect(y, |i| elementwise::saxpy(a, element(X, i) as f32, element(Y, i) as f32)),
 )]
 pub fn saxpy(
     kernels: &Elementwise,
@@ -187,7 +187,7 @@ pub fn saxpy(
     writes = 4 * z.len(),
     flops = 2 * n,
     cold,
-    check = |_kernels, a, _x, _y, z, _n| expect(z, |i| (f64::from(a) * element(X, i) + element(Y, i)) as f32),
+    check = |_kernels, a, _x, _y, z, _n| expect(z, |i| elementwise::saxpy(a, element(X, i) as f32, element(Y, i) as f32)),
 )]
 pub fn triad(
     kernels: &Elementwise,
@@ -226,7 +226,7 @@ pub fn triad(
     flops = n,
     precision = "f64",
     cold,
-    check = |_kernels, _a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i)),
+    check = |_kernels, _a, _b, c, _n| expect(c, |i| elementwise::vector_add(element(X, i), element(Y, i))),
 )]
 pub fn vector_add(
     kernels: &Elementwise,
@@ -299,7 +299,7 @@ pub fn sum(
     reads = 4 * (x.len() + y.len()),
     flops = 2 * n,
     cold,
-    check = |_reduction, _x, _y, total, n| expect_sum(total, n, |i| element(X, i) * element(Y, i), 1e-6),
+    check = |_reduction, _x, _y, total, n| expect_sum(total, n, |i| reduction::product(element(X, i) as f32, element(Y, i) as f32), 1e-6),
 )]
 pub fn dot(
     reduction: &mut Reduction,

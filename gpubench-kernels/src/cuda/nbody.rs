@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::inputs::{Inputs, Refusal};
 use super::product::Rounding;
 use crate::inputs::element;
+use crate::reference::nbody::pull;
 
 const NBODY: &str = include_str!("../../ptx/nbody.ptx");
 
@@ -109,7 +110,7 @@ fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Ref
         accelerations.index(4 * index..4 * (index + 1)).copy_to(found)?;
     }
     let wrong = looked_at.into_par_iter().zip(found).find_map_first(|(index, found)| {
-        let (sums, absolute) = pull(&bodies, bodies[index]);
+        let (sums, absolute) = pull(bodies.iter().copied(), bodies[index], SOFTENING);
         let part = (0..3).find(|part| {
             // Written so that a NaN is never near.
             let near = (f64::from(found[*part]) - sums[*part]).abs() <= tolerance * absolute[*part];
@@ -123,36 +124,5 @@ fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Ref
             Err(format!("the acceleration of body {index} along {axis} is {found}, not {sum}").into())
         }
         None => Ok(()),
-    }
-}
-
-/// What all `bodies` do to one of them, and the sum of the absolute values of that.
-fn pull(bodies: &[[f64; 4]], body: [f64; 4]) -> ([f64; 3], [f64; 3]) {
-    let (mut sums, mut absolute) = ([0.0; 3], [0.0; 3]);
-    for other in bodies {
-        let away = [0, 1, 2].map(|axis| other[axis] - body[axis]);
-        let square = away.iter().map(|part| part * part).sum::<f64>() + f64::from(SOFTENING);
-        let pull = other[3] / (square * square.sqrt());
-        for axis in 0..3 {
-            sums[axis] += away[axis] * pull;
-            absolute[axis] += (away[axis] * pull).abs();
-        }
-    }
-    (sums, absolute)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_bodies_pull_each_other_along_the_line_between_them() {
-        // Three apart along x: the square is 9, and its root cubed is 27.
-        let bodies = [[0.0, 0.0, 0.0, 2.0], [3.0, 0.0, 0.0, 5.0]];
-        let (sums, absolute) = pull(&bodies, bodies[0]);
-        assert!((sums[0] - 15.0 / 27.0).abs() < 1e-3 && sums[1..] == [0.0, 0.0], "{sums:?}");
-        assert_eq!(sums, absolute);
-        let (back, _) = pull(&bodies, bodies[1]);
-        assert!((back[0] + 6.0 / 27.0).abs() < 1e-3, "{back:?}");
     }
 }

@@ -11,6 +11,7 @@ use super::check::expect;
 use super::inputs::{Inputs, Refusal};
 use super::{Stencil, Transpose, X};
 use crate::inputs::element;
+use crate::reference::plane::{relaxed, transposed};
 
 /// y ← the transpose of x, as one writes it first: what neighbouring threads write lies far apart.
 ///
@@ -25,7 +26,7 @@ use crate::inputs::element;
     reads = 4 * x.len(),
     writes = 4 * y.len(),
     cold,
-    check = |_kernels, _x, y, n| expect(y, |i| element(X, i % n * n + i / n) as f32),
+    check = |_kernels, _x, y, n| expect(y, |i| element(X, transposed(i, n)) as f32),
 )]
 pub fn transpose_naive(
     kernels: &Transpose,
@@ -58,7 +59,7 @@ pub fn transpose_naive(
     reads = 4 * x.len(),
     writes = 4 * y.len(),
     cold,
-    check = |_kernels, _x, y, n| expect(y, |i| element(X, i % n * n + i / n) as f32),
+    check = |_kernels, _x, y, n| expect(y, |i| element(X, transposed(i, n)) as f32),
 )]
 pub fn transpose_tiled(
     kernels: &Transpose,
@@ -92,7 +93,7 @@ pub fn transpose_tiled(
     writes = 4 * y.len(),
     flops = 4 * (n - 2) * (n - 2),
     cold,
-    check = |_kernels, _x, y, n| expect(y, |i| relaxed(i, n)),
+    check = |_kernels, _x, y, n| expect(y, |i| relaxed(i, n, |i| element(X, i) as f32)),
 )]
 pub fn stencil(
     kernels: &Stencil,
@@ -123,16 +124,4 @@ fn square<K>(
 
 fn are_squares(x: &DeviceBuffer<f32>, y: &DeviceBuffer<f32>, n: usize) {
     assert!(n > 0 && x.len() == n * n && y.len() == n * n, "x and y are squares of n × n elements");
-}
-
-/// What the stencil makes of point `i`, added in its order.
-fn relaxed(i: usize, n: usize) -> f32 {
-    let x = |row: usize, column: usize| element(X, row * n + column) as f32;
-    let (row, column) = (i / n, i % n);
-    if row == 0 || row + 1 == n || column == 0 || column + 1 == n {
-        return x(row, column);
-    }
-    let (vertical, horizontal) =
-        (x(row - 1, column) + x(row + 1, column), x(row, column - 1) + x(row, column + 1));
-    0.25 * (vertical + horizontal)
 }

@@ -17,13 +17,11 @@ use super::check::expect;
 use super::geometry::{Geometry, Grid};
 use super::inputs::Inputs;
 use crate::inputs::element;
+use crate::reference::power::{PAIRS, THREADS, turned};
 
 const POWER: &str = include_str!("../../ptx/power.ptx");
 const TENSOR: &str = include_str!("../../ptx/tensor.ptx");
 
-/// The pairs of a thread, and the threads of a block.
-const PAIRS: usize = 8;
-const THREADS: usize = 256;
 /// The products that a warp has under way, and the threads of a warp.
 const TILES: u64 = 8;
 const WARP: usize = 32;
@@ -66,8 +64,9 @@ impl Load {
     flops = 4 * 8 * steps * (sums.len() as u64),
     energy,
     check = |_load, a, _inputs, sums, steps| {
-        let turned: Vec<f32> = (0..THREADS).into_par_iter().map(|thread| turned(a, thread, steps)).collect();
-        expect(sums, |i| turned[i % THREADS])
+        let input = |thread: usize| std::array::from_fn(|index| element(X, 2 * PAIRS * thread + index) as f32);
+        let block: Vec<f32> = (0..THREADS).into_par_iter().map(|thread| turned(a, steps, input(thread))).collect();
+        expect(sums, |i| block[i % THREADS])
     },
 )]
 pub fn fma(
@@ -87,19 +86,6 @@ pub fn fma(
             a, inputs.as_device_ptr(), steps, sums.as_device_ptr()
         ))
     }
-}
-
-/// What [`fma`] makes of the inputs of a thread, rounded as on the device.
-fn turned(a: f32, thread: usize, steps: u64) -> f32 {
-    let input = |index| element(X, 2 * PAIRS * thread + index) as f32;
-    let mut pairs: [(f32, f32); PAIRS] = std::array::from_fn(|pair| (input(2 * pair), input(2 * pair + 1)));
-    for _ in 0..steps {
-        for (x, y) in &mut pairs {
-            *x = (-a).mul_add(*y, *x);
-            *y = a.mul_add(*x, *y);
-        }
-    }
-    pairs.iter().fold(0.0, |sum, (x, y)| sum + x + y)
 }
 
 /// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch does
@@ -211,13 +197,6 @@ fn word(low: f32, high: f32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pairs_stay_where_they_are_and_never_rest() {
-        let sums: Vec<f32> = (1000..1010).map(|steps| turned(ANGLE, 3, steps)).collect();
-        assert!(sums.iter().all(|sum| sum.abs() < 32.0), "{sums:?}");
-        assert!(sums.windows(2).all(|pair| pair[0] != pair[1]), "{sums:?}");
-    }
 
     #[test]
     fn parts_of_matrices_hold_each_element_once() {

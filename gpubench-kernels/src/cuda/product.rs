@@ -5,6 +5,7 @@ use cust::memory::{CopyDestination as _, DeviceBuffer};
 use rayon::prelude::*;
 
 use super::inputs::Refusal;
+use crate::reference::matmul::add_products;
 
 /// Matrices of no more rows are looked at all over.
 const WHOLE: usize = 256;
@@ -83,7 +84,7 @@ pub(super) fn expect_product(
             operand.clear();
             operand.extend(columns.clone().map(|column| b(k * n + column)));
             for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors.chunks_exact(n)) {
-                sums.iter_mut().zip(&operand).for_each(|(sum, operand)| *sum += factors[k] * operand);
+                add_products(sums, factors[k], &operand);
             }
         }
         let expected = rows.iter().zip(&found).zip(sums.chunks_exact(columns.len()));

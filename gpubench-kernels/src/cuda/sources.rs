@@ -12,6 +12,7 @@ use super::geometry::Grid;
 use super::inputs::Inputs;
 use super::{Sources, X, Y};
 use crate::inputs::element;
+use crate::reference::elementwise;
 
 /// y ← x, for `f32`, by 32 blocks of 1024 threads whatever the GPU. One launch reads 4 n bytes and writes as many.
 ///
@@ -63,7 +64,7 @@ pub fn copy(
     flops = 2 * n,
     items = n, "elements",
     cold,
-    check = |_kernels, _a, _x, y, _n| expect(y, |_| 4.0),
+    check = |_kernels, a, _x, y, _n| expect(y, |_| elementwise::saxpy(a, 1.0, 2.0)),
 )]
 pub fn saxpy(
     kernels: &Sources,
@@ -101,7 +102,7 @@ pub fn saxpy(
     flops = n,
     precision = "f64",
     cold,
-    check = |_kernels, _a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i)),
+    check = |_kernels, _a, _b, c, _n| expect(c, |i| elementwise::vector_add(element(X, i), element(Y, i))),
 )]
 pub fn vector_add(
     kernels: &Sources,

@@ -5,6 +5,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::reference::Access;
+
 /// What touching memory cost, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
@@ -16,15 +18,6 @@ pub(crate) struct Traffic {
     pub(crate) allocated: u64,
     /// Dirty, and written back to make room.
     pub(crate) evicted: u64,
-}
-
-/// What is done to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Read,
-    Write,
-    /// Each byte is read, then written.
-    Update,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,8 +28,6 @@ pub(crate) const MEMORY: f64 = 4600.0;
 /// What is found in the L2, and what is written there without having been there.
 pub(crate) const L2: f64 = 7000.0;
 pub(crate) const ALLOCATION: f64 = 12_000.0;
-/// Operations in f32 in a nanosecond: 95 % of the peak.
-pub(crate) const FLOPS: f64 = 63_500.0;
 /// Between host and device.
 pub(crate) const LINK: f64 = 55.0;
 /// Between the start of a graph and its first node.
@@ -71,16 +69,6 @@ pub(crate) fn kernel(blocks: u64, traffic: &Traffic) -> f64 {
     };
     let (first, others) = (blocks.min(HELD), blocks.saturating_sub(HELD));
     LAUNCH + BLOCK * first as f64 + (BLOCK * others as f64).max(latency + moving(traffic))
-}
-
-/// What kernels that compute more than they move do in a nanosecond, in operations.
-pub(crate) fn arithmetic(kernel: &str) -> f64 {
-    match kernel {
-        "matmul_naive" => 4e3,
-        "matmul_shared" => 7e3,
-        "matmul_tensor" => 500e3,
-        _ => 40e3,
-    }
 }
 
 /// What the clock of events shows at a time.

@@ -16,8 +16,9 @@ use crate::config::Misdeed;
 use crate::content::{Content, View};
 use crate::driver::Driver;
 use crate::kernels::{Lasts, Launch};
-use crate::l2::{Access, Traffic};
+use crate::l2::Traffic;
 use crate::model;
+use crate::reference::Access;
 use crate::stream::NULL;
 
 /// A piece of work.
