@@ -40,12 +40,12 @@ fn entries(ptx: &str) -> BTreeMap<&str, String> {
     entries.collect()
 }
 
-/// The kernels that `launch!(module.name<<<…>>>(…))` names in Rust, each with the types of its arguments, which follow from
-/// how they are written.
+/// The kernels that `launch_kernel!(kernels.name(…), …)` names in Rust, each with the types of its arguments, which follow
+/// from how they are written.
 fn launches(rust: &str) -> BTreeMap<&str, String> {
-    let launches = rust.split("launch!(module.").skip(1).map(|launch| {
-        let (name, rest) = launch.split_once("<<<").expect("a launch has a grid");
-        let (_, rest) = rest.split_once(">>>(").expect("and arguments");
+    let launches = rust.split("launch_kernel!(").skip(1).map(|launch| {
+        let (_, launch) = launch.split_once('.').expect("a launch names the owner of the kernel");
+        let (name, rest) = launch.split_once('(').expect("and has arguments");
         let arguments = rest.split(',').map_while(|argument| {
             let argument = argument.trim_start();
             match argument {

@@ -4,6 +4,7 @@
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
 use cust::error::CudaResult;
+use cust::function::{BlockSize, GridSize};
 
 /// The bytes that a thread loads or stores at once.
 pub(super) const VECTOR: usize = 16;
@@ -73,6 +74,17 @@ impl Grid {
     pub fn covering(work: usize, threads: u32) -> Self {
         let blocks = work.div_ceil(threads as usize).max(1);
         Self { blocks: u32::try_from(blocks).unwrap_or(u32::MAX), threads }
+    }
+}
+
+/// The sizes of a grid and of a block that have more than one dimension, or a grid whose size does not follow from the work.
+pub(super) fn shape(grid: impl Into<GridSize>, block: impl Into<BlockSize>) -> (GridSize, BlockSize) {
+    (grid.into(), block.into())
+}
+
+impl From<Grid> for (GridSize, BlockSize) {
+    fn from(grid: Grid) -> Self {
+        (grid.blocks.into(), grid.threads.into())
     }
 }
 

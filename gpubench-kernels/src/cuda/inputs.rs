@@ -123,6 +123,34 @@ impl<'a> Inputs<'a> {
     }
 }
 
+/// Returns `kernels`, the first `n` elements of the input `seed`, and `n` elements to be overwritten.
+///
+/// # Errors
+/// There is no memory for them, or a launch fails.
+pub fn with_one_input<K, T: Random>(
+    kernels: K,
+    seed: u64,
+    n: usize,
+    stream: &Stream,
+) -> Result<(K, DeviceBuffer<T>, DeviceBuffer<T>), Refusal> {
+    let inputs = Inputs::on(stream)?;
+    Ok((kernels, inputs.random(seed, n)?, inputs.unwritten(n)?))
+}
+
+/// Kernels, two inputs, and an output.
+type WithTwo<K, T, U> = (K, DeviceBuffer<T>, DeviceBuffer<T>, DeviceBuffer<U>);
+
+/// Returns `kernels`, the first `n` elements of two inputs, and `n` elements to be overwritten.
+pub(super) fn with_two_inputs<K, T: Random, U: Element>(
+    kernels: K,
+    seeds: [u64; 2],
+    n: usize,
+    stream: &Stream,
+) -> Result<WithTwo<K, T, U>, Refusal> {
+    let (inputs, [x, y]) = (Inputs::on(stream)?, seeds);
+    Ok((kernels, inputs.random(x, n)?, inputs.random(y, n)?, inputs.unwritten(n)?))
+}
+
 /// Memory for `n` elements, not yet written.
 fn allocate<T: Element>(n: usize) -> Result<DeviceBuffer<T>, Refusal> {
     // SAFETY: who asks fills it before anybody else sees it, and every pattern of bits is a `T`.

@@ -2,25 +2,27 @@
 //! bytes is visited once in a round.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
-use super::Latency;
 use super::check::expect;
+use super::geometry::shape;
 use super::inputs::{Inputs, LINE};
+use super::modules::{launch_kernel, modules};
 use crate::reference::inputs::cycle;
 use crate::reference::latency;
+
+modules! {
+    /// The module of the chain of loads, loaded.
+    Latency "latency";
+}
 
 /// How many loads a launch makes: an odd number, so that it never ends where it began.
 pub const LOADS: usize = (1 << 12) - 1;
 
 /// `at` ← where [`LOADS`] loads from `at` on lead, each waiting for the one before. The listed tables are of 1 MiB and 1 GiB:
 /// loads from the L2 and from memory. The time of one is the launch's over [`LOADS`].
-///
-/// # Errors
-/// What the launch returned.
 #[gpu_bench(
     args(bytes = [1 << 20, 1 << 30]),
     setup = |bytes| Ok((Latency::load()?, Inputs::on(stream)?.cycle(bytes / LINE)?, DeviceBuffer::from_slice(&[0])?)),
@@ -36,8 +38,7 @@ pub fn chase(
     at: &mut DeviceBuffer<u64>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, LOADS);
-    // SAFETY: the kernel takes these parameters. What it reads of the table leads to another line of it, and where it begins
-    // is such a line. Memory is freed only after the device is done with it.
-    unsafe { launch!(module.chase<<<1, 1, 0, stream>>>(table.as_device_ptr(), at.as_device_ptr(), n as u64)) }
+    let n = LOADS;
+    // What a load reads of the table is the index of another line of it, and `at` holds such an index before each launch.
+    launch_kernel!(kernels.chase(table.as_device_ptr(), at.as_device_ptr(), n as u64), shape(1, 1), stream)
 }

@@ -7,12 +7,18 @@ use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
+use super::X;
 use super::check::expect;
 use super::geometry::{Grid, VECTOR};
 use super::inputs::{Inputs, Refusal};
-use super::{Mix, X};
+use super::modules::modules;
 use crate::inputs::bits;
 use crate::reference::mix::{THREADS, WORDS, written};
+
+modules! {
+    /// The module of reads and writes in all balances, loaded.
+    Mix "mix";
+}
 
 /// The vectors that a thread reads, from all to none; beside [`WRITES`].
 pub const READS: [usize; 13] = [1, 7, 5, 3, 2, 3, 1, 2, 1, 1, 1, 1, 0];
@@ -21,12 +27,6 @@ pub const WRITES: [usize; 13] = [0, 1, 1, 1, 1, 2, 1, 3, 2, 3, 5, 7, 1];
 
 /// y ← sums of x, of which each thread reads `reads` vectors of 16 bytes and writes `writes`. One launch reads and writes
 /// `bytes` in that balance.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where an array is shorter than the other and the balance would have it.
 #[gpu_bench(
     args(zip(reads = READS, writes = WRITES), bytes = [2 << 30]),
     setup = |reads, writes, bytes| arrays(reads, writes, bytes, stream),

@@ -16,34 +16,39 @@ macro_rules! modules {
         $(#[$doc])+
         #[derive(Debug)]
         pub struct $name {
-            pub(super) module: Module,
+            pub(super) module: cust::module::Module,
         }
 
         impl $name {
             /// Loads the module into the current context, where the driver compiles it.
             ///
             /// # Errors
-            /// Where there is no context or the driver refuses the PTX.
+            /// There is no context, or the driver refuses the PTX.
             pub fn load() -> CudaResult<Self> {
                 let ptx = include_str!(concat!("../../ptx/", $file, ".ptx"));
-                Ok(Self { module: Module::from_ptx(ptx, &[])? })
+                Ok(Self { module: cust::module::Module::from_ptx(ptx, &[])? })
             }
         }
     )+};
 }
 
-modules! {
-    /// The module of the chain of loads, loaded.
-    Latency "latency";
-    /// The module of reads and writes in all balances, loaded.
-    Mix "mix";
-    /// The module of kernels as the sources have them, loaded.
-    Sources "sources";
-    /// The module of the stencil, loaded.
-    Stencil "stencil";
-    /// The module of the transposes, loaded.
-    Transpose "transpose";
+/// Launches a kernel of a module: `launch_kernel!(kernels.name(arguments), grid, stream)`, with the bytes of shared memory
+/// behind it where a block takes any. The grid is a [`Grid`](super::Grid), or the sizes of the grid and of a block.
+macro_rules! launch_kernel {
+    ($kernels:ident.$kernel:ident($($argument:expr),* $(,)?), $grid:expr, $stream:ident) => {
+        launch_kernel!($kernels.$kernel($($argument),*), $grid, $stream, 0)
+    };
+    ($kernels:ident.$kernel:ident($($argument:expr),* $(,)?), $grid:expr, $stream:ident, $shared:expr) => {{
+        let (grid, block): (cust::function::GridSize, cust::function::BlockSize) = $grid.into();
+        let kernel = $kernels.module.get_function(stringify!($kernel))?;
+        // SAFETY: the caller has compared the lengths of the arrays with the numbers that it passes, so that the kernel stays
+        // within them. `tests/ptx.rs` compares the types of the arguments with the kernel's parameters. Memory is freed only
+        // after the device is done with it.
+        unsafe { cust::launch!(kernel<<<grid, block, $shared, $stream>>>($($argument),*)) }
+    }};
 }
+
+pub(super) use {launch_kernel, modules};
 
 /// The module of the kernels that treat every element alike, loaded, and the size of its device.
 #[derive(Debug)]

@@ -2,19 +2,17 @@
 //! acceleration of each. Its speed is told in the problem's own unit, interactions a second.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::{CopyDestination as _, DeviceBuffer};
-use cust::module::Module;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 use rayon::prelude::*;
 
-use super::inputs::{Inputs, Refusal};
+use super::geometry::Grid;
+use super::inputs::{Refusal, with_one_input};
+use super::modules::{launch_kernel, modules};
 use super::product::Rounding;
 use crate::inputs::element;
 use crate::reference::nbody::pull;
-
-const NBODY: &str = include_str!("../../ptx/nbody.ptx");
 
 /// The seed of the bodies.
 const BODIES: u64 = 5;
@@ -25,38 +23,18 @@ const SOFTENING: f32 = 1e-3;
 /// The threads of a block, and bodies of a tile.
 const TILE: u32 = 256;
 
-/// The module of the kernel, loaded.
-#[derive(Debug)]
-pub struct Bodies {
-    module: Module,
-}
-
-impl Bodies {
-    /// Loads the module into the current context, where the driver compiles it.
-    ///
-    /// # Errors
-    /// Where there is no context or the driver refuses the PTX.
-    pub fn load() -> CudaResult<Self> {
-        Ok(Self { module: Module::from_ptx(NBODY, &[])? })
-    }
+modules! {
+    /// The module of the kernel, loaded.
+    Bodies "nbody";
 }
 
 /// The acceleration of each of n bodies by all, for `f32`: four numbers a body, which are place and mass of the bodies and
 /// the acceleration with a 0 behind it. One launch reads 16 n bytes, writes 16 n bytes and has n² interactions. Each counts
 /// as 20 operations by convention (Nyland, Harris & Prins, *Fast N-body simulation with CUDA*, GPU Gems 3, chapter 31,
 /// 2007), whatever the GPU makes of its square root: here it is twelve instructions.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there is not an acceleration for each body.
 #[gpu_bench(
     args(n = [65_536]),
-    setup = |n| {
-        let inputs = Inputs::on(stream)?;
-        Ok((Bodies::load()?, inputs.random(BODIES, 4 * n)?, inputs.unwritten(4 * n)?))
-    },
+    setup = |n| with_one_input(Bodies::load()?, BODIES, 4 * n, stream),
     reads = 4 * bodies.len(),
     writes = 4 * accelerations.len(),
     flops = 20 * n * n,
@@ -73,15 +51,12 @@ pub fn gravity(
         bodies.len() == accelerations.len() && bodies.len().is_multiple_of(4),
         "each body has four numbers"
     );
-    let (module, n, a) = (&kernels.module, bodies.len() / 4, SOFTENING);
-    let blocks = n.div_ceil(TILE as usize) as u32;
-    // SAFETY: the kernel takes these parameters and touches 4 n elements of each array. Memory is freed only after the
-    // device is done with it.
-    unsafe {
-        launch!(module.nbody<<<blocks, TILE, 0, stream>>>(
-            bodies.as_device_ptr(), accelerations.as_device_ptr(), n as u64, a
-        ))
-    }
+    let (n, a) = (bodies.len() / 4, SOFTENING);
+    launch_kernel!(
+        kernels.nbody(bodies.as_device_ptr(), accelerations.as_device_ptr(), n as u64, a),
+        Grid::covering(n, TILE),
+        stream
+    )
 }
 
 /// Body `index`: place and mass.

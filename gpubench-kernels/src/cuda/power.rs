@@ -5,7 +5,6 @@
 //! `fma` and 691 W, of the 700 W that it may, for `tensor`.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::stream::Stream;
@@ -16,6 +15,7 @@ use super::X;
 use super::check::expect;
 use super::geometry::{Geometry, Grid};
 use super::inputs::Inputs;
+use super::modules::launch_kernel;
 use crate::inputs::element;
 use crate::reference::power::{PAIRS, THREADS, turned};
 
@@ -48,12 +48,6 @@ impl Load {
 
 /// Fused multiply-adds of `f32`: 8 pairs a thread that each step turns by a small angle, two of them a pair. One launch
 /// does 32 operations a thread and step, and moves next to nothing.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there are not 16 inputs for each thread of a block, or no room for a sum of each thread.
 #[gpu_bench(
     args(steps = [1_u64 << 14]),
     setup = |_steps| {
@@ -78,25 +72,12 @@ pub fn fma(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert_eq!((inputs.len(), sums.len()), (2 * PAIRS * THREADS, load.threads()), "inputs and sums");
-    let Load { module, grid } = load;
-    // SAFETY: the kernel takes these parameters, reads 16 inputs for each thread of a block and writes a sum a thread. Memory
-    // is freed only after the device is done with it.
-    unsafe {
-        launch!(module.turn<<<grid.blocks, grid.threads, 0, stream>>>(
-            a, inputs.as_device_ptr(), steps, sums.as_device_ptr()
-        ))
-    }
+    launch_kernel!(load.turn(a, inputs.as_device_ptr(), steps, sums.as_device_ptr()), load.grid, stream)
 }
 
 /// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch does
 /// 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which says
 /// little. From compute capability 8.0.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there is no room for 4 sums of each thread.
 #[gpu_bench(
     args(steps = [4097_u64]),
     setup = |_steps| {
@@ -127,13 +108,11 @@ pub fn tensor(
 ) -> CudaResult<()> {
     assert_eq!((left.len(), right.len()), (2 * WARP * 4, 2 * WARP * 2), "two pairs of matrices");
     assert_eq!(sums.len(), 4 * load.threads(), "there is room for the sums");
-    let Load { module, grid } = load;
-    // SAFETY: as for `fma`; of the matrices it reads the words of 32 threads, and it writes 4 sums a thread.
-    unsafe {
-        launch!(module.products<<<grid.blocks, grid.threads, 0, stream>>>(
-            left.as_device_ptr(), right.as_device_ptr(), steps, sums.as_device_ptr()
-        ))
-    }
+    launch_kernel!(
+        load.products(left.as_device_ptr(), right.as_device_ptr(), steps, sums.as_device_ptr()),
+        load.grid,
+        stream
+    )
 }
 
 /// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their products

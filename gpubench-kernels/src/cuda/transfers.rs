@@ -142,12 +142,6 @@ const fn words(bytes: usize) -> usize {
 }
 
 /// y ← x within the device's memory. One launch reads and writes `bytes`.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(bytes = BYTES),
     setup = |bytes| {
@@ -166,12 +160,6 @@ pub fn d2d(x: &DeviceBuffer<u32>, y: &mut DeviceBuffer<u32>, stream: &Stream) ->
 }
 
 /// y ← x, from the host to the device. One launch moves `bytes`.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(memory = Memory::ALL, bytes = BYTES),
     setup = |memory, bytes| {
@@ -189,12 +177,6 @@ pub fn h2d(x: &HostBuffer, y: &mut DeviceBuffer<u32>, stream: &Stream) -> CudaRe
 }
 
 /// y ← x, from the device to the host. One launch moves `bytes`.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(memory = Memory::ALL, bytes = BYTES),
     setup = |memory, bytes| {
@@ -212,12 +194,6 @@ pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaRe
 }
 
 /// y ← x, both in managed memory and on the host. One launch moves `bytes`; which way they go is the driver's choice.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(bytes = BYTES),
     setup = |bytes| {
@@ -267,9 +243,6 @@ impl BothWays {
 
 /// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither is a
 /// link's whole: what is counted is bytes in both directions, to be held against no peak.
-///
-/// # Errors
-/// What the driver returned.
 #[gpu_bench(
     args(zip(up = BYTES, down = BYTES)),
     setup = |up, down| BothWays::of(up, down, stream),
