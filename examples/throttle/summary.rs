@@ -24,7 +24,6 @@ pub(crate) fn text(read: &Read, facts: &Facts) -> String {
         ("sustained, its last third", last),
     ];
     let rows = regimes.map(|(name, groups)| row(name, groups, size, facts));
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     let (burst, sustained) = (median(&read.burst), median(last));
     let difference = format::percent((sustained.0 / burst.0 - 1.0).abs());
     let how = if sustained > burst { "more" } else { "less" };
@@ -34,7 +33,7 @@ pub(crate) fn text(read: &Read, facts: &Facts) -> String {
         "Products of {size} × {size} matrices of bf16, {}\n{}A sustained launch takes {difference} {how} time than one in a burst. \
          Its clock was held down by: {held}.\n",
         format::operations(flops(size)),
-        table(&rows)
+        table(head, &rows)
     )
 }
 

@@ -92,19 +92,20 @@ struct Timed<'a> {
 }
 
 fn main() -> ExitCode {
-    gpubench::program(|suite| {
-        let args = Args::parse();
-        let (mut lab, facts) = Lab::open(suite, &args.flags, "transfers")?;
-        let run = measure(&mut lab, &args)?;
-        let timed = TRANSFERS.iter().map(|transfer| timed(&run, transfer, args.size << 20));
-        let timed = timed.collect::<Result<Vec<_>>>()?;
-        print_table(&timed, &facts, &args);
-        both_ways(&mut lab, args.size << 20)?;
-        impossible(&mut lab)?;
-        lab.write(".csv", &csv(&timed, &args))?;
-        draw(&lab, &timed, &facts, &args)?;
-        lab.close()
-    })
+    common::experiment(
+        "transfers",
+        |args: &Args| &args.flags,
+        |lab, facts, args| {
+            let run = measure(lab, args)?;
+            let timed = TRANSFERS.iter().map(|transfer| timed(&run, transfer, args.size << 20));
+            let timed = timed.collect::<Result<Vec<_>>>()?;
+            print_table(&timed, facts, args);
+            both_ways(lab, args.size << 20)?;
+            impossible(lab)?;
+            lab.write(".csv", &csv(&timed, args))?;
+            draw(lab, &timed, facts, args)
+        },
+    )
 }
 
 fn measure(lab: &mut Lab<'_>, args: &Args) -> Result<Run> {
@@ -147,9 +148,8 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
         "{} MiB, {} runs each, medians; the source had 128 MiB on a GPU that it does not name",
         args.size, args.repeats
     );
-    let head =
-        ["", "numTransfers", "ms", "GiB/s", "of peak", "source, ms", "source, GiB/s"].map(str::to_owned);
-    let mut rows = vec![head];
+    let head = ["", "numTransfers", "ms", "GiB/s", "of peak", "source, ms", "source, GiB/s"];
+    let mut rows = Vec::new();
     for Timed { transfer, median, .. } in timed {
         let Transfer { name, transfers, source, limit, .. } = transfer;
         // A copy within the memory crosses it twice, however often that is counted.
@@ -174,7 +174,7 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
             rows.push([crossed, "2".to_owned(), nothing(), twice, nothing(), nothing(), nothing()]);
         }
     }
-    println!("{}", table(&rows));
+    println!("{}", table(head, &rows));
 }
 
 /// Both directions at once, pinned: what each gets beside the other.

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
-use cust::stream::{Stream, StreamFlags};
+use cust::stream::Stream;
 use gpubench::device::cuda::Replay;
 use gpubench_kernels::cuda::{Elementwise, empty, rmw};
 use serde::{Deserialize, Serialize};
 
+use super::{since, stream};
 use crate::common::Result;
 
 /// So often each row is read.
@@ -48,7 +49,7 @@ pub(crate) struct Times {
 
 /// Reads a row of each length.
 pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<Row>> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let stream = stream()?;
     let kernels = Elementwise::load()?;
     let mut x = DeviceBuffer::from_slice(&vec![1.0_f32; BYTES / size_of::<f32>()])?;
     let mut launch = || match short {
@@ -75,9 +76,9 @@ fn times(stream: &Stream, mut submit: impl FnMut() -> Result<()>) -> Result<Time
     for _ in 0..TIMES {
         let begin = Instant::now();
         submit()?;
-        times.submitted.push(begin.elapsed().as_secs_f64() * 1e9);
+        times.submitted.push(since(begin));
         waited()?;
-        times.done.push(begin.elapsed().as_secs_f64() * 1e9);
+        times.done.push(since(begin));
     }
     Ok(times)
 }

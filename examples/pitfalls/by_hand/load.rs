@@ -11,10 +11,9 @@ use cust::function::{BlockSize, GridSize};
 use cust::launch;
 use cust::link::Linker;
 use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use gpubench_kernels::cuda::matmul::f32_inputs;
 use serde::{Deserialize, Serialize};
 
+use super::{product_inputs, since, stream};
 use crate::common::Result;
 
 const PTX: &str = include_str!("../../../gpubench-kernels/ptx/matmul.ptx");
@@ -32,7 +31,7 @@ pub(crate) struct Loaded {
 
 /// Loads the module and launches its plainest kernel twice.
 pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let stream = stream()?;
     let machine_code = machine_code.map(fs::read).transpose()?;
     let begin = Instant::now();
     let module = match machine_code {
@@ -42,7 +41,7 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
     let naive = module.get_function("matmul_naive")?;
     let load = begin.elapsed();
     // These load modules too, but of their own.
-    let (_kernels, a, b, c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let (_kernels, a, b, c) = product_inputs(n, &stream)?;
     let blocks = n.div_ceil(32) as u32;
     let (grid, block) = (GridSize::xy(blocks, blocks), BlockSize::xy(32, 32));
     let launch = || {
@@ -54,7 +53,7 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
             ))?;
         }
         stream.synchronize()?;
-        Result::Ok(begin.elapsed().as_secs_f64() * 1e9)
+        Result::Ok(since(begin))
     };
     Ok(Loaded { load: load.as_secs_f64() * 1e9, first: launch()?, second: launch()? })
 }

@@ -13,10 +13,14 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use cust::CudaFlags;
 use cust::context::Context;
 use cust::device::Device;
+use cust::error::CudaResult;
+use cust::stream::{Stream, StreamFlags};
+use gpubench_kernels::cuda::matmul::{F32Inputs, f32_inputs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -93,4 +97,19 @@ impl Point {
         println!("{}", read?);
         Ok(())
     }
+}
+
+/// A stream that waits for no other stream.
+fn stream() -> CudaResult<Stream> {
+    Stream::new(StreamFlags::NON_BLOCKING, None)
+}
+
+/// The time since `begin` by the host's clock, in nanoseconds.
+fn since(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e9
+}
+
+/// The kernels of the product, and random n × n matrices.
+fn product_inputs(n: usize, stream: &Stream) -> Result<F32Inputs> {
+    Ok(f32_inputs(n, stream).map_err(|error| error.to_string())?)
 }

@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use cust::error::CudaResult;
-use cust::stream::{Stream, StreamFlags};
-use gpubench_kernels::cuda::matmul::{f32_inputs, naive};
+use gpubench_kernels::cuda::matmul::naive;
 use serde::{Deserialize, Serialize};
 
 use super::events::Pair;
+use super::{product_inputs, since, stream};
 use crate::common::Result;
 
 /// So many launches nobody waits for.
@@ -32,8 +32,8 @@ pub(crate) struct Timers {
 
 /// Reads them, after one launch that is not timed.
 pub(crate) fn read(n: usize) -> Result<Timers> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    let (kernels, a, b, mut c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let stream = stream()?;
+    let (kernels, a, b, mut c) = product_inputs(n, &stream)?;
     let mut launch = || naive(&kernels, &a, &b, &mut c, &stream);
     launch()?;
     stream.synchronize()?;
@@ -41,14 +41,14 @@ pub(crate) fn read(n: usize) -> Result<Timers> {
     for _ in 0..LAUNCHED {
         let begin = Instant::now();
         launch()?;
-        unsynchronised.push(begin.elapsed().as_secs_f64() * 1e9);
+        unsynchronised.push(since(begin));
     }
     stream.synchronize()?;
     let synchronised = again(|| {
         let begin = Instant::now();
         launch()?;
         stream.synchronize()?;
-        Ok(begin.elapsed().as_secs_f64() * 1e9)
+        Ok(since(begin))
     })?;
     let pair = Pair::new()?;
     let events = again(|| {
