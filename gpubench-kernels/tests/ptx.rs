@@ -8,9 +8,12 @@ use gpubench_kernels::cuda::mix::{READS, WRITES};
 /// A module's text.
 macro_rules! ptx {
     ($name:literal) => {
-        include_str!(concat!("../ptx/", $name, ".ptx"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".ptx"))
     };
 }
+
+mod interpreter;
+mod references;
 
 const INPUTS: &str = ptx!("inputs");
 const MIX: &str = ptx!("mix");
