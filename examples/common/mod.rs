@@ -1,5 +1,5 @@
-//! What the experiments share: flags, the description of the GPU, tables, and where drawings and runs go. In: what an
-//! experiment wants measured; out: records, and results on standard output.
+//! The parts that experiments share: flags, the description of the GPU, tables, and where drawings and runs go. In:
+//! what an experiment wants measured; out: records, and results on standard output.
 
 #![allow(dead_code, reason = "no experiment uses all of it")]
 
@@ -21,7 +21,7 @@ use gpubench::{Suite, format};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Where the kernels of these experiments are.
+/// The module of the kernels of these experiments.
 pub(crate) const KERNELS: &str = "gpubench_kernels::cuda";
 
 /// The flags of every experiment. Those of suites that say how to measure have twins in the environment, such as
@@ -75,7 +75,7 @@ impl<'a> Lab<'a> {
         Ok((lab, facts))
     }
 
-    /// What these words of a suite's command line measure.
+    /// Measures the cases that these arguments of a suite's command line select.
     pub(crate) fn measure(&mut self, words: &[&str]) -> Result<Run> {
         let quick = (self.flags.quick && !words.contains(&"--quick")).then_some("--quick");
         let words = words.iter().copied().chain(["--device", &self.flags.device]).chain(quick);

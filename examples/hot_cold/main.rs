@@ -1,6 +1,6 @@
-//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the mean of
-//! 10,000 launches after 1,000 of warm-up; then where the L2 ends. In: how often; out: tables in the sources' terms, beside
-//! their numbers, and a drawing.
+//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the
+//! mean of 10,000 launches after 1,000 of warm-up; then where the L2 ends. In: how often; out: tables in the sources'
+//! terms, beside their numbers, and a drawing.
 //!
 //! ```sh
 //! cargo run --example hot_cold -- --out target/hot_cold
@@ -22,7 +22,7 @@ use gpubench::units::Bytes;
 // Whose benchmarks are measured.
 use gpubench_kernels as _;
 
-/// What the source printed: an RTX 3090 with 6 MB of L2.
+/// The source's figures, from an RTX 3090 with 6 MB of L2.
 const SOURCE: [&str; 6] = ["source, RTX 3090, L2/2", "0.0095 ms", "0.0141 ms", "1.48×", "", ""];
 
 /// Sizes of what a launch touches, in sixteenths of the L2.
@@ -62,8 +62,8 @@ fn main() -> ExitCode {
     )
 }
 
-/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its flush and
-/// behind one that leaves nothing to be written back; and of a copy that fills the GPU.
+/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its
+/// flush and behind one that leaves nothing to be written back; and of a copy that fills the GPU.
 fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     let (repeats, warm_ups) = (args.repeats.to_string(), args.warm_ups.to_string());
     println!("A copy: {repeats} repeats after {warm_ups} warm-ups");

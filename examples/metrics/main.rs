@@ -1,5 +1,6 @@
-//! Basic metrics as the sources reckon them: effective beside theoretical bandwidth, throughput beside its peak, items in a
-//! second, and three ways to take a time. In: a number of elements; out: tables in the sources' terms, beside their numbers.
+//! Basic metrics as the sources reckon them: effective beside theoretical bandwidth, throughput beside its peak, items
+//! in a second, and three ways to take a time. In: a number of elements; out: tables in the sources' terms, beside
+//! their numbers.
 //!
 //! ```sh
 //! cargo run --example metrics
@@ -29,7 +30,7 @@ use gpubench::stats::median;
 use gpubench::units::{Bytes, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
 use gpubench_kernels::cuda::{Sources, sources};
 
-/// How often each of the three timers is read.
+/// The readings of each of the three timers.
 const READINGS: usize = 100;
 
 #[derive(Debug, Parser)]

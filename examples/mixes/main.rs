@@ -1,5 +1,5 @@
-//! Other balances of reads and writes than a copy's: in a kernel, from reading alone to writing alone, and over the bus, from
-//! one direction alone through both at once to the other. In: how much; out: two tables and two curves.
+//! Other balances of reads and writes than a copy's: in a kernel, from reading alone to writing alone, and over the
+//! bus, from one direction alone through both at once to the other. In: how much; out: two tables and two curves.
 //!
 //! ```sh
 //! cargo run --example mixes -- --out target/mixes
@@ -29,11 +29,11 @@ const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];
 #[derive(Debug, Parser)]
 #[command(about = "Measures memory and bus in every balance of reads and writes.")]
 struct Args {
-    /// What a kernel reads and writes together
+    /// The amount that a kernel reads and writes together
     #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 2048)]
     size: usize,
 
-    /// What crosses the bus in both directions together
+    /// The amount that crosses the bus in both directions together
     #[arg(long, value_name = "MIB", env = "GPUBENCH_BUS_SIZE", default_value_t = 128)]
     bus_size: usize,
 

@@ -1,4 +1,4 @@
-//! What came of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
+//! The results of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
 
 use gpubench::facts::{Facts, Quantity};
 use gpubench::units::{FlopsPerSecond, Nanoseconds, Watts};
@@ -62,7 +62,7 @@ fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] 
     ]
 }
 
-/// What held the clock down in any of these groups.
+/// The causes that held the clock down in any of these groups.
 fn slowed_by(groups: &[Group]) -> Vec<&str> {
     let mut held: Vec<&str> =
         groups.iter().flat_map(|group| group.slowed_by.iter().map(String::as_str)).collect();

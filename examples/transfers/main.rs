@@ -1,5 +1,5 @@
-//! Transfers within the GPU's memory and between it and the host's, as a source measured them: a CSV of each run's time, a box
-//! plot of the times and bars of the bandwidths. In: how much and how often; out: all of these.
+//! Transfers within the GPU's memory and between it and the host's, as a source measured them: a CSV of each run's
+//! time, a box plot of the times and bars of the bandwidths. In: how much and how often; out: all of these.
 //!
 //! ```sh
 //! cargo run --example transfers -- --out target/transfers
@@ -28,17 +28,17 @@ use gpubench_kernels::cuda::{self, Elementwise};
 
 /// A kind of transfer.
 struct Transfer {
-    /// What the source calls it, or would.
+    /// Its name in the source, or in the source's style.
     name: &'static str,
     /// The benchmark that measures it.
     benchmark: &'static str,
-    /// What comes before the size in the name of its case.
+    /// The arguments before the size in the name of its case.
     args: &'static str,
-    /// How often the source counts the size.
+    /// The number of times that the source counts the size.
     transfers: u64,
     /// The source's median, in milliseconds.
     source: Option<f64>,
-    /// What limits it, where that is known.
+    /// The quantity that limits it, where that is known.
     limit: Option<Quantity>,
 }
 
@@ -72,11 +72,11 @@ static TRANSFERS: [Transfer; 9] = [
 #[derive(Debug, Parser)]
 #[command(about = "Measures transfers within the GPU's memory and over the bus.")]
 struct Args {
-    /// What is transferred
+    /// The amount of each transfer
     #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 128)]
     size: usize,
 
-    /// How often each transfer is timed
+    /// Time each transfer N times
     #[arg(long, value_name = "N", env = "GPUBENCH_REPEATS", default_value_t = 10)]
     repeats: usize,
 
@@ -191,7 +191,8 @@ fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// The source's first row: a copy of 2 × 128 MiB in 2.56 µs, which no memory can do. Cold, so that no L2 can have held it.
+/// The source's first row: a copy of 2 × 128 MiB in 2.56 µs, which no memory can do. Cold, so that no L2 can have held
+/// it.
 fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     let name = format!("transfers::never_ran[bytes={CLAIMED}]");
     let run = lab.measure(&["--exact", &name, "--cache", "cold"])?;
@@ -212,10 +213,11 @@ fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the source's kernel is told to have copied.
+/// The bytes that the source's kernel is told to have copied.
 const CLAIMED: usize = 128 << 20;
 
-/// What the source's kernel most likely did: it was launched, it is told to have read and written `bytes`, and nobody looked.
+/// The source's first row as it most likely came about: a launch that is told to have read and written `bytes`,
+/// unchecked.
 #[gpu_bench(
     args(bytes = [CLAIMED]),
     setup = |_bytes| Ok((Elementwise::load()?, DeviceBuffer::zeroed(0)?, DeviceBuffer::zeroed(0)?)),
@@ -231,7 +233,8 @@ fn never_ran(
     cuda::copy(kernels, x, y, stream)
 }
 
-/// `type,size,unit,numTransfers,run1,…`: one row a transfer, times in milliseconds. The source's MB are MiB, and so called here.
+/// `type,size,unit,numTransfers,run1,…`: one row a transfer, times in milliseconds. The source's MB are MiB, and so
+/// called here.
 fn csv(timed: &[Timed<'_>], args: &Args) -> String {
     let runs: Vec<String> = (1..=args.repeats).map(|run| format!("run{run}")).collect();
     let mut text = format!("type,size,unit,numTransfers,{}\n", runs.join(","));

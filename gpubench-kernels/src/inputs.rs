@@ -1,5 +1,5 @@
-//! Inputs that look random and can be made again. In: a seed and an index; out: a number. Every element stands for itself,
-//! so that a check makes the inputs anew without keeping them.
+//! Inputs that look random and can be made again. In: a seed and an index; out: a number. Every element stands for
+//! itself, so that a check makes the inputs anew without keeping them.
 
 use std::collections::TryReserveError;
 
@@ -18,7 +18,7 @@ pub fn bf16(seed: u64, index: usize) -> f64 {
 /// The first `n` elements of the input `seed`.
 ///
 /// # Errors
-/// Where there is not enough memory for them.
+/// There is not enough memory for them.
 pub fn random<T: From<f32> + Send>(seed: u64, n: usize) -> Result<Vec<T>, TryReserveError> {
     let mut input = Vec::new();
     input.try_reserve_exact(n)?;
@@ -29,7 +29,7 @@ pub fn random<T: From<f32> + Send>(seed: u64, n: usize) -> Result<Vec<T>, TryRes
 /// `n` elements to be overwritten. They are not zero, so that a check sees those that were not.
 ///
 /// # Errors
-/// Where there is not enough memory for them.
+/// There is not enough memory for them.
 pub fn unwritten<T: From<f32> + Clone>(n: usize) -> Result<Vec<T>, TryReserveError> {
     let mut output = Vec::new();
     output.try_reserve_exact(n)?;

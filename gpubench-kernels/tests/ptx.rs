@@ -1,4 +1,4 @@
-//! Whether the committed PTX is what the launch functions ask for. In: the text of both; out: nothing, or the entry that
+//! The committed PTX against the launch functions. In: the text of both; out: nothing, or the entry that
 //! is missing, takes another number of parameters, or is of a target or version that older drivers do not load.
 
 use std::collections::BTreeMap;
@@ -43,8 +43,8 @@ fn entries(ptx: &str) -> BTreeMap<&str, String> {
     entries.collect()
 }
 
-/// The kernels that `launch_kernel!(kernels.name(…), …)` names in Rust, each with the types of its arguments, which follow
-/// from how they are written.
+/// The kernels that `launch_kernel!(kernels.name(…), …)` names in Rust, each with the types of its arguments, which
+/// follow from how they are written.
 fn launches(rust: &str) -> BTreeMap<&str, String> {
     let launches = rust.split("launch_kernel!(").skip(1).map(|launch| {
         let (_, launch) = launch.split_once('.').expect("a launch names the owner of the kernel");

@@ -1,5 +1,5 @@
-//! One launch in a fresh process, after nothing or after something (row B5). In: a matrix size and what goes before; out: what
-//! a pair of events read around the launch.
+//! One launch in a fresh process, after nothing or after something (row B5). In: a matrix size and what goes before;
+//! out: what a pair of events read around the launch.
 
 use gpubench_kernels::cuda::matmul::naive;
 use gpubench_kernels::cuda::{Elementwise, empty};
@@ -9,7 +9,7 @@ use super::events::Pair;
 use super::{product_inputs, stream};
 use crate::common::Result;
 
-/// What runs before the launch that is timed.
+/// The work before the launch that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Before {
     /// Nothing but what makes the inputs.

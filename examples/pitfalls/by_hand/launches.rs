@@ -1,5 +1,5 @@
-//! Short kernels in a row, launched one by one and as a graph (row B9). In: which kernel, and how many; out: what the host's
-//! clock read until all were submitted, and until all were done.
+//! Short kernels in a row, launched one by one and as a graph (row B9). In: which kernel, and how many; out: what the
+//! host's clock read until all were submitted, and until all were done.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ const TIMES: usize = 15;
 /// The bytes of the array that the short kernel changes.
 const BYTES: usize = 64 << 10;
 
-/// What is launched.
+/// The kernel that is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Short {
     /// A kernel that does nothing.
@@ -27,10 +27,10 @@ pub(crate) enum Short {
     Update,
 }
 
-/// What so many launches took, in nanoseconds, each a list in the order it was read.
+/// The times of a number of launches in nanoseconds, in the order in which they were read.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// How many launches.
+    /// The number of launches.
     pub(crate) count: usize,
     /// One by one.
     pub(crate) plain: Times,

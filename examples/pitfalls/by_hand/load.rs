@@ -1,5 +1,5 @@
-//! The first use of a module (row B4, and of B11 what machine code is good for). In: PTX, or a file with the machine code that
-//! the driver's own linker made of it; out: what loading and the first two launches took by the host's clock.
+//! The first use of a module (row B4, and of B11 what machine code is good for). In: PTX, or a file with the machine
+//! code that the driver's own linker made of it; out: what loading and the first two launches took by the host's clock.
 
 #![expect(unsafe_code, reason = "launches a kernel of a module that was loaded by hand")]
 
@@ -18,7 +18,7 @@ use crate::common::Result;
 
 const PTX: &str = include_str!("../../../gpubench-kernels/ptx/matmul.ptx");
 
-/// What the first use of a module took, in nanoseconds.
+/// The times of the first use of a module, in nanoseconds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
     /// Until the kernel had been found in the module.

@@ -47,7 +47,7 @@ pub(crate) enum Point {
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },
-    /// What the sensors say now: [`Reading`](gpubench::conditions::Reading), or nothing where there are none.
+    /// A reading of the sensors: [`Reading`](gpubench::conditions::Reading), or nothing where there are none.
     Sensors,
 }
 
@@ -55,10 +55,11 @@ pub(crate) enum Point {
 pub(crate) const FLAG: &str = "--point";
 
 impl Point {
-    /// What a fresh process reads on GPU `ordinal`, which has these variables in its environment beside this one's.
+    /// Starts a process that reads this point on GPU `ordinal`, and returns what it read. The variables are added to
+    /// its environment.
     ///
     /// # Errors
-    /// Where the process fails, which has said why on standard error.
+    /// The process fails. It has printed the reason on standard error.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
         ordinal: &str,
@@ -79,7 +80,7 @@ impl Point {
     /// Reads this point, in the process that was started for it, and prints it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(crate) fn answer(ordinal: &str, asked: &str) -> Result<()> {
         let point: Self = serde_json::from_str(asked)?;
         let ordinal = ordinal.parse()?;

@@ -16,7 +16,7 @@ use crate::common::Result;
 /// So often everything is read; the medians count.
 const TIMES: usize = 11;
 
-/// What was read of two launches, in nanoseconds, each a list in the order it was read.
+/// The readings of two launches in nanoseconds, in the order in which they were read.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Streams {
     /// Events around each launch, with nothing beside it.

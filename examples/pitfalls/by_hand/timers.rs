@@ -1,5 +1,5 @@
-//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: what the host's clock reads around a launch, what
-//! it reads around a launch that is waited for, and what a pair of events reads.
+//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: what the host's clock reads around a
+//! launch, what it reads around a launch that is waited for, and what a pair of events reads.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// But so often it does.
 const FEWEST: usize = 3;
 
-/// What the timers read, each in nanoseconds and in the order it was read.
+/// The readings of the timers in nanoseconds, in the order in which they were read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timers {
     /// The host's clock around a launch that nobody waits for.
@@ -58,7 +58,7 @@ pub(crate) fn read(n: usize) -> Result<Timers> {
     Ok(Timers { unsynchronised, synchronised, events })
 }
 
-/// What `once` reads, again and again.
+/// Calls `once` again and again and returns its readings.
 fn again(mut once: impl FnMut() -> CudaResult<f64>) -> CudaResult<Vec<f64>> {
     let begin = Instant::now();
     let mut read = Vec::new();

@@ -1,5 +1,5 @@
-//! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's time, over
-//! the sizes of the source.
+//! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's
+//! time, over the sizes of the source.
 
 use gpubench::drawing::{Axis, Curves, Series};
 use gpubench::format;
@@ -54,8 +54,8 @@ pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Step> {
     })
 }
 
-/// A reading of the host's clock beside gpubench's time and beside what the source stated, with the names of its row and of
-/// the source's; and everything that was read.
+/// A reading of the host's clock beside gpubench's time and beside what the source stated, with the names of its row
+/// and of the source's; and everything that was read.
 fn host_clock(
     bench: &Bench<'_>,
     of: fn(&Timers) -> &[f64],
@@ -73,7 +73,7 @@ fn host_clock(
     Ok((table, json!({ "sizes": sizes, "by_hand": read, "gpubench": right })))
 }
 
-/// What each timer reads over all sizes of these steps.
+/// Draws the readings of each timer over all sizes of these steps.
 fn drawing(bench: &Bench<'_>) -> Result<String> {
     let sizes = bench.sizes(SMALL.into_iter().chain(LARGE));
     let read = bench.timers(&sizes)?;

@@ -1,5 +1,5 @@
-//! How long a load takes: each begins where the one before it says. `bytes` is the size of the table, of which each line of 128
-//! bytes is visited once in a round.
+//! The time of a load. Each load begins where the load before it points. `bytes` is the size of the table, of which
+//! each line of 128 bytes is visited once in a round.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
@@ -18,11 +18,11 @@ modules! {
     Latency "latency";
 }
 
-/// How many loads a launch makes: an odd number, so that it never ends where it began.
+/// The number of loads of a launch: an odd number, so that it never ends where it began.
 pub const LOADS: usize = (1 << 12) - 1;
 
-/// `at` ← where [`LOADS`] loads from `at` on lead, each waiting for the one before. The listed tables are of 1 MiB and 1 GiB:
-/// loads from the L2 and from memory. The time of one is the launch's over [`LOADS`].
+/// `at` ← where [`LOADS`] loads from `at` on lead, each waiting for the one before. The listed tables are of 1 MiB and
+/// 1 GiB: loads from the L2 and from memory. The time of one is the launch's over [`LOADS`].
 #[gpu_bench(
     args(bytes = [1 << 20, 1 << 30]),
     setup = |bytes| Ok((Latency::load()?, Inputs::on(stream)?.cycle(bytes / LINE)?, DeviceBuffer::from_slice(&[0])?)),

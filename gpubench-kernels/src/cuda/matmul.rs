@@ -1,6 +1,7 @@
-//! Products of square matrices, from the plainest kernel to tensor cores: in go n × n matrices, row by row, and a stream, out
-//! comes one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; what the others gain
-//! over it is what its caches and registers leave unused. Unsafe lines launch kernels, and allow one its shared memory.
+//! Products of square matrices, from the plainest kernel to tensor cores: in go n × n matrices, row by row, and a
+//! stream, out comes one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; what
+//! the others gain over it is what its caches and registers leave unused. Unsafe lines launch kernels, and allow one
+//! its shared memory.
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
@@ -56,7 +57,7 @@ impl Tensor {
     /// Loads the module into the current context, where the driver compiles it.
     ///
     /// # Errors
-    /// Where there is no context, the GPU is older than compute capability 8.0, or the driver refuses the PTX.
+    /// There is no context, the GPU is older than compute capability 8.0, or the driver refuses the PTX.
     pub fn load() -> Result<Self, Refusal> {
         let major = CurrentContext::get_device()?.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         if major < 8 {
@@ -98,8 +99,8 @@ fn plain(n: usize) -> (GridSize, BlockSize) {
     shape((blocks, blocks), (SIDE, SIDE))
 }
 
-/// c ← a · b for `f32`, one thread an element: the kernel that the sources time. n may be any. One launch reads 8 n² bytes,
-/// writes 4 n² bytes and does 2 n³ operations.
+/// c ← a · b for `f32`, one thread an element: the kernel that the sources time. n may be any. One launch reads 8 n²
+/// bytes, writes 4 n² bytes and does 2 n³ operations.
 #[gpu_bench(
     args(n = [2048]),
     setup = |n| f32_inputs(n, stream),
@@ -124,8 +125,8 @@ pub fn naive(
     )
 }
 
-/// c ← a · b for `f32`, one thread an element, with tiles of the operands in shared memory. n may be any. One launch reads
-/// 8 n² bytes, writes 4 n² bytes and does 2 n³ operations.
+/// c ← a · b for `f32`, one thread an element, with tiles of the operands in shared memory. n may be any. One launch
+/// reads 8 n² bytes, writes 4 n² bytes and does 2 n³ operations.
 #[gpu_bench(
     args(n = [2048]),
     setup = |n| f32_inputs(n, stream),
@@ -207,29 +208,29 @@ pub fn tensor(
     )
 }
 
-/// What a launch for `f32` takes, from the kernels to c.
+/// The arguments of a launch for `f32`, from the kernels to c.
 pub type F32Inputs = (Matmul, DeviceBuffer<f32>, DeviceBuffer<f32>, DeviceBuffer<f32>);
 
 /// Random n × n matrices a and b, and a c to be overwritten.
 ///
 /// # Errors
-/// Where the kernels cannot be loaded, or there is not enough memory on the device.
+/// The kernels cannot be loaded, or there is not enough memory on the device.
 pub fn f32_inputs(n: usize, stream: &Stream) -> Result<F32Inputs, Refusal> {
     with_two_inputs(Matmul::load()?, [A, B], n * n, stream)
 }
 
-/// What a launch for bf16 takes, from the kernel to c.
+/// The arguments of a launch for bf16, from the kernel to c.
 pub type Bf16Inputs = (Tensor, DeviceBuffer<u16>, DeviceBuffer<u16>, DeviceBuffer<f32>);
 
 /// Random n × n matrices a and b in bf16, and a c to be overwritten.
 ///
 /// # Errors
-/// Where the kernel cannot be loaded, or there is not enough memory on the device.
+/// The kernel cannot be loaded, or there is not enough memory on the device.
 pub fn bf16_inputs(n: usize, stream: &Stream) -> Result<Bf16Inputs, Refusal> {
     with_two_inputs(Tensor::load()?, [A, B], n * n, stream)
 }
 
-/// Whether `c` is the product of f32 inputs.
+/// Checks that `c` is the product of the inputs for `f32`.
 fn f32_product(c: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
     expect_product(c, n, |i| element(A, i), |i| element(B, i), Rounding::Nearest)
 }

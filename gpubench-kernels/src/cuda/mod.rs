@@ -5,8 +5,8 @@
 //! from what any L2 holds to several times the largest; `triad` and `dot`, which are much like others, have two of them.
 //! Kernels that compute more than they move have modules of their own.
 //!
-//! Every launch function returns the driver's error where the launch fails. It panics where the lengths of its arrays do not
-//! fit each other.
+//! Every launch function returns the driver's error where the launch fails. It panics where the lengths of its arrays
+//! do not fit each other.
 
 #![expect(unsafe_code, reason = "launches kernels, and allocates memory that they fill")]
 
@@ -57,7 +57,7 @@ const F64: [usize; 6] = elements(size_of::<f64>());
 const X: u64 = 1;
 const Y: u64 = 2;
 
-/// How many elements of this size each of [`SIZES`] holds.
+/// The number of elements of this size in each of [`SIZES`].
 const fn elements(size: usize) -> [usize; 6] {
     let mut numbers = SIZES;
     let mut index = 0;
@@ -231,8 +231,8 @@ pub fn sum(
     )
 }
 
-/// total ← Σ x·y, for `f32`. One launch reads 8 n bytes and does 2 n operations, its products in `f32`, its sums as those of
-/// [`sum`].
+/// total ← Σ x·y, for `f32`. One launch reads 8 n bytes and does 2 n operations, its products in `f32`, its sums as
+/// those of [`sum`].
 #[gpu_bench(
     args(n = TWO),
     setup = |n| {

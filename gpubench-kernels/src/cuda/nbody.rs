@@ -1,5 +1,5 @@
-//! Gravity between all pairs of bodies: in go bodies on the device and a stream, out comes one launch on it that finds the
-//! acceleration of each. Its speed is told in the problem's own unit, interactions a second.
+//! Gravity between all pairs of bodies: in go bodies on the device and a stream, out comes one launch on it that finds
+//! the acceleration of each. Its speed is told in the problem's own unit, interactions a second.
 
 use cust::error::CudaResult;
 use cust::memory::{CopyDestination as _, DeviceBuffer};
@@ -17,7 +17,7 @@ use crate::reference::nbody::pull;
 /// The seed of the bodies.
 const BODIES: u64 = 5;
 
-/// What is added to every squared distance, so that bodies that meet do not pull without end.
+/// A term added to every squared distance, so that bodies that meet do not pull without end.
 const SOFTENING: f32 = 1e-3;
 
 /// The threads of a block, and bodies of a tile.
@@ -28,10 +28,10 @@ modules! {
     Bodies "nbody";
 }
 
-/// The acceleration of each of n bodies by all, for `f32`: four numbers a body, which are place and mass of the bodies and
-/// the acceleration with a 0 behind it. One launch reads 16 n bytes, writes 16 n bytes and has n² interactions. Each counts
-/// as 20 operations by convention (Nyland, Harris & Prins, *Fast N-body simulation with CUDA*, GPU Gems 3, chapter 31,
-/// 2007), whatever the GPU makes of its square root: here it is twelve instructions.
+/// The acceleration of each of n bodies by all, for `f32`: four numbers a body, which are place and mass of the bodies
+/// and the acceleration with a 0 behind it. One launch reads 16 n bytes, writes 16 n bytes and has n² interactions.
+/// Each counts as 20 operations by convention (Nyland, Harris & Prins, *Fast N-body simulation with CUDA*, GPU Gems 3,
+/// chapter 31, 2007), whatever the GPU makes of its square root: here it is twelve instructions.
 #[gpu_bench(
     args(n = [65_536]),
     setup = |n| with_one_input(Bodies::load()?, BODIES, 4 * n, stream),
@@ -64,13 +64,13 @@ fn body(index: usize) -> [f64; 4] {
     [0, 1, 2, 3].map(|part| element(BODIES, 4 * index + part))
 }
 
-/// Whether `accelerations` are those of the bodies, where one is looked at for each block of the kernel, and all of few.
+/// Checks the `accelerations` of one body for each block of the kernel, or of all bodies where they are few.
 ///
-/// Each part of an acceleration is a sum of n terms of both signs, so that it may be off by a fraction of the sum of their
-/// absolute values. Adding up costs what it costs any sum; a term itself is off by 24 units of 2⁻²⁴ at the most: one from
-/// the difference of places, three and twice that one in the squared distance, of which the root takes half and adds
-/// four (`rsqrtf` errs by 2 ulp at most, CUDA C++ Programming Guide, mathematical functions), that three times and two in
-/// its cube, one for the mass and one for the difference again.
+/// Each part of an acceleration is a sum of n terms of both signs, so that it may be off by a fraction of the sum of
+/// their absolute values. Adding up costs what it costs any sum; a term itself is off by 24 units of 2⁻²⁴ at the most:
+/// one from the difference of places, three and twice that one in the squared distance, of which the root takes half
+/// and adds four (`rsqrtf` errs by 2 ulp at most, CUDA C++ Programming Guide, mathematical functions), that three times
+/// and two in its cube, one for the mass and one for the difference again.
 fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
     let tile = TILE as usize;
     // Each block shows another of its bodies, and the last one its last, so that a tail is seen.

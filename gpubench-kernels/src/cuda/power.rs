@@ -1,8 +1,8 @@
-//! Launches that draw what a GPU can draw: arithmetic on all of it for as long as it is told, from registers alone. In: how
-//! many steps; out: one launch, whose result a CPU can check.
+//! Launches that draw what a GPU can draw: arithmetic on all of it for as long as it is told, from registers alone. In:
+//! how many steps; out: one launch, whose result a CPU can check.
 //!
-//! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew 553 W for
-//! `fma` and 691 W, of the 700 W that it may, for `tensor`.
+//! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew
+//! 553 W for `fma` and 691 W, of the 700 W that it may, for `tensor`.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
@@ -25,7 +25,7 @@ const TENSOR: &str = include_str!("../../ptx/tensor.ptx");
 /// The products that a warp has under way, and the threads of a warp.
 const TILES: u64 = 8;
 const WARP: usize = 32;
-/// How far a pair is turned in a step.
+/// The angle by which a step turns a pair.
 const ANGLE: f32 = 0.3;
 
 /// A module of this file, loaded, and the size of its device.
@@ -75,9 +75,9 @@ pub fn fma(
     launch_kernel!(load.turn(a, inputs.as_device_ptr(), steps, sums.as_device_ptr()), load.grid, stream)
 }
 
-/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch does
-/// 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which says
-/// little. From compute capability 8.0.
+/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch
+/// does 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which
+/// says little. From compute capability 8.0.
 #[gpu_bench(
     args(steps = [4097_u64]),
     setup = |_steps| {
@@ -115,8 +115,8 @@ pub fn tensor(
     )
 }
 
-/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their products
-/// and two of those together.
+/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their
+/// products and two of those together.
 struct Matrices {
     left: [[f32; 16]; 16],
     right: [[f32; 8]; 16],
@@ -156,7 +156,7 @@ impl Matrices {
         (0..16).map(|k| self.left[row][k] * self.right[k][column]).sum()
     }
 
-    /// What [`tensor`] leaves of the two products there, rounded as on the device.
+    /// The sum that [`tensor`] leaves of the two products there, rounded as on the device.
     fn sum(pairs: &[Self; 2], lane: usize, part: usize, steps: u64) -> f32 {
         let [first, second] = pairs.each_ref().map(|pair| pair.product(lane, part));
         let turns = [first, second, -first, -second];

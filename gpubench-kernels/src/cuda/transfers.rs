@@ -1,8 +1,8 @@
-//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is what crosses
-//! in one direction; the listed ones have 32 MiB. What a kernel copies is [`super::copy`].
+//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is what
+//! crosses in one direction; the listed ones have 32 MiB. What a kernel copies is [`super::copy`].
 //!
-//! Managed memory is asked to be back on the host before each copy, which may have moved it. Of it there is 1 GiB at most, and
-//! never more than the device has free.
+//! Managed memory is asked to be back on the host before each copy, which may have moved it. Of it there is 1 GiB at
+//! most, and never more than the device has free.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -25,7 +25,7 @@ use crate::inputs::bits;
 const BYTES: [usize; 1] = [32 << 20];
 /// The most managed memory that is asked for.
 const MOST_MANAGED: usize = 1 << 30;
-/// What a word holds that was not written.
+/// The value of a word that was not written.
 const UNWRITTEN: u32 = u32::MAX;
 
 /// A kind of the host's memory.
@@ -77,7 +77,7 @@ impl HostBuffer {
     /// `n` words, each what `word` gives for its index.
     ///
     /// # Errors
-    /// Where there is not enough memory of that kind.
+    /// There is not enough memory of that kind.
     pub fn of(memory: Memory, n: usize, word: impl Fn(usize) -> u32 + Sync) -> Result<Self, Refusal> {
         let mut buffer = match memory {
             Memory::Pageable => {
@@ -215,7 +215,7 @@ pub fn unified(x: &HostBuffer, y: &mut HostBuffer, stream: &Stream) -> Result<()
     }
 }
 
-/// What [`both`] copies: pinned memory to the device's, and the device's to pinned memory.
+/// The arrays that [`both`] copies: pinned memory to the device's, and the device's to pinned memory.
 pub struct BothWays {
     up: (LockedBuffer<u32>, DeviceBuffer<u32>),
     down: (DeviceBuffer<u32>, LockedBuffer<u32>),
@@ -241,8 +241,8 @@ impl BothWays {
     }
 }
 
-/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither is a
-/// link's whole: what is counted is bytes in both directions, to be held against no peak.
+/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither
+/// is a link's whole: what is counted is bytes in both directions, to be held against no peak.
 #[gpu_bench(
     args(zip(up = BYTES, down = BYTES)),
     setup = |up, down| BothWays::of(up, down, stream),

@@ -43,7 +43,7 @@ pub struct Reference {
     pub arrays: fn(&Call) -> Vec<Array>,
     /// The values that it leaves in the output.
     pub values: Values,
-    /// How much it computes.
+    /// The work of a launch.
     pub work: fn(&Call) -> Work,
 }
 
@@ -92,7 +92,7 @@ pub struct Array {
     pub start: u64,
     /// Its length in bytes; `None` stands for the rest of its allocation.
     pub bytes: Option<u64>,
-    /// What the launch does with it.
+    /// The use that the launch makes of it.
     pub access: Access,
     /// Its bytes count as memory traffic.
     pub is_traffic: bool,
@@ -150,8 +150,8 @@ impl Array {
 /// The values that a launch leaves in its output.
 #[derive(Clone, Copy, Debug)]
 pub enum Values {
-    /// Each element follows from the elements at the same index of the inputs. The slices are the same part of each array:
-    /// its first index, the inputs, and the output, which holds its earlier values where it is updated.
+    /// Each element follows from the elements at the same index of the inputs. The slices are the same part of each
+    /// array: its first index, the inputs, and the output, which holds its earlier values where it is updated.
     Elementwise {
         /// The size of an element in bytes.
         size: usize,
@@ -198,7 +198,7 @@ pub enum Work {
     Operations {
         /// The number of operations.
         count: u64,
-        /// How many of them an H200 does in a nanosecond, about.
+        /// The number of them that an H200 does in a nanosecond, about.
         speed: f64,
     },
 }

@@ -1,6 +1,6 @@
-//! The committed PTX against the references of `gpubench_kernels::reference`. In: a small launch of each kernel; out: nothing,
-//! or the first byte in which the interpreted kernel and its reference differ. The kernels for tensor cores are left out:
-//! their matrix instructions are not interpreted.
+//! The committed PTX against the references of `gpubench_kernels::reference`. In: a small launch of each kernel; out:
+//! nothing, or the first byte in which the interpreted kernel and its reference differ. The kernels for tensor cores
+//! are left out: their matrix instructions are not interpreted.
 
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 use gpubench_kernels::inputs::{bits, element};
@@ -23,7 +23,7 @@ struct Launch {
     kernel: String,
     arguments: Vec<Argument>,
     grid: Grid,
-    /// How far an element may be from the reference, as a fraction of the largest; 0 where every bit counts.
+    /// The distance that an element may have from the reference, as a fraction of the largest; 0 where every bit counts.
     tolerance: f64,
 }
 

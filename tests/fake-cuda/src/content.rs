@@ -1,5 +1,5 @@
-//! What memory holds, as it came about: bytes from the host, a pattern, or what a kernel made of other contents. In: such a
-//! recipe; out: bytes, computed when somebody reads them. So a gigabyte costs nothing until it is checked, and thousands of
+//! The content of memory as a recipe: bytes from the host, a pattern, or the output of a kernel. In: such a recipe;
+//! out: bytes, computed when somebody reads them. So a gigabyte costs nothing until it is checked, and thousands of
 //! launches cost no more than the one whose result is read.
 
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ const BLOCK: usize = 16 << 10;
 /// Inputs of a recipe are computed and stored when the recipe would take more steps than this.
 const MOST_STEPS: usize = 64;
 
-/// How bytes come about. The first byte has offset 0.
+/// A recipe for bytes. The first byte has offset 0.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// From the host.
@@ -29,12 +29,13 @@ pub(crate) enum Content {
 pub(crate) struct Output {
     reference: &'static Reference,
     call: Call,
-    /// What the first launch reads, in the order of its arguments. Where the output is updated, its earlier content is last.
+    /// The inputs of the first launch in the order of its arguments. The earlier content of an updated output is the
+    /// last one.
     inputs: Vec<Stored>,
     updates: bool,
     /// The number of launches.
     times: u32,
-    /// How many recipes are computed for an element.
+    /// The number of recipes that are computed for an element.
     steps: usize,
 }
 
@@ -117,8 +118,8 @@ impl View {
         Self::of(Content::Output(Output { reference, call, inputs, updates, times, steps }), bytes)
     }
 
-    /// The inputs of the first of several equal launches and their number, if the last of `inputs` is their output and this
-    /// launch is one more of them.
+    /// The inputs of the first of several equal launches and their number, if the last of `inputs` is their output and
+    /// this launch is one more of them.
     fn again(call: &Call, inputs: &[Self], updates: bool, bytes: u64) -> Option<(Vec<Self>, u32)> {
         let (last, others) = inputs.split_last().filter(|_| updates)?;
         let [Piece { content, offset: 0, bytes: length }] = &last.0[..] else { return None };

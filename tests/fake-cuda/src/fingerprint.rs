@@ -1,13 +1,13 @@
-//! What tells one content from another. In: a view of memory; out: a number for each block of it. Little memory is worked out
-//! for that; much is told apart by how it came about, so that a gigabyte costs nothing: what came about alike is the same, and
-//! what did not may be the same and yet be told apart.
+//! Fingerprints of contents. In: a view of memory; out: a number for each block of it. Little memory is computed for
+//! that; much is told apart by how it came about, so that a gigabyte costs nothing: what came about alike is the same,
+//! and what did not may be the same and yet be told apart.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::content::{Content, Piece, View};
 
-/// What is worked out.
+/// Views of no more bytes are computed for their fingerprints.
 const LITTLE: u64 = 256 << 10;
 
 impl View {
@@ -86,11 +86,11 @@ struct Run {
     begin: u64,
     bytes: u64,
     origin: Origin,
-    /// Where it begins in what came about so.
+    /// The offset in its recipe at which it begins.
     offset: u64,
 }
 
-/// How something came about, and after how many bytes it is the same again.
+/// A number for a recipe, and the number of bytes after which its bytes repeat.
 #[derive(Clone, Copy, PartialEq)]
 struct Origin {
     hash: u64,
@@ -130,7 +130,7 @@ fn hash(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// How a content came about.
+/// Returns the number of a content's recipe.
 fn origin(content: &Content) -> Origin {
     let whole =
         |view: &View| view.runs().iter().fold(0, |print, run| run.mixed_into(print, run.begin, run.end()));

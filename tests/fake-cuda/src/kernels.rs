@@ -1,7 +1,7 @@
-//! What kernels do. In: a kernel's name, its arguments and its grid; out: the memory that it touches, what it leaves there,
-//! and how long it takes where the model does not say. Kernels of the suite come from their references in
-//! `gpubench-kernels`; those of the measurement itself and of its tests are here. Any other kernel touches nothing and takes
-//! as long as an empty one.
+//! The effects of kernels. In: a kernel's name, its arguments and its grid; out: the memory that it touches, what it
+//! leaves there, and how long it takes where the model does not say. Kernels of the suite come from their references in
+//! `gpubench-kernels`; those of the measurement itself and of its tests are here. Any other kernel touches nothing and
+//! takes as long as an empty one.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(crate) struct Launch {
     pub(crate) threads: u64,
 }
 
-/// What a launch does.
+/// The memory that a launch touches, its effect and its time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Doing {
     pub(crate) touched: Vec<(Range<u64>, Access)>,
@@ -38,7 +38,7 @@ pub(crate) struct Doing {
     pub(crate) lasts: Lasts,
 }
 
-/// How long a kernel takes.
+/// The time of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Lasts {
     /// As the model has it.
@@ -50,7 +50,7 @@ pub(crate) enum Lasts {
     Exactly(f64),
 }
 
-/// What a kernel leaves in memory.
+/// The change that a kernel makes in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Effect {
     #[default]
@@ -62,8 +62,8 @@ pub(crate) enum Effect {
     /// So many nanoseconds, and before them the cycles of as long.
     Cycles(u64, u64),
     Complement(Range<u64>),
-    /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the bytes of
-    /// blocks with another one than is there are added.
+    /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the
+    /// bytes of blocks with another one than is there are added.
     Fingerprint {
         of: Range<u64>,
         block: u64,
@@ -104,7 +104,7 @@ impl Launch {
             .map_or_else(|| self.of_the_measurement(), |reference| self.of_the_suite(reference))
     }
 
-    /// What a kernel of the suite does.
+    /// Describes a launch of a kernel of the suite.
     fn of_the_suite(&self, reference: &'static Reference) -> Doing {
         let Self { name, arguments, blocks, .. } = self;
         let call = Call { kernel: name.clone(), arguments: arguments.clone(), blocks: *blocks, left_out: 0 };
@@ -121,7 +121,7 @@ impl Launch {
         Doing { touched, effect, lasts, ..Doing::default() }
     }
 
-    /// What a kernel of the measurement or of its tests does.
+    /// Describes a launch of a kernel of the measurement or of its tests.
     fn of_the_measurement(&self) -> Doing {
         use Access::{Read, Update, Write};
         let range = |start: u64, bytes: u64| start..start.saturating_add(bytes);

@@ -1,13 +1,13 @@
-//! The L2 as a set of ranges, clean or dirty, the least recently used first. In: ranges that are touched or discarded; out:
-//! how many bytes were there, how many were not, and how many dirty ones had to go. Exact to the byte, and cheap: a range
-//! stays one entry until something takes a part of it.
+//! The L2 as a set of ranges, clean or dirty, the least recently used first. In: ranges that are touched or discarded;
+//! out: how many bytes were there, how many were not, and how many dirty ones had to go. Exact to the byte, and cheap:
+//! a range stays one entry until something takes a part of it.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::reference::Access;
 
-/// What touching memory cost, in bytes.
+/// The traffic of an access to memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     /// Found in the L2.
