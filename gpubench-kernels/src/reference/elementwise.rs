@@ -1,7 +1,7 @@
 //! `elementwise.cu`, and the kernels of the same names in `sources.cu`. The output's element follows from the elements at
 //! its index.
 
-use super::{Array, Call, Reference, Values, change, f32_at, f64_at, little, set};
+use super::{Array, Call, Reference, change, f32_at, f64_at, set};
 
 /// x + a.
 #[must_use]
@@ -23,83 +23,65 @@ pub fn vector_add(a: f64, b: f64) -> f64 {
 
 /// The references for these kernels.
 pub const KERNELS: &[Reference] = &[
-    Reference {
-        kernel: "copy",
-        parameters: &[8, 8, 8],
-        arrays: |call| {
+    Reference::elementwise(
+        "copy",
+        &[8, 8, 8],
+        |call| {
             let bytes = 4 * call.word(2);
             vec![Array::read(call.word(0), bytes), Array::write(call.word(1), bytes)]
         },
-        values: Values::Elementwise {
-            size: 4,
-            compute: |_call, _first, inputs, y| y.copy_from_slice(inputs[0]),
+        4,
+        |_call, _first, inputs, y| y.copy_from_slice(inputs[0]),
+    ),
+    Reference::elementwise(
+        "fill",
+        &[4, 8, 8],
+        |call| vec![Array::write(call.word(1), 4 * call.word(2))],
+        4,
+        |call, _first, _inputs, y| set(y, |_| call.float(0).to_le_bytes()),
+    ),
+    Reference::elementwise(
+        "rmw",
+        &[4, 8, 8],
+        |call| vec![Array::update(call.word(1), 4 * call.word(2))],
+        4,
+        |call, _first, _inputs, x| {
+            let a = call.float(0);
+            change(x, |_, x| rmw(a, f32::from_le_bytes(x)).to_le_bytes());
         },
-        work: little,
-    },
-    Reference {
-        kernel: "fill",
-        parameters: &[4, 8, 8],
-        arrays: |call| vec![Array::write(call.word(1), 4 * call.word(2))],
-        values: Values::Elementwise {
-            size: 4,
-            compute: |call, _first, _inputs, y| set(y, |_| call.float(0).to_le_bytes()),
-        },
-        work: little,
-    },
-    Reference {
-        kernel: "rmw",
-        parameters: &[4, 8, 8],
-        arrays: |call| vec![Array::update(call.word(1), 4 * call.word(2))],
-        values: Values::Elementwise {
-            size: 4,
-            compute: |call, _first, _inputs, x| {
-                let a = call.float(0);
-                change(x, |_, x| rmw(a, f32::from_le_bytes(x)).to_le_bytes());
-            },
-        },
-        work: little,
-    },
-    Reference {
-        kernel: "saxpy",
-        parameters: &[4, 8, 8, 8],
-        arrays: |call| {
+    ),
+    Reference::elementwise(
+        "saxpy",
+        &[4, 8, 8, 8],
+        |call| {
             let bytes = 4 * call.word(3);
             vec![Array::read(call.word(1), bytes), Array::update(call.word(2), bytes)]
         },
-        values: Values::Elementwise {
-            size: 4,
-            compute: |call, _first, inputs, y| {
-                let a = call.float(0);
-                change(y, |index, y| saxpy(a, f32_at(inputs[0], index), f32::from_le_bytes(y)).to_le_bytes());
-            },
+        4,
+        |call, _first, inputs, y| {
+            let a = call.float(0);
+            change(y, |index, y| saxpy(a, f32_at(inputs[0], index), f32::from_le_bytes(y)).to_le_bytes());
         },
-        work: little,
-    },
-    Reference {
-        kernel: "triad",
-        parameters: &[4, 8, 8, 8, 8],
-        arrays: |call| two_inputs(call, 1, 4 * call.word(4)),
-        values: Values::Elementwise {
-            size: 4,
-            compute: |call, _first, inputs, z| {
-                let a = call.float(0);
-                set(z, |index| saxpy(a, f32_at(inputs[0], index), f32_at(inputs[1], index)).to_le_bytes());
-            },
+    ),
+    Reference::elementwise(
+        "triad",
+        &[4, 8, 8, 8, 8],
+        |call| two_inputs(call, 1, 4 * call.word(4)),
+        4,
+        |call, _first, inputs, z| {
+            let a = call.float(0);
+            set(z, |index| saxpy(a, f32_at(inputs[0], index), f32_at(inputs[1], index)).to_le_bytes());
         },
-        work: little,
-    },
-    Reference {
-        kernel: "vector_add",
-        parameters: &[8, 8, 8, 8],
-        arrays: |call| two_inputs(call, 0, 8 * call.word(3)),
-        values: Values::Elementwise {
-            size: 8,
-            compute: |_call, _first, inputs, c| {
-                set(c, |index| vector_add(f64_at(inputs[0], index), f64_at(inputs[1], index)).to_le_bytes());
-            },
+    ),
+    Reference::elementwise(
+        "vector_add",
+        &[8, 8, 8, 8],
+        |call| two_inputs(call, 0, 8 * call.word(3)),
+        8,
+        |_call, _first, inputs, c| {
+            set(c, |index| vector_add(f64_at(inputs[0], index), f64_at(inputs[1], index)).to_le_bytes());
         },
-        work: little,
-    },
+    ),
 ];
 
 /// Two inputs and an output of `bytes` each, which are the arguments from number `first` on.

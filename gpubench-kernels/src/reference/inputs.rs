@@ -1,6 +1,6 @@
 //! `inputs.cu`: inputs that look random and can be made again from a seed and an index, and the cycle of the chain of loads.
 
-use super::{Array, Call, Reference, Values, little, set};
+use super::{Array, Call, Reference, set};
 
 /// Element `index` of the input `seed`: uniform in [0, 1), with 24 random bits, so that it is exact as `f32` too.
 #[must_use]
@@ -48,22 +48,6 @@ pub fn cycle(word: u64, lines: u64) -> u64 {
     if word.is_multiple_of(LINE_WORDS) { LINE_WORDS * next_line(word / LINE_WORDS, lines) } else { 0 }
 }
 
-/// A kernel that fills an array of `n` elements of `size` bytes from a seed.
-const fn random(
-    kernel: &'static str,
-    size: usize,
-    arrays: fn(&Call) -> Vec<Array>,
-    compute: fn(&Call, u64, &[&[u8]], &mut [u8]),
-) -> Reference {
-    Reference {
-        kernel,
-        parameters: &[8, 8, 8],
-        arrays,
-        values: Values::Elementwise { size, compute },
-        work: little,
-    }
-}
-
 /// The output of a kernel that fills an array of elements of `SIZE` bytes.
 fn output<const SIZE: u64>(call: &Call) -> Vec<Array> {
     vec![Array::write(call.word(0), SIZE * call.word(1))]
@@ -77,28 +61,23 @@ fn fill<const SIZE: usize>(call: &Call, first: u64, out: &mut [u8], element: fn(
 
 /// The references for these kernels.
 pub const KERNELS: &[Reference] = &[
-    random("random_f32", 4, output::<4>, |call, first, _inputs, y| {
+    Reference::elementwise("random_f32", &[8, 8, 8], output::<4>, 4, |call, first, _inputs, y| {
         fill(call, first, y, |seed, index| (element(seed, index) as f32).to_le_bytes());
     }),
-    random("random_u32", 4, output::<4>, |call, first, _inputs, y| {
+    Reference::elementwise("random_u32", &[8, 8, 8], output::<4>, 4, |call, first, _inputs, y| {
         fill(call, first, y, |seed, index| bits(seed, index).to_le_bytes());
     }),
-    random("random_f64", 8, output::<8>, |call, first, _inputs, y| {
+    Reference::elementwise("random_f64", &[8, 8, 8], output::<8>, 8, |call, first, _inputs, y| {
         fill(call, first, y, |seed, index| element(seed, index).to_le_bytes());
     }),
-    random("random_bf16", 2, output::<2>, |call, first, _inputs, y| {
+    Reference::elementwise("random_bf16", &[8, 8, 8], output::<2>, 2, |call, first, _inputs, y| {
         fill(call, first, y, |seed, index| bf16_bits(seed, index).to_le_bytes());
     }),
-    Reference {
-        kernel: "cycle",
-        parameters: &[8, 8],
-        arrays: |call| vec![Array::write(call.word(0), 8 * LINE_WORDS * call.word(1))],
-        values: Values::Elementwise {
-            size: 8,
-            compute: |call, first, _inputs, y| {
-                set(y, |index| cycle(first + index as u64, call.word(1)).to_le_bytes());
-            },
-        },
-        work: little,
-    },
+    Reference::elementwise(
+        "cycle",
+        &[8, 8],
+        |call| vec![Array::write(call.word(0), 8 * LINE_WORDS * call.word(1))],
+        8,
+        |call, first, _inputs, y| set(y, |index| cycle(first + index as u64, call.word(1)).to_le_bytes()),
+    ),
 ];

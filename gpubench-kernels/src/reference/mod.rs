@@ -48,6 +48,18 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// A kernel that does little, and whose output's element, of `size` bytes, follows from the elements at its index.
+    #[must_use]
+    pub const fn elementwise(
+        kernel: &'static str,
+        parameters: &'static [usize],
+        arrays: fn(&Call) -> Vec<Array>,
+        size: usize,
+        compute: fn(&Call, u64, &[&[u8]], &mut [u8]),
+    ) -> Self {
+        Self { kernel, parameters, arrays, values: Values::Elementwise { size, compute }, work: little }
+    }
+
     /// Returns the reference for a kernel of this name and with parameters of these sizes.
     #[must_use]
     pub fn find(name: &str, parameters: &[usize]) -> Option<&'static Self> {
