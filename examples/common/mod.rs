@@ -1,17 +1,19 @@
-//! What the experiments share: flags, the description of the GPU, tables, and where drawings and runs go. In: what an
-//! experiment wants measured; out: records, and results on standard output.
+//! The parts that experiments share: flags, the description of the GPU, tables, and where drawings and runs go. In:
+//! what an experiment wants measured; out: records, and results on standard output.
 
 #![allow(dead_code, reason = "no experiment uses all of it")]
 
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
+use clap::Parser;
 use clap::builder::BoolishValueParser;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use gpubench::facts::Value;
-use gpubench::facts::{Facts, Quantity};
+use gpubench::drawing::Mark;
+use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
 use gpubench::units::BytesPerSecond;
@@ -19,7 +21,7 @@ use gpubench::{Suite, format};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Where the kernels of these experiments are.
+/// The module of the kernels of these experiments.
 pub(crate) const KERNELS: &str = "gpubench_kernels::cuda";
 
 /// The flags of every experiment. Those of suites that say how to measure have twins in the environment, such as
@@ -37,6 +39,20 @@ pub(crate) struct Flags {
     /// A folder for drawings, tables and all samples; without it there is only what is printed
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_OUT")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Runs an experiment: `show` measures and prints, then all runs are written.
+pub(crate) fn experiment<A: Parser>(
+    name: &'static str,
+    flags: fn(&A) -> &Flags,
+    show: impl FnOnce(&mut Lab<'_>, &Facts, &A) -> Result<()>,
+) -> ExitCode {
+    gpubench::program(|suite| {
+        let args = A::parse();
+        let (mut lab, facts) = Lab::open(suite, flags(&args), name)?;
+        show(&mut lab, &facts, &args)?;
+        lab.close()
+    })
 }
 
 /// An experiment under way.
@@ -59,7 +75,7 @@ impl<'a> Lab<'a> {
         Ok((lab, facts))
     }
 
-    /// What these words of a suite's command line measure.
+    /// Measures the cases that these arguments of a suite's command line select.
     pub(crate) fn measure(&mut self, words: &[&str]) -> Result<Run> {
         let quick = (self.flags.quick && !words.contains(&"--quick")).then_some("--quick");
         let words = words.iter().copied().chain(["--device", &self.flags.device]).chain(quick);
@@ -119,6 +135,11 @@ pub(crate) fn measured<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a
     record.measurement.as_ref().ok_or_else(|| format!("{name}, {cache}: {}", told.join("; ")).into())
 }
 
+/// The measurements of a case with the data in the L2 and with the L2 empty; an error where one failed.
+pub(crate) fn hot_and_cold<'a>(run: &'a Run, name: &str) -> Result<[&'a Measurement; 2]> {
+    Ok([measured(run, name, Cache::Hot)?, measured(run, name, Cache::Cold)?])
+}
+
 /// The record of a case, by its name and cache state.
 pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Record> {
     let found = run.records.iter().find(|record| record.case.name() == name && record.case.cache == cache);
@@ -140,11 +161,23 @@ pub(crate) fn percents(part: f64) -> String {
     format!("{} %", format::number(100.0 * part))
 }
 
-/// A table as it is printed: the first row is its head, the first column names, the others numbers.
-pub(crate) fn table(rows: &[impl AsRef<[String]>]) -> String {
+/// The peak as a line across a drawing, with `what` it is, if it is known.
+pub(crate) fn peak_mark(what: &str, quantity: &Quantity, facts: &Facts) -> Option<Mark> {
+    let peak = facts.peak(quantity)?.value;
+    Some(Mark::y(peak, format!("{what}, {}", format::bandwidth(BytesPerSecond(peak)))))
+}
+
+/// A table as it is printed: the first column holds names, the others numbers.
+pub(crate) fn table<const COLUMNS: usize>(head: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
+    let head = head.map(str::to_owned);
+    lines(std::iter::once(&head).chain(rows))
+}
+
+/// The lines of a table whose first row is its head.
+pub(crate) fn lines(rows: impl IntoIterator<Item: AsRef<[String]>>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.add_rows(rows.iter().map(AsRef::as_ref));
+    rows.into_iter().for_each(|row| _ = table.add_row(row.as_ref()));
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
         if number > 0 {

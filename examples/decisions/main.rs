@@ -12,7 +12,7 @@ use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
-use gpubench_kernels::cuda::{Elementwise, Inputs, Refusal, copy};
+use gpubench_kernels::cuda::{Elementwise, Refusal, copy, with_one_input};
 
 type Buffers = (Elementwise, DeviceBuffer<f32>, DeviceBuffer<f32>);
 
@@ -22,8 +22,7 @@ const LONG: usize = 10 << 20;
 const SHORT: usize = 1 << 18;
 
 fn inputs(n: usize, seed: u64, stream: &Stream) -> Result<Buffers, Refusal> {
-    let inputs = Inputs::on(stream)?;
-    Ok((Elementwise::load()?, inputs.random(seed, n)?, inputs.unwritten(n)?))
+    with_one_input(Elementwise::load()?, seed, n, stream)
 }
 
 /// A copy, to be compared with itself.

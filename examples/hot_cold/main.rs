@@ -1,6 +1,6 @@
-//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the mean of
-//! 10,000 launches after 1,000 of warm-up; then where the L2 ends. In: how often; out: tables in the sources' terms, beside
-//! their numbers, and a drawing.
+//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the
+//! mean of 10,000 launches after 1,000 of warm-up; then where the L2 ends. In: how often; out: tables in the sources'
+//! terms, beside their numbers, and a drawing.
 //!
 //! ```sh
 //! cargo run --example hot_cold -- --out target/hot_cold
@@ -14,16 +14,15 @@ mod common;
 use std::process::ExitCode;
 
 use clap::Parser;
-use common::{Flags, KERNELS, Lab, Result, gigabytes, measured, table};
+use common::{Flags, KERNELS, Lab, Result, gigabytes, hot_and_cold, peak_mark, table};
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
-use gpubench::method::Cache;
-use gpubench::units::{Bytes, BytesPerSecond, Nanoseconds};
+use gpubench::units::Bytes;
 // Whose benchmarks are measured.
 use gpubench_kernels as _;
 
-/// What the source printed: an RTX 3090 with 6 MB of L2.
+/// The source's figures, from an RTX 3090 with 6 MB of L2.
 const SOURCE: [&str; 6] = ["source, RTX 3090, L2/2", "0.0095 ms", "0.0141 ms", "1.48×", "", ""];
 
 /// Sizes of what a launch touches, in sixteenths of the L2.
@@ -49,25 +48,27 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    gpubench::program(|suite| {
-        let args = Args::parse();
-        let (mut lab, facts) = Lab::open(suite, &args.flags, "hot_cold")?;
-        let told = args.l2.map(|mib| Bytes(mib << 20)).or(facts.last_level_cache);
-        let l2 =
-            told.filter(|l2| l2.0 > 0).ok_or("the device does not tell the size of its L2: --l2 gives it")?;
-        latencies(&mut lab, &args, l2)?;
-        end_of_cache(&mut lab, &facts, l2)?;
-        lab.close()
-    })
+    common::experiment(
+        "hot_cold",
+        |args: &Args| &args.flags,
+        |lab, facts, args| {
+            let told = args.l2.map(|mib| Bytes(mib << 20)).or(facts.last_level_cache);
+            let l2 = told
+                .filter(|l2| l2.0 > 0)
+                .ok_or("the device does not tell the size of its L2: --l2 gives it")?;
+            latencies(lab, args, l2)?;
+            end_of_cache(lab, facts, l2)
+        },
+    )
 }
 
-/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its flush and
-/// behind one that leaves nothing to be written back; and of a copy that fills the GPU.
+/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its
+/// flush and behind one that leaves nothing to be written back; and of a copy that fills the GPU.
 fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     let (repeats, warm_ups) = (args.repeats.to_string(), args.warm_ups.to_string());
     println!("A copy: {repeats} repeats after {warm_ups} warm-ups");
-    let head = ["", "mean, hot", "mean, cold", "cold/hot", "median, hot", "median, cold"].map(str::to_owned);
-    let mut rows = vec![head, SOURCE.map(str::to_owned)];
+    let head = ["", "mean, hot", "mean, cold", "cold/hot", "median, hot", "median, cold"];
+    let mut rows = vec![SOURCE.map(str::to_owned)];
     for (kernel, what) in [("sources::copy", "32 × 1024 threads"), ("copy", "a vector a thread")] {
         for part in [2, 8] {
             let name = format!("{KERNELS}::{kernel}[n={}]", l2.0 / part / 4);
@@ -76,8 +77,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
                 let words = ["--exact", &name, "--arg", &n, "--cache", "both", "--flush", flush];
                 let often = ["--samples", &repeats, "--warmup-launches", &warm_ups];
                 let run = lab.measure(&[&words[..], &often].concat())?;
-                let [hot, cold] = [Cache::Hot, Cache::Cold].map(|cache| measured(&run, &name, cache));
-                let (hot, cold) = (&hot?.time, &cold?.time);
+                let [hot, cold] = hot_and_cold(&run, &name)?.map(|measured| &measured.time);
                 let label = format!("{what}, L2/{part}, flush `{flush}`");
                 let over = format::ratio(cold.mean.0 / hot.mean.0);
                 let [a, b, c, d] = [hot.mean, cold.mean, hot.median, cold.median].map(format::time);
@@ -85,7 +85,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
             }
         }
     }
-    println!("{}", table(&rows));
+    println!("{}", table(head, &rows));
     Ok(())
 }
 
@@ -100,14 +100,11 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         let mut words = vec!["--exact", "--arg", &list, "--cache", "both"];
         words.extend(names.iter().map(String::as_str));
         let run = lab.measure(&words)?;
-        let mut rows = vec![["", "hot", "cold", "cold/hot"].map(str::to_owned)];
+        let mut rows = Vec::new();
         let mut points = [Vec::new(), Vec::new()];
         let mut fits = None;
         for (bytes, name) in touched.into_iter().zip(&names) {
-            let times =
-                [Cache::Hot, Cache::Cold].map(|cache| measured(&run, name, cache).map(|it| it.time.median));
-            let [hot, cold] = times;
-            let (hot, cold): (Nanoseconds, Nanoseconds) = (hot?, cold?);
+            let [hot, cold] = hot_and_cold(&run, name)?.map(|measured| measured.time.median);
             let size = Bytes(bytes as u64);
             for (points, time) in points.iter_mut().zip([hot, cold]) {
                 points.push((bytes as f64, size.per(time).0));
@@ -126,7 +123,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         println!(
             "{kernel}, by the size of what a launch touches: GB/s with the data in the L2 as far as it fits, and with the L2 empty"
         );
-        print!("{}", table(&rows));
+        print!("{}", table(["", "hot", "cold", "cold/hot"], &rows));
         let last =
             fits.map_or_else(|| "at no size".to_owned(), |size| format!("up to {}", format::bytes(size)));
         println!("{kernel}: cold takes longer by more than 2 % {last}; the L2 has {}\n", format::bytes(l2));
@@ -137,12 +134,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         ]);
     }
     let mut marks = vec![Mark::x(l2.0 as f64, format!("L2, {}", format::bytes(l2)))];
-    if let Some(peak) = facts.peak(&Quantity::MemoryBandwidth) {
-        marks.push(Mark::y(
-            peak.value,
-            format!("peak of the memory, {}", format::bandwidth(BytesPerSecond(peak.value))),
-        ));
-    }
+    marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts));
     let curves = Curves {
         title: "Where the L2 ends".to_owned(),
         subtitle: format!(

@@ -1,5 +1,6 @@
-//! Basic metrics as the sources reckon them: effective beside theoretical bandwidth, throughput beside its peak, items in a
-//! second, and three ways to take a time. In: a number of elements; out: tables in the sources' terms, beside their numbers.
+//! Basic metrics as the sources reckon them: effective beside theoretical bandwidth, throughput beside its peak, items
+//! in a second, and three ways to take a time. In: a number of elements; out: tables in the sources' terms, beside
+//! their numbers.
 //!
 //! ```sh
 //! cargo run --example metrics
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Flags, KERNELS, Lab, Result, measured, of_peak, table};
+use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, table};
 use cust::context::Context;
 use cust::device::Device;
 use cust::event::{Event, EventFlags};
@@ -24,12 +25,12 @@ use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
 use gpubench::id::DeviceId;
 use gpubench::method::Cache;
-use gpubench::record::Measurement;
+use gpubench::record::{Measurement, Run};
 use gpubench::stats::median;
 use gpubench::units::{Bytes, FlopsPerSecond, ItemsPerSecond, Nanoseconds};
 use gpubench_kernels::cuda::{Sources, sources};
 
-/// How often each of the three timers is read.
+/// The readings of each of the three timers.
 const READINGS: usize = 100;
 
 #[derive(Debug, Parser)]
@@ -91,19 +92,33 @@ fn row(name: &str, cells: [String; 5]) -> [String; 6] {
     [name.to_owned(), a, b, c, d, e]
 }
 
-/// SAXPY as the source has it, and at its best; its maximum error, and elements in a second.
-fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
-    let [theirs, ours] = ["sources::saxpy", "saxpy"].map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
-    let run = lab.measure(&["--exact", &theirs, &ours, "--arg", &format!("n={n}"), "--cache", "both"])?;
-    println!("SAXPY, {n} elements: 12 bytes and 2 operations each");
-    let source = ["", "110.4", "74.6 %", "", ""].map(str::to_owned);
-    let mut rows = vec![HEAD.map(str::to_owned), row("source, Tesla M2050", source)];
-    for (name, what) in [(&theirs, "blocks of 256"), (&ours, "a vector a thread")] {
-        for cache in [Cache::Hot, Cache::Cold] {
-            rows.push(row(&format!("{what}, {cache}"), rates(measured(&run, name, cache)?, facts, "f32")));
+/// Rows for both kernels, hot and cold: each kernel by its case and by what it is called in the table.
+fn rows(run: &Run, kernels: [(&str, &str); 2], facts: &Facts, precision: &str) -> Result<Vec<[String; 6]>> {
+    let mut rows = Vec::new();
+    for (name, what) in kernels {
+        for (measured, cache) in hot_and_cold(run, name)?.into_iter().zip([Cache::Hot, Cache::Cold]) {
+            rows.push(row(&format!("{what}, {cache}"), rates(measured, facts, precision)));
         }
     }
-    print!("{}", table(&rows));
+    Ok(rows)
+}
+
+/// Measures kernels of the sources and of this crate, hot and cold, on arrays of `n` elements. Returns their cases too.
+fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [String; 2])> {
+    let cases = kernels.map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
+    let [theirs, ours] = &cases;
+    let run = lab.measure(&["--exact", theirs, ours, "--arg", &format!("n={n}"), "--cache", "both"])?;
+    Ok((run, cases))
+}
+
+/// SAXPY as the source has it, and at its best; its maximum error, and elements in a second.
+fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
+    let (run, [theirs, ours]) = measure(lab, ["sources::saxpy", "saxpy"], n)?;
+    println!("SAXPY, {n} elements: 12 bytes and 2 operations each");
+    let source = row("source, Tesla M2050", ["", "110.4", "74.6 %", "", ""].map(str::to_owned));
+    let kernels = [(&theirs[..], "blocks of 256"), (&ours, "a vector a thread")];
+    let rows = [vec![source], rows(&run, kernels, facts, "f32")?].concat();
+    print!("{}", table(HEAD, &rows));
     let first = measured(&run, &theirs, Cache::Cold)?;
     let checked =
         if first.checked { "0: every element was looked at" } else { "unknown: nothing was looked at" };
@@ -115,18 +130,10 @@ fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
 
 /// The other source's sum of two arrays in f64, with one thread a block and with a vector a thread.
 fn sums(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
-    let [theirs, ours] =
-        ["sources::vector_add", "vector_add"].map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
-    let run = lab.measure(&["--exact", &theirs, &ours, "--arg", &format!("n={n}"), "--cache", "both"])?;
+    let (run, [theirs, ours]) = measure(lab, ["sources::vector_add", "vector_add"], n)?;
     println!("SUM, c = a + b in f64, {n} elements: 24 bytes and 1 operation each");
-    let mut rows = vec![HEAD.map(str::to_owned)];
-    for (name, what) in [(&theirs, "one thread a block, as the source has it"), (&ours, "a vector a thread")]
-    {
-        for cache in [Cache::Hot, Cache::Cold] {
-            rows.push(row(&format!("{what}, {cache}"), rates(measured(&run, name, cache)?, facts, "f64")));
-        }
-    }
-    println!("{}", table(&rows));
+    let kernels = [(&theirs[..], "one thread a block, as the source has it"), (&ours, "a vector a thread")];
+    println!("{}", table(HEAD, &rows(&run, kernels, facts, "f64")?));
     Ok(())
 }
 
@@ -167,7 +174,7 @@ fn timers(device: &str, n: usize) -> Result<()> {
         last[0]
     );
     let bytes = Bytes(12 * n as u64);
-    let mut rows = vec![["", "time", "GB/s"].map(str::to_owned)];
+    let mut rows = Vec::new();
     for (name, times) in [
         ("host's clock, nothing waited for", unwaited),
         ("host's clock, the device waited for", waited),
@@ -176,6 +183,6 @@ fn timers(device: &str, n: usize) -> Result<()> {
         let time = median(&times).ok_or("there are readings")?;
         rows.push([name.to_owned(), format::time(time), format::gigabytes(bytes.per(time))]);
     }
-    print!("{}", table(&rows));
+    print!("{}", table(["", "time", "GB/s"], &rows));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Other balances of reads and writes than a copy's: in a kernel, from reading alone to writing alone, and over the bus, from
-//! one direction alone through both at once to the other. In: how much; out: two tables and two curves.
+//! Other balances of reads and writes than a copy's: in a kernel, from reading alone to writing alone, and over the
+//! bus, from one direction alone through both at once to the other. In: how much; out: two tables and two curves.
 //!
 //! ```sh
 //! cargo run --example mixes -- --out target/mixes
@@ -13,12 +13,14 @@ mod common;
 use std::process::ExitCode;
 
 use clap::Parser;
-use common::{Flags, KERNELS, Lab, Result, gigabytes, measured, of_peak, percents, table};
-use gpubench::drawing::{Axis, Curves, Mark, Series};
+use common::{
+    Flags, KERNELS, Lab, Result, gigabytes, hot_and_cold, measured, of_peak, peak_mark, percents, table,
+};
+use gpubench::drawing::{Axis, Curves, Series};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
 use gpubench::method::Cache;
-use gpubench::units::{Bytes, BytesPerSecond};
+use gpubench::units::Bytes;
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 
 /// Eighths of what crosses the bus that go to the device.
@@ -27,11 +29,11 @@ const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];
 #[derive(Debug, Parser)]
 #[command(about = "Measures memory and bus in every balance of reads and writes.")]
 struct Args {
-    /// What a kernel reads and writes together
+    /// The amount that a kernel reads and writes together
     #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 2048)]
     size: usize,
 
-    /// What crosses the bus in both directions together
+    /// The amount that crosses the bus in both directions together
     #[arg(long, value_name = "MIB", env = "GPUBENCH_BUS_SIZE", default_value_t = 128)]
     bus_size: usize,
 
@@ -40,13 +42,14 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    gpubench::program(|suite| {
-        let args = Args::parse();
-        let (mut lab, facts) = Lab::open(suite, &args.flags, "mixes")?;
-        in_memory(&mut lab, &facts, args.size << 20)?;
-        over_the_bus(&mut lab, &facts, args.bus_size << 20)?;
-        lab.close()
-    })
+    common::experiment(
+        "mixes",
+        |args: &Args| &args.flags,
+        |lab, facts, args| {
+            in_memory(lab, facts, args.size << 20)?;
+            over_the_bus(lab, facts, args.bus_size << 20)
+        },
+    )
 }
 
 /// The balances within the device's memory.
@@ -56,14 +59,12 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let run = lab.measure(&[&benchmark, "--include-ignored", "--arg", &arg, "--cache", "both"])?;
     let moved = Bytes(bytes as u64);
     println!("Reads and writes of a kernel, {} together", format::bytes(moved));
-    let mut rows =
-        vec![["reads : writes", "GB/s, hot", "of peak", "GB/s, cold", "of peak"].map(str::to_owned)];
+    let mut rows = Vec::new();
     let mut points = [Vec::new(), Vec::new()];
     for (reads, writes) in READS.into_iter().zip(WRITES) {
         let name = format!("{benchmark}[reads={reads}, writes={writes}, bytes={bytes}]");
         let mut row = vec![format!("{reads} : {writes}")];
-        for (cache, points) in [Cache::Hot, Cache::Cold].into_iter().zip(&mut points) {
-            let measured = measured(&run, &name, cache)?;
+        for (measured, points) in hot_and_cold(&run, &name)?.into_iter().zip(&mut points) {
             let (counted, time) = (Bytes(measured.counts.bytes.unwrap_or_default()), measured.time.median);
             points.push((writes as f64 / (reads + writes) as f64, counted.per(time).0));
             let rate = counted.per(time);
@@ -71,9 +72,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         }
         rows.push(<[String; 5]>::try_from(row).map_err(|_| "a row has five cells")?);
     }
-    println!("{}", table(&rows));
-    let peak = facts.peak(&Quantity::MemoryBandwidth);
-    let told = |peak: f64| format!("peak of the memory, {}", format::bandwidth(BytesPerSecond(peak)));
+    println!("{}", table(["reads : writes", "GB/s, hot", "of peak", "GB/s, cold", "of peak"], &rows));
     let [hot, cold] = points;
     let curves = Curves {
         title: "Bandwidth by what is written of it".to_owned(),
@@ -81,7 +80,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         x: Axis::linear("writes, of all that moves", percents),
         y: Axis::linear("GB/s", gigabytes),
         series: vec![Series::new("hot", hot), Series::new("cold", cold)],
-        marks: peak.map(|peak| Mark::y(peak.value, told(peak.value))).into_iter().collect(),
+        marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts).into_iter().collect(),
     };
     lab.write("-memory.svg", &curves.svg())
 }
@@ -97,7 +96,7 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let run = lab.measure(&[&benchmark, "--arg", &up, "--arg", &down])?;
     let moved = Bytes(bytes as u64);
     println!("Over the bus, pinned, {} in both directions together", format::bytes(moved));
-    let mut rows = vec![["to the device : to the host", "time", "GB/s", "GiB/s"].map(str::to_owned)];
+    let mut rows = Vec::new();
     let mut points = Vec::new();
     for (eighths, (up, down)) in EIGHTHS.into_iter().zip(ways) {
         let name = format!("{benchmark}[up={up}, down={down}]");
@@ -107,16 +106,14 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         let gib = format!("{:.2}", rate.0 / f64::from(1 << 30));
         rows.push([format!("{eighths} : {}", 8 - eighths), format::time(time), format::gigabytes(rate), gib]);
     }
-    print!("{}", table(&rows));
-    let peak = facts.peak(&Quantity::HostToDevice);
-    let told = |peak: f64| format!("peak of the bus, one way, {}", format::bandwidth(BytesPerSecond(peak)));
+    print!("{}", table(["to the device : to the host", "time", "GB/s", "GiB/s"], &rows));
     let curves = Curves {
         title: "Bandwidth over the bus by direction".to_owned(),
         subtitle: format!("{}, {} of pinned memory, medians", facts.name, format::bytes(moved)),
         x: Axis::linear("to the host, of all that moves", percents),
         y: Axis::linear("GB/s", gigabytes),
         series: vec![Series::new("both directions at once", points)],
-        marks: peak.map(|peak| Mark::y(peak.value, told(peak.value))).into_iter().collect(),
+        marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, facts).into_iter().collect(),
     };
     lab.write("-bus.svg", &curves.svg())
 }

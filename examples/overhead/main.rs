@@ -1,6 +1,6 @@
-//! What a launch takes that does no work: its time by events, less their overhead, and what it adds to a row of launches.
-//! In: a launch's shape; out: a row of the table. The correction that `docs/evidence.md` describes was chosen from these, and
-//! they can be held against a profiler:
+//! The time of a launch that does no work: its time by events, less their overhead, and what it adds to a row of
+//! launches. In: a launch's shape; out: a row of the table. The correction that `docs/evidence.md` describes was chosen
+//! from these, and they can be held against a profiler:
 //!
 //! ```sh
 //! cargo run --example overhead

@@ -1,5 +1,5 @@
-//! What all steps share: the engine, the sizes, and the times of the product that most of them mislead about, right and wrong. In:
-//! a suite; out: times by gpubench and by hand, and sizes scaled down.
+//! The parts that all steps share: the engine, the sizes, and the times of the product that most of them mislead about,
+//! right and wrong. In: a suite; out: times by gpubench and by hand, and sizes scaled down.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::by_hand::{Point, Timers};
 use crate::common::{KERNELS, Lab, Result, measured};
 
-/// Where everything is measured.
+/// The engine, the device and the measurements so far.
 pub(crate) struct Bench<'a> {
     lab: RefCell<Lab<'a>>,
     /// The device that is measured.
@@ -24,11 +24,11 @@ pub(crate) struct Bench<'a> {
     scale: usize,
     /// Between the sizes of a curve.
     pub(crate) step: usize,
-    /// What the sensors said before anything large ran.
+    /// The sensors' reading before anything large ran.
     pub(crate) idle: Option<Reading>,
     /// The naive products that were measured, by their sizes.
     naive: RefCell<BTreeMap<usize, Measurement>>,
-    /// What the timers read of them by hand.
+    /// The readings of them by hand.
     timers: RefCell<BTreeMap<usize, Timers>>,
 }
 
@@ -46,7 +46,8 @@ impl<'a> Bench<'a> {
         self.lab.into_inner()
     }
 
-    /// What a fresh process reads on this device, which has these variables in its environment beside this one's.
+    /// Starts a process that reads `point` on this device, and returns what it read. The variables are added to its
+    /// environment.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
         point: &Point,
@@ -68,7 +69,7 @@ impl<'a> Bench<'a> {
         sizes
     }
 
-    /// What these words of a suite's command line measure.
+    /// Measures the cases that these arguments of a suite's command line select.
     pub(crate) fn measure(&self, words: &[&str]) -> Result<Run> {
         self.lab.borrow_mut().measure(words)
     }
@@ -95,7 +96,7 @@ impl<'a> Bench<'a> {
         Ok(self.naive(sizes)?.into_iter().map(|measured| measured.time.median).collect())
     }
 
-    /// What the timers read of these products by hand, each in a process of its own.
+    /// The readings of these products by hand, each in a process of its own.
     pub(crate) fn timers(&self, sizes: &[usize]) -> Result<Vec<Timers>> {
         let read = |n: &usize| {
             if let Some(read) = self.timers.borrow().get(n) {
@@ -109,7 +110,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What `--arg` takes for these sizes.
+/// The value of `--arg` for these sizes.
 pub(crate) fn arg(sizes: &[usize]) -> String {
     let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     format!("n={}", sizes.join(","))
@@ -140,7 +141,7 @@ pub(crate) fn shown(times: &[Nanoseconds]) -> Vec<String> {
     times.iter().copied().map(format::time).collect()
 }
 
-/// What a source states of each size, in milliseconds; nothing where it states none.
+/// The time that a source states for each size, given in milliseconds; empty where it states none.
 pub(crate) fn stated(sizes: &[usize], of: &[(usize, f64)]) -> Vec<String> {
     let time =
         |n: &usize| of.iter().find(|(size, _)| size == n).map(|(_, ms)| format::time(Nanoseconds(ms * 1e6)));

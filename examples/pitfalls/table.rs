@@ -28,6 +28,6 @@ impl Table {
 
 impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&common::table(&self.0))
+        f.write_str(&common::lines(&self.0))
     }
 }

@@ -21,9 +21,9 @@ mod summary;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpubench::Suite;
 use gpubench::device::DeviceType as _;
 use gpubench::device::cuda::Cuda;
+use gpubench::facts::Facts;
 use serde::Serialize;
 
 use self::common::{Flags, Lab, Result};
@@ -63,19 +63,16 @@ struct Read {
 }
 
 fn main() -> ExitCode {
-    gpubench::program(show)
+    common::experiment("throttle", |args: &Args| &args.flags, show)
 }
 
-fn show(suite: &Suite) -> Result<()> {
-    let args = Args::parse();
-    let (lab, facts) = Lab::open(suite, &args.flags, "throttle")?;
+fn show(lab: &mut Lab<'_>, facts: &Facts, args: &Args) -> Result<()> {
     let ordinal = facts.device.rsplit(':').next().unwrap_or_default().parse()?;
     let (burst, sustained) = measure(&mut Cuda::open(ordinal)?, args.size, args.seconds)?;
     let read = Read { schema: "gpubench-throttle/1", size: args.size, burst, sustained };
-    print!("{}", summary::text(&read, &facts));
+    print!("{}", summary::text(&read, facts));
     for (name, drawing) in drawings::all(&read, &facts.name) {
         lab.write(name, &drawing)?;
     }
-    lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))?;
-    lab.close()
+    lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))
 }

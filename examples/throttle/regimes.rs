@@ -1,5 +1,5 @@
-//! Two regimes of one launch: in a burst, with rests between launches, and sustained, one launch after the other. In: an open
-//! GPU; out: groups of launches in the order they ran, each with what the sensors said last.
+//! Two regimes of one launch: in a burst, with rests between launches, and sustained, one launch after the other. In:
+//! an open GPU; out: groups of launches in the order they ran, each with what the sensors said last.
 
 use std::thread;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::sensors::Sensors;
 /// Launches of a burst, and what lies between them: long enough that power and heat do not add up.
 const BURSTS: usize = 30;
 const REST: Duration = Duration::from_millis(100);
-/// What a group of sustained launches takes.
+/// The time of a group of sustained launches, in nanoseconds.
 const GROUP: f64 = 20e6;
 
 /// Launches that were submitted together.
@@ -33,11 +33,11 @@ pub(crate) struct Group {
     pub(crate) times: Vec<Nanoseconds>,
     /// The clock of the multiprocessors, in hertz.
     pub(crate) clock: Option<u64>,
-    /// What the GPU drew, in watts.
+    /// The power of the GPU, in watts.
     pub(crate) power: Option<Watts>,
     /// Its temperature, in degrees Celsius.
     pub(crate) temperature: Option<u32>,
-    /// What held its clock down.
+    /// The causes that held its clock down.
     pub(crate) slowed_by: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ struct Regime<'a> {
     sensors: Option<Sensors>,
     overhead: Nanoseconds,
     launches: usize,
-    /// What the groups took on the device.
+    /// The time of all groups on the device.
     elapsed: Nanoseconds,
 }
 

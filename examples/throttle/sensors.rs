@@ -1,5 +1,5 @@
-//! The sensors of a GPU, read all the while by a thread of their own, since a reading may take longer than a launch. In: the
-//! runtime's monitor; out: what it said last.
+//! The sensors of a GPU, read all the while by a thread of their own, since a reading may take longer than a launch.
+//! In: the runtime's monitor; out: what it said last.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ impl Sensors {
         Self { last, ended, thread: Some(thread) }
     }
 
-    /// What they said last.
+    /// Returns the last reading.
     pub(crate) fn last(&self) -> Reading {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

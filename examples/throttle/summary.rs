@@ -1,4 +1,4 @@
-//! What came of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
+//! The results of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
 
 use gpubench::facts::{Facts, Quantity};
 use gpubench::units::{FlopsPerSecond, Nanoseconds, Watts};
@@ -24,7 +24,6 @@ pub(crate) fn text(read: &Read, facts: &Facts) -> String {
         ("sustained, its last third", last),
     ];
     let rows = regimes.map(|(name, groups)| row(name, groups, size, facts));
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     let (burst, sustained) = (median(&read.burst), median(last));
     let difference = format::percent((sustained.0 / burst.0 - 1.0).abs());
     let how = if sustained > burst { "more" } else { "less" };
@@ -34,7 +33,7 @@ pub(crate) fn text(read: &Read, facts: &Facts) -> String {
         "Products of {size} × {size} matrices of bf16, {}\n{}A sustained launch takes {difference} {how} time than one in a burst. \
          Its clock was held down by: {held}.\n",
         format::operations(flops(size)),
-        table(&rows)
+        table(head, &rows)
     )
 }
 
@@ -63,7 +62,7 @@ fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] 
     ]
 }
 
-/// What held the clock down in any of these groups.
+/// The causes that held the clock down in any of these groups.
 fn slowed_by(groups: &[Group]) -> Vec<&str> {
     let mut held: Vec<&str> =
         groups.iter().flat_map(|group| group.slowed_by.iter().map(String::as_str)).collect();

@@ -1,5 +1,5 @@
-//! Transfers within the GPU's memory and between it and the host's, as a source measured them: a CSV of each run's time, a box
-//! plot of the times and bars of the bandwidths. In: how much and how often; out: all of these.
+//! Transfers within the GPU's memory and between it and the host's, as a source measured them: a CSV of each run's
+//! time, a box plot of the times and bars of the bandwidths. In: how much and how often; out: all of these.
 //!
 //! ```sh
 //! cargo run --example transfers -- --out target/transfers
@@ -28,17 +28,17 @@ use gpubench_kernels::cuda::{self, Elementwise};
 
 /// A kind of transfer.
 struct Transfer {
-    /// What the source calls it, or would.
+    /// Its name in the source, or in the source's style.
     name: &'static str,
     /// The benchmark that measures it.
     benchmark: &'static str,
-    /// What comes before the size in the name of its case.
+    /// The arguments before the size in the name of its case.
     args: &'static str,
-    /// How often the source counts the size.
+    /// The number of times that the source counts the size.
     transfers: u64,
     /// The source's median, in milliseconds.
     source: Option<f64>,
-    /// What limits it, where that is known.
+    /// The quantity that limits it, where that is known.
     limit: Option<Quantity>,
 }
 
@@ -72,11 +72,11 @@ static TRANSFERS: [Transfer; 9] = [
 #[derive(Debug, Parser)]
 #[command(about = "Measures transfers within the GPU's memory and over the bus.")]
 struct Args {
-    /// What is transferred
+    /// The amount of each transfer
     #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 128)]
     size: usize,
 
-    /// How often each transfer is timed
+    /// Time each transfer N times
     #[arg(long, value_name = "N", env = "GPUBENCH_REPEATS", default_value_t = 10)]
     repeats: usize,
 
@@ -92,19 +92,20 @@ struct Timed<'a> {
 }
 
 fn main() -> ExitCode {
-    gpubench::program(|suite| {
-        let args = Args::parse();
-        let (mut lab, facts) = Lab::open(suite, &args.flags, "transfers")?;
-        let run = measure(&mut lab, &args)?;
-        let timed = TRANSFERS.iter().map(|transfer| timed(&run, transfer, args.size << 20));
-        let timed = timed.collect::<Result<Vec<_>>>()?;
-        print_table(&timed, &facts, &args);
-        both_ways(&mut lab, args.size << 20)?;
-        impossible(&mut lab)?;
-        lab.write(".csv", &csv(&timed, &args))?;
-        draw(&lab, &timed, &facts, &args)?;
-        lab.close()
-    })
+    common::experiment(
+        "transfers",
+        |args: &Args| &args.flags,
+        |lab, facts, args| {
+            let run = measure(lab, args)?;
+            let timed = TRANSFERS.iter().map(|transfer| timed(&run, transfer, args.size << 20));
+            let timed = timed.collect::<Result<Vec<_>>>()?;
+            print_table(&timed, facts, args);
+            both_ways(lab, args.size << 20)?;
+            impossible(lab)?;
+            lab.write(".csv", &csv(&timed, args))?;
+            draw(lab, &timed, facts, args)
+        },
+    )
 }
 
 fn measure(lab: &mut Lab<'_>, args: &Args) -> Result<Run> {
@@ -147,9 +148,8 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
         "{} MiB, {} runs each, medians; the source had 128 MiB on a GPU that it does not name",
         args.size, args.repeats
     );
-    let head =
-        ["", "numTransfers", "ms", "GiB/s", "of peak", "source, ms", "source, GiB/s"].map(str::to_owned);
-    let mut rows = vec![head];
+    let head = ["", "numTransfers", "ms", "GiB/s", "of peak", "source, ms", "source, GiB/s"];
+    let mut rows = Vec::new();
     for Timed { transfer, median, .. } in timed {
         let Transfer { name, transfers, source, limit, .. } = transfer;
         // A copy within the memory crosses it twice, however often that is counted.
@@ -174,7 +174,7 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
             rows.push([crossed, "2".to_owned(), nothing(), twice, nothing(), nothing(), nothing()]);
         }
     }
-    println!("{}", table(&rows));
+    println!("{}", table(head, &rows));
 }
 
 /// Both directions at once, pinned: what each gets beside the other.
@@ -191,7 +191,8 @@ fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// The source's first row: a copy of 2 × 128 MiB in 2.56 µs, which no memory can do. Cold, so that no L2 can have held it.
+/// The source's first row: a copy of 2 × 128 MiB in 2.56 µs, which no memory can do. Cold, so that no L2 can have held
+/// it.
 fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     let name = format!("transfers::never_ran[bytes={CLAIMED}]");
     let run = lab.measure(&["--exact", &name, "--cache", "cold"])?;
@@ -212,10 +213,11 @@ fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the source's kernel is told to have copied.
+/// The bytes that the source's kernel is told to have copied.
 const CLAIMED: usize = 128 << 20;
 
-/// What the source's kernel most likely did: it was launched, it is told to have read and written `bytes`, and nobody looked.
+/// The source's first row as it most likely came about: a launch that is told to have read and written `bytes`,
+/// unchecked.
 #[gpu_bench(
     args(bytes = [CLAIMED]),
     setup = |_bytes| Ok((Elementwise::load()?, DeviceBuffer::zeroed(0)?, DeviceBuffer::zeroed(0)?)),
@@ -231,7 +233,8 @@ fn never_ran(
     cuda::copy(kernels, x, y, stream)
 }
 
-/// `type,size,unit,numTransfers,run1,…`: one row a transfer, times in milliseconds. The source's MB are MiB, and so called here.
+/// `type,size,unit,numTransfers,run1,…`: one row a transfer, times in milliseconds. The source's MB are MiB, and so
+/// called here.
 fn csv(timed: &[Timed<'_>], args: &Args) -> String {
     let runs: Vec<String> = (1..=args.repeats).map(|run| format!("run{run}")).collect();
     let mut text = format!("type,size,unit,numTransfers,{}\n", runs.join(","));

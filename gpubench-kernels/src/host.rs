@@ -141,7 +141,7 @@ fn same(x: &[f32], y: &[f32]) -> Result<(), String> {
     expect(y, |i| x[i].into(), 0.0)
 }
 
-/// Whether each element of `output` is what `reference` says, within a relative `tolerance`.
+/// Compares each element of `output` with `reference`, within a relative `tolerance`.
 fn expect<T: Copy + Into<f64>>(
     output: &[T],
     reference: impl Fn(usize) -> f64,

@@ -1,44 +1,24 @@
-//! Inputs that look random and can be made again. In: a seed and an index; out: a number. Every element stands for itself,
-//! so that a check makes the inputs anew without keeping them.
+//! Inputs that look random and can be made again. In: a seed and an index; out: a number. Every element stands for
+//! itself, so that a check makes the inputs anew without keeping them.
 
 use std::collections::TryReserveError;
 
 use rayon::prelude::*;
 
-/// Element `index` of the input `seed`: uniform in [0, 1), with 24 random bits, so that it is exact as `f32` too.
-#[must_use]
-pub fn element(seed: u64, index: usize) -> f64 {
-    f64::from(bits(seed, index)) / f64::from(1 << 24)
-}
+use crate::reference::inputs::{bf16_bits, from_bf16};
 
-/// The 24 random bits of element `index` of the input `seed`.
-#[must_use]
-pub fn bits(seed: u64, index: usize) -> u32 {
-    // The output function of SplitMix64 (Steele, Lea & Flood 2014) on its own Weyl sequence.
-    let mut bits = seed.wrapping_add(index as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^= bits >> 31;
-    (bits >> 40) as u32
-}
+pub use crate::reference::inputs::{bits, element, next_line};
 
-/// The line after `line` in the one cycle that `lines` lines are in, a power of two: a linear congruential generator of full
-/// period (Hull & Dobell 1962), with the multiplier of Knuth's MMIX.
-#[must_use]
-pub fn next_line(line: u64, lines: u64) -> u64 {
-    line.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) & (lines - 1)
-}
-
-/// Element `index` of the input `seed` in bf16, by cutting off what it has no bits for.
+/// Element `index` of the input `seed` in bf16.
 #[must_use]
 pub fn bf16(seed: u64, index: usize) -> f64 {
-    f64::from(f32::from_bits((element(seed, index) as f32).to_bits() & 0xffff_0000))
+    f64::from(from_bf16(bf16_bits(seed, index)))
 }
 
 /// The first `n` elements of the input `seed`.
 ///
 /// # Errors
-/// Where there is not enough memory for them.
+/// There is not enough memory for them.
 pub fn random<T: From<f32> + Send>(seed: u64, n: usize) -> Result<Vec<T>, TryReserveError> {
     let mut input = Vec::new();
     input.try_reserve_exact(n)?;
@@ -49,7 +29,7 @@ pub fn random<T: From<f32> + Send>(seed: u64, n: usize) -> Result<Vec<T>, TryRes
 /// `n` elements to be overwritten. They are not zero, so that a check sees those that were not.
 ///
 /// # Errors
-/// Where there is not enough memory for them.
+/// There is not enough memory for them.
 pub fn unwritten<T: From<f32> + Clone>(n: usize) -> Result<Vec<T>, TryReserveError> {
     let mut output = Vec::new();
     output.try_reserve_exact(n)?;

@@ -6,3 +6,5 @@
 pub mod cuda;
 pub mod host;
 pub mod inputs;
+#[doc(hidden)]
+pub mod reference;

@@ -1,4 +1,4 @@
-//! Whether the committed PTX is what the launch functions ask for. In: the text of both; out: nothing, or the entry that
+//! The committed PTX against the launch functions. In: the text of both; out: nothing, or the entry that
 //! is missing, takes another number of parameters, or is of a target or version that older drivers do not load.
 
 use std::collections::BTreeMap;
@@ -8,9 +8,12 @@ use gpubench_kernels::cuda::mix::{READS, WRITES};
 /// A module's text.
 macro_rules! ptx {
     ($name:literal) => {
-        include_str!(concat!("../ptx/", $name, ".ptx"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/ptx/", $name, ".ptx"))
     };
 }
+
+mod interpreter;
+mod references;
 
 const INPUTS: &str = ptx!("inputs");
 const MIX: &str = ptx!("mix");
@@ -40,12 +43,12 @@ fn entries(ptx: &str) -> BTreeMap<&str, String> {
     entries.collect()
 }
 
-/// The kernels that `launch!(module.name<<<…>>>(…))` names in Rust, each with the types of its arguments, which follow from
-/// how they are written.
+/// The kernels that `launch_kernel!(kernels.name(…), …)` names in Rust, each with the types of its arguments, which
+/// follow from how they are written.
 fn launches(rust: &str) -> BTreeMap<&str, String> {
-    let launches = rust.split("launch!(module.").skip(1).map(|launch| {
-        let (name, rest) = launch.split_once("<<<").expect("a launch has a grid");
-        let (_, rest) = rest.split_once(">>>(").expect("and arguments");
+    let launches = rust.split("launch_kernel!(").skip(1).map(|launch| {
+        let (_, launch) = launch.split_once('.').expect("a launch names the owner of the kernel");
+        let (name, rest) = launch.split_once('(').expect("and has arguments");
         let arguments = rest.split(',').map_while(|argument| {
             let argument = argument.trim_start();
             match argument {

@@ -29,7 +29,7 @@ impl Pair {
     }
 }
 
-/// What lies between two events that the GPU has passed, in nanoseconds.
+/// The time between two events that the GPU has passed, in nanoseconds.
 pub(crate) fn nanoseconds(start: &Event, stop: &Event) -> CudaResult<f64> {
     Ok(f64::from(stop.elapsed_time_f32(start)?) * 1e6)
 }

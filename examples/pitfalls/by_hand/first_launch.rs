@@ -1,15 +1,15 @@
-//! One launch in a fresh process, after nothing or after something (row B5). In: a matrix size and what goes before; out: what
-//! a pair of events read around the launch.
+//! One launch in a fresh process, after nothing or after something (row B5). In: a matrix size and what goes before;
+//! out: what a pair of events read around the launch.
 
-use cust::stream::{Stream, StreamFlags};
-use gpubench_kernels::cuda::matmul::{f32_inputs, naive};
+use gpubench_kernels::cuda::matmul::naive;
 use gpubench_kernels::cuda::{Elementwise, empty};
 use serde::{Deserialize, Serialize};
 
 use super::events::Pair;
+use super::{product_inputs, stream};
 use crate::common::Result;
 
-/// What runs before the launch that is timed.
+/// The work before the launch that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Before {
     /// Nothing but what makes the inputs.
@@ -22,8 +22,8 @@ pub(crate) enum Before {
 
 /// Reads the launch, in nanoseconds.
 pub(crate) fn read(n: usize, before: Before) -> Result<f64> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    let (kernels, a, b, mut c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let stream = stream()?;
+    let (kernels, a, b, mut c) = product_inputs(n, &stream)?;
     let others = Elementwise::load()?;
     let pair = Pair::new()?;
     match before {

@@ -1,15 +1,16 @@
-//! Short kernels in a row, launched one by one and as a graph (row B9). In: which kernel, and how many; out: what the host's
-//! clock read until all were submitted, and until all were done.
+//! Short kernels in a row, launched one by one and as a graph (row B9). In: which kernel, and how many; out: what the
+//! host's clock read until all were submitted, and until all were done.
 
 use std::time::Instant;
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
-use cust::stream::{Stream, StreamFlags};
+use cust::stream::Stream;
 use gpubench::device::cuda::Replay;
 use gpubench_kernels::cuda::{Elementwise, empty, rmw};
 use serde::{Deserialize, Serialize};
 
+use super::{since, stream};
 use crate::common::Result;
 
 /// So often each row is read.
@@ -17,7 +18,7 @@ const TIMES: usize = 15;
 /// The bytes of the array that the short kernel changes.
 const BYTES: usize = 64 << 10;
 
-/// What is launched.
+/// The kernel that is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Short {
     /// A kernel that does nothing.
@@ -26,10 +27,10 @@ pub(crate) enum Short {
     Update,
 }
 
-/// What so many launches took, in nanoseconds, each a list in the order it was read.
+/// The times of a number of launches in nanoseconds, in the order in which they were read.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// How many launches.
+    /// The number of launches.
     pub(crate) count: usize,
     /// One by one.
     pub(crate) plain: Times,
@@ -48,7 +49,7 @@ pub(crate) struct Times {
 
 /// Reads a row of each length.
 pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<Row>> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let stream = stream()?;
     let kernels = Elementwise::load()?;
     let mut x = DeviceBuffer::from_slice(&vec![1.0_f32; BYTES / size_of::<f32>()])?;
     let mut launch = || match short {
@@ -75,9 +76,9 @@ fn times(stream: &Stream, mut submit: impl FnMut() -> Result<()>) -> Result<Time
     for _ in 0..TIMES {
         let begin = Instant::now();
         submit()?;
-        times.submitted.push(begin.elapsed().as_secs_f64() * 1e9);
+        times.submitted.push(since(begin));
         waited()?;
-        times.done.push(begin.elapsed().as_secs_f64() * 1e9);
+        times.done.push(since(begin));
     }
     Ok(times)
 }

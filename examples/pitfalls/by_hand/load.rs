@@ -1,5 +1,5 @@
-//! The first use of a module (row B4, and of B11 what machine code is good for). In: PTX, or a file with the machine code that
-//! the driver's own linker made of it; out: what loading and the first two launches took by the host's clock.
+//! The first use of a module (row B4, and of B11 what machine code is good for). In: PTX, or a file with the machine
+//! code that the driver's own linker made of it; out: what loading and the first two launches took by the host's clock.
 
 #![expect(unsafe_code, reason = "launches a kernel of a module that was loaded by hand")]
 
@@ -11,15 +11,14 @@ use cust::function::{BlockSize, GridSize};
 use cust::launch;
 use cust::link::Linker;
 use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use gpubench_kernels::cuda::matmul::f32_inputs;
 use serde::{Deserialize, Serialize};
 
+use super::{product_inputs, since, stream};
 use crate::common::Result;
 
 const PTX: &str = include_str!("../../../gpubench-kernels/ptx/matmul.ptx");
 
-/// What the first use of a module took, in nanoseconds.
+/// The times of the first use of a module, in nanoseconds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
     /// Until the kernel had been found in the module.
@@ -32,7 +31,7 @@ pub(crate) struct Loaded {
 
 /// Loads the module and launches its plainest kernel twice.
 pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let stream = stream()?;
     let machine_code = machine_code.map(fs::read).transpose()?;
     let begin = Instant::now();
     let module = match machine_code {
@@ -42,7 +41,7 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
     let naive = module.get_function("matmul_naive")?;
     let load = begin.elapsed();
     // These load modules too, but of their own.
-    let (_kernels, a, b, c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let (_kernels, a, b, c) = product_inputs(n, &stream)?;
     let blocks = n.div_ceil(32) as u32;
     let (grid, block) = (GridSize::xy(blocks, blocks), BlockSize::xy(32, 32));
     let launch = || {
@@ -54,7 +53,7 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
             ))?;
         }
         stream.synchronize()?;
-        Result::Ok(begin.elapsed().as_secs_f64() * 1e9)
+        Result::Ok(since(begin))
     };
     Ok(Loaded { load: load.as_secs_f64() * 1e9, first: launch()?, second: launch()? })
 }

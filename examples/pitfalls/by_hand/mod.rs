@@ -13,10 +13,14 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use cust::CudaFlags;
 use cust::context::Context;
 use cust::device::Device;
+use cust::error::CudaResult;
+use cust::stream::{Stream, StreamFlags};
+use gpubench_kernels::cuda::matmul::{F32Inputs, f32_inputs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +47,7 @@ pub(crate) enum Point {
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },
-    /// What the sensors say now: [`Reading`](gpubench::conditions::Reading), or nothing where there are none.
+    /// A reading of the sensors: [`Reading`](gpubench::conditions::Reading), or nothing where there are none.
     Sensors,
 }
 
@@ -51,10 +55,11 @@ pub(crate) enum Point {
 pub(crate) const FLAG: &str = "--point";
 
 impl Point {
-    /// What a fresh process reads on GPU `ordinal`, which has these variables in its environment beside this one's.
+    /// Starts a process that reads this point on GPU `ordinal`, and returns what it read. The variables are added to
+    /// its environment.
     ///
     /// # Errors
-    /// Where the process fails, which has said why on standard error.
+    /// The process fails. It has printed the reason on standard error.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
         ordinal: &str,
@@ -75,7 +80,7 @@ impl Point {
     /// Reads this point, in the process that was started for it, and prints it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub(crate) fn answer(ordinal: &str, asked: &str) -> Result<()> {
         let point: Self = serde_json::from_str(asked)?;
         let ordinal = ordinal.parse()?;
@@ -93,4 +98,19 @@ impl Point {
         println!("{}", read?);
         Ok(())
     }
+}
+
+/// A stream that waits for no other stream.
+fn stream() -> CudaResult<Stream> {
+    Stream::new(StreamFlags::NON_BLOCKING, None)
+}
+
+/// The time since `begin` by the host's clock, in nanoseconds.
+fn since(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e9
+}
+
+/// The kernels of the product, and random n × n matrices.
+fn product_inputs(n: usize, stream: &Stream) -> Result<F32Inputs> {
+    Ok(f32_inputs(n, stream).map_err(|error| error.to_string())?)
 }

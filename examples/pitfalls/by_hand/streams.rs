@@ -5,18 +5,18 @@ use std::time::Instant;
 
 use cust::context::CurrentContext;
 use cust::memory::DeviceBuffer;
-use cust::stream::{Stream, StreamFlags};
 use gpubench_kernels::cuda::nbody::{Bodies, gravity};
 use gpubench_kernels::inputs::random;
 use serde::{Deserialize, Serialize};
 
 use super::events::{Pair, nanoseconds};
+use super::{since, stream};
 use crate::common::Result;
 
 /// So often everything is read; the medians count.
 const TIMES: usize = 11;
 
-/// What was read of two launches, in nanoseconds, each a list in the order it was read.
+/// The readings of two launches in nanoseconds, in the order in which they were read.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Streams {
     /// Events around each launch, with nothing beside it.
@@ -32,8 +32,7 @@ pub(crate) struct Streams {
 /// Reads both kernels: gravity between n bodies, and between half as many.
 pub(crate) fn read(n: usize) -> Result<Streams> {
     let kernels = Bodies::load()?;
-    let streams =
-        [Stream::new(StreamFlags::NON_BLOCKING, None)?, Stream::new(StreamFlags::NON_BLOCKING, None)?];
+    let streams = [stream()?, stream()?];
     let bodies = [n, n / 2].map(|n| random::<f32>(5, 4 * n));
     let [one, two] = bodies;
     let bodies = [DeviceBuffer::from_slice(&one?)?, DeviceBuffer::from_slice(&two?)?];
@@ -55,7 +54,7 @@ pub(crate) fn read(n: usize) -> Result<Streams> {
         launch(0)?;
         launch(1)?;
         CurrentContext::synchronize()?;
-        now.host.push(begin.elapsed().as_secs_f64() * 1e9);
+        now.host.push(since(begin));
         for which in [0, 1] {
             now.together[which].push(pairs[which].read()?);
         }

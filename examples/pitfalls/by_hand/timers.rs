@@ -1,14 +1,14 @@
-//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: what the host's clock reads around a launch, what
-//! it reads around a launch that is waited for, and what a pair of events reads.
+//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: what the host's clock reads around a
+//! launch, what it reads around a launch that is waited for, and what a pair of events reads.
 
 use std::time::{Duration, Instant};
 
 use cust::error::CudaResult;
-use cust::stream::{Stream, StreamFlags};
-use gpubench_kernels::cuda::matmul::{f32_inputs, naive};
+use gpubench_kernels::cuda::matmul::naive;
 use serde::{Deserialize, Serialize};
 
 use super::events::Pair;
+use super::{product_inputs, since, stream};
 use crate::common::Result;
 
 /// So many launches nobody waits for.
@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// But so often it does.
 const FEWEST: usize = 3;
 
-/// What the timers read, each in nanoseconds and in the order it was read.
+/// The readings of the timers in nanoseconds, in the order in which they were read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timers {
     /// The host's clock around a launch that nobody waits for.
@@ -32,8 +32,8 @@ pub(crate) struct Timers {
 
 /// Reads them, after one launch that is not timed.
 pub(crate) fn read(n: usize) -> Result<Timers> {
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    let (kernels, a, b, mut c) = f32_inputs(n, &stream).map_err(|error| error.to_string())?;
+    let stream = stream()?;
+    let (kernels, a, b, mut c) = product_inputs(n, &stream)?;
     let mut launch = || naive(&kernels, &a, &b, &mut c, &stream);
     launch()?;
     stream.synchronize()?;
@@ -41,14 +41,14 @@ pub(crate) fn read(n: usize) -> Result<Timers> {
     for _ in 0..LAUNCHED {
         let begin = Instant::now();
         launch()?;
-        unsynchronised.push(begin.elapsed().as_secs_f64() * 1e9);
+        unsynchronised.push(since(begin));
     }
     stream.synchronize()?;
     let synchronised = again(|| {
         let begin = Instant::now();
         launch()?;
         stream.synchronize()?;
-        Ok(begin.elapsed().as_secs_f64() * 1e9)
+        Ok(since(begin))
     })?;
     let pair = Pair::new()?;
     let events = again(|| {
@@ -58,7 +58,7 @@ pub(crate) fn read(n: usize) -> Result<Timers> {
     Ok(Timers { unsynchronised, synchronised, events })
 }
 
-/// What `once` reads, again and again.
+/// Calls `once` again and again and returns its readings.
 fn again(mut once: impl FnMut() -> CudaResult<f64>) -> CudaResult<Vec<f64>> {
     let begin = Instant::now();
     let mut read = Vec::new();

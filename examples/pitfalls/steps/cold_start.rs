@@ -1,5 +1,5 @@
-//! B5: the first launch of a process. In: the bench; out: what a pair of events reads around one launch in a fresh process, after
-//! nothing, after a launch of the same kernel and after one of an empty kernel.
+//! B5: the first launch of a process. In: the bench; out: what a pair of events reads around one launch in a fresh
+//! process, after nothing, after a launch of the same kernel and after one of an empty kernel.
 
 use gpubench::units::Nanoseconds;
 use serde_json::json;
@@ -14,11 +14,11 @@ use crate::table::Table;
 const TIMES: usize = 5;
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
 
-/// What goes before a launch.
+/// The work before a launch, and the readings after it.
 struct Kind {
     before: Before,
     name: &'static str,
-    /// What the source calls it, and what it read after that, in milliseconds.
+    /// The source's name for it and its readings, in milliseconds.
     source: (&'static str, [(usize, f64); 4]),
 }
 

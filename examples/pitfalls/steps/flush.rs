@@ -1,5 +1,5 @@
-//! B7: caches that are still warm from the last launch. In: the bench; out: hot and cold times over sizes, and the relative
-//! increase (cold − hot) / hot, of the sources' product and of a faster one, behind two kinds of flush.
+//! B7: caches that are still warm from the last launch. In: the bench; out: hot and cold times over sizes, and the
+//! relative increase (cold − hot) / hot, of the sources' product and of a faster one, behind two kinds of flush.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const SHOWN: [usize; 6] = [256, 512, 1024, 2048, 4096, 6144];
 /// The last size of the source's curve, and of ours, whose matrices are several times the largest L2.
 const THEIRS: usize = 2048;
 const LAST: usize = 6144;
-/// What the source says of its curve.
+/// The source's statements on its curve.
 const STATED: [(usize, &str); 3] = [(256, "up to 5 %"), (1024, "under 0.5 %"), (2048, "under 0.5 %")];
 
 /// The times of a product by its sizes.

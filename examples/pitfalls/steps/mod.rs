@@ -1,5 +1,5 @@
-//! The steps, each a file: what is read wrong, what is right, and why. In: a [`Bench`]; out: a [`Step`] to be printed and kept.
-//! Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
+//! The steps, each a file: what is read wrong, what is right, and why. In: a [`Bench`]; out: a [`Step`] to be printed
+//! and kept. Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
 
 mod clocks;
 mod cold_start;
@@ -19,7 +19,7 @@ use crate::bench::Bench;
 use crate::common::Result;
 use crate::table::Table;
 
-/// What came of a step.
+/// The results of a step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Step {
     /// The row of the sources that it is.

@@ -1,10 +1,10 @@
-//! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's time, over
-//! the sizes of the source.
+//! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's
+//! time, over the sizes of the source.
 
 use gpubench::drawing::{Axis, Curves, Series};
 use gpubench::format;
 use gpubench::units::Nanoseconds;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Step;
 use crate::bench::{Bench, above, median, shown, stated};
@@ -22,14 +22,8 @@ const BOTH: [(usize, f64, f64); 3] = [(512, 0.293, 0.407), (1024, 1.953, 2.042),
 
 /// B1.
 pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Step> {
-    let sizes = bench.sizes(LARGE);
-    let read = bench.timers(&sizes)?;
-    let right = bench.naive_times(&sizes)?;
-    let wrong: Vec<Nanoseconds> = read.iter().map(|timers| median(&timers.unsynchronised)).collect();
-    let table = Table::new(sizes.iter().map(ToString::to_string))
-        .row("wrong: host clock around the launch", shown(&wrong))
-        .row("right: gpubench", shown(&right))
-        .row("source: host clock around the launch", stated(&sizes, &UNSYNCHRONISED));
+    let what = ["wrong: host clock around the launch", "source: host clock around the launch"];
+    let (table, read) = host_clock(bench, |timers| &timers.unsynchronised, what, &UNSYNCHRONISED)?;
     Ok(Step {
         row: "B1",
         title: "The host's clock, and nobody waits",
@@ -38,12 +32,48 @@ pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Step> {
             "A launch returns when it is queued, so the clock stops before the kernel has begun.".to_owned(),
             "What it reads is the price of queueing, the same for every size.".to_owned(),
         ],
-        read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
+        read,
         drawings: vec![("-timers.svg", drawing(bench)?)],
     })
 }
 
-/// What each timer reads over all sizes of these steps.
+/// B2.
+pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Step> {
+    let what = ["host clock around launch and wait", "source: host clock around launch and wait"];
+    let (table, read) = host_clock(bench, |timers| &timers.synchronised, what, &SYNCHRONISED)?;
+    Ok(Step {
+        row: "B2",
+        title: "The host's clock, and the device is waited for",
+        table,
+        why: [
+            "Now the kernel is in the reading, and it grows with the work (n³).".to_owned(),
+            "So are the launch, the wait and the wake-up of the host, which B3 looks at.".to_owned(),
+        ],
+        read,
+        drawings: Vec::new(),
+    })
+}
+
+/// A reading of the host's clock beside gpubench's time and beside what the source stated, with the names of its row
+/// and of the source's; and everything that was read.
+fn host_clock(
+    bench: &Bench<'_>,
+    of: fn(&Timers) -> &[f64],
+    [wrong, source]: [&str; 2],
+    theirs: &[(usize, f64)],
+) -> Result<(Table, Value)> {
+    let sizes = bench.sizes(LARGE);
+    let read = bench.timers(&sizes)?;
+    let right = bench.naive_times(&sizes)?;
+    let times: Vec<Nanoseconds> = read.iter().map(|timers| median(of(timers))).collect();
+    let table = Table::new(sizes.iter().map(ToString::to_string))
+        .row(wrong, shown(&times))
+        .row("right: gpubench", shown(&right))
+        .row(source, stated(&sizes, theirs));
+    Ok((table, json!({ "sizes": sizes, "by_hand": read, "gpubench": right })))
+}
+
+/// Draws the readings of each timer over all sizes of these steps.
 fn drawing(bench: &Bench<'_>) -> Result<String> {
     let sizes = bench.sizes(SMALL.into_iter().chain(LARGE));
     let read = bench.timers(&sizes)?;
@@ -66,29 +96,6 @@ fn drawing(bench: &Bench<'_>) -> Result<String> {
         marks: Vec::new(),
     };
     Ok(drawn.svg())
-}
-
-/// B2.
-pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Step> {
-    let sizes = bench.sizes(LARGE);
-    let read = bench.timers(&sizes)?;
-    let right = bench.naive_times(&sizes)?;
-    let wrong: Vec<Nanoseconds> = read.iter().map(|timers| median(&timers.synchronised)).collect();
-    let table = Table::new(sizes.iter().map(ToString::to_string))
-        .row("host clock around launch and wait", shown(&wrong))
-        .row("right: gpubench", shown(&right))
-        .row("source: host clock around launch and wait", stated(&sizes, &SYNCHRONISED));
-    Ok(Step {
-        row: "B2",
-        title: "The host's clock, and the device is waited for",
-        table,
-        why: [
-            "Now the kernel is in the reading, and it grows with the work (n³).".to_owned(),
-            "So are the launch, the wait and the wake-up of the host, which B3 looks at.".to_owned(),
-        ],
-        read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
-        drawings: Vec::new(),
-    })
 }
 
 /// B3.

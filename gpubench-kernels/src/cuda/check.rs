@@ -1,4 +1,4 @@
-//! Whether outputs are right. In: a buffer on the device and what the CPU says each element is; out: the first element
+//! The checks of outputs. In: a buffer on the device and the reference for each element; out: the first element
 //! that differs. The buffer comes over in pieces, so that a gigabyte takes the host 32 MiB and a fraction of a second.
 
 use cust::memory::{CopyDestination as _, DeviceBuffer};
@@ -11,7 +11,7 @@ const PIECE: usize = 32 << 20;
 /// So many elements are worth a thread's waking.
 const SHARE: usize = 1 << 14;
 
-/// Whether each element of `output` is exactly what `reference` says.
+/// Checks that each element of `output` is exactly the reference's.
 pub(super) fn expect<T: Element>(
     output: &DeviceBuffer<T>,
     reference: impl Fn(usize) -> T + Sync,
@@ -50,7 +50,7 @@ fn expect_piece<T: Element>(
     })
 }
 
-/// Whether the only element of `output` is what `reference` adds up to over all indices below `n`, within a relative
+/// Checks that the only element of `output` is the sum of `reference` over all indices below `n`, within a relative
 /// `tolerance`. Sums of random inputs are exact here up to n = 2²⁹: they are multiples of 2⁻²⁴.
 pub(super) fn expect_sum(
     output: &DeviceBuffer<f64>,

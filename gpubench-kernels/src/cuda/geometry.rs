@@ -1,9 +1,10 @@
-//! How many blocks of how many threads a launch has. In: the work, and the device's size where the grid is to fill it; out:
+//! The blocks of a launch and their threads. In: the work, and the device's size where the grid is to fill it; out:
 //! a [`Grid`].
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
 use cust::error::CudaResult;
+use cust::function::{BlockSize, GridSize};
 
 /// The bytes that a thread loads or stores at once.
 pub(super) const VECTOR: usize = 16;
@@ -12,16 +13,16 @@ pub(super) const VECTOR: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     multiprocessors: u32,
-    /// How many threads a multiprocessor holds.
+    /// The threads that a multiprocessor holds.
     threads: u32,
 }
 
 /// Blocks and the threads of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: u32,
-    /// How many threads each of them has.
+    /// The number of threads of each block.
     pub threads: u32,
 }
 
@@ -35,7 +36,7 @@ impl Geometry {
     /// Of the device whose context is current.
     ///
     /// # Errors
-    /// Where there is none.
+    /// There is no such device.
     pub fn of_current_device() -> CudaResult<Self> {
         let device = CurrentContext::get_device()?;
         let read = |attribute| Ok(device.get_attribute(attribute)?.unsigned_abs());
@@ -45,8 +46,9 @@ impl Geometry {
         ))
     }
 
-    /// For the reductions of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors under way, in blocks of
-    /// 512, since every block has a partial sum to hand over. Small arrays are spread as far as one vector a thread goes.
+    /// For the reductions of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors under way, in blocks
+    /// of 512, since every block has a partial sum to hand over. Small arrays are spread as far as one vector a thread
+    /// goes.
     #[must_use]
     pub fn reduction(self, bytes: usize) -> Grid {
         let most = self.filled(512);
@@ -76,6 +78,18 @@ impl Grid {
     }
 }
 
+/// The sizes of a grid and of a block that have more than one dimension, or a grid whose size does not follow from the
+/// work.
+pub(super) fn shape(grid: impl Into<GridSize>, block: impl Into<BlockSize>) -> (GridSize, BlockSize) {
+    (grid.into(), block.into())
+}
+
+impl From<Grid> for (GridSize, BlockSize) {
+    fn from(grid: Grid) -> Self {
+        (grid.blocks.into(), grid.threads.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,8 +98,8 @@ mod tests {
     const ODD: [usize; 16] =
         [0, 1, 2, 3, 4, 5, 127, 1023, 1024, 1025, 4095, 4099, 65_537, 262_147, 1_000_003, 5_000_011];
 
-    /// How often the kernels touch each of `n` elements in vectors of `width`: a thread takes those that `of_thread` tells, of
-    /// so many, then its element of the rest.
+    /// Counts how often the kernels touch each of `n` elements in vectors of `width`: a thread takes those that
+    /// `of_thread` tells, of so many, then its element of the rest.
     fn touched(
         n: usize,
         width: usize,

@@ -59,7 +59,7 @@ impl<'a> Inputs<'a> {
     /// Loads the kernels that make them.
     ///
     /// # Errors
-    /// Where the driver refuses them.
+    /// The driver refuses them.
     pub fn on(stream: &'a Stream) -> CudaResult<Self> {
         Ok(Self { module: Module::from_ptx(PTX, &[])?, stream })
     }
@@ -67,7 +67,7 @@ impl<'a> Inputs<'a> {
     /// The first `n` elements of the input `seed`.
     ///
     /// # Errors
-    /// Where there is no memory for them, or the launch fails.
+    /// There is no memory for them, or the launch fails.
     pub fn random<T: Random>(&self, seed: u64, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
         let buffer = allocate(n)?;
         let kernel = self.module.get_function(T::KERNEL)?;
@@ -81,7 +81,8 @@ impl<'a> Inputs<'a> {
         Ok(buffer)
     }
 
-    /// So many lines in one cycle, a power of two: the first word of each is the index of the word with which the next begins.
+    /// So many lines in one cycle, a power of two: the first word of each is the index of the word with which the next
+    /// begins.
     pub(super) fn cycle(&self, lines: usize) -> Result<DeviceBuffer<u64>, Refusal> {
         if !lines.is_power_of_two() {
             return Err(format!(
@@ -113,7 +114,7 @@ impl<'a> Inputs<'a> {
     /// `n` elements to be overwritten. They are not zero, so that a check sees those that were not.
     ///
     /// # Errors
-    /// Where there is no memory for them.
+    /// There is no memory for them.
     pub fn unwritten<T: Element>(&self, n: usize) -> Result<DeviceBuffer<T>, Refusal> {
         let mut buffer: DeviceBuffer<T> = allocate(n)?;
         // SAFETY: what follows on this stream comes after it, and nobody else has the buffer before the stream was waited for.
@@ -121,6 +122,34 @@ impl<'a> Inputs<'a> {
         self.stream.synchronize()?;
         Ok(buffer)
     }
+}
+
+/// Returns `kernels`, the first `n` elements of the input `seed`, and `n` elements to be overwritten.
+///
+/// # Errors
+/// There is no memory for them, or a launch fails.
+pub fn with_one_input<K, T: Random>(
+    kernels: K,
+    seed: u64,
+    n: usize,
+    stream: &Stream,
+) -> Result<(K, DeviceBuffer<T>, DeviceBuffer<T>), Refusal> {
+    let inputs = Inputs::on(stream)?;
+    Ok((kernels, inputs.random(seed, n)?, inputs.unwritten(n)?))
+}
+
+/// Kernels, two inputs, and an output.
+type WithTwo<K, T, U> = (K, DeviceBuffer<T>, DeviceBuffer<T>, DeviceBuffer<U>);
+
+/// Returns `kernels`, the first `n` elements of two inputs, and `n` elements to be overwritten.
+pub(super) fn with_two_inputs<K, T: Random, U: Element>(
+    kernels: K,
+    seeds: [u64; 2],
+    n: usize,
+    stream: &Stream,
+) -> Result<WithTwo<K, T, U>, Refusal> {
+    let (inputs, [x, y]) = (Inputs::on(stream)?, seeds);
+    Ok((kernels, inputs.random(x, n)?, inputs.random(y, n)?, inputs.unwritten(n)?))
 }
 
 /// Memory for `n` elements, not yet written.

@@ -1,33 +1,35 @@
-//! How long a load takes: each begins where the one before it says. `bytes` is the size of the table, of which each line of 128
-//! bytes is visited once in a round.
+//! The time of a load. Each load begins where the load before it points. `bytes` is the size of the table, of which
+//! each line of 128 bytes is visited once in a round.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
-use super::Latency;
 use super::check::expect;
+use super::geometry::shape;
 use super::inputs::{Inputs, LINE};
-use crate::inputs::next_line;
+use super::modules::{launch_kernel, modules};
+use crate::reference::inputs::cycle;
+use crate::reference::latency;
 
-/// How many loads a launch makes: an odd number, so that it never ends where it began.
+modules! {
+    /// The module of the chain of loads, loaded.
+    Latency "latency";
+}
+
+/// The number of loads of a launch: an odd number, so that it never ends where it began.
 pub const LOADS: usize = (1 << 12) - 1;
 
-/// `at` ← where [`LOADS`] loads from `at` on lead, each waiting for the one before. The listed tables are of 1 MiB and 1 GiB:
-/// loads from the L2 and from memory. The time of one is the launch's over [`LOADS`].
-///
-/// # Errors
-/// What the launch returned.
+/// `at` ← where [`LOADS`] loads from `at` on lead, each waiting for the one before. The listed tables are of 1 MiB and
+/// 1 GiB: loads from the L2 and from memory. The time of one is the launch's over [`LOADS`].
 #[gpu_bench(
     args(bytes = [1 << 20, 1 << 30]),
     setup = |bytes| Ok((Latency::load()?, Inputs::on(stream)?.cycle(bytes / LINE)?, DeviceBuffer::from_slice(&[0])?)),
     items = LOADS, "loads",
     check = |_kernels, _table, at, bytes| {
-        let (lines, words) = (bytes / LINE, (LINE / 8) as u64);
-        let line = (0..LOADS).fold(0, |line, _| next_line(line, lines as u64));
-        expect(at, |_| words * line)
+        let end = latency::chase(0, LOADS as u64, |word| cycle(word, (bytes / LINE) as u64));
+        expect(at, |_| end)
     },
 )]
 pub fn chase(
@@ -36,8 +38,7 @@ pub fn chase(
     at: &mut DeviceBuffer<u64>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, LOADS);
-    // SAFETY: the kernel takes these parameters. What it reads of the table leads to another line of it, and where it begins
-    // is such a line. Memory is freed only after the device is done with it.
-    unsafe { launch!(module.chase<<<1, 1, 0, stream>>>(table.as_device_ptr(), at.as_device_ptr(), n as u64)) }
+    let n = LOADS;
+    // What a load reads of the table is the index of another line of it, and `at` holds such an index before each launch.
+    launch_kernel!(kernels.chase(table.as_device_ptr(), at.as_device_ptr(), n as u64), shape(1, 1), stream)
 }

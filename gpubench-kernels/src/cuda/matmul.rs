@@ -1,23 +1,24 @@
-//! Products of square matrices, from the plainest kernel to tensor cores: in go n × n matrices, row by row, and a stream, out
-//! comes one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; what the others gain
-//! over it is what its caches and registers leave unused. Unsafe lines launch kernels, and allow one its shared memory.
+//! Products of square matrices, from the plainest kernel to tensor cores: in go n × n matrices, row by row, and a
+//! stream, out comes one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; what
+//! the others gain over it is what its caches and registers leave unused. Unsafe lines launch kernels, and allow one
+//! its shared memory.
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
 use cust::error::CudaResult;
 use cust::function::{BlockSize, GridSize};
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{self, CUfunction_attribute, CUresult};
 use gpubench::gpu_bench;
 
-use super::inputs::{Inputs, Refusal};
+use super::geometry::shape;
+use super::inputs::{Refusal, with_two_inputs};
+use super::modules::{launch_kernel, modules};
 use super::product::{Rounding, expect_product};
 use crate::inputs::{bf16, element};
 
-const MATMUL: &str = include_str!("../../ptx/matmul.ptx");
 const TENSOR: &str = include_str!("../../ptx/matmul_tensor.ptx");
 
 // The seeds of the inputs.
@@ -27,24 +28,15 @@ const B: u64 = 4;
 /// The threads in a row of a block of the plain kernels, and the rows.
 const SIDE: u32 = 32;
 
-/// The module of the kernels for `f32`, loaded.
-#[derive(Debug)]
-pub struct Matmul {
-    module: Module,
+modules! {
+    /// The module of the kernels for `f32`, loaded.
+    Matmul "matmul";
 }
 
 impl Matmul {
     /// The tile of c that a block of [`registers`] makes has so many rows and columns.
     pub const TILE: usize = 128;
     const THREADS: u32 = 256;
-
-    /// Loads the module into the current context, where the driver compiles it.
-    ///
-    /// # Errors
-    /// Where there is no context or the driver refuses the PTX.
-    pub fn load() -> CudaResult<Self> {
-        Ok(Self { module: Module::from_ptx(MATMUL, &[])? })
-    }
 }
 
 /// The module of the kernel for tensor cores, loaded, and allowed the shared memory that it asks for.
@@ -65,7 +57,7 @@ impl Tensor {
     /// Loads the module into the current context, where the driver compiles it.
     ///
     /// # Errors
-    /// Where there is no context, the GPU is older than compute capability 8.0, or the driver refuses the PTX.
+    /// There is no context, the GPU is older than compute capability 8.0, or the driver refuses the PTX.
     pub fn load() -> Result<Self, Refusal> {
         let major = CurrentContext::get_device()?.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         if major < 8 {
@@ -104,17 +96,11 @@ fn tiled_side(a: usize, b: usize, c: usize, tile: usize) -> usize {
 /// Blocks of `SIDE` × `SIDE` threads, one an element.
 fn plain(n: usize) -> (GridSize, BlockSize) {
     let blocks = n.div_ceil(SIDE as usize) as u32;
-    (GridSize::xy(blocks, blocks), BlockSize::xy(SIDE, SIDE))
+    shape((blocks, blocks), (SIDE, SIDE))
 }
 
-/// c ← a · b for `f32`, one thread an element: the kernel that the sources time. n may be any. One launch reads 8 n² bytes,
-/// writes 4 n² bytes and does 2 n³ operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the matrices are not square and of one size.
+/// c ← a · b for `f32`, one thread an element: the kernel that the sources time. n may be any. One launch reads 8 n²
+/// bytes, writes 4 n² bytes and does 2 n³ operations.
 #[gpu_bench(
     args(n = [2048]),
     setup = |n| f32_inputs(n, stream),
@@ -131,25 +117,16 @@ pub fn naive(
     c: &mut DeviceBuffer<f32>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, side(a.len(), b.len(), c.len()));
-    let (grid, block) = plain(n);
-    // SAFETY: the kernel takes these parameters and touches n² elements of each array. Memory is freed only after the
-    // device is done with it.
-    unsafe {
-        launch!(module.matmul_naive<<<grid, block, 0, stream>>>(
-            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
-        ))
-    }
+    let n = side(a.len(), b.len(), c.len());
+    launch_kernel!(
+        kernels.matmul_naive(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+        plain(n),
+        stream
+    )
 }
 
-/// c ← a · b for `f32`, one thread an element, with tiles of the operands in shared memory. n may be any. One launch reads
-/// 8 n² bytes, writes 4 n² bytes and does 2 n³ operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the matrices are not square and of one size.
+/// c ← a · b for `f32`, one thread an element, with tiles of the operands in shared memory. n may be any. One launch
+/// reads 8 n² bytes, writes 4 n² bytes and does 2 n³ operations.
 #[gpu_bench(
     args(n = [2048]),
     setup = |n| f32_inputs(n, stream),
@@ -166,24 +143,16 @@ pub fn shared(
     c: &mut DeviceBuffer<f32>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, side(a.len(), b.len(), c.len()));
-    let (grid, block) = plain(n);
-    // SAFETY: as for `naive`.
-    unsafe {
-        launch!(module.matmul_shared<<<grid, block, 0, stream>>>(
-            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
-        ))
-    }
+    let n = side(a.len(), b.len(), c.len());
+    launch_kernel!(
+        kernels.matmul_shared(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+        plain(n),
+        stream
+    )
 }
 
 /// c ← a · b for `f32`, 64 elements a thread, with operands used from registers. n is a multiple of [`Matmul::TILE`]. One
 /// launch reads 8 n² bytes, writes 4 n² bytes and does 2 n³ operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the matrices are not square and of one such size.
 #[gpu_bench(
     args(n = [1024, 4096]),
     setup = |n| f32_inputs(n, stream),
@@ -200,25 +169,17 @@ pub fn registers(
     c: &mut DeviceBuffer<f32>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, tiled_side(a.len(), b.len(), c.len(), Matmul::TILE));
+    let n = tiled_side(a.len(), b.len(), c.len(), Matmul::TILE);
     let blocks = (n / Matmul::TILE) as u32;
-    let grid = GridSize::xy(blocks, blocks);
-    // SAFETY: as for `naive`, for such n.
-    unsafe {
-        launch!(module.matmul_registers<<<grid, Matmul::THREADS, 0, stream>>>(
-            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
-        ))
-    }
+    launch_kernel!(
+        kernels.matmul_registers(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+        shape((blocks, blocks), Matmul::THREADS),
+        stream
+    )
 }
 
 /// c ← a · b on tensor cores: a and b in bf16, given as their bits, sums and c in `f32`. n is a multiple of
 /// [`Tensor::COLUMNS`]. One launch reads 4 n² bytes, writes 4 n² bytes and does 2 n³ operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the matrices are not square and of one such size.
 #[gpu_bench(
     args(n = [1024, 4096]),
     setup = |n| bf16_inputs(n, stream),
@@ -236,41 +197,40 @@ pub fn tensor(
     c: &mut DeviceBuffer<f32>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, tiled_side(a.len(), b.len(), c.len(), Tensor::COLUMNS));
+    let n = tiled_side(a.len(), b.len(), c.len(), Tensor::COLUMNS);
     let blocks = ((n / Tensor::ROWS) * (n / Tensor::COLUMNS)) as u32;
-    // SAFETY: as for `naive`, for such n; `load` has allowed it that much shared memory.
-    unsafe {
-        launch!(module.matmul_tensor<<<blocks, Tensor::THREADS, Tensor::SHARED, stream>>>(
-            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
-        ))
-    }
+    // `load` has allowed the kernel that much shared memory.
+    launch_kernel!(
+        kernels.matmul_tensor(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+        shape(blocks, Tensor::THREADS),
+        stream,
+        Tensor::SHARED
+    )
 }
 
-/// What a launch for `f32` takes, from the kernels to c.
+/// The arguments of a launch for `f32`, from the kernels to c.
 pub type F32Inputs = (Matmul, DeviceBuffer<f32>, DeviceBuffer<f32>, DeviceBuffer<f32>);
 
 /// Random n × n matrices a and b, and a c to be overwritten.
 ///
 /// # Errors
-/// Where the kernels cannot be loaded, or there is not enough memory on the device.
+/// The kernels cannot be loaded, or there is not enough memory on the device.
 pub fn f32_inputs(n: usize, stream: &Stream) -> Result<F32Inputs, Refusal> {
-    let inputs = Inputs::on(stream)?;
-    Ok((Matmul::load()?, inputs.random(A, n * n)?, inputs.random(B, n * n)?, inputs.unwritten(n * n)?))
+    with_two_inputs(Matmul::load()?, [A, B], n * n, stream)
 }
 
-/// What a launch for bf16 takes, from the kernel to c.
+/// The arguments of a launch for bf16, from the kernel to c.
 pub type Bf16Inputs = (Tensor, DeviceBuffer<u16>, DeviceBuffer<u16>, DeviceBuffer<f32>);
 
 /// Random n × n matrices a and b in bf16, and a c to be overwritten.
 ///
 /// # Errors
-/// Where the kernel cannot be loaded, or there is not enough memory on the device.
+/// The kernel cannot be loaded, or there is not enough memory on the device.
 pub fn bf16_inputs(n: usize, stream: &Stream) -> Result<Bf16Inputs, Refusal> {
-    let inputs = Inputs::on(stream)?;
-    Ok((Tensor::load()?, inputs.random(A, n * n)?, inputs.random(B, n * n)?, inputs.unwritten(n * n)?))
+    with_two_inputs(Tensor::load()?, [A, B], n * n, stream)
 }
 
-/// Whether `c` is the product of f32 inputs.
+/// Checks that `c` is the product of the inputs for `f32`.
 fn f32_product(c: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
     expect_product(c, n, |i| element(A, i), |i| element(B, i), Rounding::Nearest)
 }

@@ -7,32 +7,26 @@ use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
+use super::X;
 use super::check::expect;
 use super::geometry::{Grid, VECTOR};
 use super::inputs::{Inputs, Refusal};
-use super::{Mix, X};
+use super::modules::modules;
 use crate::inputs::bits;
+use crate::reference::mix::{THREADS, WORDS, written};
+
+modules! {
+    /// The module of reads and writes in all balances, loaded.
+    Mix "mix";
+}
 
 /// The vectors that a thread reads, from all to none; beside [`WRITES`].
 pub const READS: [usize; 13] = [1, 7, 5, 3, 2, 3, 1, 2, 1, 1, 1, 1, 0];
 /// The vectors that it writes.
 pub const WRITES: [usize; 13] = [0, 1, 1, 1, 1, 2, 1, 3, 2, 3, 5, 7, 1];
 
-/// Threads of a block.
-const THREADS: usize = 256;
-/// Words of a vector.
-const WORDS: usize = VECTOR / size_of::<u32>();
-/// What a word holds that was not written.
-const UNWRITTEN: u32 = u32::MAX;
-
 /// y ← sums of x, of which each thread reads `reads` vectors of 16 bytes and writes `writes`. One launch reads and writes
 /// `bytes` in that balance.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where an array is shorter than the other and the balance would have it.
 #[gpu_bench(
     args(zip(reads = READS, writes = WRITES), bytes = [2 << 30]),
     setup = |reads, writes, bytes| arrays(reads, writes, bytes, stream),
@@ -40,7 +34,7 @@ const UNWRITTEN: u32 = u32::MAX;
     bytes = VECTOR * threads * (reads + writes),
     cold,
     ignore,
-    check = |_kernels, _x, y, threads, reads, writes, _bytes| expect(y, |word| written(word, threads, reads, writes)),
+    check = |_kernels, _x, y, threads, reads, writes, _bytes| expect(y, |word| written(word, threads, reads, writes, |word| bits(X, word))),
 )]
 pub fn mix(
     kernels: &Mix,
@@ -74,24 +68,4 @@ fn arrays(reads: usize, writes: usize, bytes: usize, stream: &Stream) -> Result<
     let threads = bytes / VECTOR / (reads + writes).max(1);
     let (inputs, words) = (Inputs::on(stream)?, |vectors: usize| WORDS * threads * vectors.max(1));
     Ok((Mix::load()?, inputs.random(X, words(reads))?, inputs.unwritten(words(writes))?, threads))
-}
-
-/// What word `word` of y is to be.
-fn written(word: usize, threads: usize, reads: usize, writes: usize) -> u32 {
-    let (vector, part) = (word / WORDS, word % WORDS);
-    let each = writes.max(1);
-    // The block, and how many threads it has.
-    let first = vector / (THREADS * each) * THREADS;
-    let stride = THREADS.min(threads - first);
-    let (k, thread) = ((vector - first * each) / stride, (vector - first * each) % stride);
-    let sum = |part: usize| match reads {
-        0 => (first + thread) as u32,
-        _ => (0..reads).fold(0_u32, |sum, read| {
-            sum.wrapping_add(bits(X, WORDS * (first * reads + read * stride + thread) + part))
-        }),
-    };
-    match writes {
-        0 if sum(0) % 4096 != 0 => UNWRITTEN,
-        _ => sum(part).wrapping_add(k as u32),
-    }
 }

@@ -4,6 +4,9 @@
 //! `n` is the number of elements of each array. The listed values are arrays of 64 KiB, 1, 16, 40 and 256 MiB and 1 GiB:
 //! from what any L2 holds to several times the largest; `triad` and `dot`, which are much like others, have two of them.
 //! Kernels that compute more than they move have modules of their own.
+//!
+//! Every launch function returns the driver's error where the launch fails. It panics where the lengths of its arrays
+//! do not fit each other.
 
 #![expect(unsafe_code, reason = "launches kernels, and allocates memory that they fill")]
 
@@ -22,17 +25,24 @@ pub mod sources;
 pub mod transfers;
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
 use self::check::{expect, expect_sum};
 use crate::inputs::element;
+use crate::reference::{elementwise, reduction};
 
 pub use self::geometry::{Geometry, Grid};
-pub use self::inputs::{Element, Inputs, Random, Refusal};
-pub use self::modules::{Elementwise, Latency, Mix, Reduction, Sources, Stencil, Transpose};
+use self::inputs::with_two_inputs;
+use self::modules::launch_kernel;
+
+pub use self::inputs::{Element, Inputs, Random, Refusal, with_one_input};
+pub use self::latency::Latency;
+pub use self::mix::Mix;
+pub use self::modules::{Elementwise, Reduction};
+pub use self::plane::{Stencil, Transpose};
+pub use self::sources::Sources;
 
 /// Sizes of one array in bytes.
 const SIZES: [usize; 6] = [64 << 10, 1 << 20, 16 << 20, 40 << 20, 256 << 20, 1 << 30];
@@ -47,7 +57,7 @@ const F64: [usize; 6] = elements(size_of::<f64>());
 const X: u64 = 1;
 const Y: u64 = 2;
 
-/// How many elements of this size each of [`SIZES`] holds.
+/// The number of elements of this size in each of [`SIZES`].
 const fn elements(size: usize) -> [usize; 6] {
     let mut numbers = SIZES;
     let mut index = 0;
@@ -59,18 +69,9 @@ const fn elements(size: usize) -> [usize; 6] {
 }
 
 /// y ← x, for `f32`. One launch reads 4 n bytes and writes 4 n bytes.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = F32),
-    setup = |n| {
-        let inputs = Inputs::on(stream)?;
-        Ok((Elementwise::load()?, inputs.random(X, n)?, inputs.unwritten(n)?))
-    },
+    setup = |n| with_one_input(Elementwise::load()?, X, n, stream),
     reads = 4 * x.len(),
     writes = 4 * y.len(),
     cold,
@@ -83,21 +84,15 @@ pub fn copy(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
-    let (module, n) = (&kernels.module, x.len());
-    let grid = Grid::elementwise(4 * n);
-    // SAFETY: the kernel takes these parameters and touches n elements of each array. Memory is freed only after the
-    // device is done with it.
-    unsafe {
-        launch!(module.copy<<<grid.blocks, grid.threads, 0, stream>>>(
-            x.as_device_ptr(), y.as_device_ptr(), n as u64
-        ))
-    }
+    let n = x.len();
+    launch_kernel!(
+        kernels.copy(x.as_device_ptr(), y.as_device_ptr(), n as u64),
+        Grid::elementwise(4 * n),
+        stream
+    )
 }
 
 /// y ← a in every element, for `f32`. One launch writes 4 n bytes.
-///
-/// # Errors
-/// What the launch returned.
 #[gpu_bench(
     args(n = F32),
     setup = |n| Ok((Elementwise::load()?, 0.75, Inputs::on(stream)?.unwritten(n)?)),
@@ -106,16 +101,11 @@ pub fn copy(
     check = |_kernels, a, y, _n| expect(y, |_| a),
 )]
 pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, y.len());
-    let grid = Grid::elementwise(4 * n);
-    // SAFETY: as for `copy`.
-    unsafe { launch!(module.fill<<<grid.blocks, grid.threads, 0, stream>>>(a, y.as_device_ptr(), n as u64)) }
+    let n = y.len();
+    launch_kernel!(kernels.fill(a, y.as_device_ptr(), n as u64), Grid::elementwise(4 * n), stream)
 }
 
 /// x ← x + a in place, for `f32`. One launch reads 4 n bytes, writes 4 n bytes and does n operations.
-///
-/// # Errors
-/// What the launch returned.
 #[gpu_bench(
     args(n = F32),
     setup = |n| Ok((Elementwise::load()?, 0.75, Inputs::on(stream)?.random(X, n)?)),
@@ -123,22 +113,14 @@ pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &S
     writes = 4 * x.len(),
     flops = n,
     cold,
-    check = |_kernels, a, x, _n| expect(x, |i| element(X, i) as f32 + a),
+    check = |_kernels, a, x, _n| expect(x, |i| elementwise::rmw(a, element(X, i) as f32)),
 )]
 pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
-    let (module, n) = (&kernels.module, x.len());
-    let grid = Grid::elementwise(4 * n);
-    // SAFETY: as for `copy`.
-    unsafe { launch!(module.rmw<<<grid.blocks, grid.threads, 0, stream>>>(a, x.as_device_ptr(), n as u64)) }
+    let n = x.len();
+    launch_kernel!(kernels.rmw(a, x.as_device_ptr(), n as u64), Grid::elementwise(4 * n), stream)
 }
 
 /// y ← a·x + y, for `f32`, rounded once. One launch reads 8 n bytes, writes 4 n bytes and does 2 n operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = F32),
     setup = |n| {
@@ -149,8 +131,7 @@ pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &St
     writes = 4 * y.len(),
     flops = 2 * n,
     cold,
-    // In f64 the sum is exact, so that it is rounded once here too.
-    check = |_kernels, a, _x, y, _n| expect(y, |i| (f64::from(a) * element(X, i) + element(Y, i)) as f32),
+    check = |_kernels, a, _x, y, _n| expect(y, |i| elementwise::saxpy(a, element(X, i) as f32, element(Y, i) as f32)),
 )]
 pub fn saxpy(
     kernels: &Elementwise,
@@ -160,23 +141,15 @@ pub fn saxpy(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
-    let (module, n) = (&kernels.module, x.len());
-    let grid = Grid::elementwise(4 * n);
-    // SAFETY: as for `copy`.
-    unsafe {
-        launch!(module.saxpy<<<grid.blocks, grid.threads, 0, stream>>>(
-            a, x.as_device_ptr(), y.as_device_ptr(), n as u64
-        ))
-    }
+    let n = x.len();
+    launch_kernel!(
+        kernels.saxpy(a, x.as_device_ptr(), y.as_device_ptr(), n as u64),
+        Grid::elementwise(4 * n),
+        stream
+    )
 }
 
 /// z ← a·x + y, for `f32`, rounded once. One launch reads 8 n bytes, writes 4 n bytes and does 2 n operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = TWO),
     setup = |n| {
@@ -187,7 +160,7 @@ pub fn saxpy(
     writes = 4 * z.len(),
     flops = 2 * n,
     cold,
-    check = |_kernels, a, _x, _y, z, _n| expect(z, |i| (f64::from(a) * element(X, i) + element(Y, i)) as f32),
+    check = |_kernels, a, _x, _y, z, _n| expect(z, |i| elementwise::saxpy(a, element(X, i) as f32, element(Y, i) as f32)),
 )]
 pub fn triad(
     kernels: &Elementwise,
@@ -198,35 +171,24 @@ pub fn triad(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert!(x.len() == z.len() && y.len() == z.len(), "x, y and z are of one length");
-    let (module, n) = (&kernels.module, z.len());
-    let grid = Grid::elementwise(4 * n);
-    // SAFETY: as for `copy`.
-    unsafe {
-        launch!(module.triad<<<grid.blocks, grid.threads, 0, stream>>>(
-            a, x.as_device_ptr(), y.as_device_ptr(), z.as_device_ptr(), n as u64
-        ))
-    }
+    let n = z.len();
+    launch_kernel!(
+        kernels.triad(a, x.as_device_ptr(), y.as_device_ptr(), z.as_device_ptr(), n as u64),
+        Grid::elementwise(4 * n),
+        stream
+    )
 }
 
 /// c ← a + b, for `f64`. One launch reads 16 n bytes, writes 8 n bytes and does n operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = F64),
-    setup = |n| {
-        let inputs = Inputs::on(stream)?;
-        Ok((Elementwise::load()?, inputs.random(X, n)?, inputs.random(Y, n)?, inputs.unwritten(n)?))
-    },
+    setup = |n| with_two_inputs(Elementwise::load()?, [X, Y], n, stream),
     reads = 8 * (a.len() + b.len()),
     writes = 8 * c.len(),
     flops = n,
     precision = "f64",
     cold,
-    check = |_kernels, _a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i)),
+    check = |_kernels, _a, _b, c, _n| expect(c, |i| elementwise::vector_add(element(X, i), element(Y, i))),
 )]
 pub fn vector_add(
     kernels: &Elementwise,
@@ -236,24 +198,16 @@ pub fn vector_add(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert!(a.len() == c.len() && b.len() == c.len(), "a, b and c are of one length");
-    let (module, n) = (&kernels.module, c.len());
-    let grid = Grid::elementwise(8 * n);
-    // SAFETY: as for `copy`.
-    unsafe {
-        launch!(module.vector_add<<<grid.blocks, grid.threads, 0, stream>>>(
-            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
-        ))
-    }
+    let n = c.len();
+    launch_kernel!(
+        kernels.vector_add(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+        Grid::elementwise(8 * n),
+        stream
+    )
 }
 
 /// total ← Σ x, for `f32`. One launch reads 4 n bytes and does n operations. Each thread adds its few elements in `f32`;
 /// what threads and blocks add is in `f64`. The blocks' partial sums, a few KiB, stay in the L2.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there is no room for the total.
 #[gpu_bench(
     args(n = F32),
     setup = |n| Ok((Reduction::load()?, Inputs::on(stream)?.random(X, n)?, DeviceBuffer::from_slice(&[f64::NAN])?)),
@@ -269,26 +223,16 @@ pub fn sum(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert!(!total.is_empty(), "the total has room");
-    let Reduction { module, geometry, slots } = reduction;
     let n = x.len();
-    let grid = geometry.reduction(4 * n);
-    // SAFETY: the kernel takes these parameters; it reads n elements of x, and writes one slot a block, for which there is
-    // room, and the total. Memory is freed only after the device is done with it.
-    unsafe {
-        launch!(module.sum<<<grid.blocks, grid.threads, 0, stream>>>(
-            x.as_device_ptr(), n as u64, slots.as_device_ptr(), total.as_device_ptr()
-        ))
-    }
+    launch_kernel!(
+        reduction.sum(x.as_device_ptr(), n as u64, reduction.slots.as_device_ptr(), total.as_device_ptr()),
+        reduction.geometry.reduction(4 * n),
+        stream
+    )
 }
 
-/// total ← Σ x·y, for `f32`. One launch reads 8 n bytes and does 2 n operations, its products in `f32`, its sums as those of
-/// [`sum`].
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ, or there is no room for the total.
+/// total ← Σ x·y, for `f32`. One launch reads 8 n bytes and does 2 n operations, its products in `f32`, its sums as
+/// those of [`sum`].
 #[gpu_bench(
     args(n = TWO),
     setup = |n| {
@@ -299,7 +243,7 @@ pub fn sum(
     reads = 4 * (x.len() + y.len()),
     flops = 2 * n,
     cold,
-    check = |_reduction, _x, _y, total, n| expect_sum(total, n, |i| element(X, i) * element(Y, i), 1e-6),
+    check = |_reduction, _x, _y, total, n| expect_sum(total, n, |i| reduction::product(element(X, i) as f32, element(Y, i) as f32), 1e-6),
 )]
 pub fn dot(
     reduction: &mut Reduction,
@@ -310,25 +254,22 @@ pub fn dot(
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
     assert!(!total.is_empty(), "the total has room");
-    let Reduction { module, geometry, slots } = reduction;
     let n = x.len();
-    let grid = geometry.reduction(4 * n);
-    // SAFETY: as for `sum`.
-    unsafe {
-        launch!(module.dot<<<grid.blocks, grid.threads, 0, stream>>>(
-            x.as_device_ptr(), y.as_device_ptr(), n as u64, slots.as_device_ptr(), total.as_device_ptr()
-        ))
-    }
+    launch_kernel!(
+        reduction.dot(
+            x.as_device_ptr(),
+            y.as_device_ptr(),
+            n as u64,
+            reduction.slots.as_device_ptr(),
+            total.as_device_ptr()
+        ),
+        reduction.geometry.reduction(4 * n),
+        stream
+    )
 }
 
 /// Nothing, in as many blocks of 256 threads as hold 1024 threads a multiprocessor. Its time is what any launch costs.
-///
-/// # Errors
-/// What the launch returned.
 #[gpu_bench(setup = Elementwise::load)]
 pub fn empty(kernels: &Elementwise, stream: &Stream) -> CudaResult<()> {
-    let module = &kernels.module;
-    let grid = kernels.geometry.filled(256);
-    // SAFETY: the kernel takes no parameters and touches no memory.
-    unsafe { launch!(module.empty<<<grid.blocks, grid.threads, 0, stream>>>()) }
+    launch_kernel!(kernels.empty(), kernels.geometry.filled(256), stream)
 }

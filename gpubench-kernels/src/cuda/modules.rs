@@ -1,8 +1,8 @@
 //! The modules of PTX. In: the text, which is part of the program; out: an owner of what the driver made of it, with what
 //! its launches need beside their arguments. A kernel is looked up by name at each launch, so that nothing borrows.
 //!
-//! All PTX is for sm_70. What later targets add was tried on an H200 and does not pay here: hints to the L2 and loads past
-//! the L1 leave copies of 1 GiB as they are or cost up to 4 %, bulk copies through shared memory cost 5 %.
+//! All PTX is for sm_70. What later targets add was tried on an H200 and does not pay here: hints to the L2 and loads
+//! past the L1 leave copies of 1 GiB as they are or cost up to 4 %, bulk copies through shared memory cost 5 %.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
@@ -16,34 +16,40 @@ macro_rules! modules {
         $(#[$doc])+
         #[derive(Debug)]
         pub struct $name {
-            pub(super) module: Module,
+            pub(super) module: cust::module::Module,
         }
 
         impl $name {
             /// Loads the module into the current context, where the driver compiles it.
             ///
             /// # Errors
-            /// Where there is no context or the driver refuses the PTX.
+            /// There is no context, or the driver refuses the PTX.
             pub fn load() -> CudaResult<Self> {
                 let ptx = include_str!(concat!("../../ptx/", $file, ".ptx"));
-                Ok(Self { module: Module::from_ptx(ptx, &[])? })
+                Ok(Self { module: cust::module::Module::from_ptx(ptx, &[])? })
             }
         }
     )+};
 }
 
-modules! {
-    /// The module of the chain of loads, loaded.
-    Latency "latency";
-    /// The module of reads and writes in all balances, loaded.
-    Mix "mix";
-    /// The module of kernels as the sources have them, loaded.
-    Sources "sources";
-    /// The module of the stencil, loaded.
-    Stencil "stencil";
-    /// The module of the transposes, loaded.
-    Transpose "transpose";
+/// Launches a kernel of a module: `launch_kernel!(kernels.name(arguments), grid, stream)`, with the bytes of shared
+/// memory behind it where a block takes any. The grid is a [`Grid`](super::Grid), or the sizes of the grid and of a
+/// block.
+macro_rules! launch_kernel {
+    ($kernels:ident.$kernel:ident($($argument:expr),* $(,)?), $grid:expr, $stream:ident) => {
+        launch_kernel!($kernels.$kernel($($argument),*), $grid, $stream, 0)
+    };
+    ($kernels:ident.$kernel:ident($($argument:expr),* $(,)?), $grid:expr, $stream:ident, $shared:expr) => {{
+        let (grid, block): (cust::function::GridSize, cust::function::BlockSize) = $grid.into();
+        let kernel = $kernels.module.get_function(stringify!($kernel))?;
+        // SAFETY: the caller has compared the lengths of the arrays with the numbers that it passes, so that the kernel stays
+        // within them. `tests/ptx.rs` compares the types of the arguments with the kernel's parameters. Memory is freed only
+        // after the device is done with it.
+        unsafe { cust::launch!(kernel<<<grid, block, $shared, $stream>>>($($argument),*)) }
+    }};
 }
+
+pub(super) use {launch_kernel, modules};
 
 /// The module of the kernels that treat every element alike, loaded, and the size of its device.
 #[derive(Debug)]
@@ -56,7 +62,7 @@ impl Elementwise {
     /// Loads the module into the current context, where the driver compiles it.
     ///
     /// # Errors
-    /// Where there is no context or the driver refuses the PTX.
+    /// There is no context or the driver refuses the PTX.
     pub fn load() -> CudaResult<Self> {
         let module = Module::from_ptx(include_str!("../../ptx/elementwise.ptx"), &[])?;
         Ok(Self { module, geometry: Geometry::of_current_device()? })
@@ -71,14 +77,14 @@ pub struct Reduction {
     pub(super) slots: DeviceBuffer<u64>,
 }
 
-/// What a slot holds while there is no sum in it, as the kernels have it.
+/// The value of a slot without a sum, as the kernels have it.
 const NONE: u64 = 0x7ff4_0000_0000_0000;
 
 impl Reduction {
     /// Loads the module into the current context, where the driver compiles it.
     ///
     /// # Errors
-    /// Where there is no context, no memory, or the driver refuses the PTX.
+    /// There is no context, no memory, or the driver refuses the PTX.
     pub fn load() -> CudaResult<Self> {
         let geometry = Geometry::of_current_device()?;
         let most = geometry.reduction(usize::MAX).blocks as usize;

@@ -1,61 +1,40 @@
-//! Gravity between all pairs of bodies: in go bodies on the device and a stream, out comes one launch on it that finds the
-//! acceleration of each. Its speed is told in the problem's own unit, interactions a second.
+//! Gravity between all pairs of bodies: in go bodies on the device and a stream, out comes one launch on it that finds
+//! the acceleration of each. Its speed is told in the problem's own unit, interactions a second.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::{CopyDestination as _, DeviceBuffer};
-use cust::module::Module;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 use rayon::prelude::*;
 
-use super::inputs::{Inputs, Refusal};
+use super::geometry::Grid;
+use super::inputs::{Refusal, with_one_input};
+use super::modules::{launch_kernel, modules};
 use super::product::Rounding;
 use crate::inputs::element;
-
-const NBODY: &str = include_str!("../../ptx/nbody.ptx");
+use crate::reference::nbody::pull;
 
 /// The seed of the bodies.
 const BODIES: u64 = 5;
 
-/// What is added to every squared distance, so that bodies that meet do not pull without end.
+/// A term added to every squared distance, so that bodies that meet do not pull without end.
 const SOFTENING: f32 = 1e-3;
 
 /// The threads of a block, and bodies of a tile.
 const TILE: u32 = 256;
 
-/// The module of the kernel, loaded.
-#[derive(Debug)]
-pub struct Bodies {
-    module: Module,
+modules! {
+    /// The module of the kernel, loaded.
+    Bodies "nbody";
 }
 
-impl Bodies {
-    /// Loads the module into the current context, where the driver compiles it.
-    ///
-    /// # Errors
-    /// Where there is no context or the driver refuses the PTX.
-    pub fn load() -> CudaResult<Self> {
-        Ok(Self { module: Module::from_ptx(NBODY, &[])? })
-    }
-}
-
-/// The acceleration of each of n bodies by all, for `f32`: four numbers a body, which are place and mass of the bodies and
-/// the acceleration with a 0 behind it. One launch reads 16 n bytes, writes 16 n bytes and has n² interactions. Each counts
-/// as 20 operations by convention (Nyland, Harris & Prins, *Fast N-body simulation with CUDA*, GPU Gems 3, chapter 31,
-/// 2007), whatever the GPU makes of its square root: here it is twelve instructions.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there is not an acceleration for each body.
+/// The acceleration of each of n bodies by all, for `f32`: four numbers a body, which are place and mass of the bodies
+/// and the acceleration with a 0 behind it. One launch reads 16 n bytes, writes 16 n bytes and has n² interactions.
+/// Each counts as 20 operations by convention (Nyland, Harris & Prins, *Fast N-body simulation with CUDA*, GPU Gems 3,
+/// chapter 31, 2007), whatever the GPU makes of its square root: here it is twelve instructions.
 #[gpu_bench(
     args(n = [65_536]),
-    setup = |n| {
-        let inputs = Inputs::on(stream)?;
-        Ok((Bodies::load()?, inputs.random(BODIES, 4 * n)?, inputs.unwritten(4 * n)?))
-    },
+    setup = |n| with_one_input(Bodies::load()?, BODIES, 4 * n, stream),
     reads = 4 * bodies.len(),
     writes = 4 * accelerations.len(),
     flops = 20 * n * n,
@@ -72,15 +51,12 @@ pub fn gravity(
         bodies.len() == accelerations.len() && bodies.len().is_multiple_of(4),
         "each body has four numbers"
     );
-    let (module, n, a) = (&kernels.module, bodies.len() / 4, SOFTENING);
-    let blocks = n.div_ceil(TILE as usize) as u32;
-    // SAFETY: the kernel takes these parameters and touches 4 n elements of each array. Memory is freed only after the
-    // device is done with it.
-    unsafe {
-        launch!(module.nbody<<<blocks, TILE, 0, stream>>>(
-            bodies.as_device_ptr(), accelerations.as_device_ptr(), n as u64, a
-        ))
-    }
+    let (n, a) = (bodies.len() / 4, SOFTENING);
+    launch_kernel!(
+        kernels.nbody(bodies.as_device_ptr(), accelerations.as_device_ptr(), n as u64, a),
+        Grid::covering(n, TILE),
+        stream
+    )
 }
 
 /// Body `index`: place and mass.
@@ -88,13 +64,13 @@ fn body(index: usize) -> [f64; 4] {
     [0, 1, 2, 3].map(|part| element(BODIES, 4 * index + part))
 }
 
-/// Whether `accelerations` are those of the bodies, where one is looked at for each block of the kernel, and all of few.
+/// Checks the `accelerations` of one body for each block of the kernel, or of all bodies where they are few.
 ///
-/// Each part of an acceleration is a sum of n terms of both signs, so that it may be off by a fraction of the sum of their
-/// absolute values. Adding up costs what it costs any sum; a term itself is off by 24 units of 2⁻²⁴ at the most: one from
-/// the difference of places, three and twice that one in the squared distance, of which the root takes half and adds
-/// four (`rsqrtf` errs by 2 ulp at most, CUDA C++ Programming Guide, mathematical functions), that three times and two in
-/// its cube, one for the mass and one for the difference again.
+/// Each part of an acceleration is a sum of n terms of both signs, so that it may be off by a fraction of the sum of
+/// their absolute values. Adding up costs what it costs any sum; a term itself is off by 24 units of 2⁻²⁴ at the most:
+/// one from the difference of places, three and twice that one in the squared distance, of which the root takes half
+/// and adds four (`rsqrtf` errs by 2 ulp at most, CUDA C++ Programming Guide, mathematical functions), that three times
+/// and two in its cube, one for the mass and one for the difference again.
 fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
     let tile = TILE as usize;
     // Each block shows another of its bodies, and the last one its last, so that a tail is seen.
@@ -109,7 +85,7 @@ fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Ref
         accelerations.index(4 * index..4 * (index + 1)).copy_to(found)?;
     }
     let wrong = looked_at.into_par_iter().zip(found).find_map_first(|(index, found)| {
-        let (sums, absolute) = pull(&bodies, bodies[index]);
+        let (sums, absolute) = pull(bodies.iter().copied(), bodies[index], SOFTENING);
         let part = (0..3).find(|part| {
             // Written so that a NaN is never near.
             let near = (f64::from(found[*part]) - sums[*part]).abs() <= tolerance * absolute[*part];
@@ -123,36 +99,5 @@ fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Ref
             Err(format!("the acceleration of body {index} along {axis} is {found}, not {sum}").into())
         }
         None => Ok(()),
-    }
-}
-
-/// What all `bodies` do to one of them, and the sum of the absolute values of that.
-fn pull(bodies: &[[f64; 4]], body: [f64; 4]) -> ([f64; 3], [f64; 3]) {
-    let (mut sums, mut absolute) = ([0.0; 3], [0.0; 3]);
-    for other in bodies {
-        let away = [0, 1, 2].map(|axis| other[axis] - body[axis]);
-        let square = away.iter().map(|part| part * part).sum::<f64>() + f64::from(SOFTENING);
-        let pull = other[3] / (square * square.sqrt());
-        for axis in 0..3 {
-            sums[axis] += away[axis] * pull;
-            absolute[axis] += (away[axis] * pull).abs();
-        }
-    }
-    (sums, absolute)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_bodies_pull_each_other_along_the_line_between_them() {
-        // Three apart along x: the square is 9, and its root cubed is 27.
-        let bodies = [[0.0, 0.0, 0.0, 2.0], [3.0, 0.0, 0.0, 5.0]];
-        let (sums, absolute) = pull(&bodies, bodies[0]);
-        assert!((sums[0] - 15.0 / 27.0).abs() < 1e-3 && sums[1..] == [0.0, 0.0], "{sums:?}");
-        assert_eq!(sums, absolute);
-        let (back, _) = pull(&bodies, bodies[1]);
-        assert!((back[0] + 6.0 / 27.0).abs() < 1e-3, "{back:?}");
     }
 }

@@ -2,30 +2,33 @@
 //! and writes as many. The listed square has 1 GiB.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
+use super::X;
 use super::check::expect;
-use super::inputs::{Inputs, Refusal};
-use super::{Stencil, Transpose, X};
+use super::geometry::shape;
+use super::inputs::{Refusal, with_one_input};
+use super::modules::{launch_kernel, modules};
 use crate::inputs::element;
+use crate::reference::plane::{relaxed, transposed};
+
+modules! {
+    /// The module of the stencil, loaded.
+    Stencil "stencil";
+    /// The module of the transposes, loaded.
+    Transpose "transpose";
+}
 
 /// y ← the transpose of x, as one writes it first: what neighbouring threads write lies far apart.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where `x` or `y` is not of n² elements.
 #[gpu_bench(
     args(n = [1 << 14]),
     setup = |n| square(Transpose::load()?, n, stream),
     reads = 4 * x.len(),
     writes = 4 * y.len(),
     cold,
-    check = |_kernels, _x, y, n| expect(y, |i| element(X, i % n * n + i / n) as f32),
+    check = |_kernels, _x, y, n| expect(y, |i| element(X, transposed(i, n)) as f32),
 )]
 pub fn transpose_naive(
     kernels: &Transpose,
@@ -35,30 +38,22 @@ pub fn transpose_naive(
     stream: &Stream,
 ) -> CudaResult<()> {
     are_squares(x, y, n);
-    let (module, tiles) = (&kernels.module, n.div_ceil(32) as u32);
-    // SAFETY: the kernel takes these parameters and touches n² elements of each array. Memory is freed only after the device
-    // is done with it.
-    unsafe {
-        launch!(module.transpose_naive<<<(tiles, tiles), (32, 8), 0, stream>>>(
-            x.as_device_ptr(), y.as_device_ptr(), n as u64
-        ))
-    }
+    let tiles = n.div_ceil(32) as u32;
+    launch_kernel!(
+        kernels.transpose_naive(x.as_device_ptr(), y.as_device_ptr(), n as u64),
+        shape((tiles, tiles), (32, 8)),
+        stream
+    )
 }
 
 /// y ← the transpose of x, through tiles in shared memory.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where `x` or `y` is not of n² elements.
 #[gpu_bench(
     args(n = [1 << 14]),
     setup = |n| square(Transpose::load()?, n, stream),
     reads = 4 * x.len(),
     writes = 4 * y.len(),
     cold,
-    check = |_kernels, _x, y, n| expect(y, |i| element(X, i % n * n + i / n) as f32),
+    check = |_kernels, _x, y, n| expect(y, |i| element(X, transposed(i, n)) as f32),
 )]
 pub fn transpose_tiled(
     kernels: &Transpose,
@@ -68,23 +63,16 @@ pub fn transpose_tiled(
     stream: &Stream,
 ) -> CudaResult<()> {
     are_squares(x, y, n);
-    let (module, tiles) = (&kernels.module, n.div_ceil(32) as u32);
-    // SAFETY: as for `transpose_naive`.
-    unsafe {
-        launch!(module.transpose_tiled<<<(tiles, tiles), (32, 8), 0, stream>>>(
-            x.as_device_ptr(), y.as_device_ptr(), n as u64
-        ))
-    }
+    let tiles = n.div_ceil(32) as u32;
+    launch_kernel!(
+        kernels.transpose_tiled(x.as_device_ptr(), y.as_device_ptr(), n as u64),
+        shape((tiles, tiles), (32, 8)),
+        stream
+    )
 }
 
 /// y ← one step of Jacobi's method on x: every point the mean of its four neighbours, those on the edge as they are. One
 /// launch does 4 (n − 2)² operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where `x` or `y` is not of n² elements.
 #[gpu_bench(
     args(n = [1 << 14]),
     setup = |n| square(Stencil::load()?, n, stream),
@@ -92,7 +80,7 @@ pub fn transpose_tiled(
     writes = 4 * y.len(),
     flops = 4 * (n - 2) * (n - 2),
     cold,
-    check = |_kernels, _x, y, n| expect(y, |i| relaxed(i, n)),
+    check = |_kernels, _x, y, n| expect(y, |i| relaxed(i, n, |i| element(X, i) as f32)),
 )]
 pub fn stencil(
     kernels: &Stencil,
@@ -102,13 +90,12 @@ pub fn stencil(
     stream: &Stream,
 ) -> CudaResult<()> {
     are_squares(x, y, n);
-    let (module, across, down) = (&kernels.module, n.div_ceil(64) as u32, n.div_ceil(32) as u32);
-    // SAFETY: as for `transpose_naive`.
-    unsafe {
-        launch!(module.stencil<<<(across, down), (64, 4), 0, stream>>>(
-            x.as_device_ptr(), y.as_device_ptr(), n as u64
-        ))
-    }
+    let (across, down) = (n.div_ceil(64) as u32, n.div_ceil(32) as u32);
+    launch_kernel!(
+        kernels.stencil(x.as_device_ptr(), y.as_device_ptr(), n as u64),
+        shape((across, down), (64, 4)),
+        stream
+    )
 }
 
 /// Kernels, a random square, and one to be overwritten.
@@ -117,22 +104,9 @@ fn square<K>(
     n: usize,
     stream: &Stream,
 ) -> Result<(K, DeviceBuffer<f32>, DeviceBuffer<f32>), Refusal> {
-    let (inputs, elements) = (Inputs::on(stream)?, n.checked_mul(n).ok_or("n² is too much for any memory")?);
-    Ok((kernels, inputs.random(X, elements)?, inputs.unwritten(elements)?))
+    with_one_input(kernels, X, n.checked_mul(n).ok_or("n² is too much for any memory")?, stream)
 }
 
 fn are_squares(x: &DeviceBuffer<f32>, y: &DeviceBuffer<f32>, n: usize) {
     assert!(n > 0 && x.len() == n * n && y.len() == n * n, "x and y are squares of n × n elements");
-}
-
-/// What the stencil makes of point `i`, added in its order.
-fn relaxed(i: usize, n: usize) -> f32 {
-    let x = |row: usize, column: usize| element(X, row * n + column) as f32;
-    let (row, column) = (i / n, i % n);
-    if row == 0 || row + 1 == n || column == 0 || column + 1 == n {
-        return x(row, column);
-    }
-    let (vertical, horizontal) =
-        (x(row - 1, column) + x(row + 1, column), x(row, column - 1) + x(row, column + 1));
-    0.25 * (vertical + horizontal)
 }

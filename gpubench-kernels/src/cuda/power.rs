@@ -1,11 +1,10 @@
-//! Launches that draw what a GPU can draw: arithmetic on all of it for as long as it is told, from registers alone. In: how
-//! many steps; out: one launch, whose result a CPU can check.
+//! Launches that draw what a GPU can draw: arithmetic on all of it for as long as it is told, from registers alone. In:
+//! how many steps; out: one launch, whose result a CPU can check.
 //!
-//! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew 553 W for
-//! `fma` and 691 W, of the 700 W that it may, for `tensor`.
+//! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew
+//! 553 W for `fma` and 691 W, of the 700 W that it may, for `tensor`.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use cust::stream::Stream;
@@ -16,18 +15,17 @@ use super::X;
 use super::check::expect;
 use super::geometry::{Geometry, Grid};
 use super::inputs::Inputs;
+use super::modules::launch_kernel;
 use crate::inputs::element;
+use crate::reference::power::{PAIRS, THREADS, turned};
 
 const POWER: &str = include_str!("../../ptx/power.ptx");
 const TENSOR: &str = include_str!("../../ptx/tensor.ptx");
 
-/// The pairs of a thread, and the threads of a block.
-const PAIRS: usize = 8;
-const THREADS: usize = 256;
 /// The products that a warp has under way, and the threads of a warp.
 const TILES: u64 = 8;
 const WARP: usize = 32;
-/// How far a pair is turned in a step.
+/// The angle by which a step turns a pair.
 const ANGLE: f32 = 0.3;
 
 /// A module of this file, loaded, and the size of its device.
@@ -50,12 +48,6 @@ impl Load {
 
 /// Fused multiply-adds of `f32`: 8 pairs a thread that each step turns by a small angle, two of them a pair. One launch
 /// does 32 operations a thread and step, and moves next to nothing.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there are not 16 inputs for each thread of a block, or no room for a sum of each thread.
 #[gpu_bench(
     args(steps = [1_u64 << 14]),
     setup = |_steps| {
@@ -66,8 +58,9 @@ impl Load {
     flops = 4 * 8 * steps * (sums.len() as u64),
     energy,
     check = |_load, a, _inputs, sums, steps| {
-        let turned: Vec<f32> = (0..THREADS).into_par_iter().map(|thread| turned(a, thread, steps)).collect();
-        expect(sums, |i| turned[i % THREADS])
+        let input = |thread: usize| std::array::from_fn(|index| element(X, 2 * PAIRS * thread + index) as f32);
+        let block: Vec<f32> = (0..THREADS).into_par_iter().map(|thread| turned(a, steps, input(thread))).collect();
+        expect(sums, |i| block[i % THREADS])
     },
 )]
 pub fn fma(
@@ -79,38 +72,12 @@ pub fn fma(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert_eq!((inputs.len(), sums.len()), (2 * PAIRS * THREADS, load.threads()), "inputs and sums");
-    let Load { module, grid } = load;
-    // SAFETY: the kernel takes these parameters, reads 16 inputs for each thread of a block and writes a sum a thread. Memory
-    // is freed only after the device is done with it.
-    unsafe {
-        launch!(module.turn<<<grid.blocks, grid.threads, 0, stream>>>(
-            a, inputs.as_device_ptr(), steps, sums.as_device_ptr()
-        ))
-    }
+    launch_kernel!(load.turn(a, inputs.as_device_ptr(), steps, sums.as_device_ptr()), load.grid, stream)
 }
 
-/// What [`fma`] makes of the inputs of a thread, rounded as on the device.
-fn turned(a: f32, thread: usize, steps: u64) -> f32 {
-    let input = |index| element(X, 2 * PAIRS * thread + index) as f32;
-    let mut pairs: [(f32, f32); PAIRS] = std::array::from_fn(|pair| (input(2 * pair), input(2 * pair + 1)));
-    for _ in 0..steps {
-        for (x, y) in &mut pairs {
-            *x = (-a).mul_add(*y, *x);
-            *y = a.mul_add(*x, *y);
-        }
-    }
-    pairs.iter().fold(0.0, |sum, (x, y)| sum + x + y)
-}
-
-/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch does
-/// 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which says
-/// little. From compute capability 8.0.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where there is no room for 4 sums of each thread.
+/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch
+/// does 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which
+/// says little. From compute capability 8.0.
 #[gpu_bench(
     args(steps = [4097_u64]),
     setup = |_steps| {
@@ -141,17 +108,15 @@ pub fn tensor(
 ) -> CudaResult<()> {
     assert_eq!((left.len(), right.len()), (2 * WARP * 4, 2 * WARP * 2), "two pairs of matrices");
     assert_eq!(sums.len(), 4 * load.threads(), "there is room for the sums");
-    let Load { module, grid } = load;
-    // SAFETY: as for `fma`; of the matrices it reads the words of 32 threads, and it writes 4 sums a thread.
-    unsafe {
-        launch!(module.products<<<grid.blocks, grid.threads, 0, stream>>>(
-            left.as_device_ptr(), right.as_device_ptr(), steps, sums.as_device_ptr()
-        ))
-    }
+    launch_kernel!(
+        load.products(left.as_device_ptr(), right.as_device_ptr(), steps, sums.as_device_ptr()),
+        load.grid,
+        stream
+    )
 }
 
-/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their products
-/// and two of those together.
+/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their
+/// products and two of those together.
 struct Matrices {
     left: [[f32; 16]; 16],
     right: [[f32; 8]; 16],
@@ -191,7 +156,7 @@ impl Matrices {
         (0..16).map(|k| self.left[row][k] * self.right[k][column]).sum()
     }
 
-    /// What [`tensor`] leaves of the two products there, rounded as on the device.
+    /// The sum that [`tensor`] leaves of the two products there, rounded as on the device.
     fn sum(pairs: &[Self; 2], lane: usize, part: usize, steps: u64) -> f32 {
         let [first, second] = pairs.each_ref().map(|pair| pair.product(lane, part));
         let turns = [first, second, -first, -second];
@@ -211,13 +176,6 @@ fn word(low: f32, high: f32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pairs_stay_where_they_are_and_never_rest() {
-        let sums: Vec<f32> = (1000..1010).map(|steps| turned(ANGLE, 3, steps)).collect();
-        assert!(sums.iter().all(|sum| sum.abs() < 32.0), "{sums:?}");
-        assert!(sums.windows(2).all(|pair| pair[0] != pair[1]), "{sums:?}");
-    }
 
     #[test]
     fn parts_of_matrices_hold_each_element_once() {

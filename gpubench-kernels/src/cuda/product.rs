@@ -1,10 +1,12 @@
-//! Whether a matrix is the product of two others. In: it, on the device, and what their elements are; out: the first element
-//! looked at that is further from the product in f64 than rounding takes it. Of large matrices some rows are looked at.
+//! The check of a product of two matrices. In: the product on the device, and the elements of its factors; out: the
+//! first element looked at that is further from the product in f64 than rounding takes it. Of large matrices some rows
+//! are looked at.
 
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use rayon::prelude::*;
 
 use super::inputs::Refusal;
+use crate::reference::matmul::add_products;
 
 /// Matrices of no more rows are looked at all over.
 const WHOLE: usize = 256;
@@ -15,7 +17,7 @@ const MOST: usize = 64;
 /// Columns that a thread adds up at a time.
 const COLUMNS: usize = 256;
 
-/// How a kernel rounds its sums to 24 bits.
+/// The way in which a kernel rounds its sums to 24 bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rounding {
     /// To the nearest, as arithmetic in `f32` does.
@@ -26,12 +28,14 @@ pub(super) enum Rounding {
 }
 
 impl Rounding {
-    /// How far a sum of `n` products may be from the true one, as a fraction of the sum of their absolute values.
+    /// The distance that a sum of `n` products may have from the true one, as a fraction of the sum of their absolute
+    /// values.
     ///
-    /// Errors of rounding to the nearest have both signs, so that their sum grows with √n: exp(λ √n u + n u² / (1 − u)) − 1
-    /// holds for all but one in 10²¹ sums at λ = 10 (Higham & Mary, *A new approach to probabilistic rounding error
-    /// analysis*, SIAM Journal on Scientific Computing 41, 2019, theorem 2.4), with u = 2⁻²⁴. Errors of cutting off add up:
-    /// n u / (1 − n u), with u = 2⁻²³ (Higham, *Accuracy and stability of numerical algorithms*, 2002, section 3.1).
+    /// Errors of rounding to the nearest have both signs, so that their sum grows with √n: exp(λ √n u + n u² / (1 − u))
+    /// − 1 holds for all but one in 10²¹ sums at λ = 10 (Higham & Mary, *A new approach to probabilistic rounding error
+    /// analysis*, SIAM Journal on Scientific Computing 41, 2019, theorem 2.4), with u = 2⁻²⁴. Errors of cutting off add
+    /// up: n u / (1 − n u), with u = 2⁻²³ (Higham, *Accuracy and stability of numerical algorithms*, 2002, section
+    /// 3.1).
     pub(super) fn tolerance(self, n: usize) -> f64 {
         let n = n as f64;
         match self {
@@ -61,8 +65,8 @@ fn rows(n: usize) -> Vec<usize> {
     rows
 }
 
-/// Whether `c` is the product of the n × n matrices whose element `row * n + column` is `a` and `b` of that, which are not
-/// negative, with sums that were rounded like this.
+/// Whether `c` is the product of the n × n matrices whose element `row * n + column` is `a` and `b` of that, which are
+/// not negative, with sums that were rounded like this.
 pub(super) fn expect_product(
     c: &DeviceBuffer<f32>,
     n: usize,
@@ -83,7 +87,7 @@ pub(super) fn expect_product(
             operand.clear();
             operand.extend(columns.clone().map(|column| b(k * n + column)));
             for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors.chunks_exact(n)) {
-                sums.iter_mut().zip(&operand).for_each(|(sum, operand)| *sum += factors[k] * operand);
+                add_products(sums, factors[k], &operand);
             }
         }
         let expected = rows.iter().zip(&found).zip(sums.chunks_exact(columns.len()));
@@ -123,8 +127,8 @@ mod tests {
         }
     }
 
-    /// Sums of random products in f32, one after the other, are within the tolerance, and those that lack one product in a
-    /// thousand are not.
+    /// Sums of random products in f32, one after the other, are within the tolerance, and those that lack one product
+    /// in a thousand are not.
     #[test]
     fn what_rounding_does_is_within_the_tolerance() {
         use crate::inputs::element;

@@ -2,30 +2,27 @@
 //! leave on the table is theirs: `docs/sources.md`.
 
 use cust::error::CudaResult;
-use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
 
 use super::check::expect;
-use super::geometry::Grid;
-use super::inputs::Inputs;
-use super::{Sources, X, Y};
+use super::geometry::{Grid, shape};
+use super::inputs::{Inputs, with_one_input, with_two_inputs};
+use super::modules::{launch_kernel, modules};
+use super::{X, Y};
 use crate::inputs::element;
+use crate::reference::elementwise;
+
+modules! {
+    /// The module of kernels as the sources have them, loaded.
+    Sources "sources";
+}
 
 /// y ← x, for `f32`, by 32 blocks of 1024 threads whatever the GPU. One launch reads 4 n bytes and writes as many.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = [4 << 20]),
-    setup = |n| {
-        let inputs = Inputs::on(stream)?;
-        Ok((Sources::load()?, inputs.random(X, n)?, inputs.unwritten(n)?))
-    },
+    setup = |n| with_one_input(Sources::load()?, X, n, stream),
     reads = 4 * x.len(),
     writes = 4 * y.len(),
     cold,
@@ -38,20 +35,12 @@ pub fn copy(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
-    let (module, n) = (&kernels.module, x.len());
-    // SAFETY: the kernel takes these parameters and touches n elements of each array. Memory is freed only after the device
-    // is done with it.
-    unsafe { launch!(module.copy<<<32, 1024, 0, stream>>>(x.as_device_ptr(), y.as_device_ptr(), n as u64)) }
+    let n = x.len();
+    launch_kernel!(kernels.copy(x.as_device_ptr(), y.as_device_ptr(), n as u64), shape(32, 1024), stream)
 }
 
 /// y ← a·x + y, for `f32`, one element a thread in blocks of 256, where a, x and y are 2, 1 and 2 everywhere. One launch reads
 /// 8 n bytes, writes 4 n bytes and does 2 n operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = [20 << 20]),
     setup = |n| {
@@ -63,7 +52,7 @@ pub fn copy(
     flops = 2 * n,
     items = n, "elements",
     cold,
-    check = |_kernels, _a, _x, y, _n| expect(y, |_| 4.0),
+    check = |_kernels, a, _x, y, _n| expect(y, |_| elementwise::saxpy(a, 1.0, 2.0)),
 )]
 pub fn saxpy(
     kernels: &Sources,
@@ -73,35 +62,24 @@ pub fn saxpy(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert_eq!(x.len(), y.len(), "x and y are of one length");
-    let (module, n) = (&kernels.module, x.len());
-    let grid = Grid::covering(n, 256);
-    // SAFETY: as for `copy`.
-    unsafe {
-        launch!(module.saxpy<<<grid.blocks, grid.threads, 0, stream>>>(
-            a, x.as_device_ptr(), y.as_device_ptr(), n as u64
-        ))
-    }
+    let n = x.len();
+    launch_kernel!(
+        kernels.saxpy(a, x.as_device_ptr(), y.as_device_ptr(), n as u64),
+        Grid::covering(n, 256),
+        stream
+    )
 }
 
 /// c ← a + b, for `f64`, one thread a block. One launch reads 16 n bytes, writes 8 n bytes and does n operations.
-///
-/// # Errors
-/// What the launch returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(n = [1 << 20]),
-    setup = |n| {
-        let inputs = Inputs::on(stream)?;
-        Ok((Sources::load()?, inputs.random(X, n)?, inputs.random(Y, n)?, inputs.unwritten(n)?))
-    },
+    setup = |n| with_two_inputs(Sources::load()?, [X, Y], n, stream),
     reads = 8 * (a.len() + b.len()),
     writes = 8 * c.len(),
     flops = n,
     precision = "f64",
     cold,
-    check = |_kernels, _a, _b, c, _n| expect(c, |i| element(X, i) + element(Y, i)),
+    check = |_kernels, _a, _b, c, _n| expect(c, |i| elementwise::vector_add(element(X, i), element(Y, i))),
 )]
 pub fn vector_add(
     kernels: &Sources,
@@ -111,12 +89,10 @@ pub fn vector_add(
     stream: &Stream,
 ) -> CudaResult<()> {
     assert!(a.len() == c.len() && b.len() == c.len(), "a, b and c are of one length");
-    let (module, n) = (&kernels.module, c.len());
-    let grid = Grid::covering(n, 1);
-    // SAFETY: as for `copy`.
-    unsafe {
-        launch!(module.vector_add<<<grid.blocks, grid.threads, 0, stream>>>(
-            a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64
-        ))
-    }
+    let n = c.len();
+    launch_kernel!(
+        kernels.vector_add(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+        Grid::covering(n, 1),
+        stream
+    )
 }

@@ -1,8 +1,8 @@
-//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is what crosses
-//! in one direction; the listed ones have 32 MiB. What a kernel copies is [`super::copy`].
+//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is what
+//! crosses in one direction; the listed ones have 32 MiB. What a kernel copies is [`super::copy`].
 //!
-//! Managed memory is asked to be back on the host before each copy, which may have moved it. Of it there is 1 GiB at most, and
-//! never more than the device has free.
+//! Managed memory is asked to be back on the host before each copy, which may have moved it. Of it there is 1 GiB at
+//! most, and never more than the device has free.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -25,7 +25,7 @@ use crate::inputs::bits;
 const BYTES: [usize; 1] = [32 << 20];
 /// The most managed memory that is asked for.
 const MOST_MANAGED: usize = 1 << 30;
-/// What a word holds that was not written.
+/// The value of a word that was not written.
 const UNWRITTEN: u32 = u32::MAX;
 
 /// A kind of the host's memory.
@@ -77,7 +77,7 @@ impl HostBuffer {
     /// `n` words, each what `word` gives for its index.
     ///
     /// # Errors
-    /// Where there is not enough memory of that kind.
+    /// There is not enough memory of that kind.
     pub fn of(memory: Memory, n: usize, word: impl Fn(usize) -> u32 + Sync) -> Result<Self, Refusal> {
         let mut buffer = match memory {
             Memory::Pageable => {
@@ -142,12 +142,6 @@ const fn words(bytes: usize) -> usize {
 }
 
 /// y ← x within the device's memory. One launch reads and writes `bytes`.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(bytes = BYTES),
     setup = |bytes| {
@@ -166,12 +160,6 @@ pub fn d2d(x: &DeviceBuffer<u32>, y: &mut DeviceBuffer<u32>, stream: &Stream) ->
 }
 
 /// y ← x, from the host to the device. One launch moves `bytes`.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(memory = Memory::ALL, bytes = BYTES),
     setup = |memory, bytes| {
@@ -189,12 +177,6 @@ pub fn h2d(x: &HostBuffer, y: &mut DeviceBuffer<u32>, stream: &Stream) -> CudaRe
 }
 
 /// y ← x, from the device to the host. One launch moves `bytes`.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(memory = Memory::ALL, bytes = BYTES),
     setup = |memory, bytes| {
@@ -212,12 +194,6 @@ pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaRe
 }
 
 /// y ← x, both in managed memory and on the host. One launch moves `bytes`; which way they go is the driver's choice.
-///
-/// # Errors
-/// What the driver returned.
-///
-/// # Panics
-/// Where the lengths differ.
 #[gpu_bench(
     args(bytes = BYTES),
     setup = |bytes| {
@@ -239,7 +215,7 @@ pub fn unified(x: &HostBuffer, y: &mut HostBuffer, stream: &Stream) -> Result<()
     }
 }
 
-/// What [`both`] copies: pinned memory to the device's, and the device's to pinned memory.
+/// The arrays that [`both`] copies: pinned memory to the device's, and the device's to pinned memory.
 pub struct BothWays {
     up: (LockedBuffer<u32>, DeviceBuffer<u32>),
     down: (DeviceBuffer<u32>, LockedBuffer<u32>),
@@ -265,11 +241,8 @@ impl BothWays {
     }
 }
 
-/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither is a
-/// link's whole: what is counted is bytes in both directions, to be held against no peak.
-///
-/// # Errors
-/// What the driver returned.
+/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither
+/// is a link's whole: what is counted is bytes in both directions, to be held against no peak.
 #[gpu_bench(
     args(zip(up = BYTES, down = BYTES)),
     setup = |up, down| BothWays::of(up, down, stream),

@@ -3,8 +3,8 @@
 //!
 //! ```
 //! use gpubench_report::drawing::{Axis, Curves, Mark, Series};
-//! use gpubench_report::format;
-//! use gpubench_report::units::{Bytes, BytesPerSecond};
+//! use gpubench_stats::format;
+//! use gpubench_stats::units::{Bytes, BytesPerSecond};
 //!
 //! let svg = Curves {
 //!     title: "Bandwidth of a copy".to_owned(),

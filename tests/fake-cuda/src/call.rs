@@ -1,6 +1,6 @@
-//! What the exported functions are made of. In: a function of libcuda as it is written in `api`; out: the same with C's
-//! calling convention and name, counted, logged and made to fail as `driver` says. Places for results are [`Out`]s, so
-//! that what writes through the caller's pointers stands here.
+//! The macro that makes the exported functions. In: a function of libcuda as it is written in `api`; out: the same with
+//! C's calling convention and name, counted, logged and made to fail as `driver` says. Places for results are [`Out`]s,
+//! so that what writes through the caller's pointers stands here.
 
 #![expect(unsafe_code, reason = "reads and writes through the pointers of C's callers")]
 
@@ -20,7 +20,7 @@ impl<T> Out<T> {
         Self(std::ptr::with_exposed_provenance_mut(address))
     }
 
-    /// Whether the caller wants no result.
+    /// Tells whether the caller wants no result.
     pub(crate) fn is_null(&self) -> bool {
         self.0.is_null()
     }
@@ -41,7 +41,7 @@ impl<T> Out<T> {
         _ = self.set(value);
     }
 
-    /// What the caller has put there.
+    /// The value that the caller has put there.
     pub(crate) fn get(&self) -> Result<T, Code>
     where
         T: Copy,

@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-/// What a call returns, as the driver numbers it.
+/// The result of a call, as the driver numbers it.
 pub(crate) type Code = u32;
 
 /// Not a code: the call does not return, since it waits for work that never ends.

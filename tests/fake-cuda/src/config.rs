@@ -1,4 +1,4 @@
-//! What the environment asks of the fake. In: the variables of the table in the crate's documentation; out: a [`Config`],
+//! The settings of the fake. In: the variables of the table in the crate's documentation; out: a [`Config`],
 //! read once. A variable that cannot be read ends the process: a test that asks for what is not there must not pass.
 
 use std::env;
@@ -11,17 +11,17 @@ use crate::driver::BEGIN;
 /// Everything that a test can choose.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
-    /// What `cuDriverGetVersion` tells.
+    /// The version that `cuDriverGetVersion` returns.
     pub(crate) driver: i32,
-    /// Where the log goes.
+    /// The file of the log.
     pub(crate) log: Option<PathBuf>,
-    /// How many GPUs there are.
+    /// The number of GPUs.
     pub(crate) gpus: usize,
     /// The standard deviation of kernels' times, as a fraction.
     pub(crate) noise: f64,
     /// By how much kernels slow down in a second of the device's time, as a fraction.
     pub(crate) drift: f64,
-    /// Where the noise begins.
+    /// The seed of the noise.
     pub(crate) seed: u64,
     /// Calls that fail.
     pub(crate) faults: Vec<Fault>,
@@ -29,29 +29,29 @@ pub(crate) struct Config {
     pub(crate) kernels: Vec<(String, Misdeed)>,
     /// A folder in which a sticky fault leaves a file, so that it happens once, whatever the number of processes.
     pub(crate) once: Option<PathBuf>,
-    /// The clock of the multiprocessors in MHz, by the counters of the device itself, each with the second of the device's
-    /// time from which on it is that.
+    /// The clock of the multiprocessors in MHz, by the counters of the device itself, each with the second of the
+    /// device's time from which on it is that.
     counted: Vec<(f64, u64)>,
-    /// What `cuInit` returns in every process that begins after that.
+    /// The code that `cuInit` returns in every process that begins after that.
     pub(crate) gone: Option<Code>,
-    /// What the sensors say of the multiprocessors' clock in MHz, reading by reading; the last goes on.
+    /// The sensors' readings of the multiprocessors' clock in MHz. The last one repeats.
     pub(crate) clocks: Vec<u32>,
-    /// What they say holds it down, as the bits of that library.
+    /// The causes that hold it down, as bits of that library.
     pub(crate) slowed: u64,
-    /// How many processes have work on the GPU.
+    /// The number of processes with work on the GPU.
     pub(crate) processes: u32,
-    /// How often they count energy, in milliseconds; 0 if they do not.
+    /// The time between two counts of the energy, in milliseconds; 0 if they do not count it.
     pub(crate) energy: u64,
-    /// What locking clocks returns, and resetting them.
+    /// The codes that locking the clocks and resetting them return.
     pub(crate) lock: u32,
     pub(crate) unlock: u32,
     /// The generation and the lanes of its bus, where that is told.
     pub(crate) pcie: Option<(u32, u32)>,
-    /// How many links to other GPUs it has.
+    /// The number of its links to other GPUs.
     pub(crate) nvlinks: u32,
-    /// How it is virtualised, as that library numbers it.
+    /// Its mode of virtualisation, as that library numbers it.
     pub(crate) virtualised: u32,
-    /// Whether clocks and the bus are told by no attribute.
+    /// No attribute tells the clocks and the bus.
     pub(crate) hides: bool,
     /// The compute capability, times 10.
     pub(crate) capability: u32,
@@ -69,7 +69,7 @@ pub(crate) struct Fault {
     pub(crate) gpu: Option<usize>,
 }
 
-/// What a kernel does instead of its work.
+/// The fault of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misdeed {
     /// Takes its time and writes nothing.

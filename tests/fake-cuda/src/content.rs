@@ -1,73 +1,69 @@
-//! What memory holds, as it came about: bytes from the host, a pattern, random numbers, or what a kernel made of other
-//! contents. In: such a recipe; out: bytes, worked out when somebody reads them. So a gigabyte costs nothing until it is
-//! checked, and thousands of launches cost no more than the one whose result is looked at.
+//! The content of memory as a recipe: bytes from the host, a pattern, or the output of a kernel. In: such a recipe;
+//! out: bytes, computed when somebody reads them. So a gigabyte costs nothing until it is checked, and thousands of
+//! launches cost no more than the one whose result is read.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::moves::Move;
-use crate::sums::{Gravity, Product};
+use crate::reference::{Call, Input, Reference, Values};
 
-/// The bytes of a recipe that are worked out at once.
+/// The bytes of a recipe that are computed at once.
 const BLOCK: usize = 16 << 10;
-/// Recipes of recipes are worked out when they take more steps than this.
+/// Inputs of a recipe are computed and stored when the recipe would take more steps than this.
 const MOST_STEPS: usize = 64;
 
-/// How bytes come about. The first byte has offset 0.
+/// A recipe for bytes. The first byte has offset 0.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// From the host.
     Bytes(Vec<u8>),
     /// Four bytes over and over.
     Word([u8; 4]),
-    /// The inputs of the kernels under test, to the last bit.
-    Random { seed: u64, of: Number },
-    /// Words of which each sixteenth leads to another, all of these in one cycle.
-    Cycle { lines: u64 },
-    /// Element for element from others.
-    Map(Map),
-    /// The sum of an array of f32, as f64; or of its products with another one.
-    Sum(View, Option<View>),
-    /// Elements from other places of a content.
-    Moved(Move, View),
-    /// For each thread of a block of 256 the sum of 8 pairs of f32 that were turned, block after block.
-    Turned { angle: f32, steps: u64, inputs: View },
-    /// Others with every bit turned.
+    /// The output of a kernel of the suite.
+    Output(Output),
+    /// Another content with every bit turned.
     Complement(View),
-    /// A product of matrices.
-    Product(Product),
-    /// The gravity of bodies.
-    Gravity(Gravity),
 }
 
-/// What random elements are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Number {
-    F32,
-    F64,
-    U32,
-    /// The upper half of an f32.
-    Bf16,
-}
-
-/// An operation on elements, applied so many times: its last input is what the time before made.
+/// The output of a launch, or of several that each update what the launch before left.
 #[derive(Debug)]
-pub(crate) struct Map {
-    operation: Operation,
-    inputs: Vec<View>,
+pub(crate) struct Output {
+    reference: &'static Reference,
+    call: Call,
+    /// The inputs of the first launch in the order of its arguments. The earlier content of an updated output is the
+    /// last one.
+    inputs: Vec<Stored>,
+    updates: bool,
+    /// The number of launches.
     times: u32,
-    /// How many operations an element takes, each applied once.
+    /// The number of recipes that are computed for an element.
     steps: usize,
 }
 
-/// An element from elements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Operation {
-    /// x + a, as f32.
-    Shift(f32),
-    /// a·x + y rounded once, as f32.
-    Saxpy(f32),
-    /// x + y, as f64.
-    Add,
+/// A content that a kernel reads, with all its bytes once the kernel has asked for them.
+#[derive(Debug)]
+struct Stored {
+    view: View,
+    bytes: OnceLock<Vec<u8>>,
+}
+
+impl Stored {
+    fn new(view: View) -> Self {
+        Self { view, bytes: OnceLock::new() }
+    }
+}
+
+impl Input for Stored {
+    fn length(&self) -> u64 {
+        self.view.bytes()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) {
+        self.view.read(offset, out);
+    }
+
+    fn all(&self) -> &[u8] {
+        self.bytes.get_or_init(|| self.view.to_bytes())
+    }
 }
 
 /// Parts of contents in a row.
@@ -99,31 +95,40 @@ impl View {
         Self(vec![Piece { content: Arc::new(content), offset: 0, bytes }])
     }
 
-    /// What `operation` makes of arrays of equal size.
-    pub(crate) fn map(operation: Operation, mut inputs: Vec<Self>) -> Self {
-        let bytes = inputs.first().map_or(0, Self::bytes);
+    /// The output of a launch, in so many bytes. The last of `inputs` is its earlier content, if the launch `updates` it.
+    pub(crate) fn output(
+        reference: &'static Reference,
+        call: Call,
+        mut inputs: Vec<Self>,
+        updates: bool,
+        bytes: u64,
+    ) -> Self {
         let mut times = 1;
-        if let Some((earlier, count)) = Self::again(operation, &inputs) {
+        if let Some((earlier, count)) = Self::again(&call, &inputs, updates, bytes) {
             (inputs, times) = (earlier, count + 1);
         }
-        let mut steps = inputs.iter().map(Self::steps).sum::<usize>() + 1;
-        if steps > MOST_STEPS {
-            inputs =
-                inputs.into_iter().map(|input| Self::of(Content::Bytes(input.to_bytes()), bytes)).collect();
-            steps = 1;
+        let all = |inputs: &[Self]| inputs.iter().map(Self::steps).sum::<usize>() + 1;
+        if all(&inputs) > MOST_STEPS {
+            let most = MOST_STEPS / 2 / inputs.len();
+            let deep = inputs.iter_mut().filter(|input| input.steps() > most);
+            deep.for_each(|input| *input = Self::of(Content::Bytes(input.to_bytes()), input.bytes()));
         }
-        Self::of(Content::Map(Map { operation, inputs, times, steps }), bytes)
+        let steps = all(&inputs);
+        let inputs = inputs.into_iter().map(Stored::new).collect();
+        Self::of(Content::Output(Output { reference, call, inputs, updates, times, steps }), bytes)
     }
 
-    /// If the last of `inputs` is what the same operation made of the same others: its inputs, and how often it was done.
-    fn again(operation: Operation, inputs: &[Self]) -> Option<(Vec<Self>, u32)> {
-        let (last, others) = inputs.split_last()?;
-        let [piece @ Piece { content, offset: 0, .. }] = &last.0[..] else { return None };
-        let Content::Map(map) = &**content else { return None };
-        let (before, same) = map.inputs.split_last()?;
-        let same = same.len() == others.len() && same.iter().zip(others).all(|(a, b)| a.same(b));
-        (same && map.operation == operation && before.bytes() == piece.bytes)
-            .then(|| (map.inputs.clone(), map.times))
+    /// The inputs of the first of several equal launches and their number, if the last of `inputs` is their output and
+    /// this launch is one more of them.
+    fn again(call: &Call, inputs: &[Self], updates: bool, bytes: u64) -> Option<(Vec<Self>, u32)> {
+        let (last, others) = inputs.split_last().filter(|_| updates)?;
+        let [Piece { content, offset: 0, bytes: length }] = &last.0[..] else { return None };
+        let Content::Output(output) = &**content else { return None };
+        let Values::Elementwise { .. } = output.reference.values else { return None };
+        let (_, before) = output.inputs.split_last()?;
+        let same = before.len() == others.len() && before.iter().zip(others).all(|(a, b)| a.view.same(b));
+        (same && output.updates && output.call == *call && *length == bytes)
+            .then(|| (output.inputs.iter().map(|input| input.view.clone()).collect(), output.times))
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -164,12 +169,9 @@ impl View {
 impl Content {
     fn steps(&self) -> usize {
         match self {
-            Self::Map(map) => map.steps,
-            Self::Sum(x, y) => x.steps() + y.as_ref().map_or(0, View::steps) + 1,
-            Self::Moved(_, view) | Self::Complement(view) => view.steps() + 1,
-            Self::Product(product) => product.a.steps() + product.b.steps() + 1,
-            Self::Gravity(gravity) => gravity.bodies.steps() + 1,
-            _ => 0,
+            Self::Output(output) => output.steps,
+            Self::Complement(view) => view.steps() + 1,
+            Self::Bytes(_) | Self::Word(_) => 0,
         }
     }
 
@@ -181,49 +183,7 @@ impl Content {
                     *byte = word[(offset as usize + index) % 4];
                 }
             }
-            Self::Random { seed, of: Number::F32 } => elements(4, offset, out, |first, out| {
-                each(out, first, |index| (fraction(*seed, index) as f32).to_le_bytes());
-            }),
-            Self::Random { seed, of: Number::F64 } => elements(8, offset, out, |first, out| {
-                each(out, first, |index| fraction(*seed, index).to_le_bytes());
-            }),
-            Self::Random { seed, of: Number::U32 } => elements(4, offset, out, |first, out| {
-                each(out, first, |index| bits(*seed, index).to_le_bytes());
-            }),
-            Self::Cycle { lines } => elements(8, offset, out, |first, out| {
-                each(out, first, |word| cycle(word, *lines).to_le_bytes());
-            }),
-            Self::Random { seed, of: Number::Bf16 } => elements(2, offset, out, |first, out| {
-                each(out, first, |index| {
-                    (((fraction(*seed, index) as f32).to_bits() >> 16) as u16).to_le_bytes()
-                });
-            }),
-            Self::Product(product) => elements(4, offset, out, |first, out| product.read(first, out)),
-            Self::Gravity(gravity) => elements(16, offset, out, |first, out| gravity.read(first, out)),
-            Self::Map(map) => {
-                for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-                    map.read(offset + (block * BLOCK) as u64, out);
-                }
-            }
-            Self::Turned { angle, steps, inputs } => {
-                let block: Vec<[u8; 4]> = inputs
-                    .to_bytes()
-                    .chunks(64)
-                    .map(|thread| turned(*angle, *steps, thread).to_le_bytes())
-                    .collect();
-                elements(4, offset, out, |first, out| {
-                    each(out, first, |index| block[index as usize % block.len()]);
-                });
-            }
-            Self::Sum(x, y) => elements(8, offset, out, |_, out| {
-                each(out, 0, |_| sum(x, y.as_ref()).to_le_bytes());
-            }),
-            Self::Moved(how @ Move::Chase { .. }, view) => elements(8, offset, out, |_, out| {
-                each(out, 0, |_| how.end(view).to_le_bytes());
-            }),
-            Self::Moved(how, view) => elements(4, offset, out, |first, out| {
-                each(out, first, |index| how.word(view, index).to_le_bytes());
-            }),
+            Self::Output(output) => output.read(offset, out),
             Self::Complement(view) => {
                 view.read(offset, out);
                 out.iter_mut().for_each(|byte| *byte = !*byte);
@@ -232,55 +192,50 @@ impl Content {
     }
 }
 
-impl Map {
-    pub(crate) fn inputs(&self) -> &[View] {
-        &self.inputs
-    }
-
-    pub(crate) fn times(&self) -> u32 {
-        self.times
-    }
-
-    /// Its operation as numbers.
-    pub(crate) fn kind(&self) -> (u8, u32) {
-        match self.operation {
-            Operation::Shift(a) => (0, a.to_bits()),
-            Operation::Saxpy(a) => (1, a.to_bits()),
-            Operation::Add => (2, 0),
-        }
+impl Output {
+    /// The parts of the recipe that tell it from others.
+    pub(crate) fn recipe(&self) -> (&Call, u32, impl Iterator<Item = &View>) {
+        (&self.call, self.times, self.inputs.iter().map(|input| &input.view))
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) {
-        let Some((last, others)) = self.inputs.split_last() else { return };
-        let size = if self.operation == Operation::Add { 8 } else { 4 };
-        elements(size, offset, out, |first, out| {
-            let from = first * size;
-            last.read(from, out);
-            let other = others.first().map(|view| {
-                let mut bytes = vec![0; out.len()];
-                view.read(from, &mut bytes);
-                bytes
-            });
-            let other = other.as_deref().unwrap_or(&[]);
-            for _ in 0..self.times {
-                match self.operation {
-                    Operation::Shift(a) => update(out, |_, x| (f32::from_le_bytes(x) + a).to_le_bytes()),
-                    Operation::Saxpy(a) => update(out, |index, y| {
-                        let x = other.as_chunks().0[index];
-                        a.mul_add(f32::from_le_bytes(x), f32::from_le_bytes(y)).to_le_bytes()
-                    }),
-                    Operation::Add => update(out, |index, y| {
-                        let x = other.as_chunks().0[index];
-                        (f64::from_le_bytes(x) + f64::from_le_bytes(y)).to_le_bytes()
-                    }),
+        let size = self.reference.values.size() as u64;
+        match self.reference.values {
+            Values::Elementwise { compute, .. } => {
+                for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+                    let offset = offset + (block * BLOCK) as u64;
+                    elements(size, offset, out, |first, out| self.elementwise(compute, first, out));
                 }
             }
-        });
+            Values::Gathered { compute, .. } => {
+                let inputs: Vec<&dyn Input> = self.inputs.iter().map(|input| input as &dyn Input).collect();
+                elements(size, offset, out, |first, out| compute(&self.call, &inputs, first, out));
+            }
+        }
+    }
+
+    /// Computes the elements from number `first` on, launch after launch.
+    fn elementwise(&self, compute: fn(&Call, u64, &[&[u8]], &mut [u8]), first: u64, out: &mut [u8]) {
+        let from = first * self.reference.values.size() as u64;
+        let mut inputs = &self.inputs[..];
+        if let (true, Some((earlier, others))) = (self.updates, inputs.split_last()) {
+            earlier.view.read(from, out);
+            inputs = others;
+        }
+        let parts: Vec<Vec<u8>> = inputs
+            .iter()
+            .map(|input| {
+                let mut part = vec![0; out.len()];
+                input.view.read(from, &mut part);
+                part
+            })
+            .collect();
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        (0..self.times).for_each(|_| compute(&self.call, first, &parts, out));
     }
 }
 
-/// Has `fill` write whole elements of `size` bytes, the first of which it is told the number of; `out` gets of them what
-/// begins at `offset`.
+/// Fills `out` with the bytes from `offset` on. `fill` writes whole elements of `size` bytes from an element's number on.
 fn elements(size: u64, offset: u64, out: &mut [u8], fill: impl Fn(u64, &mut [u8])) {
     let (first, skipped) = (offset / size, (offset % size) as usize);
     let whole = (skipped + out.len()).next_multiple_of(size as usize);
@@ -292,87 +247,13 @@ fn elements(size: u64, offset: u64, out: &mut [u8], fill: impl Fn(u64, &mut [u8]
     out.copy_from_slice(&bytes[skipped..][..out.len()]);
 }
 
-/// Writes one element after the other.
-fn each<const SIZE: usize>(out: &mut [u8], first: u64, element: impl Fn(u64) -> [u8; SIZE]) {
-    for (index, place) in out.as_chunks_mut().0.iter_mut().enumerate() {
-        *place = element(first + index as u64);
-    }
-}
-
-/// Changes one element after the other.
-fn update<const SIZE: usize>(out: &mut [u8], change: impl Fn(usize, [u8; SIZE]) -> [u8; SIZE]) {
-    for (index, place) in out.as_chunks_mut().0.iter_mut().enumerate() {
-        *place = change(index, *place);
-    }
-}
-
-/// The sum of a thread's pairs after so many turns, in its order of operations.
-fn turned(angle: f32, steps: u64, inputs: &[u8]) -> f32 {
-    let mut pairs: Vec<[f32; 2]> = inputs
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0
-        .iter()
-        .map(|pair: &[[u8; 4]; 2]| pair.map(f32::from_le_bytes))
-        .collect();
-    for _ in 0..steps {
-        for [x, y] in &mut pairs {
-            *x = (-angle).mul_add(*y, *x);
-            *y = angle.mul_add(*x, *y);
-        }
-    }
-    pairs.iter().fold(0.0, |sum, [x, y]| sum + x + y)
-}
-
-/// The sum of all f32 of `x`, or of their products with those of `y`, in f64: exact for the inputs of the kernels under test.
-fn sum(x: &View, y: Option<&View>) -> f64 {
-    let (mut total, mut bytes, mut others) = (0.0, vec![0; 64 * BLOCK], Vec::new());
-    for from in (0..x.bytes()).step_by(bytes.len()) {
-        let length = bytes.len().min((x.bytes() - from) as usize);
-        x.read(from, &mut bytes[..length]);
-        let values = f32s(&bytes[..length]);
-        total += match y {
-            None => values.map(f64::from).sum::<f64>(),
-            Some(y) => {
-                others.resize(length, 0);
-                y.read(from, &mut others);
-                values.zip(f32s(&others)).map(|(x, y)| f64::from(x * y)).sum::<f64>()
-            }
-        };
-    }
-    total
-}
-
-fn f32s(bytes: &[u8]) -> impl Iterator<Item = f32> {
-    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
-}
-
-/// Element `index` of the input `seed`, as the PTX of the kernels under test makes it.
-fn fraction(seed: u64, index: u64) -> f64 {
-    f64::from(bits(seed, index)) / f64::from(1 << 24)
-}
-
-fn bits(seed: u64, index: u64) -> u32 {
-    let mut bits = seed.wrapping_add(index).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^= bits >> 31;
-    (bits >> 40) as u32
-}
-
-/// Word `word` of a cycle of so many lines, as that PTX makes it.
-fn cycle(word: u64, lines: u64) -> u64 {
-    let next = (word / 16).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    if word.is_multiple_of(16) { 16 * (next & (lines - 1)) } else { 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reference::{self, Access};
 
     fn f32s(view: &View) -> Vec<f32> {
-        super::f32s(&view.to_bytes()).collect()
+        reference::f32s(&view.to_bytes()).collect()
     }
 
     fn inputs(values: &[f32]) -> View {
@@ -381,24 +262,47 @@ mod tests {
         View::of(Content::Bytes(bytes), length)
     }
 
+    fn launched(
+        kernel: &str,
+        parameters: &[usize],
+        arguments: &[u64],
+        inputs: Vec<View>,
+        bytes: u64,
+    ) -> View {
+        let reference = Reference::find(kernel, parameters).expect("the suite has this kernel");
+        let call = Call { kernel: kernel.to_owned(), arguments: arguments.to_vec(), ..Call::default() };
+        let updates =
+            (reference.arrays)(&call).iter().any(|array| array.access == Access::Update && array.has_values);
+        View::output(reference, call, inputs, updates, bytes)
+    }
+
+    fn bits(a: f32) -> u64 {
+        a.to_bits().into()
+    }
+
+    fn saxpy(a: f32, x: &View, y: &View) -> View {
+        launched("saxpy", &[4, 8, 8, 8], &[bits(a), 0, 0, 0], vec![x.clone(), y.clone()], y.bytes())
+    }
+
     #[test]
     fn operations_are_applied_as_often_as_they_were_asked_for() {
         let (x, mut y) = (inputs(&[1.0, 2.0, 4.0]), inputs(&[0.5; 3]));
         for _ in 0..3 {
-            y = View::map(Operation::Saxpy(2.0), vec![x.clone(), y]);
+            y = saxpy(2.0, &x, &y);
         }
         assert_eq!(f32s(&y), [6.5, 12.5, 24.5]);
         assert_eq!(y.steps(), 1);
-        assert_eq!(f32s(&View::map(Operation::Shift(1.0), vec![x.clone()])), [2.0, 3.0, 5.0]);
-        let total = View::of(Content::Sum(x, None), 8).to_bytes();
-        assert_eq!(total, 7_f64.to_le_bytes());
+        let shifted = launched("rmw", &[4, 8, 8], &[bits(1.0), 0, 0], vec![x.clone()], x.bytes());
+        assert_eq!(f32s(&shifted), [2.0, 3.0, 5.0]);
+        let total = launched("sum", &[8, 8, 8, 8], &[0; 4], vec![x], 8);
+        assert_eq!(total.to_bytes(), 7_f64.to_le_bytes());
     }
 
     #[test]
     fn what_is_built_high_is_worked_out_in_between() {
         let (mut x, mut y) = (inputs(&[1.0]), inputs(&[1.0]));
         for _ in 0..100 {
-            (x, y) = (View::map(Operation::Saxpy(0.5), vec![y.clone(), x.clone()]), x);
+            (x, y) = (saxpy(0.5, &y, &x), x);
         }
         assert!(x.steps() <= MOST_STEPS);
         assert!(f32s(&x)[0].is_finite());
@@ -406,7 +310,7 @@ mod tests {
 
     #[test]
     fn any_part_can_be_read() {
-        let random = View::of(Content::Random { seed: 3, of: Number::F32 }, 4000);
+        let random = launched("random_f32", &[8, 8, 8], &[0, 1000, 3], Vec::new(), 4000);
         let whole = random.to_bytes();
         for (offset, length) in [(0, 4), (1, 9), (6, 2), (3999, 1), (17, 3000)] {
             let mut part = vec![0; length];

@@ -1,5 +1,6 @@
-//! The driver: everything it knows, behind one lock, and what every call of it has in common. In: a call's name and what it
-//! does; out: its code, after the faults that were asked for, the state of the context and the log had their say.
+//! The driver: everything it knows, behind one lock, and what every call of it has in common. In: a call's name and
+//! what it does; out: its code, after the faults that were asked for, the state of the context and the log had their
+//! say.
 //!
 //! Each GPU has a state of its own. A call reaches that of the current context alone, so that a handle or an address of
 //! another GPU is unknown there and refused.
@@ -21,7 +22,7 @@ use crate::model::{L2_SIZE, Unrest};
 use crate::ptx::Entry;
 use crate::stream::{Event, NULL, Stream};
 
-/// What a call does: nothing to tell, or the code of its failure.
+/// The result of a call: nothing, or the code of its failure.
 pub(crate) type Answer = Result<(), Code>;
 
 /// When the device's clock begins: not at a multiple of its step.
@@ -30,7 +31,7 @@ pub(crate) const BEGIN: f64 = 1e9 + 5.0;
 /// The handle of the first GPU's primary context; those of the others follow.
 const PRIMARY: usize = 0xc0;
 
-/// How far the handles of one GPU lie from those of the next.
+/// The distance of the handles of one GPU from those of the next.
 const HANDLES: usize = 0x100_0000;
 
 /// The state of one GPU and its primary context.
@@ -54,12 +55,12 @@ pub(crate) struct Driver {
     pub(crate) functions: HashMap<usize, Arc<Entry>>,
     /// The dynamic shared memory that a block of a kernel was allowed, where that was asked for.
     pub(crate) allowed_shared: HashMap<usize, u32>,
-    /// What the context was lost with.
+    /// The code with which the context was lost.
     pub(crate) lost: Option<Code>,
-    /// What it is lost with as soon as somebody waits for the device.
+    /// The code with which it is lost as soon as somebody waits for the device.
     pub(crate) doomed: Option<Code>,
     pub(crate) initialised: bool,
-    /// How many bytes of the L2 may be kept from being evicted. Nothing is.
+    /// The bytes of the L2 that may be set aside for persisting accesses. The model evicts them all the same.
     pub(crate) persisting: usize,
     calls: HashMap<&'static str, u64>,
     handles: usize,
@@ -107,7 +108,7 @@ pub(crate) fn made(name: &'static str, body: impl FnOnce(&mut Driver) -> Answer)
     code
 }
 
-/// What a call needs before it does anything.
+/// The state that a call needs before it does anything.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Needs {
     Nothing,
@@ -191,13 +192,13 @@ impl Driver {
         Some(fault.code)
     }
 
-    /// Whether the device went with a context, of whichever process.
+    /// Tells whether the device was lost with a context, in this process or another.
     fn is_gone(&self) -> bool {
         let left = self.config.once.as_ref().and_then(|folder| fs::read_dir(folder).ok());
         self.config.gone.is_some() && left.is_some_and(|mut files| files.next().is_some())
     }
 
-    /// Whether what costs the context may happen: not if it is to happen once, and has happened.
+    /// Tells whether a fault that loses the context may happen now. With `ONCE`, it may not happen a second time.
     pub(crate) fn is_first(&self, why: &str) -> bool {
         let Some(folder) = &self.config.once else { return true };
         fs::create_dir_all(folder).and_then(|()| File::create_new(folder.join(why))).is_ok()

@@ -1,13 +1,13 @@
-//! What tells one content from another. In: a view of memory; out: a number for each block of it. Little memory is worked out
-//! for that; much is told apart by how it came about, so that a gigabyte costs nothing: what came about alike is the same, and
-//! what did not may be the same and yet be told apart.
+//! Fingerprints of contents. In: a view of memory; out: a number for each block of it. Little memory is computed for
+//! that; much is told apart by how it came about, so that a gigabyte costs nothing: what came about alike is the same,
+//! and what did not may be the same and yet be told apart.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::content::{Content, Piece, View};
 
-/// What is worked out.
+/// Views of no more bytes are computed for their fingerprints.
 const LITTLE: u64 = 256 << 10;
 
 impl View {
@@ -86,11 +86,11 @@ struct Run {
     begin: u64,
     bytes: u64,
     origin: Origin,
-    /// Where it begins in what came about so.
+    /// The offset in its recipe at which it begins.
     offset: u64,
 }
 
-/// How something came about, and after how many bytes it is the same again.
+/// A number for a recipe, and the number of bytes after which its bytes repeat.
 #[derive(Clone, Copy, PartialEq)]
 struct Origin {
     hash: u64,
@@ -130,7 +130,7 @@ fn hash(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// How a content came about.
+/// Returns the number of a content's recipe.
 fn origin(content: &Content) -> Origin {
     let whole =
         |view: &View| view.runs().iter().fold(0, |print, run| run.mixed_into(print, run.begin, run.end()));
@@ -141,22 +141,11 @@ fn origin(content: &Content) -> Origin {
             period = if word.iter().all(|byte| *byte == word[0]) { 1 } else { 4 };
             hash((1, word))
         }
-        Content::Random { seed, of } => hash((2, seed, of)),
-        Content::Cycle { lines } => hash((7, lines)),
-        Content::Map(map) => {
-            let inputs: Vec<u64> = map.inputs().iter().map(whole).collect();
-            hash((3, map.kind(), map.times(), inputs))
+        Content::Output(output) => {
+            let (call, times, inputs) = output.recipe();
+            hash((2, call, times, inputs.map(whole).collect::<Vec<u64>>()))
         }
-        Content::Sum(x, y) => hash((4, whole(x), y.as_ref().map(whole))),
-        Content::Moved(how, view) => hash((8, how, whole(view))),
-        Content::Complement(view) => hash((5, whole(view))),
-        Content::Turned { angle, steps, inputs } => hash((6, angle.to_bits(), steps, whole(inputs))),
-        Content::Product(product) => {
-            hash((9, whole(&product.a), whole(&product.b), product.n, product.half, product.terms))
-        }
-        Content::Gravity(gravity) => {
-            hash((10, whole(&gravity.bodies), gravity.softening.to_bits(), gravity.terms))
-        }
+        Content::Complement(view) => hash((3, whole(view))),
     };
     Origin { hash, period }
 }
@@ -164,7 +153,7 @@ fn origin(content: &Content) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::{Number, Operation};
+    use crate::reference::{Call, Reference};
 
     const LARGE: u64 = 2 * LITTLE;
 
@@ -173,7 +162,19 @@ mod tests {
     }
 
     fn random(bytes: u64) -> View {
-        View::of(Content::Random { seed: 3, of: Number::F32 }, bytes)
+        launched("random_f32", &[8, 8, 8], vec![0, bytes / 4, 3], Vec::new(), bytes)
+    }
+
+    fn launched(
+        kernel: &str,
+        parameters: &[usize],
+        arguments: Vec<u64>,
+        inputs: Vec<View>,
+        bytes: u64,
+    ) -> View {
+        let reference = Reference::find(kernel, parameters).expect("the suite has this kernel");
+        let call = Call { kernel: kernel.to_owned(), arguments, ..Call::default() };
+        View::output(reference, call, inputs, true, bytes)
     }
 
     fn joined(views: &[View]) -> View {
@@ -190,7 +191,9 @@ mod tests {
         let cut = joined(&[view.part(0, 513), view.part(513, LARGE - 513)]);
         assert_eq!(cut.fingerprints(4, 1024), view.fingerprints(4, 1024));
         assert_eq!(view.fingerprints(4, 1024)[0].1, 1020);
-        let map = |a| View::map(Operation::Shift(a), vec![random(LARGE)]);
+        let map = |a: f32| {
+            launched("rmw", &[4, 8, 8], vec![a.to_bits().into(), 0, LARGE / 4], vec![random(LARGE)], LARGE)
+        };
         assert_eq!(map(1.0).fingerprints(0, 512), map(1.0).fingerprints(0, 512));
         assert_ne!(map(1.0).fingerprints(0, 512), map(2.0).fingerprints(0, 512));
     }

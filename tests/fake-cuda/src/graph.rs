@@ -38,7 +38,7 @@ impl Driver {
         graph + index + 1
     }
 
-    /// What a node does.
+    /// The work of a node.
     pub(crate) fn node(&self, node: usize) -> Result<&Work, Code> {
         let graph = self.graph(node / SPACING * SPACING)?;
         (node % SPACING).checked_sub(1).and_then(|index| graph.nodes.get(index)).ok_or(INVALID_HANDLE)

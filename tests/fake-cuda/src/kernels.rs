@@ -1,17 +1,16 @@
-//! What kernels do. In: a kernel's name, its arguments and its grid; out: the memory that it touches, what it leaves there,
-//! and how long it takes where that is not the model's business. A kernel of an unknown name, or of other parameters than
-//! the one known by it, touches nothing and takes as long as an empty one.
+//! The effects of kernels. In: a kernel's name, its arguments and its grid; out: the memory that it touches, what it
+//! leaves there, and how long it takes where the model does not say. Kernels of the suite come from their references in
+//! `gpubench-kernels`; those of the measurement itself and of its tests are here. Any other kernel touches nothing and
+//! takes as long as an empty one.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use crate::content::{Content, Number, Operation, View};
-use crate::l2::{Access, Traffic};
+use crate::content::{Content, View};
+use crate::l2::Traffic;
 use crate::memory::Memory;
-use crate::model::{self, ARITHMETIC, FLOPS, LOAD, STEP};
-use crate::moves::Move;
+use crate::model::{self, ARITHMETIC, LOAD, STEP};
 use crate::ptx::Entry;
-use crate::sums::{Gravity, Product};
+use crate::reference::{self, Access, Array, Call, Reference};
 
 /// The longest that the measurement's own delay lasts, and its count of cycles.
 const LONGEST_DELAY: u64 = 2_000_000;
@@ -28,7 +27,7 @@ pub(crate) struct Launch {
     pub(crate) threads: u64,
 }
 
-/// What a launch does.
+/// The memory that a launch touches, its effect and its time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Doing {
     pub(crate) touched: Vec<(Range<u64>, Access)>,
@@ -39,7 +38,7 @@ pub(crate) struct Doing {
     pub(crate) lasts: Lasts,
 }
 
-/// How long a kernel takes.
+/// The time of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Lasts {
     /// As the model has it.
@@ -51,53 +50,41 @@ pub(crate) enum Lasts {
     Exactly(f64),
 }
 
-/// What a kernel leaves in memory.
+/// The change that a kernel makes in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Effect {
     #[default]
     None,
     Copy(Range<u64>, u64),
     Fill([u8; 4], Range<u64>),
-    Random(u64, Number, Range<u64>),
-    /// So many lines in one cycle.
-    Cycle(u64, Range<u64>),
-    /// The last range gets what the operation makes of all the ranges before it.
-    Map(Operation, Vec<Range<u64>>),
-    /// The address gets the sum of a range, or of its products with the other.
-    Sum(Range<u64>, Option<Range<u64>>, u64),
-    /// The second range gets elements of the first.
-    Moved(Move, Range<u64>, Range<u64>),
-    /// In a table that begins at the first address, the second gets where so many loads lead from what it holds.
-    Chase(u64, u64, u64),
-    /// By an angle, so many times, from one range to the other.
-    Turn(f32, u64, Range<u64>, Range<u64>),
+    /// The output of a kernel of the suite.
+    Output(Launched),
     /// So many nanoseconds, and before them the cycles of as long.
     Cycles(u64, u64),
     Complement(Range<u64>),
-    /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the bytes of
-    /// blocks with another one than is there are added.
+    /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the
+    /// bytes of blocks with another one than is there are added.
     Fingerprint {
         of: Range<u64>,
         block: u64,
         table: u64,
         changed: u64,
     },
-    /// The product of two n × n matrices, of bf16 where `half`, with so many terms a sum, goes to an address.
-    Product {
-        a: Range<u64>,
-        b: Range<u64>,
-        to: u64,
-        n: u64,
-        half: bool,
-        terms: u64,
-    },
-    /// What so many of the bodies do to each, goes to an address.
-    Gravity {
-        bodies: Range<u64>,
-        to: u64,
-        softening: f32,
-        terms: u64,
-    },
+}
+
+/// A launch of a kernel of the suite.
+#[derive(Clone, Debug)]
+pub(crate) struct Launched {
+    reference: &'static Reference,
+    call: Call,
+    /// The arrays that are inputs or the output.
+    arrays: Vec<Array>,
+}
+
+impl PartialEq for Launched {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.call, &self.arrays) == (&other.call, &other.arrays)
+    }
 }
 
 impl Launch {
@@ -106,126 +93,40 @@ impl Launch {
         Self { name, arguments, sizes, blocks, threads: blocks.saturating_mul(of_a_block) }
     }
 
-    /// Whether it belongs to the measurement and not to what is measured.
+    /// Tells whether it makes inputs or belongs to the measurement, so that no benchmark times it.
     pub(crate) fn is_ours(&self) -> bool {
-        self.name.starts_with("gpubench_") || self.name.starts_with("random_") || self.name == "cycle"
-    }
-
-    /// How many vectors each thread of a kernel that mixes them reads and writes.
-    fn balance(&self) -> Option<(u64, u64)> {
-        let (reads, writes) = self.name.strip_prefix("mix_")?.split_once('_')?;
-        let numbers = (reads.parse().ok()?, writes.parse().ok()?);
-        (self.sizes == [8, 8, 8]).then_some(numbers)
+        let inputs = reference::inputs::KERNELS.iter().any(|reference| reference.kernel == self.name);
+        inputs || self.name.starts_with("gpubench_")
     }
 
     pub(crate) fn doing(&self) -> Doing {
+        Reference::find(&self.name, &self.sizes)
+            .map_or_else(|| self.of_the_measurement(), |reference| self.of_the_suite(reference))
+    }
+
+    /// Describes a launch of a kernel of the suite.
+    fn of_the_suite(&self, reference: &'static Reference) -> Doing {
+        let Self { name, arguments, blocks, .. } = self;
+        let call = Call { kernel: name.clone(), arguments: arguments.clone(), blocks: *blocks, left_out: 0 };
+        let mut arrays = (reference.arrays)(&call);
+        let traffic = arrays.iter().filter(|array| array.is_traffic);
+        let touched = traffic.map(|array| (addresses(array), array.access)).collect();
+        let lasts = match (reference.work)(&call) {
+            reference::Work::Little => Lasts::Model,
+            reference::Work::Loads(loads) => Lasts::AndMemory(loads as f64 * LOAD),
+            reference::Work::Operations { count, speed } => Lasts::AndMemory(count as f64 / speed),
+        };
+        arrays.retain(|array| array.has_values);
+        let effect = Effect::Output(Launched { reference, call, arrays });
+        Doing { touched, effect, lasts, ..Doing::default() }
+    }
+
+    /// Describes a launch of a kernel of the measurement or of its tests.
+    fn of_the_measurement(&self) -> Doing {
         use Access::{Read, Update, Write};
         let range = |start: u64, bytes: u64| start..start.saturating_add(bytes);
-        let float = |bits: u64| f32::from_bits(bits as u32);
         let done = |touched: Vec<(Range<u64>, Access)>, effect| Doing { touched, effect, ..Doing::default() };
-        if let Some((reads, writes)) = self.balance() {
-            let [x, y, threads] = [0, 1, 2].map(|index| self.arguments[index]);
-            let (x, y) = (range(x, 16 * threads * reads), range(y, 16 * threads * writes.max(1)));
-            // Where nothing is to be written, hardly anything is.
-            let written = if writes > 0 { y.clone() } else { 0..0 };
-            let effect = Effect::Moved(Move::Mix { reads, writes, threads }, x.clone(), y);
-            return done(vec![(x, Read), (written, Write)], effect);
-        }
         match (self.name.as_str(), &self.sizes[..], &self.arguments[..]) {
-            ("copy", [8, 8, 8], &[x, y, n]) => {
-                let (x, y) = (range(x, 4 * n), range(y, 4 * n));
-                done(vec![(x.clone(), Read), (y.clone(), Write)], Effect::Copy(x, y.start))
-            }
-            ("fill", [4, 8, 8], &[a, y, n]) => {
-                let y = range(y, 4 * n);
-                done(vec![(y.clone(), Write)], Effect::Fill((a as u32).to_le_bytes(), y))
-            }
-            ("rmw", [4, 8, 8], &[a, x, n]) => {
-                let x = range(x, 4 * n);
-                let effect = Effect::Map(Operation::Shift(float(a)), vec![x.clone(), x.clone()]);
-                done(vec![(x, Update)], effect)
-            }
-            ("saxpy", [4, 8, 8, 8], &[a, x, y, n]) => {
-                let (x, y) = (range(x, 4 * n), range(y, 4 * n));
-                let effect = Effect::Map(Operation::Saxpy(float(a)), vec![x.clone(), y.clone(), y.clone()]);
-                done(vec![(x, Read), (y, Update)], effect)
-            }
-            ("vector_add", [8, 8, 8, 8], &[a, b, c, n]) => {
-                let [a, b, c] = [a, b, c].map(|start| range(start, 8 * n));
-                let effect = Effect::Map(Operation::Add, vec![a.clone(), b.clone(), c.clone()]);
-                done(vec![(a, Read), (b, Read), (c, Write)], effect)
-            }
-            ("triad", [4, 8, 8, 8, 8], &[a, x, y, z, n]) => {
-                let [x, y, z] = [x, y, z].map(|start| range(start, 4 * n));
-                let effect = Effect::Map(Operation::Saxpy(float(a)), vec![x.clone(), y.clone(), z.clone()]);
-                done(vec![(x, Read), (y, Read), (z, Write)], effect)
-            }
-            ("sum", [8, 8, 8, 8], &[x, n, slots, total]) => {
-                let x = range(x, 4 * n);
-                let small = [(range(slots, 8 * self.blocks), Update), (range(total, 8), Write)];
-                let touched = std::iter::once((x.clone(), Read)).chain(small).collect();
-                done(touched, Effect::Sum(x, None, total))
-            }
-            ("dot", [8, 8, 8, 8, 8], &[x, y, n, slots, total]) => {
-                let [x, y] = [x, y].map(|start| range(start, 4 * n));
-                let small = [(range(slots, 8 * self.blocks), Update), (range(total, 8), Write)];
-                let touched = [(x.clone(), Read), (y.clone(), Read)].into_iter().chain(small).collect();
-                done(touched, Effect::Sum(x, Some(y), total))
-            }
-            ("transpose_naive" | "transpose_tiled" | "stencil", [8, 8, 8], &[x, y, n]) => {
-                let [x, y] = [x, y].map(|start| range(start, 4 * n * n));
-                let how = if self.name == "stencil" { Move::Stencil(n) } else { Move::Transpose(n) };
-                done(vec![(x.clone(), Read), (y.clone(), Write)], Effect::Moved(how, x, y))
-            }
-            ("chase", [8, 8, 8], &[x, at, loads]) => Doing {
-                lasts: Lasts::AndMemory(loads as f64 * LOAD),
-                ..done(vec![(range(at, 8), Update)], Effect::Chase(loads, x, at))
-            },
-            ("turn", [4, 8, 8, 8], &[a, inputs, steps, sums]) => {
-                let (inputs, sums) = (range(inputs, 4 * 16 * 256), range(sums, 4 * 256 * self.blocks));
-                let touched = vec![(inputs.clone(), Read), (sums.clone(), Write)];
-                let lasts = Lasts::AndMemory((32 * 256 * self.blocks * steps) as f64 / FLOPS);
-                Doing { lasts, ..done(touched, Effect::Turn(float(a), steps, inputs, sums)) }
-            }
-            ("random_f32" | "random_u32", [8, 8, 8], &[y, n, seed]) => {
-                let number = if self.name == "random_f32" { Number::F32 } else { Number::U32 };
-                let y = range(y, 4 * n);
-                done(vec![(y.clone(), Write)], Effect::Random(seed, number, y))
-            }
-            ("random_bf16", [8, 8, 8], &[y, n, seed]) => {
-                let y = range(y, 2 * n);
-                done(vec![(y.clone(), Write)], Effect::Random(seed, Number::Bf16, y))
-            }
-            ("random_f64", [8, 8, 8], &[y, n, seed]) => {
-                let y = range(y, 8 * n);
-                done(vec![(y.clone(), Write)], Effect::Random(seed, Number::F64, y))
-            }
-            ("cycle", [8, 8], &[y, lines]) => {
-                let y = range(y, 128 * lines);
-                done(vec![(y.clone(), Write)], Effect::Cycle(lines, y))
-            }
-            (name, [8, 8, 8, 8], &[a, b, c, n]) if name.starts_with("matmul_") => {
-                let half = name == "matmul_tensor";
-                let size = if half { 2 } else { 4 } * n * n;
-                let (a, b) = (range(a, size), range(b, size));
-                let touched = vec![(a.clone(), Read), (b.clone(), Read), (range(c, 4 * n * n), Write)];
-                let effect = Effect::Product { a, b, to: c, n, half, terms: n };
-                let operations = (2 * n * n * n) as f64;
-                Doing {
-                    lasts: Lasts::AndMemory(operations / model::arithmetic(name)),
-                    ..done(touched, effect)
-                }
-            }
-            ("nbody", [8, 8, 8, 4], &[bodies, to, n, softening]) => {
-                let bodies = range(bodies, 16 * n);
-                let touched = vec![(bodies.clone(), Read), (range(to, 16 * n), Write)];
-                let effect = Effect::Gravity { bodies, to, softening: float(softening), terms: n };
-                let operations = (20 * n * n) as f64;
-                Doing {
-                    lasts: Lasts::AndMemory(operations / model::arithmetic("nbody")),
-                    ..done(touched, effect)
-                }
-            }
             ("gpubench_read_sweep", [8, 8, 8], &[buffer, vectors, _]) => {
                 done(vec![(range(buffer, 16 * vectors), Read)], Effect::None)
             }
@@ -297,77 +198,35 @@ impl Launch {
 }
 
 impl Effect {
-    /// As of a kernel that leaves the last term of each of its sums out.
+    /// Makes it that of a broken kernel, which leaves the last term of each of its sums out.
     pub(crate) fn shorten(&mut self) {
-        if let Self::Product { terms, .. } | Self::Gravity { terms, .. } = self {
-            *terms -= 1;
+        if let Self::Output(launched) = self {
+            launched.call.left_out = 1;
         }
     }
 
-    /// Where it leaves something.
+    /// The memory that an effect changes.
     pub(crate) fn written(&self) -> Range<u64> {
         match self {
             Self::None => 0..0,
             Self::Copy(from, to) => *to..*to + (from.end - from.start),
-            Self::Fill(_, to)
-            | Self::Random(_, _, to)
-            | Self::Cycle(_, to)
-            | Self::Moved(_, _, to)
-            | Self::Turn(_, _, _, to)
-            | Self::Complement(to) => to.clone(),
-            Self::Map(_, ranges) => ranges.last().cloned().unwrap_or_default(),
-            Self::Sum(_, _, to) | Self::Chase(_, _, to) => *to..*to + 8,
+            Self::Fill(_, to) | Self::Complement(to) => to.clone(),
+            Self::Output(launched) => launched.output().map(addresses).unwrap_or_default(),
             Self::Cycles(_, to) => *to..*to + 16,
             Self::Fingerprint { table, .. } => *table..*table + 8,
-            Self::Product { to, n, .. } => *to..*to + 4 * n * n,
-            Self::Gravity { bodies, to, .. } => *to..*to + (bodies.end - bodies.start),
         }
     }
 
-    /// Leaves in `memory` what the kernel would on a device with this `clock` in MHz. All ranges are there.
+    /// Leaves in `memory` what the kernel would on a device with this `clock` in MHz. All ranges are allocated.
     pub(crate) fn apply(self, memory: &mut Memory, clock: u64) {
         match self {
             Self::None => {}
             Self::Copy(from, to) => memory.put(to, memory.view(from)),
             Self::Fill(word, to) => memory.put(to.start, View::of(Content::Word(word), to.end - to.start)),
-            Self::Random(seed, of, to) => {
-                memory.put(to.start, View::of(Content::Random { seed, of }, to.end - to.start));
-            }
-            Self::Cycle(lines, to) => {
-                memory.put(to.start, View::of(Content::Cycle { lines }, to.end - to.start));
-            }
-            Self::Map(operation, mut ranges) => {
-                let Some(to) = ranges.pop() else { return };
-                let inputs = ranges.into_iter().map(|range| memory.view(range)).collect();
-                memory.put(to.start, View::map(operation, inputs));
-            }
-            Self::Sum(x, y, to) => {
-                let (x, y) = (memory.view(x), y.map(|y| memory.view(y)));
-                memory.put(to, View::of(Content::Sum(x, y), 8));
-            }
-            Self::Moved(how, from, to) => {
-                let view = memory.view(from);
-                memory.put(to.start, View::of(Content::Moved(how, view), to.end - to.start));
-            }
-            Self::Chase(loads, table, at) => {
-                let Some(table) = memory.allocation(table) else { return };
-                let from = memory
-                    .view(at..at + 8)
-                    .to_bytes()
-                    .as_chunks()
-                    .0
-                    .first()
-                    .map_or(0, |it| u64::from_le_bytes(*it));
-                let view = memory.view(table);
-                memory.put(at, View::of(Content::Moved(Move::Chase { from, loads }, view), 8));
-            }
+            Self::Output(launched) => launched.apply(memory),
             Self::Cycles(nanoseconds, to) => {
                 let counts = [clock * nanoseconds / 1000, nanoseconds].map(u64::to_le_bytes).concat();
                 memory.put(to, View::of(Content::Bytes(counts), 16));
-            }
-            Self::Turn(angle, steps, from, to) => {
-                let turned = Content::Turned { angle, steps, inputs: memory.view(from) };
-                memory.put(to.start, View::of(turned, to.end - to.start));
             }
             Self::Complement(all) => {
                 let view = memory.view(all.clone()).complement();
@@ -388,17 +247,33 @@ impl Effect {
                     word.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).sum::<u64>() + more;
                 memory.put(changed, View::of(Content::Bytes(count.to_le_bytes().to_vec()), 8));
             }
-            Self::Product { a, b, to, n, half, terms } => {
-                let (a, b, operand) = (memory.view(a), memory.view(b), OnceLock::new());
-                let product = Product { a, b, n: n as usize, half, terms: terms as usize, operand };
-                memory.put(to, View::of(Content::Product(product), 4 * n * n));
-            }
-            Self::Gravity { bodies, to, softening, terms } => {
-                let bytes = bodies.end - bodies.start;
-                let (bodies, terms, numbers) = (memory.view(bodies), terms as usize, OnceLock::new());
-                let gravity = Gravity { bodies, softening, terms, numbers };
-                memory.put(to, View::of(Content::Gravity(gravity), bytes));
-            }
         }
     }
+}
+
+impl Launched {
+    fn output(&self) -> Option<&Array> {
+        self.arrays.iter().rfind(|array| array.access != Access::Read)
+    }
+
+    /// Leaves its output in `memory`. An update has its earlier values as its last input.
+    fn apply(self, memory: &mut Memory) {
+        let Some(output) = self.output() else { return };
+        let (to, updates) = (addresses(output), output.access == Access::Update);
+        let read = self.arrays.iter().filter(|array| array.access != Access::Write);
+        let inputs = read
+            .map(|array| match array.bytes {
+                Some(_) => addresses(array),
+                None => memory.allocation(array.start).unwrap_or_default(),
+            })
+            .map(|range| memory.view(range))
+            .collect();
+        let view = View::output(self.reference, self.call, inputs, updates, to.end - to.start);
+        memory.put(to.start, view);
+    }
+}
+
+/// The addresses of an array. A table has none, since a launch reads little of it.
+fn addresses(array: &Array) -> Range<u64> {
+    array.start..array.start.saturating_add(array.bytes.unwrap_or(0))
 }

@@ -1,11 +1,13 @@
-//! The L2 as a set of ranges, clean or dirty, the least recently used first. In: ranges that are touched or discarded; out:
-//! how many bytes were there, how many were not, and how many dirty ones had to go. Exact to the byte, and cheap: a range
-//! stays one entry until something takes a part of it.
+//! The L2 as a set of ranges, clean or dirty, the least recently used first. In: ranges that are touched or discarded;
+//! out: how many bytes were there, how many were not, and how many dirty ones had to go. Exact to the byte, and cheap:
+//! a range stays one entry until something takes a part of it.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What touching memory cost, in bytes.
+use crate::reference::Access;
+
+/// The traffic of an access to memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     /// Found in the L2.
@@ -16,15 +18,6 @@ pub(crate) struct Traffic {
     pub(crate) allocated: u64,
     /// Dirty, and written back to make room.
     pub(crate) evicted: u64,
-}
-
-/// What is done to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Read,
-    Write,
-    /// Each byte is read, then written.
-    Update,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

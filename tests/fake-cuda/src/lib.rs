@@ -1,11 +1,12 @@
-//! A libcuda without a GPU, for tests: a shared library with the C functions that `cust` and the runtime call, chosen by
-//! `GPUBENCH_LIBCUDA`. In: calls; out: what an H200 would answer, on a clock of its own, so that a suite measures the same
-//! times wherever and whenever it runs. Work is done at once, in order, as far as somebody can see its result.
+//! A libcuda without a GPU, for tests: a shared library with the C functions that `cust` and the runtime call, chosen
+//! by `GPUBENCH_LIBCUDA`. In: calls; out: what an H200 would answer, on a clock of its own, so that a suite measures
+//! the same times wherever and whenever it runs. Work is done at once, in order, as far as somebody can see its result.
 //!
 //! It is there to test what only this seam can: the protocol of a measurement. Its times are a model's (`model`), and
-//! whoever asks is told so: the exported [`gpubench_fake`] has the runtime say *fake* above the results and in every record.
+//! whoever asks is told so: the exported [`gpubench_fake`] has the runtime say *fake* above the results and in every
+//! record.
 //!
-//! What the environment can ask for, each name after `GPUBENCH_FAKE_`:
+//! Variables of the environment, each name after `GPUBENCH_FAKE_`:
 //!
 //! | variable | for instance | what it does |
 //! |---|---|---|
@@ -44,10 +45,13 @@ mod l2;
 mod log;
 mod memory;
 mod model;
-mod moves;
 mod ptx;
+// The kernels of the suite as plain code. Included, since a library that depends on their crate would define the driver's
+// functions twice: as the fake, and as the forwarders to it.
+#[expect(unreachable_pub, reason = "the crate that the folder belongs to exports it")]
+#[path = "../../../gpubench-kernels/src/reference/mod.rs"]
+mod reference;
 mod stream;
-mod sums;
 mod work;
 
 /// Tells this library from a driver: no driver exports this name.

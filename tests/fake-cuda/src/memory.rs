@@ -11,15 +11,15 @@ use crate::code::{Code, INVALID_VALUE, OUT_OF_MEMORY};
 use crate::content::{Content, Piece, View};
 use crate::model::{MEMORY_SIZE, RESERVED};
 
-/// Where device memory begins: no address of an x86-64 or aarch64 process.
+/// The first address of device memory: no address of an x86-64 or aarch64 process.
 const FIRST: u64 = 0x00de_0000_0000_0000;
-/// How far the memory of one GPU begins from that of the next.
+/// The distance between the first addresses of two GPUs.
 const APART: u64 = 1 << 44;
 /// Allocations begin at multiples of this.
 const ALIGNMENT: u64 = 512;
 /// More than this of the host's own memory is refused.
 const MOST_OF_THE_HOST: u64 = 4 << 30;
-/// What memory holds that nobody has written.
+/// The content of memory that nobody has written.
 const JUNK: [u8; 4] = [0xa5; 4];
 
 /// Who may follow a pointer into an allocation.
@@ -41,7 +41,7 @@ struct Allocation {
 pub(crate) struct Memory {
     /// By their first address.
     allocations: BTreeMap<u64, Allocation>,
-    /// What device memory holds, by its first address; disjoint.
+    /// The contents of device memory by their first addresses; disjoint.
     pieces: BTreeMap<u64, Piece>,
     next: u64,
     used: u64,
@@ -101,12 +101,12 @@ impl Memory {
         Ok(range)
     }
 
-    /// Whose memory an address is in.
+    /// The kind of memory at an address.
     pub(crate) fn kind(&self, address: u64) -> Option<Kind> {
         self.holding(&(address..address + 1)).map(|allocation| allocation.kind)
     }
 
-    /// Whether all of `range` lies in one allocation.
+    /// Tells whether all of `range` lies in one allocation.
     pub(crate) fn has(&self, range: &Range<u64>) -> bool {
         self.holding(range).is_some()
     }
@@ -123,7 +123,7 @@ impl Memory {
         (range.start <= range.end && range.end <= first + allocation.bytes).then_some(allocation)
     }
 
-    /// What `range` holds now, which must be [there](Self::has).
+    /// Returns the content of `range`, which must be [allocated](Self::has).
     pub(crate) fn view(&self, range: Range<u64>) -> View {
         if self.kind(range.start).is_some_and(|kind| kind != Kind::Device) {
             let mut bytes = vec![0; (range.end - range.start) as usize];

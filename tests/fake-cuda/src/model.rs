@@ -1,35 +1,34 @@
-//! How long things take on the fake's virtual clock. In: what they touch; out: nanoseconds. All constants of the model are
-//! here. They are chosen so that its times come near those of one H200 (PTX 7.7, driver 580): cold sums within 4 %, copies
-//! within 20 %. They are plausible, not a simulation: what a test may rely on is that they do not change.
+//! The times of work on the fake's virtual clock. In: the memory that it touches; out: nanoseconds. All constants of
+//! the model are here. They are chosen so that its times come near those of one H200 (PTX 7.7, driver 580): cold sums
+//! within 4 %, copies within 20 %. They are plausible, not a simulation: what a test may rely on is that they do not
+//! change.
 
 use crate::config::Config;
 use crate::l2::Traffic;
 
 /// The clock of events advances in these steps, as an H200's does.
 pub(crate) const STEP: f64 = 32.0;
-/// What a pair of events with nothing between them reads there.
+/// The reading of a pair of events with nothing between them there.
 pub(crate) const EVENT: f64 = 1280.0;
-/// How much later than its work an event sees it done.
+/// The delay with which an event sees its work done.
 pub(crate) const COMPLETION: f64 = 256.0;
-/// What the emptiest kernel takes, of one block with [`BLOCK`]: a pair around it reads 3.07 µs there, around one of 2,112
+/// The time of an empty kernel of one block, less [`BLOCK`]: a pair around it reads 3.07 µs there, around one of 2,112
 /// blocks 4.45.
 pub(crate) const LAUNCH: f64 = EVENT + COMPLETION - BLOCK;
-/// What each block adds.
+/// The time that each block adds.
 pub(crate) const BLOCK: f64 = 0.6;
 /// So many blocks are there at once: the others begin while those before them work.
 pub(crate) const HELD: u64 = 2112;
-/// What it takes until the first bytes come, if they come from memory, or from the L2.
+/// The time until the first bytes come from memory, and from the L2.
 pub(crate) const MEMORY_LATENCY: f64 = 1000.0;
 pub(crate) const L2_LATENCY: f64 = 600.0;
-/// What a load takes that waits for another one, from the L2.
+/// The time of a load from the L2 that waits for another load.
 pub(crate) const LOAD: f64 = 147.0;
-/// What is read from memory or written back to it, in bytes a nanosecond: 96 % of the peak, as the largest sums.
+/// The bandwidth of the memory, in bytes a nanosecond: 96 % of the peak, as the largest sums.
 pub(crate) const MEMORY: f64 = 4600.0;
-/// What is found in the L2, and what is written there without having been there.
+/// The bandwidth of hits in the L2, and of writes that allocate there.
 pub(crate) const L2: f64 = 7000.0;
 pub(crate) const ALLOCATION: f64 = 12_000.0;
-/// Operations in f32 in a nanosecond: 95 % of the peak.
-pub(crate) const FLOPS: f64 = 63_500.0;
 /// Between host and device.
 pub(crate) const LINK: f64 = 55.0;
 /// Between the start of a graph and its first node.
@@ -41,8 +40,8 @@ pub(crate) const L2_SIZE: u64 = 62_914_560;
 pub(crate) const MEMORY_SIZE: u64 = 150_109_880_320;
 pub(crate) const RESERVED: u64 = 500 << 20;
 
-/// Arithmetic that this GPU does without waiting for anything: the kernel, the operations of a thread in a step, and how many
-/// of them all threads together do in a nanosecond.
+/// Arithmetic that this GPU does without waiting for anything: the kernel, the operations of a thread in a step, and
+/// how many of them all threads together do in a nanosecond.
 pub(crate) const ARITHMETIC: [(&str, f64, f64); 8] = [
     ("gpubench_ceiling_f64", 256.0, 31_000.0),
     ("gpubench_ceiling_f32", 256.0, 62_000.0),
@@ -54,7 +53,7 @@ pub(crate) const ARITHMETIC: [(&str, f64, f64); 8] = [
     ("gpubench_ceiling_bf16_tensor", 4096.0, 630_000.0),
 ];
 
-/// What traffic takes by itself.
+/// The time of traffic by itself.
 pub(crate) fn moving(traffic: &Traffic) -> f64 {
     traffic.misses as f64 / MEMORY
         + traffic.hits as f64 / L2
@@ -62,7 +61,7 @@ pub(crate) fn moving(traffic: &Traffic) -> f64 {
         + traffic.evicted as f64 / MEMORY
 }
 
-/// What a kernel of so many blocks takes.
+/// The time of a kernel of so many blocks.
 pub(crate) fn kernel(blocks: u64, traffic: &Traffic) -> f64 {
     let latency = match traffic {
         Traffic { misses: 1.., .. } => MEMORY_LATENCY,
@@ -73,17 +72,7 @@ pub(crate) fn kernel(blocks: u64, traffic: &Traffic) -> f64 {
     LAUNCH + BLOCK * first as f64 + (BLOCK * others as f64).max(latency + moving(traffic))
 }
 
-/// What kernels that compute more than they move do in a nanosecond, in operations.
-pub(crate) fn arithmetic(kernel: &str) -> f64 {
-    match kernel {
-        "matmul_naive" => 4e3,
-        "matmul_shared" => 7e3,
-        "matmul_tensor" => 500e3,
-        _ => 40e3,
-    }
-}
-
-/// What the clock of events shows at a time.
+/// The reading of the clock of events at a time.
 pub(crate) fn shown(time: f64) -> f64 {
     (time / STEP).floor() * STEP
 }
@@ -128,7 +117,8 @@ impl Unrest {
 mod tests {
     use super::*;
 
-    /// What events around cold launches read on an H200, less half of what they read around an empty one, in nanoseconds.
+    /// The readings of events around cold launches on an H200, less half of the reading around an empty one, in
+    /// nanoseconds.
     #[test]
     fn times_come_near_those_that_were_measured() {
         const MIB: u64 = 1 << 20;

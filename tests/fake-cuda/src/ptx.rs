@@ -1,5 +1,5 @@
-//! PTX as far as the fake reads it. In: a module's text; out: its entries and the sizes of their parameters, or the code and
-//! the words with which a driver would refuse it.
+//! PTX as far as the fake reads it. In: a module's text; out: its entries and the sizes of their parameters, or the
+//! code and the words with which a driver would refuse it.
 
 use crate::code::{Code, INVALID_PTX, UNSUPPORTED_PTX_VERSION};
 
@@ -16,7 +16,7 @@ pub(crate) struct Entry {
     pub(crate) shared: usize,
     /// The local memory that a thread declares, in bytes. What its compiler would spill is not known.
     pub(crate) local: usize,
-    /// What `.maxnreg` allows; usually [`REGISTERS`].
+    /// The registers that `.maxnreg` allows; usually [`REGISTERS`].
     pub(crate) registers: usize,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn entries(text: &str, capability: u32) -> Result<Vec<Entry>, Refusal
     Ok(text.split(".entry").skip(1).filter_map(entry).collect())
 }
 
-/// What stands behind `.entry`.
+/// Reads the text behind `.entry`.
 fn entry(text: &str) -> Option<Entry> {
     let (head, body) = text.split_once('{').unwrap_or((text, ""));
     let name = head.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty())?;

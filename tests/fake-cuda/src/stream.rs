@@ -1,6 +1,6 @@
-//! Streams and events on the virtual clock. In: work for a stream; out: work done at once, in the order it was given, at the
-//! times at which the device would have done it; or, while the stream is captured, a node. Work on the NULL stream waits
-//! for all streams that block with it, and they for it.
+//! Streams and events on the virtual clock. In: work for a stream; out: work done at once, in the order it was given,
+//! at the times at which the device would have done it; or, while the stream is captured, a node. Work on the NULL
+//! stream waits for all streams that block with it, and they for it.
 
 use std::thread::{self, ThreadId};
 
@@ -26,12 +26,12 @@ pub(crate) struct Stream {
     pub(crate) done: f64,
     /// When all its work is done: an event that it ends with is passed before it can go on.
     pub(crate) idle: f64,
-    /// Whether its last work was an event.
+    /// Its last work was an event.
     pub(crate) after_event: bool,
     pub(crate) capture: Option<Capture>,
 }
 
-/// What is recorded of a stream instead of being done.
+/// The capture of a stream, whose work is recorded and not done.
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) graph: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Capture {
     pub(crate) fork: Option<Fork>,
 }
 
-/// How far the work of a stream is waited for by the one whose capture it was drawn into.
+/// The work of a stream that joined another stream's capture, and how much of it that stream has waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fork {
     work: usize,
@@ -55,7 +55,7 @@ pub(crate) struct Event {
     pub(crate) place: Option<Place>,
 }
 
-/// What comes before an event that was recorded on a captured stream.
+/// The position of an event in a capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     graph: usize,
@@ -189,7 +189,7 @@ impl Driver {
         if captures.is_empty() { Ok(()) } else { Err(CAPTURE_IMPLICIT) }
     }
 
-    /// What a thread must not do while it captures costs the capture.
+    /// Refuses a call that a thread must not make while it captures. The call invalidates the capture.
     pub(crate) fn refuse_while_capturing(&mut self) -> Answer {
         let this = thread::current().id();
         let captures = self.streams.values_mut().filter_map(|stream| stream.capture.as_mut());
@@ -198,7 +198,7 @@ impl Driver {
         if captures.is_empty() { Ok(()) } else { Err(CAPTURE_UNSUPPORTED) }
     }
 
-    /// What must not be done to a stream that is captured costs the capture.
+    /// Refuses a call on a stream that is captured. The call invalidates the capture.
     pub(crate) fn refuse_if_captured(&mut self, stream: usize) -> Answer {
         match &mut self.stream(stream)?.capture {
             Some(capture) => {

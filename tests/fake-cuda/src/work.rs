@@ -1,4 +1,4 @@
-//! What is put on streams, and how it is done. In: a piece of work and when it begins; out: how long it took, its effect in
+//! The work on streams. In: a piece of work and when it begins; out: how long it took, its effect in
 //! memory and in the L2, and a line of the log.
 
 #![expect(
@@ -16,8 +16,9 @@ use crate::config::Misdeed;
 use crate::content::{Content, View};
 use crate::driver::Driver;
 use crate::kernels::{Lasts, Launch};
-use crate::l2::{Access, Traffic};
+use crate::l2::Traffic;
 use crate::model;
+use crate::reference::Access;
 use crate::stream::NULL;
 
 /// A piece of work.
@@ -49,7 +50,7 @@ pub(crate) enum Place {
     Host(usize),
 }
 
-/// What `bytes` from `start` on are called in the log.
+/// A range as the log names it.
 struct Span<'a>(&'a Range<u64>);
 
 impl std::fmt::Display for Span<'_> {
@@ -167,12 +168,12 @@ impl Driver {
         self.memory.put(middle, View::of(Content::Bytes(vec![byte ^ 0x10]), 1));
     }
 
-    /// What a kernel of this name does wrong.
+    /// The fault of a kernel of this name.
     fn misdeed(&self, name: &str) -> Option<Misdeed> {
         self.config.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, misdeed)| *misdeed)
     }
 
-    /// How long a copy takes, which `arrives` or not.
+    /// Copies, if the copy `arrives`, and returns its time.
     fn transfer(&mut self, to: Place, from: Place, bytes: u64, arrives: bool, words: &mut String) -> f64 {
         let view = match from {
             Place::Device(from) => {

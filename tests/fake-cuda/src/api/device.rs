@@ -14,14 +14,14 @@ const NAME: &str = "NVIDIA H200";
 /// The last digit is the device's number.
 const UUID: [u8; 16] = *b"a fake device, 0";
 
-/// What tells a device from the others.
+/// The identity of a device.
 pub(super) fn uuid_of(ordinal: usize) -> [u8; 16] {
     let mut uuid = UUID;
     uuid[UUID.len() - 1] += ordinal as u8;
     uuid
 }
 
-/// What the device is like: the number of each attribute that is not 0 and its value, as an H200 tells them.
+/// The attributes of the device that are not 0, each its number and its value, as an H200 returns them.
 const ATTRIBUTES: [(c_int, c_int); 33] = [
     (1, 1024), // threads of a block
     (2, 1024), // in each direction

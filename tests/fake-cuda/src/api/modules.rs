@@ -14,7 +14,7 @@ use crate::work::Work;
 const LOG: u32 = 5;
 const LOG_SIZE: u32 = 6;
 
-/// What a block may have in each direction and altogether.
+/// The most threads of a block in each direction and altogether.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u64 = 1024;
 /// What shared memory a block may have, unless its kernel is allowed more; and what that may be, its own included.
@@ -30,15 +30,15 @@ const REGISTERS: u32 = 4;
 /// The one that is set.
 const DYNAMIC_SHARED: u32 = 8;
 
-/// What a multiprocessor has for its blocks: blocks, warps, registers, which a warp gets by the 256, and shared memory, of
-/// which each block takes a KiB more than it asks for.
+/// What a multiprocessor has for its blocks: blocks, warps, registers, which a warp gets by the 256, and shared memory,
+/// of which each block takes a KiB more than it asks for.
 const BLOCKS: usize = 32;
 const WARPS: usize = 64;
 const ALL_REGISTERS: usize = 65_536;
 const ALL_SHARED: usize = 233_472;
 const RESERVED_SHARED: usize = 1024;
 
-/// How many blocks of so many threads a multiprocessor holds at once.
+/// The number of blocks of so many threads that a multiprocessor holds at once.
 fn resident(entry: &Entry, threads: usize, dynamic_shared: usize) -> usize {
     let warps = threads.div_ceil(32).max(1);
     let registers = (32 * entry.registers).next_multiple_of(256) * warps;

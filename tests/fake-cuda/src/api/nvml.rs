@@ -1,6 +1,6 @@
 //! The few functions of NVIDIA's management library that the runtime asks, for the same GPU: sensors that say what the
-//! environment has them say, and clocks that are locked in the log alone. They are apart from the driver's state, since another
-//! thread reads them at any time.
+//! environment has them say, and clocks that are locked in the log alone. They are apart from the driver's state, since
+//! another thread reads them at any time.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::fmt::Arguments;
@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::driver::Answer;
 use crate::log::Log;
 
-/// What functions return.
+/// The codes that functions return.
 pub(super) type Code = c_uint;
 
 const SUCCESS: Code = 0;
@@ -26,12 +26,12 @@ const INSUFFICIENT_SIZE: Code = 7;
 const FIRST: usize = 0xd0;
 
 pub(super) static CONFIG: LazyLock<Config> = LazyLock::new(Config::read);
-/// How often the clock was read.
+/// The number of readings of the clock.
 static READ: AtomicUsize = AtomicUsize::new(0);
 /// Since when energy is counted.
 static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// What is drawn all the time, in milliwatts, and the highest clock of the multiprocessors, in MHz.
+/// The constant power in milliwatts, and the highest clock of the multiprocessors, in MHz.
 const POWER: c_uint = 212_400;
 const MAX_CLOCK: c_uint = 1980;
 
@@ -127,7 +127,7 @@ unsafe extern "C" fn nvmlDeviceResetGpuLockedClocks(_device: usize) -> Code {
     changed(CONFIG.unlock, format_args!("nvmlDeviceResetGpuLockedClocks {}", CONFIG.unlock))
 }
 
-/// What changes the device is in the log at once, whatever becomes of the process.
+/// Writes a change of the device to the log at once, so that the line is there even if the process dies.
 fn changed(code: Code, call: Arguments<'_>) -> Code {
     static LOG: LazyLock<Mutex<Log>> = LazyLock::new(|| Mutex::new(Log::open(CONFIG.log.as_deref())));
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,27 @@
+//! An input for tests: bytes in memory.
+
+use super::Input;
+
+/// The bytes of an array.
+pub(super) struct Bytes(pub(super) Vec<u8>);
+
+impl Bytes {
+    /// The bytes of these elements.
+    pub(super) fn of(values: &[f32]) -> Self {
+        Self(values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    }
+}
+
+impl Input for Bytes {
+    fn length(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) {
+        out.copy_from_slice(&self.0[offset as usize..][..out.len()]);
+    }
+
+    fn all(&self) -> &[u8] {
+        &self.0
+    }
+}
