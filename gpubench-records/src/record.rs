@@ -1,7 +1,7 @@
 //! What is stored. In: everything that was found out about a case, and about the run it belongs to; out: a [`Record`] and
 //! a [`Run`] that serde writes and reads. Reports see these and nothing else, so that a stored run prints as a live one.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,7 @@ use crate::comparison::{Check, Comparison, Finding, Threshold};
 use crate::conditions::{Conditions, DeviceClock};
 use crate::facts::Facts;
 use crate::failure::Failure;
+use crate::files::{self, FormatError};
 use crate::id::{Arg, CaseId, Partner, shown_name};
 use crate::method::{Method, Timer};
 use crate::metrics::Metrics;
@@ -20,8 +21,8 @@ use crate::work::{Counts, Link};
 use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{Ratio, Summary};
 
-/// The name of this format. A change that an older reader would misread gets a new one.
-pub const SCHEMA: &str = "gpubench/1";
+/// The name of this format.
+pub const SCHEMA: &str = files::RUN.schema;
 
 /// The records of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,25 +63,18 @@ impl Run {
     /// Reads what is stored as JSON.
     ///
     /// # Errors
-    /// In words, where that is no run of this format.
-    pub fn parse(json: &[u8]) -> Result<Self, String> {
-        let run: Self = serde_json::from_slice(json).map_err(|error| format!("not a stored run: {error}"))?;
-        if run.schema == SCHEMA {
-            Ok(run)
-        } else {
-            Err(format!("its format is `{}`, not `{SCHEMA}`", run.schema))
-        }
+    /// If that is no run of this format.
+    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
+        files::RUN.read(json)
     }
 
     /// Writes it as [`parse`](Self::parse) reads it.
     ///
     /// # Errors
-    /// Where `out` takes no more.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut out = BufWriter::new(out);
-        serde_json::to_writer(&mut out, self)?;
-        out.write_all(b"\n")?;
-        out.flush()
+    /// If `out` takes no more.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
     }
 
     /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and

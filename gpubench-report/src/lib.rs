@@ -2,7 +2,9 @@
 //! judges or prints.
 
 pub mod drawing;
+pub mod export;
 
+mod cells;
 mod columns;
 mod compared;
 mod explain;

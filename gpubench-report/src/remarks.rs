@@ -191,7 +191,8 @@ fn flushed(method: &Method) -> String {
     format!(", flushed by `{flush}`, {empty}{clean}{reason}")
 }
 
-fn summary(run: &Run) -> String {
+/// The line that counts the rows by verdict.
+pub(super) fn summary(run: &Run) -> String {
     let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
     let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
     let cases = format::counted(run.records.len(), "case");

@@ -4,11 +4,11 @@
 
 use std::cmp::Reverse;
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use crate::files::{self, Destination, FormatError};
 use crate::record::{Record, Run};
 
 /// Where a baseline is.
@@ -47,8 +47,8 @@ pub enum BaselineError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// What is wrong.
-        why: String,
+        /// The reason why it cannot be read.
+        why: FormatError,
     },
     /// A file cannot be read or written.
     #[error("baseline `{name}`: {}: {error}", path.display())]
@@ -98,9 +98,8 @@ impl Place {
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.io(folder, error))?;
-        let probe = folder.join(format!(".probe-{}", std::process::id()));
-        File::create(&probe).map_err(|error| self.io(&probe, error))?;
-        fs::remove_file(&probe).map_err(|error| self.io(&probe, error))
+        let path = if is_json(&self.path) { self.path.clone() } else { self.next(0) };
+        Destination::open(&path).map(drop).map_err(|error| self.io(folder, error))
     }
 
     /// Stores `run`: whole, or not at all. What it has all cases of goes.
@@ -108,16 +107,8 @@ impl Place {
     /// # Errors
     /// Where it cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
-        let folder = self.folder();
         let to = if is_json(&self.path) { self.path.clone() } else { self.next(run.started) };
-        let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
-        let write = || {
-            let file = File::create(&unfinished)?;
-            run.write(&file)?;
-            file.sync_all()?;
-            fs::rename(&unfinished, &to)
-        };
-        write().map_err(|error: io::Error| self.io(&to, error))?;
+        files::replace(&to, &|out| run.write(out)).map_err(|error| self.io(&to, error))?;
         if !is_json(&self.path) {
             self.prune(&to, run)?;
         }

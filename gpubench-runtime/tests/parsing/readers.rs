@@ -63,7 +63,7 @@ fn json(bytes: &[u8]) -> bool {
     let run = match Run::parse(bytes) {
         Ok(run) => run,
         Err(refused) => {
-            assert!(!refused.is_empty());
+            assert!(!refused.to_string().is_empty());
             return false;
         }
     };

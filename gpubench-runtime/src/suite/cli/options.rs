@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
+use super::export::{Export, exports};
 use super::peaks::parse_peaks;
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
@@ -15,6 +16,7 @@ use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, Partner};
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::sampling::Sampling;
+use gpubench_report::export::Format;
 
 /// What the user wants, settled.
 #[derive(Clone, Debug)]
@@ -61,30 +63,10 @@ pub struct Options {
     pub resume: Option<String>,
     /// Where runs are kept.
     pub runs_dir: RunsDir,
-    /// Where the JSON goes, if it is wanted.
-    pub json: Option<JsonTo>,
+    /// The formats that the run is written in, and their places.
+    pub exports: Vec<Export>,
     /// Whether to colour.
     pub color: clap::ColorChoice,
-}
-
-/// The place that a run goes to as JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JsonTo {
-    /// To standard output, which then carries nothing else.
-    StandardOutput,
-    /// Into this file.
-    File(PathBuf),
-}
-
-impl JsonTo {
-    /// The name by which the user gave it.
-    #[must_use]
-    pub fn path(&self) -> &std::path::Path {
-        match self {
-            Self::StandardOutput => std::path::Path::new("-"),
-            Self::File(path) => path,
-        }
-    }
 }
 
 /// Where runs are kept.
@@ -224,10 +206,11 @@ impl Options {
             explain: args.explain,
             resume: args.resume,
             runs_dir,
-            json: args.json.map(|path| match path.as_os_str() == "-" {
-                true => JsonTo::StandardOutput,
-                false => JsonTo::File(path),
-            }),
+            exports: exports([
+                (Format::Json, args.json),
+                (Format::Csv, args.csv),
+                (Format::Markdown, args.markdown),
+            ])?,
             color: args.color,
         })
     }
