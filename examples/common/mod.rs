@@ -14,7 +14,6 @@ use gpubench::facts::Value;
 use gpubench::facts::{Facts, Quantity};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
-use gpubench::units::BytesPerSecond;
 use gpubench::{Suite, format};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -94,7 +93,7 @@ fn header(facts: &Facts) -> String {
         words.push(format!("memory {}", format::bytes(*size)));
     }
     if let Some(peak) = facts.peak(&Quantity::MemoryBandwidth) {
-        words.push(format!("peak {} ({})", format::bandwidth(BytesPerSecond(peak.value)), peak.method));
+        words.push(format!("peak {} ({})", format::bandwidth(peak.value.into()), peak.method));
     }
     let shown = |clock: &str| {
         property(clock).and_then(|it| match &it.value {
@@ -127,7 +126,7 @@ pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a R
 
 /// The part of a peak, in units of one a second, that a rate is, if the peak is known.
 pub(crate) fn of_peak(rate: f64, quantity: &Quantity, facts: &Facts) -> String {
-    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value))
+    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value.0))
 }
 
 /// A rate in bytes per second at the tick of an axis that says GB/s.

@@ -19,7 +19,7 @@ use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
 use gpubench::method::Cache;
-use gpubench::units::{Bytes, BytesPerSecond, Nanoseconds};
+use gpubench::units::{Bytes, Nanoseconds};
 // Whose benchmarks are measured.
 use gpubench_kernels as _;
 
@@ -139,8 +139,8 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
     let mut marks = vec![Mark::x(l2.0 as f64, format!("L2, {}", format::bytes(l2)))];
     if let Some(peak) = facts.peak(&Quantity::MemoryBandwidth) {
         marks.push(Mark::y(
-            peak.value,
-            format!("peak of the memory, {}", format::bandwidth(BytesPerSecond(peak.value))),
+            peak.value.0,
+            format!("peak of the memory, {}", format::bandwidth(peak.value.into())),
         ));
     }
     let curves = Curves {

@@ -81,7 +81,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         x: Axis::linear("writes, of all that moves", percents),
         y: Axis::linear("GB/s", gigabytes),
         series: vec![Series::new("hot", hot), Series::new("cold", cold)],
-        marks: peak.map(|peak| Mark::y(peak.value, told(peak.value))).into_iter().collect(),
+        marks: peak.map(|peak| Mark::y(peak.value.0, told(peak.value.0))).into_iter().collect(),
     };
     lab.write("-memory.svg", &curves.svg())
 }
@@ -116,7 +116,7 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         x: Axis::linear("to the host, of all that moves", percents),
         y: Axis::linear("GB/s", gigabytes),
         series: vec![Series::new("both directions at once", points)],
-        marks: peak.map(|peak| Mark::y(peak.value, told(peak.value))).into_iter().collect(),
+        marks: peak.map(|peak| Mark::y(peak.value.0, told(peak.value.0))).into_iter().collect(),
     };
     lab.write("-bus.svg", &curves.svg())
 }

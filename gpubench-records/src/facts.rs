@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Hertz, Rate};
 
 /// A device as a run describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,8 +79,8 @@ pub enum Value {
     Count(u64),
     /// An amount of memory.
     Bytes(Bytes),
-    /// A clock, in hertz.
-    Hertz(u64),
+    /// A clock.
+    Hertz(Hertz),
     /// Words.
     Text(String),
 }
@@ -90,8 +90,8 @@ pub enum Value {
 pub struct Peak {
     /// What is limited.
     pub quantity: Quantity,
-    /// The limit: bytes per second, or operations per second.
-    pub value: f64,
+    /// The limit.
+    pub value: Rate,
     /// Where the number comes from.
     pub source: PeakSource,
     /// How it came about, in a few words.
@@ -187,7 +187,7 @@ mod tests {
     fn peaks_stand_in_the_order_of_their_sources() {
         let peak = |value, source, uncertain| Peak {
             quantity: Quantity::MemoryBandwidth,
-            value,
+            value: Rate(value),
             source,
             method: String::new(),
             uncertain,
@@ -207,7 +207,7 @@ mod tests {
             peak(0.0, PeakSource::User, false),
         ]);
         facts.add(vec![peak(1.0, PeakSource::User, false)]);
-        let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value).collect();
+        let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value.0).collect();
         assert_eq!(order, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!((facts.text(UUID), facts.text(DRIVER)), (Some("GPU-1"), None));
     }

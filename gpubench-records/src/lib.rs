@@ -16,6 +16,7 @@ pub mod merge;
 pub mod method;
 pub mod metrics;
 pub mod record;
+pub mod resumed;
 pub mod samples;
 pub mod sampling;
 pub mod seen;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{Facts, Peak, PeakSource, Quantity};
 use crate::method::{Cache, Flush, Method};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 
 /// What a launch claims.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ pub struct ImpossibleSpeed {
     pub quantity: Quantity,
     /// How much of it: bytes that must cross the memory's bus, or operations.
     pub work: u64,
-    /// The device's limit: bytes or operations a second.
-    pub peak: f64,
+    /// The device's limit.
+    pub peak: Rate,
     /// The most that the launch can have taken: its event time, no overhead taken off, and one step of the timer.
     pub took: Nanoseconds,
     /// What the work takes at the peak.
@@ -54,9 +54,14 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
         let peak = facts.peak(&quantity).filter(|peak| is_limit(peak))?;
-        let least = Nanoseconds(work as f64 / peak.value * 1e9);
-        let shortest = least.0 / above(peak);
-        (took.0 < shortest).then_some(ImpossibleSpeed { quantity, work, peak: peak.value, took, least })
+        let least = peak.value.time_for(work);
+        (took < least / above(peak)).then_some(ImpossibleSpeed {
+            quantity,
+            work,
+            peak: peak.value,
+            took,
+            least,
+        })
     };
     let bytes = match Link::quantity(claim.link) {
         Quantity::MemoryBandwidth => crossing(&claim.counts, claim.cold, facts.last_level_cache),
@@ -66,7 +71,7 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
     let moved = limit(Link::quantity(claim.link), bytes);
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));
-    moved.into_iter().chain(compute).max_by(|a, b| a.least.0.total_cmp(&b.least.0))
+    moved.into_iter().chain(compute).max_by(|a, b| a.least.total_cmp(&b.least))
 }
 
 /// Whether nothing can be above this peak. What was measured is no such limit: it is what one program reached, and another
@@ -112,7 +117,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn peak(quantity: Quantity, value: f64, source: PeakSource) -> Peak {
-        Peak { quantity, value, source, method: String::new(), uncertain: false }
+        Peak { quantity, value: Rate(value), source, method: String::new(), uncertain: false }
     }
 
     fn f32_peak(value: f64, source: PeakSource) -> Peak {

@@ -68,14 +68,14 @@ impl FlushProof {
     /// The part of what the reference evicts that was gone; nothing where reading from the cache is no faster.
     #[must_use]
     pub fn evicted(&self) -> Option<f64> {
-        let gain = self.swept.0 - self.cached.0;
-        (gain > 0.1 * self.cached.0).then(|| (self.flushed.0 - self.cached.0) / gain)
+        let gain = self.swept - self.cached;
+        (gain > 0.1 * self.cached).then(|| (self.flushed - self.cached) / gain)
     }
 
     /// How much longer the sweep takes behind this flush than behind one that leaves nothing dirty, as a fraction.
     #[must_use]
     pub fn dirt(&self) -> f64 {
-        self.sweep.0 / self.clean_sweep.0 - 1.0
+        self.sweep / self.clean_sweep - 1.0
     }
 
     /// Whether the flush leaves the cache empty.

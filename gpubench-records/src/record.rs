@@ -13,12 +13,13 @@ use crate::files::{self, FormatError};
 use crate::id::{Arg, CaseId, Partner, shown_name};
 use crate::method::{Method, Timer};
 use crate::metrics::Metrics;
+use crate::resumed::Resumed;
 use crate::samples::{Energy, WarmUp};
 use crate::sampling::Sampling;
 use crate::seen::Seen;
 use crate::verdict::{self, Reason, Verdict};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Nanoseconds, Range};
+use gpubench_stats::units::{Nanoseconds, Range, Seconds};
 use gpubench_stats::{Ratio, Summary};
 
 /// The name of this format.
@@ -33,15 +34,18 @@ pub struct Run {
     pub program: Program,
     /// When it began, in seconds since 1970-01-01 UTC.
     pub started: u64,
-    /// How long it took, in seconds.
-    pub wall: f64,
+    /// The time that it took.
+    pub wall: Seconds,
     /// What a reader must know first, such as why no GPU was measured.
     pub notes: Vec<String>,
+    /// The part of it that an earlier run measured, where it goes on from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
     /// How cases were sampled unless their attribute says otherwise.
     pub sampling: Sampling,
-    /// The wall time that a case might take, in seconds, unless its attribute says otherwise.
+    /// The wall time that a case might take, unless its attribute says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<f64>,
+    pub timeout: Option<Seconds>,
     /// How many cases were planned: more than there are records of a run that was interrupted.
     pub planned: usize,
     /// What they ran on.
@@ -65,7 +69,13 @@ impl Run {
     /// # Errors
     /// If that is no run of this format.
     pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
-        files::RUN.read(json)
+        files::RUN.read(json).map(Self::with_old_notes_read)
+    }
+
+    /// Returns the same run with the note of an older version in its field.
+    pub(crate) fn with_old_notes_read(mut self) -> Self {
+        self.resumed = self.resumed.take().or_else(|| Resumed::of_notes(&mut self.notes));
+        self
     }
 
     /// Writes it as [`parse`](Self::parse) reads it.
@@ -236,7 +246,7 @@ impl Measurement {
     /// The times of its samples, in the order they ran: event times less overhead.
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
-        self.samples.iter().map(|event| Nanoseconds(event.0 - self.timer.overhead.0)).collect()
+        self.samples.iter().map(|event| *event - self.timer.overhead).collect()
     }
 }
 

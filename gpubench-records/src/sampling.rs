@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::USUAL_BAND;
 use crate::method::{Flush, Path};
+use gpubench_stats::units::Seconds;
 
-/// How a case is sampled. Times are in seconds.
+/// The rules by which a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// The relative half-width that the confidence interval of the median is to reach.
@@ -13,14 +14,14 @@ pub struct Sampling {
     /// Exactly so many samples, whatever the interval and however long they take.
     pub samples: Option<usize>,
     /// How long a case is warmed up at least.
-    pub warm_up: f64,
+    pub warm_up: Seconds,
     /// Exactly so many launches of warm-up, however long they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_launches: Option<usize>,
     /// How long a case is sampled at least.
-    pub min_time: f64,
+    pub min_time: Seconds,
     /// How long a case is sampled at most.
-    pub max_time: f64,
+    pub max_time: Seconds,
     /// Whether a benchmark's own `max_time` goes before that.
     pub own_max_time: bool,
     /// What cold samples are flushed with, rather than what suits the device.
@@ -40,10 +41,10 @@ impl Sampling {
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,
-        warm_up: 0.2,
+        warm_up: Seconds(0.2),
         warm_up_launches: None,
-        min_time: 0.0,
-        max_time: 3.0,
+        min_time: Seconds::ZERO,
+        max_time: Seconds(3.0),
         own_max_time: true,
         flush: None,
         path: None,

@@ -86,6 +86,6 @@ impl Written {
     /// Whether all that it can have written was looked at, and nothing of it changed.
     #[must_use]
     pub fn nothing(&self) -> bool {
-        self.changed.0 == 0 && self.unseen.is_none()
+        self.changed == Bytes::ZERO && self.unseen.is_none()
     }
 }

@@ -14,7 +14,7 @@ use crate::samples::Samples;
 use crate::seen::{Seen, Written};
 use crate::work::Counts;
 use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Nanoseconds, Range};
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
 use gpubench_stats::{Drift, Modes, SMALLEST_SAMPLE, Summary};
 
 /// Whether a row holds.
@@ -81,8 +81,8 @@ pub enum Reason {
     TwoModes(Modes),
     /// The clock of the multiprocessors fell while samples were taken, or something held it down.
     ClocksFell {
-        /// Its lowest and its highest, in hertz.
-        clock: Range<u64>,
+        /// Its lowest and its highest.
+        clock: Range<Hertz>,
         /// What held it down, as far as the driver tells.
         slowed_by: Vec<String>,
     },
@@ -196,21 +196,21 @@ fn impossible(speed: &ImpossibleSpeed) -> String {
         Quantity::MemoryBandwidth => format!(
             "impossible: {} cannot cross the memory in {took}; at its peak of {} that takes {least}: did the kernel run?",
             format::bytes(Bytes(*work)),
-            format::bandwidth(BytesPerSecond(*peak))
+            format::bandwidth(BytesPerSecond::from(*peak))
         ),
         Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
             format!(
                 "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
                 format::bytes(Bytes(*work)),
                 quantity.name(),
-                format::bandwidth(BytesPerSecond(*peak))
+                format::bandwidth(BytesPerSecond::from(*peak))
             )
         }
         Quantity::Compute(precision) => format!(
             "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
              run, and in this precision?",
             format::operations(*work),
-            format::throughput(FlopsPerSecond(*peak))
+            format::throughput(FlopsPerSecond::from(*peak))
         ),
     }
 }
@@ -268,7 +268,7 @@ pub const WIDEST: f64 = 0.05;
 pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -> Verdict {
     let step = samples.timer.step;
     // As long as it can have been: nothing of the event time taken off, and what two readings can hide.
-    let took = Nanoseconds(samples.time.median.0 + samples.timer.overhead.0 + step.0);
+    let took = samples.time.median + samples.timer.overhead + step;
     let mut reasons: Vec<_> =
         limits::broken(claim, took, facts).map(Reason::ImpossibleSpeed).into_iter().collect();
     if !resolved(samples.time.median, step) {
@@ -307,11 +307,11 @@ const STEADY_CLOCK: f64 = 0.03;
 fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<Reason> {
     let slowed_by = sensors.map_or(&[][..], |span| &span.slowed_by);
     let counted = counted.map(|clock| {
-        let high = clock.before.map_or(0, |before| before.high).max(clock.during.high);
+        let high = clock.before.map_or(Hertz(0), |before| before.high).max(clock.during.high);
         Range { high, ..clock.during }
     });
     let clock = counted.or_else(|| sensors?.sm_clock)?;
-    let fell = (clock.low as f64) < (1.0 - STEADY_CLOCK) * clock.high as f64;
+    let fell = (clock.low.0 as f64) < (1.0 - STEADY_CLOCK) * clock.high.0 as f64;
     (fell || !slowed_by.is_empty()).then(|| Reason::ClocksFell { clock, slowed_by: slowed_by.to_vec() })
 }
 
@@ -328,7 +328,7 @@ mod tests {
     fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
         Span {
             readings: 3,
-            sm_clock: Some(Range { low: low * 1_000_000, high: 1_980_000_000 }),
+            sm_clock: Some(Range { low: Hertz(low * 1_000_000), high: Hertz(1_980_000_000) }),
             slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
             other_processes: Some(others),
             ..Span::default()
@@ -384,7 +384,8 @@ mod tests {
     #[test]
     fn the_devices_own_counters_say_by_how_much_clocks_fell() {
         let clock = |before: Option<u64>, low: u64| {
-            let megahertz = |low: u64, high: u64| Range { low: low * 1_000_000, high: high * 1_000_000 };
+            let megahertz =
+                |low: u64, high: u64| Range { low: Hertz(low * 1_000_000), high: Hertz(high * 1_000_000) };
             let during = megahertz(low, 1_700);
             let before = before.map(|high| megahertz(345, high));
             DeviceClock { before, during, mean: during.high, after: during.high, readings: 7 }
@@ -392,7 +393,7 @@ mod tests {
         let fell = |sensors: Option<&Span>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock)) {
             None => None,
             Some(Reason::ClocksFell { clock, slowed_by }) => {
-                Some((clock.low / 1_000_000, clock.high / 1_000_000, slowed_by.len()))
+                Some((clock.low.0 / 1_000_000, clock.high.0 / 1_000_000, slowed_by.len()))
             }
             Some(other) => panic!("{other}"),
         };

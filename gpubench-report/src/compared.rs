@@ -64,7 +64,7 @@ fn explained(measured: &Measurement, compared: &Compared) -> String {
     let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
         return String::new();
     };
-    let medians = measured.time.median.0 / compared.measurement.time.median.0;
+    let medians = measured.time.median / compared.measurement.time.median;
     if agree(ratio, medians, *band) {
         return String::new();
     }

@@ -13,7 +13,7 @@ use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
 use gpubench_records::samples::{Energy, Measured};
 use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Rate};
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
@@ -110,7 +110,7 @@ fn time(measured: &Measurement) -> String {
 
 /// The median of what the events read.
 fn event_time(measured: &Measurement) -> Nanoseconds {
-    Nanoseconds(measured.time.median.0 + measured.timer.overhead.0)
+    measured.time.median + measured.timer.overhead
 }
 
 fn path(method: &Method) -> String {
@@ -122,8 +122,8 @@ fn path(method: &Method) -> String {
 
 fn flush(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_proof, .. } = &measured.method;
-    let sample = measured.elapsed.0 / measured.samples.len().max(1) as f64;
-    let each = Nanoseconds(sample - event_time(measured).0);
+    let sample = measured.elapsed / measured.samples.len().max(1) as f64;
+    let each = sample - event_time(measured);
     let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
     if let Some(proof) = flush_proof {
         _ = write!(text, "; {}", proved(proof));
@@ -193,7 +193,7 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
         Energy::Refused(why) => return format!("not known: {why}"),
     };
     let Measured { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
-    let each = Nanoseconds(elapsed.0 / launches as f64);
+    let each = elapsed / launches as f64;
     let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
     let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
@@ -226,7 +226,7 @@ fn samples(measured: &Measurement) -> String {
         format::counted(measured.groups, "group"),
         format::time(measured.elapsed),
         format::time(measured.wall),
-        format::percent(measured.elapsed.0 / measured.wall.0)
+        format::percent(measured.elapsed / measured.wall)
     )
 }
 
@@ -238,7 +238,7 @@ fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
         metrics.shares.iter().filter_map(|share| Some(of(share.of_peak, facts.peak(&share.quantity)?)));
     let above = metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0);
     let cache = facts.peak(&Quantity::CacheBandwidth).filter(|_| above);
-    let cached = cache.and_then(|peak| Some(of(metrics.bandwidth?.0 / peak.value, peak)));
+    let cached = cache.and_then(|peak| Some(of(Rate::from(metrics.bandwidth?) / peak.value, peak)));
     let all: Vec<String> = shares.chain(cached).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
@@ -272,9 +272,9 @@ fn roof(measured: &Measurement) -> Option<String> {
 /// Where a rate says more of launching than of the kernel. It is no reservation, since the time is right.
 fn launch_bound(measured: &Measurement) -> Option<String> {
     let Timer { empty_launch, overhead, .. } = measured.timer;
-    let empty = Nanoseconds(empty_launch?.0 - overhead.0);
+    let empty = empty_launch? - overhead;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
-    (claims && measured.time.median.0 <= 2.0 * empty.0).then(|| {
+    (claims && measured.time.median <= 2.0 * empty).then(|| {
         format!("launch-bound: an empty launch takes {}, which is half of this or more", format::time(empty))
     })
 }

@@ -5,7 +5,7 @@ use gpubench_records::record::Measurement;
 use gpubench_records::seen::{Kernel, Multiprocessors, Seen, Written};
 use gpubench_records::work::Counts;
 use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::units::Bytes;
 
 const WARP: u64 = 32;
 /// A warp gets registers by so many.
@@ -41,10 +41,13 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         words.push(format!("{} of local memory a thread", format::bytes(kernel.local)));
     }
     let (fixed, added) = (kernel.static_shared, kernel.dynamic_shared);
-    if fixed.0 + added.0 > 0 {
-        let by =
-            if added.0 > 0 { format!(" ({} by the launch)", format::bytes(added)) } else { String::new() };
-        words.push(format!("{} of shared memory a block{by}", format::bytes(Bytes(fixed.0 + added.0))));
+    if fixed + added > Bytes::ZERO {
+        let by = if added > Bytes::ZERO {
+            format!(" ({} by the launch)", format::bytes(added))
+        } else {
+            String::new()
+        };
+        words.push(format!("{} of shared memory a block{by}", format::bytes(fixed + added)));
     }
     if let Some(all) = multiprocessors.filter(|_| kernel.resident_blocks > 0) {
         words.push(held(kernel, all));
@@ -89,7 +92,7 @@ fn bound(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
         return None;
     }
     let registers = (WARP * u64::from(kernel.registers)).next_multiple_of(REGISTERS_AT_ONCE) * warps;
-    let shared = kernel.static_shared.0 + kernel.dynamic_shared.0 + RESERVED_SHARED;
+    let shared = (kernel.static_shared + kernel.dynamic_shared).0 + RESERVED_SHARED;
     if u64::from(all.registers) / registers.max(1) == resident {
         Some("registers")
     } else if all.shared.0 / shared == resident {
@@ -180,8 +183,8 @@ pub(super) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> 
 
 /// What a graph saves a launch of several kernels.
 fn in_a_graph(measured: &Measurement) -> Option<String> {
-    let saved = Nanoseconds(measured.on_stream?.0 - measured.time.median.0);
-    let counts = saved.0 > 0.1 * measured.time.median.0 && saved.0 > measured.timer.spread.0;
+    let saved = measured.on_stream? - measured.time.median;
+    let counts = saved > 0.1 * measured.time.median && saved > measured.timer.spread;
     counts.then(|| {
         format!(
             "launching it in a graph, as was measured: on the stream it takes {} more",

@@ -26,7 +26,7 @@ displays! {
     BytesPerSecond by bandwidth;
     FlopsPerSecond by throughput;
     ItemsPerSecond by |rate| items(rate, "items");
-    Hertz by |hertz| clock(hertz.0);
+    Hertz by clock;
     Joules by energy;
     Watts by power;
 }
@@ -118,8 +118,8 @@ fn prefixed(value: f64) -> (f64, &'static str) {
 
 /// Clocks in megahertz, such as `1980 MHz`.
 #[must_use]
-pub fn clock(hertz: u64) -> String {
-    format!("{} MHz", significant(hertz as f64 / 1e6, 3))
+pub fn clock(clock: Hertz) -> String {
+    format!("{} MHz", significant(clock.0 as f64 / 1e6, 3))
 }
 
 /// Power, such as `212 W`.

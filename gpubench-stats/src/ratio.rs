@@ -81,10 +81,10 @@ impl Ratio {
 /// `None` of no pairs, and where a time is not above zero.
 #[must_use]
 pub fn paired_log_ratio(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
-    if pairs.is_empty() || pairs.iter().flatten().any(|time| time.0 <= 0.0) {
+    if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
         return None;
     }
-    let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (a.0 / b.0).ln()).collect();
+    let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (*a / *b).ln()).collect();
     logs.sort_unstable_by(f64::total_cmp);
     Some(quantile(&logs, 0.5))
 }
@@ -119,7 +119,7 @@ impl Median {
     #[must_use]
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
-            [only] => Some(only.time).filter(|time| time.0 > 0.0),
+            [only] => Some(only.time).filter(|time| *time > Nanoseconds::ZERO),
             several => Side::of(several).map(|side| Nanoseconds(side.log.exp())),
         }
     }
@@ -135,13 +135,13 @@ struct Side {
 
 impl Side {
     fn of(medians: &[Median]) -> Option<Self> {
-        if medians.is_empty() || medians.iter().any(|median| median.interval.low.0 <= 0.0) {
+        if medians.is_empty() || medians.iter().any(|median| median.interval.low <= Nanoseconds::ZERO) {
             return None;
         }
         let count = medians.len() as f64;
         let logs: Vec<f64> = medians.iter().map(|median| median.time.0.ln()).collect();
         let end = |end: fn(&Median) -> Nanoseconds| {
-            let distances = medians.iter().map(|median| (end(median).0 / median.time.0).ln().powi(2));
+            let distances = medians.iter().map(|median| (end(median) / median.time).ln().powi(2));
             distances.sum::<f64>().sqrt() / count
         };
         Some(Self {

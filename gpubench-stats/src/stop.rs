@@ -60,10 +60,10 @@ impl StopRule {
 
     /// Whether these samples alone are enough and precise enough.
     fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
-        let wanted = (self.precision * summary.median.0).max(step.0);
+        let wanted = (self.precision * summary.median).max(step);
         // An interval floored at one step is computed from its ends, and may come out a rounding error wider.
-        let rounding = 4.0 * f64::EPSILON * summary.median_ci.low.0.abs().max(summary.median_ci.high.0.abs());
-        summary.samples >= self.min_samples && summary.median_ci.half_width().0 <= wanted + rounding
+        let rounding = 4.0 * f64::EPSILON * summary.median_ci.low.abs().max(summary.median_ci.high.abs());
+        summary.samples >= self.min_samples && summary.median_ci.half_width() <= wanted + rounding
     }
 }
 

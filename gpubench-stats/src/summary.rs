@@ -74,7 +74,7 @@ impl Summary {
             mean: Nanoseconds(mean),
             standard_deviation: Nanoseconds(standard_deviation),
             cv: if mean > 0.0 { standard_deviation / mean } else { 0.0 },
-            iqr: Nanoseconds(at(0.75).0 - at(0.25).0),
+            iqr: at(0.75) - at(0.25),
             p5: at(0.05),
             p95: at(0.95),
             p99: at(0.99),
@@ -85,7 +85,11 @@ impl Summary {
     /// Infinite where the median is not above zero.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
-        if self.median.0 > 0.0 { self.median_ci.half_width().0 / self.median.0 } else { f64::INFINITY }
+        if self.median > Nanoseconds::ZERO {
+            self.median_ci.half_width() / self.median
+        } else {
+            f64::INFINITY
+        }
     }
 }
 

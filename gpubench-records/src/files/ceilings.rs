@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{CEILINGS, FormatError};
 use super::replace::replace;
 use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, UUID};
+use gpubench_stats::units::Rate;
 
 /// What the folder in the user's cache is called.
 const FOLDER: &str = "gpubench";
@@ -162,7 +163,7 @@ fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
         return Err(CeilingsError::OtherOwner);
     }
     let sound = |Ceiling { peak, .. }: &Ceiling| {
-        peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > 0.0
+        peak.source == PeakSource::Measured && peak.value.0.is_finite() && peak.value > Rate::ZERO
     };
     match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
         Some(ceiling) => Err(CeilingsError::Unsound(ceiling.name.clone())),
@@ -197,7 +198,8 @@ mod tests {
 
     fn ceiling(name: &str, value: f64) -> Ceiling {
         let (quantity, source) = (Quantity::MemoryBandwidth, PeakSource::Measured);
-        let peak = Peak { quantity, value, source, method: "reads".to_owned(), uncertain: false };
+        let peak =
+            Peak { quantity, value: Rate(value), source, method: "reads".to_owned(), uncertain: false };
         Ceiling { name: name.to_owned(), peak }
     }
 

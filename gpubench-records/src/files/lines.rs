@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{FormatError, RUN, by_newer};
 use crate::record::{Record, Run, SCHEMA};
 use gpubench_stats::format;
+use gpubench_stats::units::Seconds;
 
 /// No line of ours is longer: the samples of a case take up to a MiB.
 const LONGEST: u64 = 64 << 20;
@@ -23,15 +24,15 @@ pub(super) enum Line<'a> {
     Run(Cow<'a, Run>),
     /// A case is done.
     Record {
-        /// When, in seconds since the run began.
-        at: f64,
+        /// The time since the run began.
+        at: Seconds,
         /// What came of it.
         record: Cow<'a, Record>,
     },
     /// The last, where a run came to its end.
     End {
-        /// What it took, in seconds.
-        wall: f64,
+        /// The time that it took.
+        wall: Seconds,
     },
 }
 
@@ -106,7 +107,7 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
 
 fn head(line: &[u8]) -> Result<Run, NotARun> {
     match RUN.read(line) {
-        Ok(Line::Run(run)) => Ok(run.into_owned()),
+        Ok(Line::Run(run)) => Ok(run.into_owned().with_old_notes_read()),
         Ok(Line::Record { .. } | Line::End { .. }) => {
             Err(NotARun::Foreign("its first line says: that of a run is missing".to_owned()))
         }

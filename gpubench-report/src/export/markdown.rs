@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::Exporter;
 use crate::cells::columns_of;
-use crate::{has_several_devices, remarks};
+use crate::{has_several_devices, header, remarks};
 use gpubench_records::comparison::{Check, Finding};
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::State;
@@ -27,7 +27,7 @@ impl Exporter for Markdown {
 
 /// The devices with their names, and the notes that a reader must know first.
 fn devices(run: &Run) -> String {
-    let notes = run.notes.iter().map(|note| format!("> {}\n\n", escaped(note)));
+    let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
     let devices = run.devices.iter().map(|facts| {
         let fake = if facts.fake { " (a fake: its times are made up)" } else { "" };
         format!("**{}**: {}{fake}  \n", escaped(&facts.device), escaped(&facts.name))

@@ -128,8 +128,9 @@ pub fn measure(
         started,
         wall: kept.wall(),
         notes,
+        resumed: None,
         sampling: conduct.sampling,
-        timeout: Some(conduct.timeout.as_secs_f64()),
+        timeout: Some(conduct.timeout.into()),
         planned: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
@@ -146,7 +147,7 @@ pub fn measure(
     if conduct.runs > 1 {
         run.records = merged(run.records);
     }
-    run.wall += begin.elapsed().as_secs_f64();
+    run.wall += begin.elapsed().into();
     (run, ended)
 }
 
@@ -226,9 +227,7 @@ impl Runner<'_> {
             self.found.observer.tells(&remark);
         }
         let kept = self.kept.of(plan);
-        if !kept.is_empty() {
-            self.found.run.notes.push(self.kept.note(kept.len(), plan.cases()));
-        }
+        self.found.run.resumed = self.kept.note(kept.len(), plan.cases());
         self.found.observer.begins(&self.found.run, &kept);
         Ok(())
     }

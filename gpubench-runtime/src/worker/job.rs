@@ -20,7 +20,7 @@ use gpubench_records::sampling::Sampling;
 use gpubench_records::seen::Seen;
 use gpubench_records::verdict::{State, Verdict, judge};
 use gpubench_records::work::Counts;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Seconds};
 
 /// Measures the cases of `job` and hands each record to `reply` as it is made. Where a failure has cost the device, the
 /// cases that are left get none: another process may still measure them.
@@ -66,7 +66,7 @@ pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
 /// `sampling`, as a benchmark of these options is sampled.
 pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
     let own = options.max_time.filter(|_| sampling.own_max_time);
-    Sampling { max_time: own.unwrap_or(sampling.max_time), ..*sampling }
+    Sampling { max_time: own.map_or(sampling.max_time, Seconds), ..*sampling }
 }
 
 /// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Replies whether it has a check.

@@ -17,6 +17,7 @@ use gpubench_records::id::{Arg, Partner};
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::sampling::Sampling;
 use gpubench_report::export::Format;
+use gpubench_stats::units::Seconds;
 
 /// What the user wants, settled.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ impl Options {
         if sampling.min_time > sampling.max_time {
             return Err(format!(
                 "--min-time {} is more than --max-time {}: lower one or raise the other",
-                sampling.min_time, sampling.max_time
+                sampling.min_time.0, sampling.max_time.0
             ));
         }
         let timeout = match args.timeout {
@@ -219,7 +220,8 @@ impl Options {
 /// How long a case may take where nobody says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, energy: Some(false), ..Sampling::USUAL };
+const QUICK: Sampling =
+    Sampling { warm_up: Seconds(0.02), max_time: Seconds(0.05), energy: Some(false), ..Sampling::USUAL };
 
 /// Names that are separated by commas. Those within a name, as in `f[n=1, m=2]`, have a space behind them.
 fn split_names(names: &str) -> Vec<String> {
@@ -263,10 +265,10 @@ fn parse_place(flag: &str, name: &str) -> Result<Place, String> {
     }
 }
 
-fn seconds(flag: &str, given: Option<f64>, usual: f64) -> Result<f64, String> {
+fn seconds(flag: &str, given: Option<f64>, usual: Seconds) -> Result<Seconds, String> {
     match given {
         None => Ok(usual),
-        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Seconds(seconds)),
         Some(seconds) => Err(format!("{flag} {seconds}: give seconds, 0 or more")),
     }
 }
