@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use gpubench_stats::units::{Hertz, Range, Watts};
 
-/// What the sensors of a device said at one moment.
+/// The readings of a device's sensors at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The clock of the multiprocessors.
@@ -16,16 +16,16 @@ pub struct Reading {
     pub temperature: Option<u32>,
     /// The power it draws.
     pub power: Option<Watts>,
-    /// What holds its clocks down, in the words of the driver's own tools; that it idles is no such thing.
+    /// The causes that hold its clocks down, in the words of the driver's own tools; that it idles is no such thing.
     pub slowed_by: Vec<String>,
-    /// How many other processes have work on it.
+    /// The number of other processes that have work on it.
     pub other_processes: Option<u32>,
 }
 
-/// What the sensors said over a while.
+/// The readings of the sensors over a while.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// How often they were read.
+    /// The number of readings.
     pub readings: usize,
     /// The clock of the multiprocessors.
     pub sm_clock: Option<Range<Hertz>>,
@@ -35,9 +35,9 @@ pub struct Span {
     pub temperature: Option<Range<u32>>,
     /// The power it draws.
     pub power: Option<Range<Watts>>,
-    /// What held its clocks down at any time.
+    /// The causes that held its clocks down at any time.
     pub slowed_by: Vec<String>,
-    /// How many other processes had work on it, at the most.
+    /// The largest number of other processes that had work on it.
     pub other_processes: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ pub struct DeviceClock {
     pub mean: Hertz,
     /// Behind the last of them.
     pub after: Hertz,
-    /// How many there were.
+    /// The number of readings.
     pub readings: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a device: its name, its properties and its peaks, each peak with its source. Filled by the
+//! The facts of a device: its name, its properties and its peaks, each peak with its source. Filled by the
 //! devices, kept in every run, read by `metrics` and the reports.
 
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ pub struct Facts {
     pub device: String,
     /// The name its maker gave it.
     pub name: String,
-    /// Whether it is a stand-in for tests, whose times are made up.
+    /// True for a stand-in for tests, whose times are made up.
     pub fake: bool,
-    /// What else is known, in the order it is shown.
+    /// The other facts, in the order in which they are shown.
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.
     pub last_level_cache: Option<Bytes>,
@@ -23,7 +23,7 @@ pub struct Facts {
     pub peaks: Vec<Peak>,
 }
 
-/// What an NVIDIA GPU calls itself wherever it is.
+/// The property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
 /// The release of the driver, as its management library tells it.
 pub const DRIVER: &str = "driver";
@@ -58,9 +58,9 @@ impl Facts {
 /// A property with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Property {
-    /// What it is, such as `L2 cache`.
+    /// The name, such as `L2 cache`.
     pub name: String,
-    /// How much.
+    /// The amount.
     pub value: Value,
 }
 
@@ -88,15 +88,15 @@ pub enum Value {
 /// A limit of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
-    /// What is limited.
+    /// The quantity that is limited.
     pub quantity: Quantity,
     /// The limit.
     pub value: Rate,
-    /// Where the number comes from.
+    /// The source of the number.
     pub source: PeakSource,
-    /// How it came about, in a few words.
+    /// The derivation in a few words.
     pub method: String,
-    /// Whether that may be off: cards of a kind differ, or nothing confirms it.
+    /// True where that may be off: cards of a kind differ, or nothing confirms it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncertain: bool,
 }
@@ -144,7 +144,7 @@ impl Quantity {
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
     }
 
-    /// What users call it.
+    /// Returns the name that users know it by.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -165,7 +165,7 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
     ("p2p", Quantity::PeerToPeer),
 ];
 
-/// Where a peak comes from.
+/// The source of a peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakSource {

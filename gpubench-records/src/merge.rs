@@ -29,6 +29,6 @@ fn of_case(mut records: Vec<Record>) -> Option<Record> {
         .filter(|place| records[*place].verdict.state == worst)
         .min_by_key(|place| distance(*place))?;
     let mut shown = records.remove(shown);
-    shown.others = records.into_iter().filter_map(|record| record.measurement).collect();
+    shown.other_processes = records.into_iter().filter_map(|record| record.measurement).collect();
     Some(shown)
 }

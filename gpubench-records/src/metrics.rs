@@ -10,7 +10,7 @@ use gpubench_stats::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate,
 };
 
-/// What follows from a case's time.
+/// The metrics that follow from a case's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Bytes read per second.
@@ -33,7 +33,7 @@ pub struct Metrics {
     /// Patterson 2009): at its peak, the memory or the arithmetic takes longer. Nothing where one of them is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roof: Option<Share>,
-    /// Operations for each joule that launches in a row take, in flop/J.
+    /// Operations for each joule of back-to-back launches, in flop/J.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops_per_joule: Option<f64>,
     /// Bytes read and written for each such joule.
@@ -52,7 +52,7 @@ pub struct Share {
     pub of_peak: f64,
 }
 
-/// Whether a time can be told from nothing: it is above zero and at least one step of the timer.
+/// Returns true where a time can be told from nothing: it is above zero and at least one step of the timer.
 #[must_use]
 pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
     time > Nanoseconds::ZERO && time >= step

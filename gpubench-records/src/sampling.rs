@@ -1,4 +1,4 @@
-//! How cases are sampled: precision, numbers of samples, budgets. Given by the command line, kept in every run.
+//! The rules of sampling: precision, numbers of samples, budgets. Given by the command line, kept in every run.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,22 +13,22 @@ pub struct Sampling {
     pub precision: f64,
     /// Exactly so many samples, whatever the interval and however long they take.
     pub samples: Option<usize>,
-    /// How long a case is warmed up at least.
+    /// The shortest warm-up of a case.
     pub warm_up: Seconds,
     /// Exactly so many launches of warm-up, however long they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_launches: Option<usize>,
-    /// How long a case is sampled at least.
+    /// The shortest sampling of a case.
     pub min_time: Seconds,
-    /// How long a case is sampled at most.
+    /// The longest sampling of a case.
     pub max_time: Seconds,
-    /// Whether a benchmark's own `max_time` goes before that.
+    /// True where a benchmark's own `max_time` goes before that.
     pub own_max_time: bool,
-    /// What cold samples are flushed with, rather than what suits the device.
+    /// The flush of cold samples, rather than what suits the device.
     pub flush: Option<Flush>,
-    /// What times samples, rather than what suits the launch.
+    /// The path that times samples, rather than what suits the launch.
     pub path: Option<Path>,
-    /// Whether to measure the energy of launches, whatever benchmarks ask for.
+    /// True to measure the energy of launches, whatever benchmarks ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<bool>,
     /// The difference of two times that does not matter, as a fraction.
@@ -37,7 +37,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// What holds where nobody says otherwise.
+    /// The rules where nobody says otherwise.
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,

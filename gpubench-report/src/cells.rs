@@ -39,7 +39,7 @@ const COLUMNS: &[Column] = &[
     Column {
         head: "in a row",
         title: "back-to-back",
-        cell: |record| maybe(record, |it| it.in_a_row.map(format::time)),
+        cell: |record| maybe(record, |it| it.back_to_back.map(format::time)),
         ..OPTIONAL
     },
     Column {

@@ -1,4 +1,4 @@
-//! How each number came about, for `--explain`. In: a run; out: a paragraph for each measured case.
+//! The origin of each number, for `--explain`. In: a run; out: a paragraph for each measured case.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use gpubench_records::facts::{Facts, Peak, Quantity};
 use gpubench_records::method::{Cache, FlushProof, Method, Timer};
 use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
-use gpubench_records::samples::{Energy, Measured};
+use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::format;
 use gpubench_stats::units::{Nanoseconds, Rate};
 
@@ -72,14 +72,14 @@ fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> 
     lines
 }
 
-/// How far processes are apart, where there were several.
+/// The spread between processes, where there were several.
 fn processes(record: &Record) -> Option<String> {
     let (range, processes) = record.processes()?;
     let range = format::from_to(range, format::time);
     Some(format!("{range} by {processes} processes; the one in the middle is shown"))
 }
 
-/// How an answer came about.
+/// The origin of an answer.
 fn in_turn(compared: &Compared) -> String {
     let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
@@ -134,7 +134,7 @@ fn flush(measured: &Measurement) -> String {
     text
 }
 
-/// What was seen of a flush.
+/// The proof of a flush.
 fn proved(proof: &FlushProof) -> String {
     let read = format!(
         "a quarter of the cache is read in {} behind it, {} where it is there, {} behind a sweep of twice the cache",
@@ -150,7 +150,7 @@ fn proved(proof: &FlushProof) -> String {
     format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
 
-/// What the device's own counters said behind the samples.
+/// The clock by the device's own counters.
 fn clock(counted: &DeviceClock) -> String {
     let range = |range| format::from_to(range, format::clock);
     let warm_up =
@@ -162,7 +162,7 @@ fn clock(counted: &DeviceClock) -> String {
     )
 }
 
-/// What the sensors said while samples were taken.
+/// The readings of the sensors while samples were taken.
 fn sensors(conditions: &Conditions) -> String {
     let span = &conditions.during;
     let mut words = Vec::new();
@@ -186,13 +186,13 @@ fn sensors(conditions: &Conditions) -> String {
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
-/// What a launch takes from the supply, how that was found, and what it is good for.
+/// The energy of a launch, its measurement, and the work for each joule.
 fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
         Energy::Measured(measured) => measured,
         Energy::Refused(why) => return format!("not known: {why}"),
     };
-    let Measured { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
+    let EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
     let each = elapsed / launches as f64;
     let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
@@ -230,7 +230,7 @@ fn samples(measured: &Measurement) -> String {
     )
 }
 
-/// What the shares are of, and where that is from. What is above the memory's peak came from the last-level cache.
+/// The peaks of the shares, with their sources. Rows above the memory's peak are served by the last-level cache.
 fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
     let metrics = &measured.metrics;
     let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
@@ -269,7 +269,7 @@ fn roof(measured: &Measurement) -> Option<String> {
     })
 }
 
-/// Where a rate says more of launching than of the kernel. It is no reservation, since the time is right.
+/// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 fn launch_bound(measured: &Measurement) -> Option<String> {
     let Timer { empty_launch, overhead, .. } = measured.timer;
     let empty = empty_launch? - overhead;

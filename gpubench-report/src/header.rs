@@ -1,4 +1,4 @@
-//! What stands above the results: the notes of a run and the facts of its devices. In: a run; out: text.
+//! The lines above the results: the notes of a run and the facts of its devices. In: a run; out: text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -41,7 +41,7 @@ pub(super) fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
     notes.chain(run.resumed.iter().map(|resumed| Cow::Owned(resumed.to_string())))
 }
 
-/// What there are peaks of, each once.
+/// The quantities that have peaks, each once.
 fn quantities(facts: &Facts) -> Vec<&Quantity> {
     let mut quantities = Vec::new();
     for peak in &facts.peaks {
@@ -52,7 +52,7 @@ fn quantities(facts: &Facts) -> Vec<&Quantity> {
     quantities
 }
 
-/// Whether the peak tells a reader anything: that of the memory always, and what was measured of the L2; another where a row
+/// Returns true where the peak is shown: that of the memory and of the L2 always; another where a row
 /// is held against it.
 fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
     let rows = run.records.iter().filter(|record| record.case.device == facts.device);

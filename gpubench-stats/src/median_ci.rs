@@ -29,7 +29,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether `time` lies within the interval or on one of its ends.
+    /// Returns true where `time` lies within the interval or on one of its ends.
     #[must_use]
     pub fn contains(&self, time: Nanoseconds) -> bool {
         self.low <= time && time <= self.high

@@ -1,4 +1,4 @@
-//! How many times as long one launch takes as another. In: what several rounds of taking turns found, or the medians of
+//! The ratio of two launches' times. In: what several rounds of taking turns found, or the medians of
 //! separate processes; out: a [`Ratio`] with its confidence interval. All of it on the logarithms, so that twice as long and
 //! half as long are equally far from the same.
 
@@ -89,7 +89,7 @@ pub fn paired_log_ratio(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     Some(quantile(&logs, 0.5))
 }
 
-/// What one process knows of a case's time.
+/// The median of a case in one process, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
     /// The median of its samples.
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!((Median::mean(&[]), Median::mean(&[median(-1.0, -2.0, 1.0)])), (None, None));
     }
 
-    /// What is stored as JSON must come back, and infinity does not.
+    /// JSON gives back all that is stored but infinity.
     #[test]
     fn two_rounds_that_differ_much_have_a_finite_interval() {
         let ratio = Ratio::of_rounds(&[-3.0, 4.0], 0.0, 0.999).expect("two rounds");

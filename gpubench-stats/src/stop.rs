@@ -5,11 +5,11 @@
 use crate::units::Nanoseconds;
 use crate::{SMALLEST_SAMPLE, Summary};
 
-/// How many checks in a row must hold. An interval looked at after every group will now and then be narrow by
+/// The number of successive checks that must hold. An interval looked at after every group will now and then be narrow by
 /// luck.
 const CHECKS_IN_A_ROW: u32 = 2;
 
-/// What a check says of one case.
+/// The answer of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// More samples are needed.
@@ -58,7 +58,7 @@ impl StopRule {
         if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
     }
 
-    /// Whether these samples alone are enough and precise enough.
+    /// Returns true where these samples alone are enough and precise enough.
     fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
         let wanted = (self.precision * summary.median).max(step);
         // An interval floored at one step is computed from its ends, and may come out a rounding error wider.

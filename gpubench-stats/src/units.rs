@@ -99,7 +99,7 @@ macro_rules! quantities {
             }
         }
 
-        /// How many times as much as another.
+        /// The ratio of two amounts.
         impl Div for $name {
             type Output = f64;
 

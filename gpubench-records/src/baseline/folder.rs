@@ -1,4 +1,4 @@
-//! Where baselines are kept. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
+//! The folders of baselines. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
 //! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
 //! few cases brings those up to date and leaves the others alone.
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::files::{self, Destination, FormatError};
 use crate::record::{Record, Run};
 
-/// Where a baseline is.
+/// The place of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     name: String,
@@ -27,7 +27,7 @@ pub struct Baseline {
     runs: Vec<Run>,
 }
 
-/// What is wrong with a baseline.
+/// The reason why a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// There is none.
@@ -35,7 +35,7 @@ pub enum BaselineError {
     Missing {
         /// As the user calls it.
         name: String,
-        /// Where it should be.
+        /// The place that it should be in.
         path: PathBuf,
         /// Those that are there.
         others: Vec<String>,
@@ -57,7 +57,7 @@ pub enum BaselineError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         error: io::Error,
     },
 }
@@ -196,7 +196,7 @@ impl Baseline {
     }
 }
 
-/// Whether `older` is no longer needed.
+/// Returns true where `older` is no longer needed.
 fn supersedes(newer: &Record, older: &Record) -> bool {
     newer.case == older.case && (newer.measurement.is_some() || older.measurement.is_none())
 }

@@ -13,7 +13,7 @@ use super::replace::replace;
 use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, UUID};
 use gpubench_stats::units::Rate;
 
-/// What the folder in the user's cache is called.
+/// The name of the folder in the user's cache.
 const FOLDER: &str = "gpubench";
 
 /// A folder with ceilings.
@@ -25,9 +25,9 @@ pub struct CeilingCache {
 /// A ceiling of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// What measured it.
+    /// The benchmark that measured it.
     pub name: String,
-    /// What came out.
+    /// The peak that it reached.
     pub peak: Peak,
 }
 

@@ -21,7 +21,7 @@ const RUNS: usize = 20;
 #[derive(Debug)]
 pub struct Store {
     file: File,
-    /// How much of the file is whole lines.
+    /// The length of all whole lines.
     length: u64,
     /// When the run began, and what an earlier one took whose records it begins with.
     begin: Instant,

@@ -26,7 +26,7 @@ pub(super) enum Line<'a> {
     Record {
         /// The time since the run began.
         at: Seconds,
-        /// What came of it.
+        /// The result.
         record: Cow<'a, Record>,
     },
     /// The last, where a run came to its end.
@@ -50,7 +50,7 @@ impl Line<'_> {
 pub struct Stored {
     /// The run. Of a case with several records it has the last.
     pub run: Run,
-    /// What is wrong with it, a sentence each.
+    /// The faults of its file, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ fn head(line: &[u8]) -> Result<Run, NotARun> {
     }
 }
 
-/// What is wrong with lines. The first says how; of more there is only their number.
+/// The faults of lines: the first in words, and the number of all others.
 #[derive(Default)]
 struct Remarks {
     sentences: Vec<String>,
@@ -150,7 +150,7 @@ impl Remarks {
 enum Found {
     /// One with its end.
     Whole(Vec<u8>),
-    /// What a writer left that was cut off.
+    /// The part of a line that an interrupted writer left.
     CutOff,
 }
 

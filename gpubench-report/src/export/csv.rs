@@ -47,7 +47,7 @@ columns! {
         "fake": |_run, record| record.fake,
         "verdict": |_run, record| record.verdict.state,
         "reasons": |_run, record| reasons(record),
-        "processes": |_run, record| 1 + record.others.len(),
+        "processes": |_run, record| 1 + record.other_processes.len(),
         "processes_low_ns": |_run, record| record.processes().map(|(medians, _)| medians.low.0),
         "processes_high_ns": |_run, record| record.processes().map(|(medians, _)| medians.high.0),
     }
@@ -65,7 +65,7 @@ columns! {
         "samples": |it| it.time.samples,
         "effective_samples": |it| it.time.effective_samples,
         "converged": |it| it.converged,
-        "back_to_back_ns": |it| it.in_a_row.map(|time| time.0),
+        "back_to_back_ns": |it| it.back_to_back.map(|time| time.0),
         "on_stream_ns": |it| it.on_stream.map(|time| time.0),
         "overhead_ns": |it| it.timer.overhead.0,
         "timer_step_ns": |it| it.timer.step.0,

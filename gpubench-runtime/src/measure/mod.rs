@@ -103,7 +103,7 @@ pub fn measure(
     }
     .samples()?;
     if samples.time.median.0 < SHORT.0 {
-        samples.in_a_row = sampler.in_a_row()?;
+        samples.back_to_back = sampler.in_a_row()?;
     }
     samples.on_stream = sampler.on_stream()?;
     Ok(samples)
@@ -145,7 +145,7 @@ impl Taken {
             warm_up,
             conditions,
             device_clock,
-            in_a_row: None,
+            back_to_back: None,
             on_stream: None,
             groups,
             elapsed,

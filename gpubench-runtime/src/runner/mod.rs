@@ -311,7 +311,7 @@ impl Runner<'_> {
             false => self.writes(&job),
         };
         for mut record in held {
-            record.found_out(*writes.as_ref().unwrap_or(&None));
+            record.set_written_when_altered(*writes.as_ref().unwrap_or(&None));
             self.found.keep(record);
         }
         measured.and(writes.map(drop))
@@ -336,7 +336,7 @@ impl Runner<'_> {
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if record.may_write_nothing() { held.push(*record) } else { found.keep(*record) }
+                    if record.write_undetected() { held.push(*record) } else { found.keep(*record) }
                 }
                 Reply::NoDevice(message) => refused = Some(message),
                 Reply::Facts(_)

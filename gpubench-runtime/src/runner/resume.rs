@@ -10,7 +10,7 @@ use gpubench_records::facts::Property;
 use gpubench_records::facts::{Facts, Peak, PeakSource};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::EarlierRun;
-use gpubench_records::id::{CaseId, Partner};
+use gpubench_records::id::{BenchmarkId, CaseId};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::resumed::Resumed;
@@ -20,7 +20,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::Seconds;
 
 /// A case, with what it is compared with.
-type Case = (CaseId, Option<Partner>);
+type Case = (CaseId, Option<BenchmarkId>);
 
 /// The records of an earlier run that still hold.
 #[derive(Debug, Default)]

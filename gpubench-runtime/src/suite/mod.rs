@@ -186,8 +186,8 @@ fn finish(
     exit = exit.min(deliver(&run));
     // A device that failed before anything was measured leaves nothing worth an earlier file.
     for output in outputs.iter().filter(|_| !run.devices.is_empty()) {
-        exit =
-            exit.min(output.write(&run).map_or_else(|error| complain(&error, Exit::Failed), |()| Exit::Done));
+        let told = |error| complain(&format!("{}: {error}", output.export), Exit::Failed);
+        exit = exit.min(output.write(&run).map_or_else(told, |()| Exit::Done));
     }
     // An earlier baseline is worth more than a part of a run.
     if ended == Exit::Done {

@@ -56,7 +56,7 @@ fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
 /// A place for results, found before anything is measured and written to when all is done.
 #[derive(Debug)]
 pub(super) struct Output {
-    export: Export,
+    pub(super) export: Export,
     to: Place,
 }
 
@@ -78,13 +78,12 @@ impl Output {
         Ok(Self { export: export.clone(), to })
     }
 
-    /// Writes `run`, to a file in place of what was there. An error comes with the flag that asked for it.
-    pub(super) fn write(&self, run: &Run) -> Result<(), String> {
+    /// Writes `run`, to a file in place of what was there.
+    pub(super) fn write(&self, run: &Run) -> io::Result<()> {
         let contents = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
-        let written = match &self.to {
+        match &self.to {
             Place::Standard(file) => no_error_if_closed(fill(file, &contents)),
             Place::Named(destination) => destination.write(&contents),
-        };
-        written.map_err(|error| format!("{}: {error}", self.export))
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::plan::{Ignored, Selection};
 use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
-use gpubench_records::id::{Arg, Partner};
+use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::sampling::Sampling;
 use gpubench_report::export::Format;
@@ -293,7 +293,7 @@ fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String>
 }
 
 /// `sum`, or `sum[BLOCK=128, n=1024]` as cases are shown.
-fn parse_partner(text: &str) -> Result<Partner, String> {
+fn parse_partner(text: &str) -> Result<BenchmarkId, String> {
     let named = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
     let (benchmark, args) = (named.0.trim(), named.1);
     let args = split_outside_brackets(args, ',').into_iter().filter(|arg| !arg.trim().is_empty());
@@ -304,7 +304,7 @@ fn parse_partner(text: &str) -> Result<Partner, String> {
         })
         .collect();
     match args {
-        Some(args) if !benchmark.is_empty() => Ok(Partner { benchmark: benchmark.to_owned(), args }),
+        Some(args) if !benchmark.is_empty() => Ok(BenchmarkId { benchmark: benchmark.to_owned(), args }),
         _ => Err(format!(
             "--compare-with {text}: give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]"
         )),

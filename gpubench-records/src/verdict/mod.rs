@@ -1,23 +1,25 @@
-//! How far a row can be trusted. In: a case's samples and what it claims, or why it has none; out: a [`Verdict`] with its
+//! The trust that a row deserves. In: a case's samples and what it claims, or why it has none; out: a [`Verdict`] with its
 //! reasons.
+
+mod reason;
 
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::{DeviceClock, Span};
-use crate::facts::{Facts, Quantity};
-use crate::failure::Failure;
-use crate::limits::{self, Claim, ImpossibleSpeed};
+use crate::facts::Facts;
+use crate::launch::{LaunchFacts, Written};
+use crate::limits::{self, Claim};
 use crate::metrics::resolved;
 use crate::samples::Samples;
-use crate::seen::{Seen, Written};
 use crate::work::Counts;
-use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
-use gpubench_stats::{Drift, Modes, SMALLEST_SAMPLE, Summary};
+use gpubench_stats::units::{Bytes, Hertz, Range};
+use gpubench_stats::{SMALLEST_SAMPLE, Summary};
 
-/// Whether a row holds.
+pub use self::reason::Reason;
+
+/// The verdict on a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// In one word.
@@ -38,66 +40,6 @@ pub enum State {
     Invalid,
 }
 
-/// What speaks against a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// The case did not get as far as a result.
-    Failed(Failure),
-    /// There was too little time for what the launch claims to do.
-    ImpossibleSpeed(ImpossibleSpeed),
-    /// The launch claims to write, and changes no memory, whatever that holds.
-    NothingWritten {
-        /// The bytes that it claims to write, or to read and write.
-        claimed: Bytes,
-        /// Whether it does not tell one from the other.
-        may_be_read: bool,
-    },
-    /// The sampling budget was spent before the interval was as narrow as asked for.
-    NotConverged {
-        /// The relative half-width that was reached.
-        reached: f64,
-        /// The one asked for.
-        wanted: f64,
-    },
-    /// There are fewer samples than an interval of the median needs: the user asked for no more.
-    TooFewSamples {
-        /// How many there are.
-        samples: usize,
-        /// How many an interval needs.
-        needed: usize,
-    },
-    /// The interval of the median is too wide for a valid row, although sampling ended as asked: after a fixed number of
-    /// samples, after the rounds of a comparison, or because one step of the timer is that much.
-    WideInterval {
-        /// The relative half-width.
-        reached: f64,
-        /// The widest that is valid.
-        limit: f64,
-    },
-    /// The launch got slower or faster while it was sampled: the median is of no steady state.
-    Drift(Drift),
-    /// The samples are of two kinds, and the median of one of them, or between them.
-    TwoModes(Modes),
-    /// The clock of the multiprocessors fell while samples were taken, or something held it down.
-    ClocksFell {
-        /// Its lowest and its highest.
-        clock: Range<Hertz>,
-        /// What held it down, as far as the driver tells.
-        slowed_by: Vec<String>,
-    },
-    /// Other processes had work on the device.
-    OtherProcesses {
-        /// How many.
-        count: u32,
-    },
-    /// The time is at or below zero, or less than the timer can tell.
-    BelowResolution {
-        /// The timer's step.
-        step: Nanoseconds,
-    },
-}
-
 impl Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -105,113 +47,6 @@ impl Display for State {
             Self::Suspect => "suspect",
             Self::Invalid => "invalid",
         })
-    }
-}
-
-impl Reason {
-    /// What a row is at best that this speaks against.
-    #[must_use]
-    pub fn state(&self) -> State {
-        match self {
-            Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
-            Self::NothingWritten { .. }
-            | Self::NotConverged { .. }
-            | Self::TooFewSamples { .. }
-            | Self::WideInterval { .. }
-            | Self::Drift(_)
-            | Self::TwoModes(_)
-            | Self::ClocksFell { .. }
-            | Self::OtherProcesses { .. }
-            | Self::BelowResolution { .. } => State::Suspect,
-        }
-    }
-}
-
-impl Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed(failure) => write!(f, "{failure}"),
-            Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
-            Self::NothingWritten { claimed, may_be_read } => {
-                let claimed = format::bytes(*claimed);
-                let moves = if *may_be_read { "move" } else { "write" };
-                let reads =
-                    if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
-                write!(
-                    f,
-                    "outputs never written: it claims to {moves} {claimed}, and a launch changes nothing in memory, \
-                     whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
-                )
-            }
-            Self::NotConverged { reached, wanted } => write!(
-                f,
-                "not converged: the median is known to {} (asked for: {:.2} %)",
-                format::plus_minus(*reached),
-                100.0 * wanted
-            ),
-            Self::TooFewSamples { samples, needed } => write!(
-                f,
-                "too few samples: {samples}, where a 95 % interval of the median needs {needed} (--samples gives more)"
-            ),
-            Self::WideInterval { reached, limit } => {
-                let [reached, limit] = [*reached, *limit].map(format::plus_minus);
-                write!(
-                    f,
-                    "wide interval: the median is known to {reached}, and a valid row to {limit} at least"
-                )
-            }
-            Self::Drift(Drift { change }) => {
-                let slower = if *change > 0.0 { "longer" } else { "less" };
-                let change = format::percent(change.abs());
-                write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
-            }
-            Self::TwoModes(Modes { low, high, share_high }) => {
-                let [low, high] = [*low, *high].map(format::time);
-                let share = format::percent(*share_high);
-                write!(f, "two modes: {low}, and {high} in {share} of the samples")
-            }
-            Self::ClocksFell { clock, slowed_by } => {
-                let at = format::from_to(*clock, format::clock);
-                let why = match &slowed_by[..] {
-                    [] => "the driver does not say by what".to_owned(),
-                    reasons => format!("held down by {}", reasons.join(", ")),
-                };
-                write!(f, "clocks: multiprocessors ran at {at}, {why}")
-            }
-            Self::OtherProcesses { count } => {
-                write!(f, "other processes: {count} had work on the device")
-            }
-            Self::BelowResolution { step } => {
-                write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
-            }
-        }
-    }
-}
-
-/// What cannot be, and what to look for.
-fn impossible(speed: &ImpossibleSpeed) -> String {
-    let ImpossibleSpeed { quantity, work, peak, took, least } = speed;
-    let [took, least] = [*took, *least].map(format::time);
-    match quantity {
-        Quantity::MemoryBandwidth => format!(
-            "impossible: {} cannot cross the memory in {took}; at its peak of {} that takes {least}: did the kernel run?",
-            format::bytes(Bytes(*work)),
-            format::bandwidth(BytesPerSecond::from(*peak))
-        ),
-        Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
-            format!(
-                "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
-                format::bytes(Bytes(*work)),
-                quantity.name(),
-                format::bandwidth(BytesPerSecond::from(*peak))
-            )
-        }
-        Quantity::Compute(precision) => format!(
-            "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
-             run, and in this precision?",
-            format::operations(*work),
-            format::throughput(FlopsPerSecond::from(*peak))
-        ),
     }
 }
 
@@ -231,18 +66,18 @@ impl Verdict {
     }
 }
 
-/// What speaks against a launch that claims so much, and did this to memory.
+/// Returns the reason against a launch that claims to write and changes no memory.
 #[must_use]
-pub fn nothing_written(counts: &Counts, seen: &Seen) -> Option<Reason> {
+pub fn nothing_written(counts: &Counts, seen: &LaunchFacts) -> Option<Reason> {
     let written = seen.written.as_ref().filter(|written| written.nothing())?;
     let claim = claimed_writes(counts)?;
     (written.when_altered == Some(false)).then_some(claim)
 }
 
-/// Whether it is to be found out what a launch does to memory that holds something else: it claims to write, and what it
-/// may have written holds what it held before.
+/// Returns true where a launch claims to write, its memory holds what it held before, and it has not yet been launched on
+/// memory that holds something else.
 #[must_use]
-pub fn may_write_nothing(counts: &Counts, seen: &Seen) -> bool {
+pub fn write_undetected(counts: &Counts, seen: &LaunchFacts) -> bool {
     let untold = |written: &Written| written.nothing() && written.when_altered.is_none();
     claimed_writes(counts).is_some() && seen.written.as_ref().is_some_and(untold)
 }
@@ -262,8 +97,8 @@ fn claimed_writes(counts: &Counts) -> Option<Reason> {
 /// A row that ends on its own is ten times as precise; this limit is for rows whose end the user set.
 pub const WIDEST: f64 = 0.05;
 
-/// What speaks against these samples, which were to reach the relative half-width `wanted`, of a launch that claims so much
-/// on such a device.
+/// Returns the verdict on samples that were to reach the relative half-width `wanted`, of a launch with this `claim` on the
+/// device of these `facts`.
 #[must_use]
 pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -> Verdict {
     let step = samples.timer.step;
@@ -284,8 +119,8 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     Verdict::of(reasons)
 }
 
-/// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it (`converged`),
-/// or when its time was spent.
+/// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
+/// (`converged`), or when its time was spent.
 fn imprecise(time: &Summary, converged: bool, wanted: f64) -> Option<Reason> {
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
     if !converged {
@@ -300,10 +135,10 @@ fn imprecise(time: &Summary, converged: bool, wanted: f64) -> Option<Reason> {
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.
 const STEADY_CLOCK: f64 = 0.03;
 
-/// Whether the clock fell while samples were taken, or something held it down. By how much the device's own counters say
-/// where there are some: they are read behind every group, where sensors may have no reading at all, and one of another
-/// moment. From the highest of the warm-up on, since a launch that draws too much brings the clock down there, and it stays
-/// down. What held it down only sensors tell.
+/// Returns the reservation about a clock that fell or was held down while samples were taken. The device's own counters tell by
+/// how much, where there are some: they are read behind every group, where sensors may have no reading at all, and one of
+/// another moment. From the highest of the warm-up on, since a launch that draws too much brings the clock down there, and it
+/// stays down. What held it down only sensors tell.
 fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<Reason> {
     let slowed_by = sensors.map_or(&[][..], |span| &span.slowed_by);
     let counted = counted.map(|clock| {
@@ -315,7 +150,7 @@ fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<
     (fell || !slowed_by.is_empty()).then(|| Reason::ClocksFell { clock, slowed_by: slowed_by.to_vec() })
 }
 
-/// Whether others were there while samples were taken.
+/// Returns the reservation about other processes while samples were taken.
 fn other_processes(sensors: &Span) -> Option<Reason> {
     let count = sensors.other_processes.filter(|others| *others > 0)?;
     Some(Reason::OtherProcesses { count })
@@ -324,6 +159,7 @@ fn other_processes(sensors: &Span) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpubench_stats::units::Nanoseconds;
 
     fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
         Span {
