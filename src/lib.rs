@@ -37,7 +37,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 pub use gpubench_macros::gpu_bench;
-pub use gpubench_records::{conditions, facts, failure, id, method, record, samples, seen, verdict};
+pub use gpubench_records::{conditions, facts, failure, id, launch, method, record, samples, verdict};
 pub use gpubench_report::{self as report, drawing};
 pub use gpubench_runtime::bind::pow2;
 pub use gpubench_runtime::device::{self, LaunchStream, host};

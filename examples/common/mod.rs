@@ -16,7 +16,6 @@ use gpubench::drawing::Mark;
 use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
-use gpubench::units::BytesPerSecond;
 use gpubench::{Suite, format};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -110,7 +109,7 @@ fn header(facts: &Facts) -> String {
         words.push(format!("memory {}", format::bytes(*size)));
     }
     if let Some(peak) = facts.peak(&Quantity::MemoryBandwidth) {
-        words.push(format!("peak {} ({})", format::bandwidth(BytesPerSecond(peak.value)), peak.method));
+        words.push(format!("peak {} ({})", format::bandwidth(peak.value.into()), peak.method));
     }
     let shown = |clock: &str| {
         property(clock).and_then(|it| match &it.value {
@@ -148,7 +147,7 @@ pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a R
 
 /// The part of a peak, in units of one a second, that a rate is, if the peak is known.
 pub(crate) fn of_peak(rate: f64, quantity: &Quantity, facts: &Facts) -> String {
-    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value))
+    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value.0))
 }
 
 /// A rate in bytes per second at the tick of an axis that says GB/s.
@@ -164,7 +163,7 @@ pub(crate) fn percents(part: f64) -> String {
 /// The peak as a line across a drawing, with `what` it is, if it is known.
 pub(crate) fn peak_mark(what: &str, quantity: &Quantity, facts: &Facts) -> Option<Mark> {
     let peak = facts.peak(quantity)?.value;
-    Some(Mark::y(peak, format!("{what}, {}", format::bandwidth(BytesPerSecond(peak)))))
+    Some(Mark::y(peak.0, format!("{what}, {}", format::bandwidth(peak.into()))))
 }
 
 /// A table as it is printed: the first column holds names, the others numbers.

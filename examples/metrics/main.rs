@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 fn theoretical(facts: &Facts) {
     let throughput = |precision: &str| {
         let peak = facts.peak(&Quantity::Compute(precision.to_owned()));
-        peak.map_or_else(|| "not known".to_owned(), |peak| format::throughput(FlopsPerSecond(peak.value)))
+        peak.map_or_else(|| "not known".to_owned(), |peak| format::throughput(peak.value.into()))
     };
     println!("theoretical: f32 {}, f64 {}", throughput("f32"), throughput("f64"));
     println!(

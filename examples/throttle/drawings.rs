@@ -3,7 +3,7 @@
 
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::format;
-use gpubench::units::{Nanoseconds, Watts};
+use gpubench::units::{Hertz, Nanoseconds, Watts};
 
 use crate::Read;
 use crate::regimes::Group;
@@ -15,7 +15,7 @@ const POINTS: usize = 150;
 /// All of them; of what no sensor told there is none.
 pub(crate) fn all(read: &Read, device: &str) -> Vec<(&'static str, String)> {
     let time = Axis::linear("time of a launch", |time| format::time(Nanoseconds(time)));
-    let clock = Axis::linear("SM clock", |hertz| format::clock(hertz as u64));
+    let clock = Axis::linear("SM clock", |hertz| format::clock(Hertz(hertz as u64)));
     let power = Axis::linear("power", |watts| format::power(Watts(watts)));
     let temperature = Axis::linear("temperature", |degrees| format!("{degrees:.0} °C"));
     let told = |of: fn(&Group) -> Option<f64>| points(&read.sustained, |groups| mean(groups, of));

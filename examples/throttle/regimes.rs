@@ -124,7 +124,7 @@ impl Regime<'_> {
         Ok(Group {
             first,
             times: events.iter().map(|event| Nanoseconds(event.0 - self.overhead.0)).collect(),
-            clock: self.sampler.clock().or(reading.sm_clock),
+            clock: self.sampler.clock().or(reading.sm_clock.map(|clock| clock.0)),
             power: reading.power,
             temperature: reading.temperature,
             slowed_by: reading.slowed_by,

@@ -1,7 +1,7 @@
 //! The results of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
 
 use gpubench::facts::{Facts, Quantity};
-use gpubench::units::{FlopsPerSecond, Nanoseconds, Watts};
+use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Watts};
 use gpubench::{format, stats};
 
 use crate::Read;
@@ -54,8 +54,8 @@ fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] 
         name.to_owned(),
         format::time(time),
         format::throughput(rate),
-        or_nothing(peak.map(|peak| format::percent(rate.0 / peak.value))),
-        or_nothing(mean(groups, Group::clock).map(|hertz| format::clock(hertz as u64))),
+        or_nothing(peak.map(|peak| format::percent(rate.0 / peak.value.0))),
+        or_nothing(mean(groups, Group::clock).map(|hertz| format::clock(Hertz(hertz as u64)))),
         or_nothing(mean(groups, Group::power).map(|watts| format::power(Watts(watts)))),
         or_nothing(mean(groups, Group::temperature).map(|degrees| format!("{degrees:.0} °C"))),
         launches.to_string(),

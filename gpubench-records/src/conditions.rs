@@ -3,41 +3,41 @@
 
 use serde::{Deserialize, Serialize};
 
-use gpubench_stats::units::{Range, Watts};
+use gpubench_stats::units::{Hertz, Range, Watts};
 
-/// What the sensors of a device said at one moment.
+/// The readings of a device's sensors at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// The clock of the multiprocessors, in hertz.
-    pub sm_clock: Option<u64>,
-    /// The clock of the memory's commands, in hertz.
-    pub memory_clock: Option<u64>,
+    /// The clock of the multiprocessors.
+    pub sm_clock: Option<Hertz>,
+    /// The clock of the memory's commands.
+    pub memory_clock: Option<Hertz>,
     /// The temperature of the chip, in degrees Celsius.
     pub temperature: Option<u32>,
     /// The power it draws.
     pub power: Option<Watts>,
-    /// What holds its clocks down, in the words of the driver's own tools; that it idles is no such thing.
+    /// The causes that hold its clocks down, in the words of the driver's own tools; that it idles is no such thing.
     pub slowed_by: Vec<String>,
-    /// How many other processes have work on it.
+    /// The number of other processes that have work on it.
     pub other_processes: Option<u32>,
 }
 
-/// What the sensors said over a while.
+/// The readings of the sensors over a while.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// How often they were read.
+    /// The number of readings.
     pub readings: usize,
-    /// The clock of the multiprocessors, in hertz.
-    pub sm_clock: Option<Range<u64>>,
-    /// The clock of the memory's commands, in hertz.
-    pub memory_clock: Option<Range<u64>>,
+    /// The clock of the multiprocessors.
+    pub sm_clock: Option<Range<Hertz>>,
+    /// The clock of the memory's commands.
+    pub memory_clock: Option<Range<Hertz>>,
     /// The temperature of the chip, in degrees Celsius.
     pub temperature: Option<Range<u32>>,
     /// The power it draws.
     pub power: Option<Range<Watts>>,
-    /// What held its clocks down at any time.
+    /// The causes that held its clocks down at any time.
     pub slowed_by: Vec<String>,
-    /// How many other processes had work on it, at the most.
+    /// The largest number of other processes that had work on it.
     pub other_processes: Option<u32>,
 }
 
@@ -52,19 +52,19 @@ pub struct Conditions {
     pub after: Reading,
 }
 
-/// The clock of the multiprocessors by the device's own counters, in hertz: the cycles of one of them over nanoseconds, counted
+/// The clock of the multiprocessors by the device's own counters: the cycles of one of them over nanoseconds, counted
 /// right behind groups of launches. It needs no library, and there is a reading for each group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceClock {
     /// Behind the groups of the warm-up.
-    pub before: Option<Range<u64>>,
+    pub before: Option<Range<Hertz>>,
     /// Behind the groups of samples.
-    pub during: Range<u64>,
+    pub during: Range<Hertz>,
     /// The mean of those.
-    pub mean: u64,
+    pub mean: Hertz,
     /// Behind the last of them.
-    pub after: u64,
-    /// How many there were.
+    pub after: Hertz,
+    /// The number of readings.
     pub readings: usize,
 }
 
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn a_span_goes_from_the_lowest_to_the_highest_of_what_was_told() {
-        let reading = |sm_clock, slowed_by: &[&str]| Reading {
-            sm_clock,
+        let reading = |sm_clock: Option<u64>, slowed_by: &[&str]| Reading {
+            sm_clock: sm_clock.map(Hertz),
             slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
             ..Reading::default()
         };
@@ -109,7 +109,10 @@ mod tests {
             reading(Some(1_410), &["heat", "power cap"]),
         ];
         let span = Span::of(&readings);
-        assert_eq!((span.readings, span.sm_clock), (3, Some(Range { low: 1_410, high: 1_980 })));
+        assert_eq!(
+            (span.readings, span.sm_clock),
+            (3, Some(Range { low: Hertz(1_410), high: Hertz(1_980) }))
+        );
         assert_eq!(span.slowed_by, ["heat", "power cap"]);
         assert_eq!((span.power, span.other_processes), (None, None));
     }

@@ -1,9 +1,9 @@
-//! What is known of a device: its name, its properties and its peaks, each peak with its source. Filled by the
+//! The facts of a device: its name, its properties and its peaks, each peak with its source. Filled by the
 //! devices, kept in every run, read by `metrics` and the reports.
 
 use serde::{Deserialize, Serialize};
 
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Hertz, Rate};
 
 /// A device as a run describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,12 +12,12 @@ pub struct Facts {
     pub device: String,
     /// The name its maker gave it.
     pub name: String,
-    /// Whether it is a stand-in for tests, whose times are made up.
+    /// True for a stand-in for tests, whose times are made up.
     pub fake: bool,
-    /// Whether launches are code of the measuring program, as on a CPU: then how that was optimised counts.
+    /// True where launches are code of the measuring program, as on a CPU: then how that was optimised counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub runs_program_code: bool,
-    /// What else is known, in the order it is shown.
+    /// The other facts, in the order in which they are shown.
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.
     pub last_level_cache: Option<Bytes>,
@@ -26,7 +26,7 @@ pub struct Facts {
     pub peaks: Vec<Peak>,
 }
 
-/// What an NVIDIA GPU calls itself wherever it is.
+/// The property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
 /// The release of the driver, as its management library tells it.
 pub const DRIVER: &str = "driver";
@@ -61,9 +61,9 @@ impl Facts {
 /// A property with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Property {
-    /// What it is, such as `L2 cache`.
+    /// The name, such as `L2 cache`.
     pub name: String,
-    /// How much.
+    /// The amount.
     pub value: Value,
 }
 
@@ -82,8 +82,8 @@ pub enum Value {
     Count(u64),
     /// An amount of memory.
     Bytes(Bytes),
-    /// A clock, in hertz.
-    Hertz(u64),
+    /// A clock.
+    Hertz(Hertz),
     /// Words.
     Text(String),
 }
@@ -91,15 +91,15 @@ pub enum Value {
 /// A limit of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
-    /// What is limited.
+    /// The quantity that is limited.
     pub quantity: Quantity,
-    /// The limit: bytes per second, or operations per second.
-    pub value: f64,
-    /// Where the number comes from.
+    /// The limit.
+    pub value: Rate,
+    /// The source of the number.
     pub source: PeakSource,
-    /// How it came about, in a few words.
+    /// The derivation in a few words.
     pub method: String,
-    /// Whether that may be off: cards of a kind differ, or nothing confirms it.
+    /// True where that may be off: cards of a kind differ, or nothing confirms it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncertain: bool,
 }
@@ -147,7 +147,7 @@ impl Quantity {
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
     }
 
-    /// What users call it.
+    /// Returns the name that users know it by.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -168,7 +168,7 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
     ("p2p", Quantity::PeerToPeer),
 ];
 
-/// Where a peak comes from.
+/// The source of a peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakSource {
@@ -190,7 +190,7 @@ mod tests {
     fn peaks_stand_in_the_order_of_their_sources() {
         let peak = |value, source, uncertain| Peak {
             quantity: Quantity::MemoryBandwidth,
-            value,
+            value: Rate(value),
             source,
             method: String::new(),
             uncertain,
@@ -211,7 +211,7 @@ mod tests {
             peak(0.0, PeakSource::User, false),
         ]);
         facts.add(vec![peak(1.0, PeakSource::User, false)]);
-        let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value).collect();
+        let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value.0).collect();
         assert_eq!(order, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!((facts.text(UUID), facts.text(DRIVER)), (Some("GPU-1"), None));
     }

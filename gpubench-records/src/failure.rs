@@ -1,4 +1,4 @@
-//! What went wrong with one case. In: an error of the user's code, of a device, or a panic; out: one sentence with
+//! The failure of one case. In: an error of the user's code, of a device, or a panic; out: one sentence with
 //! the stage it happened in, which becomes the case's row. A failure costs its case and nothing else.
 
 use std::fmt::{self, Display};
@@ -47,7 +47,7 @@ impl Display for Stage {
     }
 }
 
-/// How far a case had come: which of its launches it was at, and after how many samples.
+/// The progress of a case: which of its launches it was at, and after how many samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -61,13 +61,13 @@ pub enum Step {
     CheckedLaunch,
     /// The user's `check`.
     Check,
-    /// What the device wants to know of a launch, its flush and its timer before it samples.
+    /// The device's look at a launch, its flush and its timer before it samples.
     Preparation,
     /// The warm-up, after so many launches.
     WarmUp(usize),
     /// Sampling, with so many samples taken.
     Samples(usize),
-    /// What is measured once all samples are taken, so many.
+    /// The measurements after the last sample, with the number of samples.
     Afterwards(usize),
 }
 
@@ -92,12 +92,12 @@ impl Display for Step {
 /// Why a case has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Where in the protocol it happened.
+    /// The stage of the protocol in which it happened.
     pub stage: Stage,
-    /// How far the case had come, where the stage alone does not tell.
+    /// The progress of the case, where the stage alone does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
-    /// What happened, in the words of whoever noticed it.
+    /// The error in the words of whoever noticed it.
     pub message: String,
 }
 

@@ -40,22 +40,22 @@ impl Display for Arg {
     }
 }
 
-/// The benchmark that a job is compared with, and its arguments.
+/// A benchmark with its arguments: the part of a [`CaseId`] that is the same on every device, hot and cold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Partner {
+pub struct BenchmarkId {
     /// The benchmark's path, crate first.
     pub benchmark: String,
     /// Its arguments in the order of its axes.
     pub args: Vec<Arg>,
 }
 
-impl Display for Partner {
+impl Display for BenchmarkId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown_name(&self.benchmark, &self.args))
     }
 }
 
-/// What identifies a case, in a run and from one run to another: it is measured once in each process.
+/// The identity of a case, in a run and from one run to another: it is measured once in each process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CaseId {
     /// The benchmark's path, crate first.

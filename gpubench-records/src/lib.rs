@@ -1,4 +1,4 @@
-//! What a run is and means, live or stored: records, their metrics and verdicts, comparisons, and the files that keep
+//! A run and its meaning, live or stored: records, their metrics and verdicts, comparisons, and the files that keep
 //! them. Nothing here measures or prints.
 //!
 //! [`samples`] → [`metrics`] → [`limits`] → [`verdict`] → [`record`] → [`merge`], [`comparison`] and [`baseline`], and
@@ -11,13 +11,15 @@ pub mod facts;
 pub mod failure;
 pub mod files;
 pub mod id;
+pub mod launch;
 pub mod limits;
 pub mod merge;
 pub mod method;
 pub mod metrics;
+mod program;
 pub mod record;
+pub mod resumed;
 pub mod samples;
 pub mod sampling;
-pub mod seen;
 pub mod verdict;
 pub mod work;

@@ -1,4 +1,4 @@
-//! What no launch can be faster than. In: the work that a launch claims to do, the most that it can have taken, and the peaks
+//! The limits of a launch's speed. In: the work that a launch claims to do, the most that it can have taken, and the peaks
 //! of its device; out: the limit that it would have broken, if any. Whatever is in doubt speaks for the launch.
 
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{Facts, Peak, PeakSource, Quantity};
 use crate::method::{Cache, Flush, Method};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 
-/// What a launch claims.
+/// The claim of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
     /// The work that it does.
@@ -17,22 +17,22 @@ pub struct Claim<'a> {
     pub precision: &'a str,
     /// Over which link.
     pub link: Option<Link>,
-    /// Whether none of its data is in the last-level cache when it begins.
+    /// True where none of its data is in the last-level cache when it begins.
     pub cold: bool,
 }
 
 /// More work than the device can do in the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImpossibleSpeed {
-    /// What there is too little time for.
+    /// The quantity for which there is too little time.
     pub quantity: Quantity,
-    /// How much of it: bytes that must cross the memory's bus, or operations.
+    /// The amount: bytes that must cross the memory's bus, or operations.
     pub work: u64,
-    /// The device's limit: bytes or operations a second.
-    pub peak: f64,
+    /// The device's limit.
+    pub peak: Rate,
     /// The most that the launch can have taken: its event time, no overhead taken off, and one step of the timer.
     pub took: Nanoseconds,
-    /// What the work takes at the peak.
+    /// The time that the work takes at the peak.
     pub least: Nanoseconds,
 }
 
@@ -40,8 +40,8 @@ pub struct ImpossibleSpeed {
 /// be above the peak by as much.
 const ABOVE_CLOCK: f64 = 1.25;
 
-/// Whether samples taken so begin with none of the launch's data in the last-level cache. A flush that was seen to leave it
-/// there does not count.
+/// Returns true where samples taken so begin with none of the launch's data in the last-level cache. A flush that was seen to
+/// leave it there does not count.
 #[must_use]
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
@@ -54,9 +54,14 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
         let peak = facts.peak(&quantity).filter(|peak| is_limit(peak))?;
-        let least = Nanoseconds(work as f64 / peak.value * 1e9);
-        let shortest = least.0 / above(peak);
-        (took.0 < shortest).then_some(ImpossibleSpeed { quantity, work, peak: peak.value, took, least })
+        let least = peak.value.time_for(work);
+        (took < least / above(peak)).then_some(ImpossibleSpeed {
+            quantity,
+            work,
+            peak: peak.value,
+            took,
+            least,
+        })
     };
     let bytes = match Link::quantity(claim.link) {
         Quantity::MemoryBandwidth => crossing(&claim.counts, claim.cold, facts.last_level_cache),
@@ -66,16 +71,16 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
     let moved = limit(Link::quantity(claim.link), bytes);
     let compute =
         claim.counts.flops.and_then(|flops| limit(Quantity::Compute(claim.precision.to_owned()), flops));
-    moved.into_iter().chain(compute).max_by(|a, b| a.least.0.total_cmp(&b.least.0))
+    moved.into_iter().chain(compute).max_by(|a, b| a.least.total_cmp(&b.least))
 }
 
-/// Whether nothing can be above this peak. What was measured is no such limit: it is what one program reached, and another
+/// Returns true where nothing can be above this peak. A measured one is no such limit: one program reached it, and another
 /// may do better, as one that reads more than it writes does against a copy. Nor is what may be off.
 fn is_limit(peak: &Peak) -> bool {
     peak.source != PeakSource::Measured && !peak.uncertain
 }
 
-/// How much faster than its peak a device may be. A user's word is taken as it is.
+/// The factor by which a device may be faster than its peak. A user's word is taken as it is.
 fn above(peak: &Peak) -> f64 {
     match peak.quantity {
         Quantity::Compute(_) if peak.source != PeakSource::User => ABOVE_CLOCK,
@@ -112,7 +117,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn peak(quantity: Quantity, value: f64, source: PeakSource) -> Peak {
-        Peak { quantity, value, source, method: String::new(), uncertain: false }
+        Peak { quantity, value: Rate(value), source, method: String::new(), uncertain: false }
     }
 
     fn f32_peak(value: f64, source: PeakSource) -> Peak {
@@ -203,7 +208,7 @@ mod tests {
         assert!(broken(&claim(256 * MIB, 0, true), Nanoseconds(1.0), &no_size).is_some());
     }
 
-    /// What is read at one end is written at the other: the larger of both crosses, hot or cold, and nothing stays in a cache.
+    /// A copy reads at one end and writes at the other: the larger of both crosses, hot or cold, and nothing stays in a cache.
     #[test]
     fn a_link_limits_what_crosses_it() {
         let bus = peak(Quantity::HostToDevice, 50e9, PeakSource::Attribute);

@@ -2,6 +2,7 @@
 //! whose median is in the middle, with what the others measured. Nothing is left out, and whatever failed is told.
 
 use crate::record::Record;
+use gpubench_stats::units::Nanoseconds;
 
 /// One record for each case, in the order in which cases first came.
 #[must_use]
@@ -19,7 +20,8 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
 /// The worst verdict comes first, then the middle of those that have it.
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let worst = records.iter().map(|record| record.verdict.state).max()?;
-    let median = |record: &Record| record.measurement.as_ref().map_or(f64::INFINITY, |it| it.time.median.0);
+    let median =
+        |record: &Record| record.measurement.as_ref().map_or(Nanoseconds(f64::INFINITY), |it| it.time.median);
     records.sort_by(|a, b| median(a).total_cmp(&median(b)));
     let middle = records.len() / 2;
     let distance = |place: usize| place.abs_diff(middle);
@@ -27,6 +29,6 @@ fn of_case(mut records: Vec<Record>) -> Option<Record> {
         .filter(|place| records[*place].verdict.state == worst)
         .min_by_key(|place| distance(*place))?;
     let mut shown = records.remove(shown);
-    shown.others = records.into_iter().filter_map(|record| record.measurement).collect();
+    shown.other_processes = records.into_iter().filter_map(|record| record.measurement).collect();
     Some(shown)
 }

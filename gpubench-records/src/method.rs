@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use gpubench_stats::units::Nanoseconds;
 
-/// Whether a case's data lies in the caches when a sample starts.
+/// The state of the caches when a sample starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
@@ -26,25 +26,25 @@ impl Display for Cache {
     }
 }
 
-/// How samples are taken. Cases whose methods differ are not compared silently.
+/// The way in which samples are taken. Cases whose methods differ are not compared silently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Method {
-    /// What times them.
+    /// The path that times them.
     pub path: Path,
     /// Why it is not the path that the device prefers.
     pub path_reason: Option<String>,
-    /// How many kernels a launch was seen to put on its stream; nothing where that was not looked at.
+    /// The number of kernels that a launch put on its stream; nothing where that was not looked at.
     pub kernels: Option<usize>,
-    /// What precedes each.
+    /// The flush before each.
     pub flush: Flush,
     /// Why it is not the flush that the device prefers, or what speaks against it.
     pub flush_reason: Option<String>,
-    /// What was seen of the flush before anything was timed behind it, where the device can tell.
+    /// The proof of the flush, from before the first sample, where the device can give one.
     pub flush_proof: Option<FlushProof>,
 }
 
-/// Whether a flush does what it is for: reads of memory that the last-level cache held, and of memory that it did not, timed
-/// behind this flush and behind the reference, a sweep that reads twice the cache's size. Event times, in nanoseconds.
+/// The proof that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
+/// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlushProof {
     /// Reading a quarter of the cache that was just read: it is all there.
@@ -68,30 +68,30 @@ impl FlushProof {
     /// The part of what the reference evicts that was gone; nothing where reading from the cache is no faster.
     #[must_use]
     pub fn evicted(&self) -> Option<f64> {
-        let gain = self.swept.0 - self.cached.0;
-        (gain > 0.1 * self.cached.0).then(|| (self.flushed.0 - self.cached.0) / gain)
+        let gain = self.swept - self.cached;
+        (gain > 0.1 * self.cached).then(|| (self.flushed - self.cached) / gain)
     }
 
-    /// How much longer the sweep takes behind this flush than behind one that leaves nothing dirty, as a fraction.
+    /// The extra time of the sweep behind this flush than behind one that leaves nothing dirty, as a fraction.
     #[must_use]
     pub fn dirt(&self) -> f64 {
-        self.sweep.0 / self.clean_sweep.0 - 1.0
+        self.sweep / self.clean_sweep - 1.0
     }
 
-    /// Whether the flush leaves the cache empty.
+    /// Returns true where the flush leaves the cache empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.evicted().is_some_and(|evicted| evicted >= Self::EVICTED)
     }
 
-    /// Whether the flush leaves nothing to be written back.
+    /// Returns true where the flush leaves nothing to be written back.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.dirt().abs() <= Self::CLEAN
     }
 }
 
-/// What empties the last-level cache before a sample.
+/// The way to empty the last-level cache before a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flush {
@@ -116,7 +116,7 @@ impl Display for Flush {
     }
 }
 
-/// What times the samples.
+/// The path that times the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
@@ -143,13 +143,13 @@ impl Display for Path {
 pub struct Timer {
     /// The smallest difference between two readings.
     pub step: Nanoseconds,
-    /// What an empty pair of events reads.
+    /// The reading of an empty pair of events.
     pub floor: Nanoseconds,
-    /// What a pair reads around a launch that does nothing, where that is more than the floor.
+    /// The reading of a pair around a launch that does nothing, where that is more than the floor.
     pub empty_launch: Option<Nanoseconds>,
-    /// What is taken off each event time.
+    /// The overhead that is taken off each event time.
     pub overhead: Nanoseconds,
-    /// How far apart single pairs around such a launch read, from the 5th percentile to the 95th. Times that differ by less
+    /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Times that differ by less
     /// may differ by the timer's doing.
     pub spread: Nanoseconds,
     /// The same of the medians of groups of them.

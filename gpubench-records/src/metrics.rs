@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::{Facts, Quantity};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
+use gpubench_stats::units::{
+    Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate,
+};
 
-/// What follows from a case's time.
+/// The metrics that follow from a case's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Bytes read per second.
@@ -31,7 +33,7 @@ pub struct Metrics {
     /// Patterson 2009): at its peak, the memory or the arithmetic takes longer. Nothing where one of them is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roof: Option<Share>,
-    /// Operations for each joule that launches in a row take, in flop/J.
+    /// Operations for each joule of back-to-back launches, in flop/J.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops_per_joule: Option<f64>,
     /// Bytes read and written for each such joule.
@@ -50,10 +52,10 @@ pub struct Share {
     pub of_peak: f64,
 }
 
-/// Whether a time can be told from nothing: it is above zero and at least one step of the timer.
+/// Returns true where a time can be told from nothing: it is above zero and at least one step of the timer.
 #[must_use]
 pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
-    time.0 > 0.0 && time.0 >= step.0
+    time > Nanoseconds::ZERO && time >= step
 }
 
 impl Metrics {
@@ -70,15 +72,15 @@ impl Metrics {
         let rate = |count: Option<u64>| count.map(|count| Bytes(count).per(time));
         let bandwidth = rate(Link::crossed(link, counts));
         let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
-        let share = |quantity: Quantity, value: Option<f64>| {
+        let share = |quantity: Quantity, value: Option<Rate>| {
             let of_peak = value? / facts.peak(&quantity)?.value;
             Some(Share { quantity, of_peak })
         };
         let moved = Link::quantity(link);
         let in_memory = bandwidth.filter(|_| moved == Quantity::MemoryBandwidth);
         let shares = [
-            share(moved, bandwidth.map(|rate| rate.0)),
-            share(Quantity::Compute(precision.to_owned()), throughput.map(|rate| rate.0)),
+            share(moved, bandwidth.map(Rate::from)),
+            share(Quantity::Compute(precision.to_owned()), throughput.map(Rate::from)),
         ];
         // The work over its peak is the least that it takes, so that the larger share is that of the peak that binds.
         let roof = match &shares {
@@ -100,14 +102,15 @@ impl Metrics {
             roof,
             flops_per_joule: None,
             bytes_per_joule: None,
-            cold_over_hot: hot.map(|hot| time.0 / hot.0),
+            cold_over_hot: hot.map(|hot| time / hot),
         }
     }
 
     /// The same with what a launch that does `counts` does for the energy that it takes.
     #[must_use]
     pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
-        let per_joule = |count: Option<u64>| Some(count? as f64 / per_launch.filter(|it| it.0 > 0.0)?.0);
+        let per_joule =
+            |count: Option<u64>| Some(count? as f64 / per_launch.filter(|it| *it > Joules::ZERO)?.0);
         Self { flops_per_joule: per_joule(counts.flops), bytes_per_joule: per_joule(counts.bytes), ..self }
     }
 
@@ -126,7 +129,7 @@ mod tests {
     fn facts() -> Facts {
         let peak = |quantity, value| {
             let (source, method) = (PeakSource::Measured, String::new());
-            Peak { quantity, value, source, method, uncertain: false }
+            Peak { quantity, value: Rate(value), source, method, uncertain: false }
         };
         Facts {
             device: "host".to_owned(),
@@ -226,7 +229,7 @@ mod tests {
         let mut facts = facts();
         let (quantity, source) = (Quantity::PeerToPeer, PeakSource::User);
         let method = String::new();
-        facts.add(vec![Peak { quantity, value: 50e9, source, method, uncertain: false }]);
+        facts.add(vec![Peak { quantity, value: Rate(50e9), source, method, uncertain: false }]);
         let of = |counts, link| {
             let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &facts, ("f32", Some(link)), None);
             let gigabytes = metrics.bandwidth.map(|rate| (rate.0 / 1e6).round() / 1e3);

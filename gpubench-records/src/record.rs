@@ -1,7 +1,7 @@
-//! What is stored. In: everything that was found out about a case, and about the run it belongs to; out: a [`Record`] and
+//! The stored data. In: everything that was found out about a case, and about the run it belongs to; out: a [`Record`] and
 //! a [`Run`] that serde writes and reads. Reports see these and nothing else, so that a stored run prints as a live one.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,51 +9,57 @@ use crate::comparison::{Check, Comparison, Finding, Threshold};
 use crate::conditions::{Conditions, DeviceClock};
 use crate::facts::Facts;
 use crate::failure::Failure;
-use crate::id::{Arg, CaseId, Partner, shown_name};
+use crate::files::{self, FormatError};
+use crate::id::{Arg, BenchmarkId, CaseId, shown_name};
+use crate::launch::LaunchFacts;
 use crate::method::{Method, Timer};
 use crate::metrics::Metrics;
+pub use crate::program::{Package, Program};
+use crate::resumed::Resumed;
 use crate::samples::{Energy, WarmUp};
 use crate::sampling::Sampling;
-use crate::seen::Seen;
 use crate::verdict::{self, Reason, Verdict};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Nanoseconds, Range};
+use gpubench_stats::units::{Nanoseconds, Range, Seconds};
 use gpubench_stats::{Ratio, Summary};
 
-/// The name of this format. A change that an older reader would misread gets a new one.
-pub const SCHEMA: &str = "gpubench/1";
+/// The name of this format.
+pub const SCHEMA: &str = files::RUN.schema;
 
 /// The records of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What measured.
+    /// The program that measured.
     pub program: Program,
     /// When it began, in seconds since 1970-01-01 UTC.
     pub started: u64,
-    /// How long it took, in seconds.
-    pub wall: f64,
-    /// What a reader must know first, such as why no GPU was measured.
+    /// The time that it took.
+    pub wall: Seconds,
+    /// The notes that a reader must know first, such as why no GPU was measured.
     pub notes: Vec<String>,
-    /// How cases were sampled unless their attribute says otherwise.
-    pub sampling: Sampling,
-    /// The wall time that a case might take, in seconds, unless its attribute says otherwise.
+    /// The part of it that an earlier run measured, where it goes on from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<f64>,
-    /// How many cases were planned: more than there are records of a run that was interrupted.
+    pub resumed: Option<Resumed>,
+    /// The rules by which cases were sampled unless their attribute says otherwise.
+    pub sampling: Sampling,
+    /// The wall time that a case might take, unless its attribute says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Seconds>,
+    /// The number of cases that were planned: more than there are records of a run that was interrupted.
     pub planned: usize,
-    /// What they ran on.
+    /// The devices that they ran on.
     pub devices: Vec<Facts>,
-    /// What came out, in the order it was measured.
+    /// The results, in the order in which they were measured.
     pub records: Vec<Record>,
-    /// What benchmarks say is left out.
+    /// The cases that benchmarks leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
     /// From when on slower is a regression, where that is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Threshold>,
-    /// How they stand against a baseline.
+    /// The comparison with a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
 }
@@ -62,25 +68,24 @@ impl Run {
     /// Reads what is stored as JSON.
     ///
     /// # Errors
-    /// In words, where that is no run of this format.
-    pub fn parse(json: &[u8]) -> Result<Self, String> {
-        let run: Self = serde_json::from_slice(json).map_err(|error| format!("not a stored run: {error}"))?;
-        if run.schema == SCHEMA {
-            Ok(run)
-        } else {
-            Err(format!("its format is `{}`, not `{SCHEMA}`", run.schema))
-        }
+    /// If that is no run of this format.
+    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
+        files::RUN.read(json).map(Self::with_old_notes_read)
+    }
+
+    /// Returns the same run with the note of an older version in its field.
+    pub(crate) fn with_old_notes_read(mut self) -> Self {
+        self.resumed = self.resumed.take().or_else(|| Resumed::of_notes(&mut self.notes));
+        self
     }
 
     /// Writes it as [`parse`](Self::parse) reads it.
     ///
     /// # Errors
-    /// Where `out` takes no more.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut out = BufWriter::new(out);
-        serde_json::to_writer(&mut out, self)?;
-        out.write_all(b"\n")?;
-        out.flush()
+    /// If `out` takes no more.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
     }
 
     /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and
@@ -122,93 +127,52 @@ impl Skipped {
     }
 }
 
-/// The build that measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
-    /// The version of gpubench.
-    pub version: String,
-    /// The commit that gpubench was built from, where that is known.
-    pub commit: Option<String>,
-    /// Whether files of gpubench had changed since that commit.
-    pub dirty: Option<bool>,
-    /// Its `opt-level`: host cases of a program that is not optimised say little.
-    pub opt_level: String,
-    /// The target triple it was built for.
-    pub target: String,
-    /// The suite: the package and the target of its that has the `main`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub suite: String,
-    /// What tells this very build from any other, where runs are kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
-    /// The package that has the `main`. Nothing in a run of before it was known, or of a program that cargo did not build.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub package: Option<Package>,
-}
-
-/// The package of the user's that has the `main`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// The commit that the program was built from. Nothing where that is not certain: without a checkout, without git, or
-    /// where sources have changed since the program was built.
-    pub commit: Option<String>,
-    /// Whether tracked files of the checkout had changed since that commit.
-    pub dirty: Option<bool>,
-    /// Its folder when it was built. Not stored: it says something of a machine and nothing of the program.
-    #[serde(skip)]
-    pub folder: String,
-}
-
-/// What is stored for a case.
+/// The stored result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Which case.
     #[serde(flatten)]
     pub case: CaseId,
-    /// Whether its device is a stand-in for tests: then nothing here is a measurement.
+    /// True where its device is a stand-in for tests: then nothing here is a measurement.
     pub fake: bool,
-    /// What was measured; nothing where the case failed.
+    /// The measurement; nothing where the case failed.
     pub measurement: Option<Measurement>,
-    /// What other processes measured of the same case, where it was measured in several: `measurement` is the one of them
+    /// The measurements of the same case by other processes, where it was measured in several: `measurement` is the one of them
     /// whose median is in the middle.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Measurement>,
-    /// What it was compared with in turn, and what came of that.
+    #[serde(rename = "others", default, skip_serializing_if = "Vec::is_empty")]
+    pub other_processes: Vec<Measurement>,
+    /// The case that it took turns with, and the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Box<Compared>>,
-    /// Whether to believe it.
+    /// The trust that it deserves.
     pub verdict: Verdict,
 }
 
-/// What was measured of a case.
+/// The measurement of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The work of one launch.
     pub counts: Counts,
     /// The compute peak it is held against.
     pub precision: String,
-    /// What its items are.
+    /// The name of its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
     /// The link that its bytes move over, where the benchmark names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// Whether its outputs were checked, and right.
+    /// True where its outputs were checked, and right.
     pub checked: bool,
-    /// What the device saw of the launch that was checked.
+    /// The facts of the checked launch, as the device saw them.
     #[serde(default)]
-    pub seen: Seen,
-    /// How it was timed.
+    pub seen: LaunchFacts,
+    /// The way in which it was timed.
     pub method: Method,
     /// The timer's step and what it reads around nothing, in nanoseconds.
     pub timer: Timer,
-    /// What preceded the samples.
+    /// The launches before the samples.
     pub warm_up: WarmUp,
-    /// What the device's sensors said meanwhile, where it has some.
+    /// The readings of the device's sensors meanwhile, where it has some.
     #[serde(default)]
     pub conditions: Option<Conditions>,
     /// The clock of the multiprocessors behind its groups by the device's own counters, where it has them.
@@ -216,23 +180,24 @@ pub struct Measurement {
     pub device_clock: Option<DeviceClock>,
     /// In how many groups the samples were taken.
     pub groups: usize,
-    /// What all groups took on the device, flushes included, in nanoseconds.
+    /// The time of all groups on the device, flushes included.
     pub elapsed: Nanoseconds,
-    /// What they took by the measuring machine's clock, in nanoseconds: the device's part of it is `elapsed` over this.
+    /// Their time by the measuring machine's clock: the device's part of it is `elapsed` over this.
     pub wall: Nanoseconds,
-    /// Whether the stop rule was met.
+    /// True where the stop rule was met.
     pub converged: bool,
     /// The time of a launch: event time less overhead, in nanoseconds.
     pub time: Summary,
-    /// The time of one more launch in a row of launches, for hot launches under 5 µs, in nanoseconds.
-    pub in_a_row: Option<Nanoseconds>,
+    /// The time of one more back-to-back launch, for hot launches under 5 µs.
+    #[serde(rename = "in_a_row")]
+    pub back_to_back: Option<Nanoseconds>,
     /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph, in
     /// nanoseconds.
     pub on_stream: Option<Nanoseconds>,
-    /// What a launch takes from the supply, or why that is not known, where it was asked for.
+    /// The energy of a launch, or the reason why it is not known, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// What follows from it.
+    /// The metrics that follow from it.
     pub metrics: Metrics,
     /// The event times in the order they ran, in nanoseconds.
     pub samples: Vec<Nanoseconds>,
@@ -242,21 +207,21 @@ impl Measurement {
     /// The times of its samples, in the order they ran: event times less overhead.
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
-        self.samples.iter().map(|event| Nanoseconds(event.0 - self.timer.overhead.0)).collect()
+        self.samples.iter().map(|event| *event - self.timer.overhead).collect()
     }
 }
 
-/// What is stored of a comparison beside the record of the case that is compared.
+/// The comparison that is stored beside the record of the case that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// What it was compared with.
+    /// The benchmark that it was compared with.
     #[serde(flatten)]
-    pub with: Partner,
-    /// What came of it.
+    pub with: BenchmarkId,
+    /// The result.
     pub comparison: Comparison,
-    /// What came out for the other: its samples and this case's, number by number, are the pairs.
+    /// The measurement of the other: its samples and this case's, number by number, are the pairs.
     pub measurement: Measurement,
-    /// How far that holds.
+    /// The trust that it deserves.
     pub verdict: Verdict,
 }
 
@@ -264,7 +229,7 @@ impl Record {
     /// The record of `case`, on a device that is none of the fakes.
     #[must_use]
     pub fn new(case: CaseId, measurement: Option<Measurement>, verdict: Verdict) -> Self {
-        Self { case, fake: false, measurement, others: Vec::new(), compared: None, verdict }
+        Self { case, fake: false, measurement, other_processes: Vec::new(), compared: None, verdict }
     }
 
     /// The record of `case`, which did not get as far as a result.
@@ -273,15 +238,15 @@ impl Record {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
     }
 
-    /// Whether the launch claims to write and may have written nothing, which is to be found out.
+    /// Returns true where the launch claims to write and no write was detected: another launch must show whether it writes.
     #[must_use]
-    pub fn may_write_nothing(&self) -> bool {
+    pub fn write_undetected(&self) -> bool {
         let measured = self.measurement.as_ref();
-        measured.is_some_and(|measured| verdict::may_write_nothing(&measured.counts, &measured.seen))
+        measured.is_some_and(|measured| verdict::write_undetected(&measured.counts, &measured.seen))
     }
 
-    /// Keeps whether launches write anything where memory holds something else, and what that says of them.
-    pub fn found_out(&mut self, when_altered: Option<bool>) {
+    /// Stores the result of a launch on altered memory: true if it wrote. Adds the reason to the verdict that follows from it.
+    pub fn set_written_when_altered(&mut self, when_altered: Option<bool>) {
         let Some(measured) = &mut self.measurement else { return };
         if let Some(written) = &mut measured.seen.written {
             written.when_altered = when_altered;
@@ -295,8 +260,46 @@ impl Record {
     /// was one.
     #[must_use]
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
-        let own = self.measurement.as_ref().filter(|_| !self.others.is_empty())?;
-        let medians = std::iter::once(own).chain(&self.others).map(|measured| measured.time.median);
-        Some((Range::of(medians)?, 1 + self.others.len()))
+        let own = self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
+        let medians = std::iter::once(own).chain(&self.other_processes).map(|measured| measured.time.median);
+        Some((Range::of(medians)?, 1 + self.other_processes.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run as an older version wrote it.
+    const OLD: &str = r#"{"schema":"gpubench/1","program":{"version":"0.1.0","commit":null,"dirty":null,"opt_level":"3","target":"t"},
+        "started":0,"wall":1.5,"notes":["first","resumed: 6 of 14 cases were measured by the run of then"],
+        "sampling":{"precision":0.005,"samples":null,"warm_up":0.2,"min_time":0.0,"max_time":3.0,"own_max_time":true,
+        "flush":null,"path":null},"timeout":60.0,"planned":14,"devices":[],"records":[]}"#;
+
+    #[test]
+    fn an_older_run_is_read_with_its_note_in_a_field() {
+        let run = Run::parse(OLD.as_bytes()).expect("a run");
+        let resumed = Resumed { run: "then".to_owned(), kept: 6, planned: 14 };
+        assert_eq!((&run.notes[..], &run.resumed), (&["first".to_owned()][..], &Some(resumed)));
+        assert_eq!(
+            (run.wall, run.timeout, run.sampling.max_time),
+            (Seconds(1.5), Some(Seconds(60.0)), Seconds(3.0))
+        );
+        let mut json = Vec::new();
+        run.write(&mut json).expect("a vector takes everything");
+        assert_eq!(Run::parse(&json).expect("a run"), run);
+    }
+
+    #[test]
+    fn a_newer_run_is_reported_as_such() {
+        let newer = OLD.replace("gpubench/1", "gpubench/2").replace("planned", "plan");
+        let told = Run::parse(newer.as_bytes()).expect_err("it is newer").to_string();
+        assert!(
+            told.starts_with("its format is `gpubench/2`, not `gpubench/1`: a newer gpubench wrote it"),
+            "{told}"
+        );
+        let told =
+            Run::parse(OLD.replace("planned", "plan").as_bytes()).expect_err("it is damaged").to_string();
+        assert!(told.starts_with("not a stored run: missing field `planned`"), "{told}");
     }
 }

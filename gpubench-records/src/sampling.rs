@@ -1,33 +1,34 @@
-//! How cases are sampled: precision, numbers of samples, budgets. Given by the command line, kept in every run.
+//! The rules of sampling: precision, numbers of samples, budgets. Given by the command line, kept in every run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::USUAL_BAND;
 use crate::method::{Flush, Path};
+use gpubench_stats::units::Seconds;
 
-/// How a case is sampled. Times are in seconds.
+/// The rules by which a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// The relative half-width that the confidence interval of the median is to reach.
     pub precision: f64,
     /// Exactly so many samples, whatever the interval and however long they take.
     pub samples: Option<usize>,
-    /// How long a case is warmed up at least.
-    pub warm_up: f64,
+    /// The shortest warm-up of a case.
+    pub warm_up: Seconds,
     /// Exactly so many launches of warm-up, however long they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_launches: Option<usize>,
-    /// How long a case is sampled at least.
-    pub min_time: f64,
-    /// How long a case is sampled at most.
-    pub max_time: f64,
-    /// Whether a benchmark's own `max_time` goes before that.
+    /// The shortest sampling of a case.
+    pub min_time: Seconds,
+    /// The longest sampling of a case.
+    pub max_time: Seconds,
+    /// True where a benchmark's own `max_time` goes before that.
     pub own_max_time: bool,
-    /// What cold samples are flushed with, rather than what suits the device.
+    /// The flush of cold samples, rather than what suits the device.
     pub flush: Option<Flush>,
-    /// What times samples, rather than what suits the launch.
+    /// The path that times samples, rather than what suits the launch.
     pub path: Option<Path>,
-    /// Whether to measure the energy of launches, whatever benchmarks ask for.
+    /// True to measure the energy of launches, whatever benchmarks ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<bool>,
     /// The difference of two times that does not matter, as a fraction.
@@ -36,14 +37,14 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// What holds where nobody says otherwise.
+    /// The rules where nobody says otherwise.
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,
-        warm_up: 0.2,
+        warm_up: Seconds(0.2),
         warm_up_launches: None,
-        min_time: 0.0,
-        max_time: 3.0,
+        min_time: Seconds::ZERO,
+        max_time: Seconds(3.0),
         own_max_time: true,
         flush: None,
         path: None,

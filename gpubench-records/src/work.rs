@@ -21,7 +21,7 @@ pub struct Counts {
     pub items: Option<u64>,
 }
 
-/// What bytes move over.
+/// The link that bytes move over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Link {
@@ -38,7 +38,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// What limits bytes that move over `link`: the memory, which is not said of most launches, or the link that they cross,
+    /// The limit of bytes that move over `link`: the memory, which is not said of most launches, or the link that they cross,
     /// and then not the memory at its ends.
     #[must_use]
     pub fn quantity(link: Option<Self>) -> Quantity {
@@ -51,7 +51,7 @@ impl Link {
         }
     }
 
-    /// How many of these bytes go over `link`. What a copy reads at one end of a bus it writes at the other: that crosses
+    /// The number of these bytes that go over `link`. What a copy reads at one end of a bus it writes at the other: that crosses
     /// once.
     #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {

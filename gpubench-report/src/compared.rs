@@ -1,4 +1,4 @@
-//! What came of comparing cases: those that took turns with another, and those that were held against a baseline. In: a run;
+//! The results of comparisons: cases that took turns with another, and those that were held against a baseline. In: a run;
 //! out: a line for each case, under what it was compared with.
 
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::columns::columns;
 use super::style::{BOLD, NOTE, of_answer};
 use super::table::split;
-use gpubench_records::comparison::{Answer, Check, Comparison, Finding, Line, Threshold};
+use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding, Threshold};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
 use gpubench_stats::format;
 use gpubench_stats::units::Range;
@@ -64,7 +64,7 @@ fn explained(measured: &Measurement, compared: &Compared) -> String {
     let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
         return String::new();
     };
-    let medians = measured.time.median.0 / compared.measurement.time.median.0;
+    let medians = measured.time.median / compared.measurement.time.median;
     if agree(ratio, medians, *band) {
         return String::new();
     }
@@ -93,7 +93,7 @@ fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
 fn checked(check: &Check) -> String {
     let mut text = title(&format!("against baseline `{}`", check.baseline), check.band);
     let width = check.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
-    let case = |line: &Line| format!("{:width$}  {:4}", line.name, line.cache.to_string());
+    let case = |line: &CaseFinding| format!("{:width$}  {:4}", line.name, line.cache.to_string());
     let cells = check.lines.iter().map(|line| {
         let mut cells = vec![case(line)];
         if let Finding::Compared { ratio, now, then, answer, .. } = &line.finding {
@@ -127,7 +127,7 @@ fn checked(check: &Check) -> String {
     text + &noise(check)
 }
 
-/// What the intervals know of.
+/// The lines that say whether intervals have in them what processes differ by.
 fn noise(check: &Check) -> String {
     let unknown = number_unknown(check);
     let known = check.lines.iter().find_map(|line| match line.finding {
@@ -152,9 +152,9 @@ fn noise(check: &Check) -> String {
     text
 }
 
-/// How many rows were compared without knowing what processes differ by.
+/// The number of rows that were compared without knowing what processes differ by.
 fn number_unknown(check: &Check) -> usize {
-    let unknown = |line: &&Line| matches!(line.finding, Finding::Compared { noise_known: false, .. });
+    let unknown = |line: &&CaseFinding| matches!(line.finding, Finding::Compared { noise_known: false, .. });
     check.lines.iter().filter(unknown).count()
 }
 
@@ -184,7 +184,7 @@ fn regressions(run: &Run) -> String {
     text
 }
 
-/// What was compared with what, and what answers mean.
+/// The title of a comparison, with the meaning of its answers.
 fn title(what: &str, band: f64) -> String {
     let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
     format!("{BOLD}{what}{BOLD:#}, answers at {confidence:.0} %, where {band} does not matter\n")

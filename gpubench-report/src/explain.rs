@@ -1,4 +1,4 @@
-//! How each number came about, for `--explain`. In: a run; out: a paragraph for each measured case.
+//! The origin of each number, for `--explain`. In: a run; out: a paragraph for each measured case.
 
 use std::fmt::Write;
 
@@ -11,9 +11,9 @@ use gpubench_records::facts::{Facts, Peak, Quantity};
 use gpubench_records::method::{Cache, FlushProof, Method, Timer};
 use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
-use gpubench_records::samples::{Energy, Measured};
+use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::format;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Rate};
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
@@ -72,14 +72,14 @@ fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> 
     lines
 }
 
-/// How far processes are apart, where there were several.
+/// The spread between processes, where there were several.
 fn processes(record: &Record) -> Option<String> {
     let (range, processes) = record.processes()?;
     let range = format::from_to(range, format::time);
     Some(format!("{range} by {processes} processes; the one in the middle is shown"))
 }
 
-/// How an answer came about.
+/// The origin of an answer.
 fn in_turn(compared: &Compared) -> String {
     let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
@@ -110,7 +110,7 @@ fn time(measured: &Measurement) -> String {
 
 /// The median of what the events read.
 fn event_time(measured: &Measurement) -> Nanoseconds {
-    Nanoseconds(measured.time.median.0 + measured.timer.overhead.0)
+    measured.time.median + measured.timer.overhead
 }
 
 fn path(method: &Method) -> String {
@@ -122,8 +122,8 @@ fn path(method: &Method) -> String {
 
 fn flush(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_proof, .. } = &measured.method;
-    let sample = measured.elapsed.0 / measured.samples.len().max(1) as f64;
-    let each = Nanoseconds(sample - event_time(measured).0);
+    let sample = measured.elapsed / measured.samples.len().max(1) as f64;
+    let each = sample - event_time(measured);
     let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
     if let Some(proof) = flush_proof {
         _ = write!(text, "; {}", proved(proof));
@@ -134,7 +134,7 @@ fn flush(measured: &Measurement) -> String {
     text
 }
 
-/// What was seen of a flush.
+/// The proof of a flush.
 fn proved(proof: &FlushProof) -> String {
     let read = format!(
         "a quarter of the cache is read in {} behind it, {} where it is there, {} behind a sweep of twice the cache",
@@ -150,7 +150,7 @@ fn proved(proof: &FlushProof) -> String {
     format!("{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
 
-/// What the device's own counters said behind the samples.
+/// The clock by the device's own counters.
 fn clock(counted: &DeviceClock) -> String {
     let range = |range| format::from_to(range, format::clock);
     let warm_up =
@@ -162,7 +162,7 @@ fn clock(counted: &DeviceClock) -> String {
     )
 }
 
-/// What the sensors said while samples were taken.
+/// The readings of the sensors while samples were taken.
 fn sensors(conditions: &Conditions) -> String {
     let span = &conditions.during;
     let mut words = Vec::new();
@@ -186,14 +186,14 @@ fn sensors(conditions: &Conditions) -> String {
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
-/// What a launch takes from the supply, how that was found, and what it is good for.
+/// The energy of a launch, its measurement, and the work for each joule.
 fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
         Energy::Measured(measured) => measured,
         Energy::Refused(why) => return format!("not known: {why}"),
     };
-    let Measured { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
-    let each = Nanoseconds(elapsed.0 / launches as f64);
+    let EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
+    let each = elapsed / launches as f64;
     let sensor = sensor.map(|sensor| format!(" (its sensor: {})", format::power(sensor))).unwrap_or_default();
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
     let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
@@ -226,11 +226,11 @@ fn samples(measured: &Measurement) -> String {
         format::counted(measured.groups, "group"),
         format::time(measured.elapsed),
         format::time(measured.wall),
-        format::percent(measured.elapsed.0 / measured.wall.0)
+        format::percent(measured.elapsed / measured.wall)
     )
 }
 
-/// What the shares are of, and where that is from. What is above the memory's peak came from the last-level cache.
+/// The peaks of the shares, with their sources. Rows above the memory's peak are served by the last-level cache.
 fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
     let metrics = &measured.metrics;
     let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
@@ -238,7 +238,7 @@ fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
         metrics.shares.iter().filter_map(|share| Some(of(share.of_peak, facts.peak(&share.quantity)?)));
     let above = metrics.share(&Quantity::MemoryBandwidth).is_some_and(|share| share > 1.0);
     let cache = facts.peak(&Quantity::CacheBandwidth).filter(|_| above);
-    let cached = cache.and_then(|peak| Some(of(metrics.bandwidth?.0 / peak.value, peak)));
+    let cached = cache.and_then(|peak| Some(of(Rate::from(metrics.bandwidth?) / peak.value, peak)));
     let all: Vec<String> = shares.chain(cached).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
@@ -269,12 +269,12 @@ fn roof(measured: &Measurement) -> Option<String> {
     })
 }
 
-/// Where a rate says more of launching than of the kernel. It is no reservation, since the time is right.
+/// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 fn launch_bound(measured: &Measurement) -> Option<String> {
     let Timer { empty_launch, overhead, .. } = measured.timer;
-    let empty = Nanoseconds(empty_launch?.0 - overhead.0);
+    let empty = empty_launch? - overhead;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
-    (claims && measured.time.median.0 <= 2.0 * empty.0).then(|| {
+    (claims && measured.time.median <= 2.0 * empty).then(|| {
         format!("launch-bound: an empty launch takes {}, which is half of this or more", format::time(empty))
     })
 }

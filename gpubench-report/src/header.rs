@@ -1,12 +1,12 @@
-//! What stands above the results: the notes of a run and the facts of its devices. In: a run; out: text.
+//! The lines above the results: the notes of a run and the facts of its devices. In: a run; out: text.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::style::{BOLD, NOTE};
 use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, Value};
 use gpubench_records::record::Run;
 use gpubench_stats::format;
-use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
 
 /// The notes, then for each device its name, its properties and the peaks that its rows are held against, with their
 /// sources. A GPU has a peak for every precision; those that no row is held against would hide the others.
@@ -14,7 +14,7 @@ use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
 pub(super) fn header(run: &Run) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    for note in &run.notes {
+    for note in notes(run) {
         _ = writeln!(text, "{NOTE}{note}{NOTE:#}");
     }
     for facts in &run.devices {
@@ -35,7 +35,13 @@ pub(super) fn header(run: &Run) -> String {
     text
 }
 
-/// What there are peaks of, each once.
+/// The notes of a run; the last one says how much of it an earlier run measured.
+pub(super) fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
+    let notes = run.notes.iter().map(|note| Cow::Borrowed(&**note));
+    notes.chain(run.resumed.iter().map(|resumed| Cow::Owned(resumed.to_string())))
+}
+
+/// The quantities that have peaks, each once.
 fn quantities(facts: &Facts) -> Vec<&Quantity> {
     let mut quantities = Vec::new();
     for peak in &facts.peaks {
@@ -46,7 +52,7 @@ fn quantities(facts: &Facts) -> Vec<&Quantity> {
     quantities
 }
 
-/// Whether the peak tells a reader anything: that of the memory always, and what was measured of the L2; another where a row
+/// Returns true where the peak is shown: that of the memory and of the L2 always; another where a row
 /// is held against it.
 fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
     let rows = run.records.iter().filter(|record| record.case.device == facts.device);
@@ -101,8 +107,8 @@ fn shown_limit(peak: &Peak) -> String {
         (true, _) => "about ",
     };
     let limit = match peak.quantity {
-        Quantity::Compute(_) => format::throughput(FlopsPerSecond(peak.value)),
-        _ => format::bandwidth(BytesPerSecond(peak.value)),
+        Quantity::Compute(_) => format::throughput(peak.value.into()),
+        _ => format::bandwidth(peak.value.into()),
     };
     format!("{about}{limit}")
 }
@@ -119,13 +125,14 @@ fn shown_source(source: PeakSource) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpubench_stats::units::Rate;
 
     #[test]
     fn a_peak_tells_its_source_and_the_others_with_what_is_uncertain() {
         let quantity = Quantity::Compute("bf16 tensor".to_owned());
         let peak = |value, source, method: &str, uncertain| Peak {
             quantity: quantity.clone(),
-            value,
+            value: Rate(value),
             source,
             method: method.to_owned(),
             uncertain,

@@ -1,8 +1,10 @@
-//! What people and programs read. In: a [`Run`], live or stored; out: text. Nothing here measures,
+//! The texts that people and programs read. In: a [`Run`], live or stored; out: text. Nothing here measures,
 //! judges or prints.
 
 pub mod drawing;
+pub mod export;
 
+mod cells;
 mod columns;
 mod compared;
 mod explain;
@@ -27,7 +29,7 @@ pub fn render(run: &Run) -> String {
     format!("{header}{table}{}{}", compared::compared(run), remarks::remarks(run))
 }
 
-/// Whether rows of `run` are told apart by their device, be it open or one that cannot be.
+/// Returns true where rows of `run` are on several devices, be they open or not.
 fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|facts| &facts.device);
     let mut devices = opened.chain(run.records.iter().map(|record| &record.case.device));

@@ -1,4 +1,4 @@
-//! What stands under the table: what speaks against rows, how they were timed, and a line that counts them. In: a run; out:
+//! The lines under the table: reasons against rows, the ways of timing, and a count of the rows. In: a run; out:
 //! text.
 
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub(super) fn remarks(run: &Run) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
-/// What speaks against rows. That a row has no interval, or a wide one, the row itself shows, so that those are only counted.
+/// The reasons against rows. Rows with no interval or a wide one show it themselves, so that they are only counted.
 /// A failure that many rows share is told once, where the first of them stands.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
@@ -85,12 +85,12 @@ fn shared(run: &Run, first: &Record, reason: &Reason) -> Option<String> {
     Some(format!("{cases}{device} ({few} and {more} more)"))
 }
 
-/// What benchmarks say is left out, each in its own words.
+/// The cases that benchmarks leave out, each in its own words.
 fn skipped(run: &Run) -> String {
     run.skipped.iter().map(|skipped| format!("skipped {}: {}\n", skipped.name(), skipped.why)).collect()
 }
 
-/// How rows were timed: each way once, then the rows that were not timed as their device prefers.
+/// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
 fn methods(run: &Run) -> String {
     let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
     let mut ways = Vec::new();
@@ -145,7 +145,7 @@ fn no_energy(run: &Run) -> String {
     reasons.into_iter().map(line).collect()
 }
 
-/// What the shares of rows over `link` are of. Those that are missing must not look like an oversight.
+/// The number of rows over `link`, and of those that have no share because its peak is not known.
 fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
     let rows =
         measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
@@ -176,7 +176,7 @@ fn way(record: &Record, measured: &Measurement) -> String {
     format!("{device} {cache}: timed by {by}{flush}")
 }
 
-/// What a flush was seen to do, where the device can tell.
+/// The proof of a flush, where the device can give one.
 fn flushed(method: &Method) -> String {
     let flush = method.flush;
     let Some(proof) = method.flush_proof else { return format!(", flushed by `{flush}`") };
@@ -191,7 +191,8 @@ fn flushed(method: &Method) -> String {
     format!(", flushed by `{flush}`, {empty}{clean}{reason}")
 }
 
-fn summary(run: &Run) -> String {
+/// The line that counts the rows by verdict.
+pub(super) fn summary(run: &Run) -> String {
     let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
     let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
     let cases = format::counted(run.records.len(), "case");
@@ -204,7 +205,7 @@ fn summary(run: &Run) -> String {
     };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
-        run.wall
+        run.wall.0
     )
 }
 

@@ -5,12 +5,12 @@ use anstyle::{AnsiColor, Style};
 use gpubench_records::comparison::Answer;
 use gpubench_records::verdict::State;
 
-/// What stands out.
+/// The style of headings.
 pub const BOLD: Style = Style::new().bold();
-/// What a reader must not overlook.
+/// The style of warnings.
 pub const NOTE: Style = AnsiColor::Yellow.on_default();
 
-/// How a row of this verdict looks.
+/// The style of a row of this verdict.
 #[must_use]
 pub fn of_state(state: State) -> Style {
     match state {
@@ -20,7 +20,7 @@ pub fn of_state(state: State) -> Style {
     }
 }
 
-/// How a row of this answer looks.
+/// The style of a row of this answer.
 #[must_use]
 pub fn of_answer(answer: Answer) -> Style {
     match answer {

@@ -1,4 +1,4 @@
-//! How many independent samples a series is worth. In: times in the order they ran, and their median; out:
+//! The number of independent samples that a series is worth. In: times in the order they ran, and their median; out:
 //! the effective number of samples for that median, from one to as many as there are.
 //!
 //! The variance of a sample median depends on the autocorrelation of the signs of the distances from it, not

@@ -1,4 +1,4 @@
-//! Whether the time moves over a measurement. In: times in the order they ran, and the timer's step; out: the
+//! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out: the
 //! change from the first third of them to the last, where there is one.
 
 use serde::{Deserialize, Serialize};

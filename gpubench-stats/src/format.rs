@@ -1,35 +1,9 @@
-//! How quantities are written for people: three or four significant digits and the unit that fits. The only place where
+//! Quantities as text for people: three or four significant digits and the unit that fits. The only place where
 //! a quantity becomes text.
 
-use std::fmt::{self, Display};
-
 use crate::units::{
-    Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Seconds, Watts,
+    Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
 };
-
-/// Writes quantities as the function beside each does.
-macro_rules! displays {
-    ($($name:ident by $show:expr;)+) => {$(
-        impl Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let show: fn($name) -> String = $show;
-                f.pad(&show(*self))
-            }
-        }
-    )+};
-}
-
-displays! {
-    Nanoseconds by time;
-    Seconds by |seconds| time(seconds.into());
-    Bytes by bytes;
-    BytesPerSecond by bandwidth;
-    FlopsPerSecond by throughput;
-    ItemsPerSecond by |rate| items(rate, "items");
-    Hertz by |hertz| clock(hertz.0);
-    Joules by energy;
-    Watts by power;
-}
 
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
@@ -118,8 +92,8 @@ fn prefixed(value: f64) -> (f64, &'static str) {
 
 /// Clocks in megahertz, such as `1980 MHz`.
 #[must_use]
-pub fn clock(hertz: u64) -> String {
-    format!("{} MHz", significant(hertz as f64 / 1e6, 3))
+pub fn clock(clock: Hertz) -> String {
+    format!("{} MHz", significant(clock.0 as f64 / 1e6, 3))
 }
 
 /// Power, such as `212 W`.
@@ -263,6 +237,7 @@ fn significant(value: f64, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Seconds;
 
     #[test]
     fn quantities_show_their_unit() {

@@ -10,6 +10,7 @@ pub mod format;
 pub mod units;
 
 mod autocorrelation;
+mod display;
 mod drift;
 mod looks;
 mod median_ci;

@@ -7,7 +7,7 @@
 //! a hundred comparisons, however they depend on each other; a tenth of it is kept back, since the interval of a trimmed mean
 //! has its confidence only nearly.
 
-/// How often a comparison may be decided wrongly.
+/// The part of comparisons that may be decided wrongly.
 pub const DECISION_ERROR: f64 = 0.01;
 
 /// The rounds after which there is a look, and the part of [`DECISION_ERROR`] that it may take.

@@ -26,10 +26,10 @@ impl Interval {
     /// Half the distance between the two ends, in nanoseconds.
     #[must_use]
     pub fn half_width(&self) -> Nanoseconds {
-        Nanoseconds((self.high.0 - self.low.0) / 2.0)
+        (self.high - self.low) / 2.0
     }
 
-    /// Whether `time` lies within the interval or on one of its ends.
+    /// Returns true where `time` lies within the interval or on one of its ends.
     #[must_use]
     pub fn contains(&self, time: Nanoseconds) -> bool {
         self.low <= time && time <= self.high
@@ -38,8 +38,8 @@ impl Interval {
     /// The same interval, with both ends moved outwards by the same amount until its half-width is
     /// `half_width`.
     fn at_least(self, half_width: f64) -> Self {
-        let missing = (half_width - self.half_width().0).max(0.0);
-        Self { low: Nanoseconds(self.low.0 - missing), high: Nanoseconds(self.high.0 + missing) }
+        let missing = (Nanoseconds(half_width) - self.half_width()).max(Nanoseconds::ZERO);
+        Self { low: self.low - missing, high: self.high + missing }
     }
 }
 

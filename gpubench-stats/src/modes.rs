@@ -1,4 +1,4 @@
-//! Whether the samples of a case are of two kinds. In: times in any order, and the timer's step; out: the two
+//! Samples of two kinds. In: times in any order, and the timer's step; out: the two
 //! times that they gather around, where there is a gap between them.
 
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Modes {
     }
 }
 
-/// How many samples of `sorted` are fast: the split into two parts with the largest variance between them,
+/// The number of fast samples in `sorted`: the split into two parts with the largest variance between them,
 /// n₁·n₂·(μ₁ − μ₂)²/n², which is that of Otsu, *A threshold selection method from gray-level histograms* (IEEE
 /// Transactions on Systems, Man, and Cybernetics 9, 1979), and of 2-means in one dimension.
 ///
@@ -87,7 +87,7 @@ fn split(sorted: &[f64]) -> Option<usize> {
     best.1
 }
 
-/// Whether `sorted` has a gap between `low` and `high`, which are more than [`LEAST_STEPS`] apart.
+/// Returns true where `sorted` has a gap between `low` and `high`, which are more than [`LEAST_STEPS`] apart.
 fn has_gap(sorted: &[f64], low: f64, high: f64, step: f64) -> bool {
     // Windows are an odd number of steps wide and centred on ticks, so that each holds equally many ticks.
     let step = step.max((high - low) / POSITIONS);

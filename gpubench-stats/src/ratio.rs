@@ -1,4 +1,4 @@
-//! How many times as long one launch takes as another. In: what several rounds of taking turns found, or the medians of
+//! The ratio of two launches' times. In: what several rounds of taking turns found, or the medians of
 //! separate processes; out: a [`Ratio`] with its confidence interval. All of it on the logarithms, so that twice as long and
 //! half as long are equally far from the same.
 
@@ -81,15 +81,15 @@ impl Ratio {
 /// `None` of no pairs, and where a time is not above zero.
 #[must_use]
 pub fn paired_log_ratio(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
-    if pairs.is_empty() || pairs.iter().flatten().any(|time| time.0 <= 0.0) {
+    if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
         return None;
     }
-    let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (a.0 / b.0).ln()).collect();
+    let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (*a / *b).ln()).collect();
     logs.sort_unstable_by(f64::total_cmp);
     Some(quantile(&logs, 0.5))
 }
 
-/// What one process knows of a case's time.
+/// The median of a case in one process, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
     /// The median of its samples.
@@ -119,7 +119,7 @@ impl Median {
     #[must_use]
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
-            [only] => Some(only.time).filter(|time| time.0 > 0.0),
+            [only] => Some(only.time).filter(|time| *time > Nanoseconds::ZERO),
             several => Side::of(several).map(|side| Nanoseconds(side.log.exp())),
         }
     }
@@ -135,13 +135,13 @@ struct Side {
 
 impl Side {
     fn of(medians: &[Median]) -> Option<Self> {
-        if medians.is_empty() || medians.iter().any(|median| median.interval.low.0 <= 0.0) {
+        if medians.is_empty() || medians.iter().any(|median| median.interval.low <= Nanoseconds::ZERO) {
             return None;
         }
         let count = medians.len() as f64;
         let logs: Vec<f64> = medians.iter().map(|median| median.time.0.ln()).collect();
         let end = |end: fn(&Median) -> Nanoseconds| {
-            let distances = medians.iter().map(|median| (end(median).0 / median.time.0).ln().powi(2));
+            let distances = medians.iter().map(|median| (end(median) / median.time).ln().powi(2));
             distances.sum::<f64>().sqrt() / count
         };
         Some(Self {
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!((Median::mean(&[]), Median::mean(&[median(-1.0, -2.0, 1.0)])), (None, None));
     }
 
-    /// What is stored as JSON must come back, and infinity does not.
+    /// JSON gives back all that is stored but infinity.
     #[test]
     fn two_rounds_that_differ_much_have_a_finite_interval() {
         let ratio = Ratio::of_rounds(&[-3.0, 4.0], 0.0, 0.999).expect("two rounds");

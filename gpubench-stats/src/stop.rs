@@ -5,11 +5,11 @@
 use crate::units::Nanoseconds;
 use crate::{SMALLEST_SAMPLE, Summary};
 
-/// How many checks in a row must hold. An interval looked at after every group will now and then be narrow by
+/// The number of successive checks that must hold. An interval looked at after every group will now and then be narrow by
 /// luck.
 const CHECKS_IN_A_ROW: u32 = 2;
 
-/// What a check says of one case.
+/// The answer of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// More samples are needed.
@@ -58,12 +58,12 @@ impl StopRule {
         if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
     }
 
-    /// Whether these samples alone are enough and precise enough.
+    /// Returns true where these samples alone are enough and precise enough.
     fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
-        let wanted = (self.precision * summary.median.0).max(step.0);
+        let wanted = (self.precision * summary.median).max(step);
         // An interval floored at one step is computed from its ends, and may come out a rounding error wider.
-        let rounding = 4.0 * f64::EPSILON * summary.median_ci.low.0.abs().max(summary.median_ci.high.0.abs());
-        summary.samples >= self.min_samples && summary.median_ci.half_width().0 <= wanted + rounding
+        let rounding = 4.0 * f64::EPSILON * summary.median_ci.low.abs().max(summary.median_ci.high.abs());
+        summary.samples >= self.min_samples && summary.median_ci.half_width() <= wanted + rounding
     }
 }
 

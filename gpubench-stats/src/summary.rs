@@ -8,23 +8,23 @@ use crate::median_ci::{CONFIDENCE, Interval, interval};
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
-/// What is said of a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
+/// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
 /// type 7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many samples there are.
+    /// The number of samples.
     pub samples: usize,
-    /// How many independent samples would know the median as well: fewer than there are where samples that
+    /// The number of independent samples that would know the median as well: fewer than there are where samples that
     /// follow each other are alike (Geyer's initial monotone sequence estimator on the signs of their distances
     /// from the median). Nothing in a record stored before this was known; its interval takes its samples for
     /// independent.
     pub effective_samples: Option<f64>,
     /// The middle of the samples: the time that speaks for the case.
     pub median: Nanoseconds,
-    /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger &
-    /// Sheather 1986) for the effective number of samples, never narrower than ± one step of the timer: two
-    /// quantised time stamps can hide up to that much. Below [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no
-    /// such interval, and this is the range of the samples.
+    /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger & Sheather 1986) for the
+    /// effective number of samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that
+    /// much. Below [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no such interval, and this is the
+    /// range of the samples.
     pub median_ci: Interval,
     /// The fastest sample.
     pub min: Nanoseconds,
@@ -74,7 +74,7 @@ impl Summary {
             mean: Nanoseconds(mean),
             standard_deviation: Nanoseconds(standard_deviation),
             cv: if mean > 0.0 { standard_deviation / mean } else { 0.0 },
-            iqr: Nanoseconds(at(0.75).0 - at(0.25).0),
+            iqr: at(0.75) - at(0.25),
             p5: at(0.05),
             p95: at(0.95),
             p99: at(0.99),
@@ -85,7 +85,11 @@ impl Summary {
     /// Infinite where the median is not above zero.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
-        if self.median.0 > 0.0 { self.median_ci.half_width().0 / self.median.0 } else { f64::INFINITY }
+        if self.median > Nanoseconds::ZERO {
+            self.median_ci.half_width() / self.median
+        } else {
+            f64::INFINITY
+        }
     }
 }
 

@@ -99,7 +99,7 @@ macro_rules! quantities {
             }
         }
 
-        /// How many times as much as another.
+        /// The ratio of two amounts.
         impl Div for $name {
             type Output = f64;
 
@@ -127,6 +127,8 @@ quantities! {
     FlopsPerSecond;
     /// A rate of whatever a benchmark counts, in items per second.
     ItemsPerSecond;
+    /// The most of something in a second: bytes or floating-point operations, as the limit that it belongs to says.
+    Rate;
     /// Energy in joules.
     Joules;
     /// Power in watts.
@@ -200,7 +202,50 @@ impl From<Nanoseconds> for Seconds {
     }
 }
 
+impl From<BytesPerSecond> for Rate {
+    fn from(rate: BytesPerSecond) -> Self {
+        Self(rate.0)
+    }
+}
+
+impl From<FlopsPerSecond> for Rate {
+    fn from(rate: FlopsPerSecond) -> Self {
+        Self(rate.0)
+    }
+}
+
+impl From<Rate> for BytesPerSecond {
+    fn from(rate: Rate) -> Self {
+        Self(rate.0)
+    }
+}
+
+impl From<Rate> for FlopsPerSecond {
+    fn from(rate: Rate) -> Self {
+        Self(rate.0)
+    }
+}
+
+impl Rate {
+    /// Returns the time that so much work takes at this rate.
+    #[must_use]
+    pub fn time_for(self, work: u64) -> Nanoseconds {
+        Nanoseconds(work as f64 / self.0 * 1e9)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
 impl Bytes {
+    /// Nothing of it.
+    pub const ZERO: Self = Self(0);
+
     /// The rate at which this amount moved, had it taken `time`.
     #[must_use]
     pub fn per(self, time: Nanoseconds) -> BytesPerSecond {

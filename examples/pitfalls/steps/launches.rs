@@ -42,7 +42,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
             table = table.row(&format!("{name}: {what}"), times.iter().copied().map(format::time));
         }
         table = table.row(&format!("{name}: right, gpubench, alone"), [format::time(engine.time.median)]);
-        if let Some(in_a_row) = engine.in_a_row {
+        if let Some(in_a_row) = engine.back_to_back {
             table = table.row(&format!("{name}: right, gpubench, in a row"), [format::time(in_a_row)]);
         }
         for (way, times) in [("one by one", &plain), ("a graph", &graph)] {
@@ -50,7 +50,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
             series.push(Series::new(format!("{name}, {way}"), points));
         }
         read.push(
-            json!({ "kernel": short, "by_hand": rows, "gpubench": engine.time, "in_a_row": engine.in_a_row }),
+            json!({ "kernel": short, "by_hand": rows, "gpubench": engine.time, "in_a_row": engine.back_to_back }),
         );
     }
     let drawing = Curves {

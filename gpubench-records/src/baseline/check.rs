@@ -1,9 +1,9 @@
 //! A run held against a baseline, case by case. In: both; out: a [`Check`]. The answer itself is
 //! [`comparison`](crate::comparison)'s.
 
-use super::comparable::{Measured, differences, remarks, same_device};
+use super::comparable::{MeasuredRecord, differences, remarks, same_device};
 use super::folder::Baseline;
-use crate::comparison::{Answer, Check, Finding, Line};
+use crate::comparison::{Answer, CaseFinding, Check, Finding};
 use crate::id::Arg;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
@@ -29,7 +29,12 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
             }
         };
         let case = &record.case;
-        lines.push(Line { name: case.name(), device: case.device.clone(), cache: case.cache, finding });
+        lines.push(CaseFinding {
+            name: case.name(),
+            device: case.device.clone(),
+            cache: case.cache,
+            finding,
+        });
     }
     let here = |case: &&Record| run.records.iter().any(|record| record.case == case.case);
     let missing = baseline.cases().filter(|case| wanted(case) && !here(case));
@@ -47,18 +52,18 @@ fn pair<'a>(
     run: &'a Run,
     record: &'a Record,
     baseline: &'a Baseline,
-) -> Result<(Measured<'a>, Measured<'a>), Finding> {
+) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
     let (old_run, old) = baseline.find(record).ok_or_else(|| unknown(run, record, baseline))?;
     let no_number = |why, when| Finding::NoNumber(format!("{why} {when}"));
     let measurement = number(record).map_err(|why| no_number(why, "now"))?;
-    let now = Measured { run, record, measurement };
+    let now = MeasuredRecord { run, record, measurement };
     let measurement = number(old).map_err(|why| no_number(why, "then"))?;
-    let then = Measured { run: old_run, record: old, measurement };
+    let then = MeasuredRecord { run: old_run, record: old, measurement };
     let differences = differences(now, then);
     if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
 }
 
-/// What is said of a case that the baseline has not: that it is new, or, where all that is left of its benchmark has other
+/// The finding about a case that the baseline has not: that it is new, or, where all that is left of its benchmark has other
 /// arguments than then, which those were.
 fn unknown(run: &Run, record: &Record, baseline: &Baseline) -> Finding {
     let of_benchmark = |old: &&Record| {
@@ -87,7 +92,7 @@ fn args(args: &[Arg]) -> String {
     }
 }
 
-fn compare(now: Measured<'_>, then: Measured<'_>, run: &Run) -> Finding {
+fn compare(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>, run: &Run) -> Finding {
     let confidence = 1.0 - DECISION_ERROR;
     let [new, old] = [now, then].map(|it| medians(it.record, it.measurement, confidence));
     let Some(ratio) = Ratio::of_processes(&new, &old, confidence) else {
@@ -110,7 +115,7 @@ fn compare(now: Measured<'_>, then: Measured<'_>, run: &Run) -> Finding {
     }
 }
 
-/// What was measured, if it holds.
+/// Returns the measurement, if it holds.
 fn number(record: &Record) -> Result<&Measurement, &'static str> {
     match &record.measurement {
         None => Err("failed"),
@@ -119,8 +124,8 @@ fn number(record: &Record) -> Result<&Measurement, &'static str> {
     }
 }
 
-/// What each process that measured the case knows of its time.
+/// Returns the medians of all processes that measured the case.
 fn medians(record: &Record, own: &Measurement, confidence: f64) -> Vec<Median> {
-    let all = std::iter::once(own).chain(&record.others);
+    let all = std::iter::once(own).chain(&record.other_processes);
     all.filter_map(|measured| Median::of(&measured.times(), measured.timer.step, confidence)).collect()
 }

@@ -1,5 +1,5 @@
-//! Whether two records of a case can be compared. In: both, and their runs; out: what speaks against it. Times of other work, of
-//! another GPU or taken another way say nothing of a change in the code.
+//! The conditions for comparing two records of a case. In: both, and their runs; out: the differences that forbid it. Times of
+//! other work, of another GPU or taken another way say nothing of a change in the code.
 
 use crate::facts::Facts;
 use crate::facts::{Property, UUID, Value};
@@ -8,13 +8,13 @@ use crate::work::Counts;
 
 /// A record with a number, and its run.
 #[derive(Clone, Copy)]
-pub(super) struct Measured<'a> {
+pub(super) struct MeasuredRecord<'a> {
     pub(super) run: &'a Run,
     pub(super) record: &'a Record,
     pub(super) measurement: &'a Measurement,
 }
 
-impl Measured<'_> {
+impl MeasuredRecord<'_> {
     fn facts(&self) -> Option<&Facts> {
         self.run.devices.iter().find(|facts| facts.device == self.record.case.device)
     }
@@ -23,7 +23,7 @@ impl Measured<'_> {
 /// One of the counts, where it is told.
 type Count = fn(&Counts) -> Option<u64>;
 
-/// What a launch is said to do. Bytes are the sum of those read and those written, where it is told which.
+/// The counts that must be equal. Bytes are the sum of those read and those written, where it is told which.
 const COUNTS: [(&str, Count); 5] = [
     ("bytes read", |counts| counts.reads),
     ("bytes written", |counts| counts.writes),
@@ -33,7 +33,7 @@ const COUNTS: [(&str, Count); 5] = [
 ];
 
 /// Why `now` and `then` cannot be compared, nothing if they can.
-pub(super) fn differences(now: Measured<'_>, then: Measured<'_>) -> Vec<String> {
+pub(super) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let mut hold = |what: &str, now: String, then: String| {
         if now != then {
@@ -59,8 +59,8 @@ pub(super) fn differences(now: Measured<'_>, then: Measured<'_>) -> Vec<String> 
     found
 }
 
-/// What else is not as it was: properties of the device, some of them told on one side alone. They may be just what is looked at.
-pub(super) fn remarks(now: Measured<'_>, then: Measured<'_>) -> Vec<String> {
+/// The other differences: properties of the device, some of them told on one side alone. They may be just what is looked at.
+pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for (what, now, then) in properties(now.facts(), then.facts()) {
         match (now, then) {
@@ -72,7 +72,7 @@ pub(super) fn remarks(now: Measured<'_>, then: Measured<'_>) -> Vec<String> {
             _ => found.push(format!("another {what}")),
         }
     }
-    let only = |one: Measured<'_>, other: Measured<'_>, when: &str| -> Vec<String> {
+    let only = |one: MeasuredRecord<'_>, other: MeasuredRecord<'_>, when: &str| -> Vec<String> {
         let (one, other) = (told(one.facts()), told(other.facts()));
         let alone = one.iter().filter(|property| !other.iter().any(|known| known.name == property.name));
         let shown = alone.filter_map(|Property { name, value }| match value {
@@ -86,8 +86,8 @@ pub(super) fn remarks(now: Measured<'_>, then: Measured<'_>) -> Vec<String> {
     found
 }
 
-/// Whether both were measured by one and the same device, as far as devices tell who they are.
-pub(super) fn same_device(now: Measured<'_>, then: Measured<'_>) -> bool {
+/// Returns true where both were measured by one and the same device, as far as devices tell who they are.
+pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     properties(now.facts(), then.facts()).all(|(what, now, then)| what != UUID || now == then)
 }
 
@@ -99,7 +99,7 @@ fn counted(count: Option<u64>) -> String {
     count.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
 }
 
-fn device(measured: &Measured<'_>) -> String {
+fn device(measured: &MeasuredRecord<'_>) -> String {
     let name = measured.facts().map(|facts| facts.name.clone()).unwrap_or_default();
     if measured.record.fake { format!("{name} (a fake)") } else { name }
 }

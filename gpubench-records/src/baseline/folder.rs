@@ -1,17 +1,17 @@
-//! Where baselines are kept. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
+//! The folders of baselines. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
 //! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
 //! few cases brings those up to date and leaves the others alone.
 
 use std::cmp::Reverse;
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use crate::files::{self, Destination, FormatError};
 use crate::record::{Record, Run};
 
-/// Where a baseline is.
+/// The place of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     name: String,
@@ -27,7 +27,7 @@ pub struct Baseline {
     runs: Vec<Run>,
 }
 
-/// What is wrong with a baseline.
+/// The reason why a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// There is none.
@@ -35,7 +35,7 @@ pub enum BaselineError {
     Missing {
         /// As the user calls it.
         name: String,
-        /// Where it should be.
+        /// The place that it should be in.
         path: PathBuf,
         /// Those that are there.
         others: Vec<String>,
@@ -47,8 +47,8 @@ pub enum BaselineError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// What is wrong.
-        why: String,
+        /// The reason why it cannot be read.
+        why: FormatError,
     },
     /// A file cannot be read or written.
     #[error("baseline `{name}`: {}: {error}", path.display())]
@@ -57,7 +57,7 @@ pub enum BaselineError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         error: io::Error,
     },
 }
@@ -98,9 +98,8 @@ impl Place {
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.io(folder, error))?;
-        let probe = folder.join(format!(".probe-{}", std::process::id()));
-        File::create(&probe).map_err(|error| self.io(&probe, error))?;
-        fs::remove_file(&probe).map_err(|error| self.io(&probe, error))
+        let path = if is_json(&self.path) { self.path.clone() } else { self.next(0) };
+        Destination::open(&path).map(drop).map_err(|error| self.io(folder, error))
     }
 
     /// Stores `run`: whole, or not at all. What it has all cases of goes.
@@ -108,16 +107,8 @@ impl Place {
     /// # Errors
     /// Where it cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
-        let folder = self.folder();
         let to = if is_json(&self.path) { self.path.clone() } else { self.next(run.started) };
-        let unfinished = folder.join(format!(".unfinished-{}", std::process::id()));
-        let write = || {
-            let file = File::create(&unfinished)?;
-            run.write(&file)?;
-            file.sync_all()?;
-            fs::rename(&unfinished, &to)
-        };
-        write().map_err(|error: io::Error| self.io(&to, error))?;
+        files::replace(&to, &|out| run.write(out)).map_err(|error| self.io(&to, error))?;
         if !is_json(&self.path) {
             self.prune(&to, run)?;
         }
@@ -205,7 +196,7 @@ impl Baseline {
     }
 }
 
-/// Whether `older` is no longer needed.
+/// Returns true where `older` is no longer needed.
 fn supersedes(newer: &Record, older: &Record) -> bool {
     newer.case == older.case && (newer.measurement.is_some() || older.measurement.is_none())
 }

@@ -1,11 +1,11 @@
-//! What the command line asks of baselines, step by step. In: the names that the user gives; out: baselines that were read and
+//! The baselines that the command line names, step by step. In: the names that the user gives; out: baselines that were read and
 //! places that can be written before anything is measured, then a run that was held against the one and stored in the other.
 
 use super::check::check;
 use super::folder::{Baseline, BaselineError, Place};
 use crate::record::{Record, Run};
 
-/// What is asked for.
+/// The baselines that are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct BaselineOptions {
     /// Hold the run against this baseline.

@@ -1,5 +1,5 @@
-//! What is kept of comparisons: of two cases that took turns, and of a run that was held against a baseline. Plain data, which
-//! records hold and reports show.
+//! The stored results of comparisons: of two cases that took turns, and of a run that was held against a baseline. Plain data,
+//! which records hold and reports show.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,21 @@ use crate::method::Cache;
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
 
-/// What came of timing two launches in turn.
+/// The result of timing two launches in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The time of this launch over that of the other. Nothing where there were too few rounds for an interval.
     pub ratio: Option<Ratio>,
     /// The band within which a difference does not matter, as a fraction.
     pub band: f64,
-    /// What that says.
+    /// The answer that follows.
     pub answer: Answer,
-    /// What each round found, in the order they were taken.
+    /// The rounds, in the order in which they were taken.
     pub rounds: Vec<Round>,
 }
 
 impl Comparison {
-    /// Whether this launch is slower than it may be. What processes differ by is in the rounds.
+    /// Returns true where this launch is slower than it may be. The rounds show what processes differ by.
     #[must_use]
     pub fn regressed(&self, threshold: Threshold) -> bool {
         self.ratio.is_some_and(|ratio| threshold.is_passed(&ratio, self.answer, true))
@@ -32,41 +32,41 @@ impl Comparison {
 /// A round: inputs of their own for both launches, and samples that take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// How many samples each has.
+    /// The number of samples of each.
     pub pairs: usize,
     /// The median over the pairs of the logarithm of this launch's time over the other's.
     pub log_ratio: f64,
 }
 
-/// What came of holding a run against a baseline.
+/// The result of comparing a run with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// The baseline's name.
     pub baseline: String,
     /// The difference that does not matter, as a fraction.
     pub band: f64,
-    /// What of the environment is not as it was, each said once.
+    /// The differences of the environment, each once.
     pub remarks: Vec<String>,
     /// A line for each case of the run, in its order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<CaseFinding>,
     /// The cases of the baseline that the run should have and has not.
     pub missing: Vec<String>,
 }
 
-/// What is said of a case.
+/// The finding about a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct CaseFinding {
     /// The case's name.
     pub name: String,
     /// Its device.
     pub device: String,
     /// Its cache state.
     pub cache: Cache,
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
 }
 
-/// How a case stands against the baseline.
+/// The standing of a case against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -78,13 +78,13 @@ pub enum Finding {
         now: Nanoseconds,
         /// The time then, likewise.
         then: Nanoseconds,
-        /// How many processes measured it now and then.
+        /// The number of processes that measured it, now and then.
         processes: [usize; 2],
-        /// Whether what processes on this device differ by is in the interval: three or more in all know that.
+        /// True where the interval has in it what processes on this device differ by: three or more in all know that.
         noise_known: bool,
-        /// What that says.
+        /// The answer that follows.
         answer: Answer,
-        /// Whether it is a regression.
+        /// True for a regression.
         regressed: bool,
     },
     /// It cannot be, and why.

@@ -8,14 +8,14 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::findings::{Check, Comparison, Finding, Line, Round};
+pub use self::findings::{CaseFinding, Check, Comparison, Finding, Round};
 
 use gpubench_stats::Ratio;
 
 /// Differences up to this do not matter unless the user says otherwise, as a fraction.
 pub const USUAL_BAND: f64 = 0.005;
 
-/// What is said of one launch against another.
+/// The answer to whether a launch is faster than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -30,7 +30,8 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// What an interval says: one that lies on one side of the band decides, and so does one that lies within it.
+    /// Returns the answer that an interval gives: one that lies on one side of the band decides, and so does one that lies
+    /// within it.
     ///
     /// With a ratio r and the band b, the band is from 1/(1 + b) to 1 + b. Each of the three decisions is wrong only where
     /// the interval misses the true ratio.
@@ -71,8 +72,8 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    /// Whether a launch of this `ratio` and `answer` is one. `noise_known` says whether the ratio's interval has in it what
-    /// processes differ by.
+    /// Returns true where a launch of this `ratio` and `answer` is one. `noise_known` says whether the ratio's interval has in
+    /// it what processes differ by.
     #[must_use]
     pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
         answer == Answer::Slower

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{DRIVER, DRIVER_FOR_CUDA, UUID};
-use crate::facts::{Facts, Peak, PeakSource};
+use super::format::{CEILINGS, FormatError};
+use super::replace::replace;
+use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, UUID};
+use gpubench_stats::units::Rate;
 
-/// The name of the format.
-const SCHEMA: &str = "gpubench-ceilings/1";
-/// What the folder in the user's cache is called.
+/// The name of the folder in the user's cache.
 const FOLDER: &str = "gpubench";
 
 /// A folder with ceilings.
@@ -25,9 +25,9 @@ pub struct CeilingCache {
 /// A ceiling of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// What measured it.
+    /// The benchmark that measured it.
     pub name: String,
-    /// What came out.
+    /// The peak that it reached.
     pub peak: Peak,
 }
 
@@ -85,64 +85,97 @@ impl CeilingCache {
         self.folder.join("ceilings").join(owner.file())
     }
 
-    /// The ceilings of this device.
+    /// Reads the ceilings of this device; none where there is no file for it.
     ///
     /// # Errors
-    /// In words, where there is a file for it that is of no use.
-    pub fn read(&self, facts: &Facts) -> Result<Vec<Ceiling>, String> {
+    /// If its file is of no use.
+    pub fn read(&self, facts: &Facts) -> Result<Vec<Ceiling>, UnusableCeilings> {
         let Some(owner) = Owner::of(facts) else { return Ok(Vec::new()) };
         let place = self.place(&owner);
-        let of_no_use = |why: String| {
-            format!("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())
-        };
-        let text = match fs::read_to_string(&place) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(of_no_use(format!("the measured ceilings cannot be read: {error}"))),
-        };
-        let contents: Contents = serde_json::from_str(&text)
-            .map_err(|error| of_no_use(format!("these are no measured ceilings: {error}")))?;
-        let sound = |Ceiling { peak, .. }: &Ceiling| {
-            peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > 0.0
-        };
-        if contents.schema != SCHEMA || contents.owner != owner {
-            return Err(of_no_use("these are the ceilings of another GPU, driver or version".to_owned()));
-        }
-        match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
-            Some(ceiling) => Err(of_no_use(format!("`{}` is no ceiling that was measured", ceiling.name))),
-            None => Ok(contents.ceilings),
-        }
+        read(&place, &owner).map_err(|why| UnusableCeilings { place, why })
     }
 
-    /// Keeps the ceilings of this device, in place of earlier ones of the same names. Returns where, or nothing where there are
-    /// none, or the device cannot be told from others.
+    /// Stores the ceilings of this device, in place of earlier ones of the same names. Returns the file, or nothing where there
+    /// are none, or the device cannot be told from others.
     ///
     /// # Errors
-    /// In words, where they cannot be written.
-    pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, String> {
+    /// If they cannot be written.
+    pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, UnwrittenCeilings> {
         let Some(owner) = Owner::of(facts).filter(|_| !ceilings.is_empty()) else { return Ok(None) };
-        // What is damaged is of no use, and goes.
+        // A damaged file is of no use, and goes.
         let mut kept = self.read(facts).unwrap_or_default();
         kept.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         kept.extend_from_slice(ceilings);
         Ceiling::sort(&mut kept);
         let place = self.place(&owner);
-        let contents = Contents { schema: SCHEMA.to_owned(), owner, ceilings: kept };
-        let written = write(&place, &contents);
-        written
-            .map(|()| Some(place.clone()))
-            .map_err(|error| format!("the ceilings cannot be kept in {}: {error}", place.display()))
+        let contents = Contents { schema: CEILINGS.schema.to_owned(), owner, ceilings: kept };
+        match write(&place, &contents) {
+            Ok(()) => Ok(Some(place)),
+            Err(error) => Err(UnwrittenCeilings { place, error }),
+        }
     }
 }
 
-/// A reader finds all of the file, or the one that was there before.
+/// A file of ceilings that is not used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())]
+pub struct UnusableCeilings {
+    /// The file.
+    pub place: PathBuf,
+    /// The reason.
+    pub why: CeilingsError,
+}
+
+/// Ceilings that could not be stored.
+#[derive(Debug, thiserror::Error)]
+#[error("the ceilings cannot be kept in {}: {error}", place.display())]
+pub struct UnwrittenCeilings {
+    /// The file.
+    pub place: PathBuf,
+    /// The reason.
+    pub error: io::Error,
+}
+
+/// The reason why a file of ceilings is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum CeilingsError {
+    /// It cannot be read.
+    #[error("the measured ceilings cannot be read: {0}")]
+    Unreadable(io::Error),
+    /// It is of another format, or damaged.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// They were measured on another GPU, or by another driver or version of gpubench.
+    #[error("these are the ceilings of another GPU, driver or version")]
+    OtherOwner,
+    /// A ceiling is none that a measurement can give.
+    #[error("`{0}` is no ceiling that was measured")]
+    Unsound(String),
+}
+
+fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
+    let json = match fs::read(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        json => json.map_err(CeilingsError::Unreadable)?,
+    };
+    let contents: Contents = CEILINGS.read(&json)?;
+    if contents.owner != *owner {
+        return Err(CeilingsError::OtherOwner);
+    }
+    let sound = |Ceiling { peak, .. }: &Ceiling| {
+        peak.source == PeakSource::Measured && peak.value.0.is_finite() && peak.value > Rate::ZERO
+    };
+    match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
+        Some(ceiling) => Err(CeilingsError::Unsound(ceiling.name.clone())),
+        None => Ok(contents.ceilings),
+    }
+}
+
 fn write(place: &Path, contents: &Contents) -> io::Result<()> {
     if let Some(folder) = place.parent() {
         fs::create_dir_all(folder)?;
     }
-    let new = place.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&new, serde_json::to_vec_pretty(contents)?)?;
-    fs::rename(&new, place)
+    replace(place, &|out| Ok(serde_json::to_writer_pretty(out, contents)?))
 }
 
 #[cfg(test)]
@@ -166,8 +199,13 @@ mod tests {
 
     fn ceiling(name: &str, value: f64) -> Ceiling {
         let (quantity, source) = (Quantity::MemoryBandwidth, PeakSource::Measured);
-        let peak = Peak { quantity, value, source, method: "reads".to_owned(), uncertain: false };
+        let peak =
+            Peak { quantity, value: Rate(value), source, method: "reads".to_owned(), uncertain: false };
         Ceiling { name: name.to_owned(), peak }
+    }
+
+    fn read(kept: &CeilingCache, facts: &Facts) -> Result<Vec<Ceiling>, String> {
+        kept.read(facts).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -175,22 +213,23 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
         let gpu = facts("GPU-1", "13.0");
-        assert_eq!(kept.read(&gpu), Ok(Vec::new()));
+        assert_eq!(read(&kept, &gpu), Ok(Vec::new()));
         let place =
             kept.keep(&gpu, &[ceiling("read", 4.4e12), ceiling("write", 4.1e12)]).expect("it can be written");
         assert!(place.is_some_and(|place| place.is_file()));
         // Some of them measured again.
         _ = kept.keep(&gpu, &[ceiling("read", 4.5e12)]).expect("it can be written");
-        assert_eq!(kept.read(&gpu), Ok(vec![ceiling("read", 4.5e12), ceiling("write", 4.1e12)]));
+        assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("read", 4.5e12), ceiling("write", 4.1e12)]));
         // The highest is the first.
         _ = kept.keep(&gpu, &[ceiling("write", 4.7e12)]).expect("it can be written");
-        assert_eq!(kept.read(&gpu), Ok(vec![ceiling("write", 4.7e12), ceiling("read", 4.5e12)]));
+        assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 4.7e12), ceiling("read", 4.5e12)]));
         for other in [facts("GPU-2", "13.0"), facts("GPU-1", "13.1")] {
-            assert_eq!(kept.read(&other), Ok(Vec::new()));
+            assert_eq!(read(&kept, &other), Ok(Vec::new()));
         }
         // A device without such properties is never mistaken for another.
         let host = Facts { properties: Vec::new(), ..gpu };
-        assert_eq!((kept.keep(&host, &[ceiling("read", 1.0)]), kept.read(&host)), (Ok(None), Ok(Vec::new())));
+        assert_eq!(kept.keep(&host, &[ceiling("read", 1.0)]).expect("nothing is written"), None);
+        assert_eq!(read(&kept, &host), Ok(Vec::new()));
         // Nothing else is left lying about.
         assert_eq!(fs::read_dir(folder.path().join("ceilings")).expect("it is there").count(), 1);
     }
@@ -211,14 +250,20 @@ mod tests {
             [("GPU-9", "of another GPU, driver or version"), ("\"", "these are no measured ceilings")]
         {
             let place = write(change);
-            let told = kept.read(&gpu).expect_err("it is of no use");
+            let told = read(&kept, &gpu).expect_err("it is of no use");
             assert!(told.starts_with(&format!("{}: ", place.display())) && told.contains(words), "{told}");
             assert!(told.ends_with("it is not used, and --measure-peaks writes it anew"), "{told}");
             _ = kept.keep(&gpu, &[ceiling("write", 2e12)]).expect("it can be written");
-            assert_eq!(kept.read(&gpu), Ok(vec![ceiling("write", 2e12)]));
+            assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 2e12)]));
         }
+        // A newer version may have changed anything but the schema.
+        let place = write("GPU-1");
+        fs::write(&place, r#"{"schema": "gpubench-ceilings/2", "of": "GPU-1"}"#).expect("it can be written");
+        let newer =
+            "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: a newer gpubench wrote it";
+        assert!(read(&kept, &gpu).is_err_and(|told| told.contains(newer)));
         _ = kept.keep(&gpu, &[ceiling("read", -1.0)]).expect("it can be written");
-        assert!(kept.read(&gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));
+        assert!(read(&kept, &gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));
     }
 
     #[test]
@@ -228,6 +273,6 @@ mod tests {
         fs::write(&file, "").expect("it can be written");
         let kept = CeilingCache::in_folder(Some(&file)).expect("a folder was given");
         let told = kept.keep(&facts("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
-        assert!(told.starts_with("the ceilings cannot be kept in "), "{told}");
+        assert!(told.to_string().starts_with("the ceilings cannot be kept in "), "{told}");
     }
 }

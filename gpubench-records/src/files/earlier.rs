@@ -8,17 +8,17 @@ use super::lines::{NotARun, Stored, head_of, read};
 use super::place::{RECORDS, names};
 use crate::record::Run;
 
-/// What the user calls the latest run of a suite.
+/// The word by which the user asks for the latest run of a suite.
 const LAST: &str = "last";
 
 /// A stored run, and where it is.
 #[derive(Clone, Debug)]
 pub struct EarlierRun {
-    /// What to call it.
+    /// Its name.
     pub name: String,
-    /// What it has.
+    /// The run itself.
     pub run: Run,
-    /// What is wrong with its file.
+    /// The faults of its file.
     pub remarks: Vec<String>,
 }
 
@@ -30,15 +30,15 @@ pub enum NoRun {
     None {
         /// The suite.
         suite: String,
-        /// Where runs are kept.
+        /// The folder of runs.
         folder: PathBuf,
     },
     /// None of this name is there.
     #[error("there is no run `{wanted}`; the runs in {} are: {there}", folder.display())]
     Unknown {
-        /// What the user calls it.
+        /// The name that the user gave.
         wanted: String,
-        /// Where runs are kept.
+        /// The folder of runs.
         folder: PathBuf,
         /// Those that are there.
         there: String,
@@ -48,7 +48,7 @@ pub enum NoRun {
     NotARun {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: NotARun,
     },
     /// It is a run of something else.
@@ -56,9 +56,9 @@ pub enum NoRun {
     OtherSuite {
         /// The file.
         path: PathBuf,
-        /// What it is a run of.
+        /// The suite that it is a run of.
         theirs: String,
-        /// What this is.
+        /// The suite that this is.
         ours: String,
     },
     /// It has not ended yet.

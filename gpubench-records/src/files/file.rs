@@ -12,6 +12,7 @@ use std::time::Instant;
 use super::lines::{self, Line};
 use super::place::{RECORDS, name, names};
 use crate::record::{Record, Run};
+use gpubench_stats::units::Seconds;
 
 /// So many runs of a suite are kept, the one in progress among them.
 const RUNS: usize = 20;
@@ -20,11 +21,11 @@ const RUNS: usize = 20;
 #[derive(Debug)]
 pub struct Store {
     file: File,
-    /// How much of the file is whole lines.
+    /// The length of all whole lines.
     length: u64,
     /// When the run began, and what an earlier one took whose records it begins with.
     begin: Instant,
-    before: f64,
+    before: Seconds,
     syncing: Syncing,
 }
 
@@ -59,7 +60,7 @@ impl Store {
     /// # Errors
     /// Where it cannot be written. The records before it stay.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
-        let at = self.before + self.begin.elapsed().as_secs_f64();
+        let at = self.before + self.begin.elapsed().into();
         let line = Line::Record { at, record: Cow::Borrowed(record) }.written()?;
         let written = self.file.write_all(&line);
         match written {
@@ -73,12 +74,12 @@ impl Store {
         written
     }
 
-    /// Ends the run, which took `wall` seconds. The last record has been on its way to the disk while its worker ended; that
+    /// Ends the run, which took `wall`. The last record has been on its way to the disk while its worker ended; that
     /// it is there is waited for.
     ///
     /// # Errors
     /// Where something of it could not be written.
-    pub fn end(mut self, wall: f64) -> io::Result<()> {
+    pub fn end(mut self, wall: Seconds) -> io::Result<()> {
         let line = Line::End { wall }.written()?;
         self.file.write_all(&line)?;
         self.syncing.end()

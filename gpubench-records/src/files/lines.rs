@@ -3,13 +3,14 @@
 //! with what it had by then.
 
 use std::borrow::Cow;
-use std::fmt::{self, Display};
 use std::io::{self, BufRead, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
+use super::format::{FormatError, RUN, by_newer};
 use crate::record::{Record, Run, SCHEMA};
 use gpubench_stats::format;
+use gpubench_stats::units::Seconds;
 
 /// No line of ours is longer: the samples of a case take up to a MiB.
 const LONGEST: u64 = 64 << 20;
@@ -23,27 +24,16 @@ pub(super) enum Line<'a> {
     Run(Cow<'a, Run>),
     /// A case is done.
     Record {
-        /// When, in seconds since the run began.
-        at: f64,
-        /// What came of it.
+        /// The time since the run began.
+        at: Seconds,
+        /// The result.
         record: Cow<'a, Record>,
     },
     /// The last, where a run came to its end.
     End {
-        /// What it took, in seconds.
-        wall: f64,
+        /// The time that it took.
+        wall: Seconds,
     },
-}
-
-/// The first line of a file that may be no run.
-#[derive(Deserialize)]
-struct First {
-    run: Schema,
-}
-
-#[derive(Deserialize)]
-struct Schema {
-    schema: String,
 }
 
 impl Line<'_> {
@@ -60,34 +50,25 @@ impl Line<'_> {
 pub struct Stored {
     /// The run. Of a case with several records it has the last.
     pub run: Run,
-    /// What is wrong with it, a sentence each.
+    /// The faults of its file, a sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Why a file is no run that this program reads.
-#[derive(Debug)]
+/// The reason why a file is no run that this program reads.
+#[derive(Debug, thiserror::Error)]
 pub enum NotARun {
     /// It cannot be read.
+    #[error("cannot be read: {0}")]
     Unreadable(io::Error),
     /// Its first line is something else.
+    #[error("is no run of gpubench: {0}")]
     Foreign(String),
     /// It is of another version.
+    #[error(
+        "is of another version of gpubench: its schema is `{0}`, this program's `{SCHEMA}`{newer}",
+        newer = by_newer(.0, SCHEMA)
+    )]
     OtherSchema(String),
-}
-
-impl Display for NotARun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
-            Self::Foreign(why) => write!(f, "is no run of gpubench: {why}"),
-            Self::OtherSchema(schema) => {
-                write!(
-                    f,
-                    "is of another version of gpubench: its schema is `{schema}`, this program's `{SCHEMA}`"
-                )
-            }
-        }
-    }
 }
 
 /// Reads a run. Lines that are none of its are left out, and remarked upon.
@@ -125,18 +106,19 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
 }
 
 fn head(line: &[u8]) -> Result<Run, NotARun> {
-    let foreign = |error: serde_json::Error| NotARun::Foreign(format!("its first line says: {error}"));
-    let First { run: Schema { schema } } = serde_json::from_slice(line).map_err(foreign)?;
-    if schema != SCHEMA {
-        return Err(NotARun::OtherSchema(schema));
-    }
-    match serde_json::from_slice(line).map_err(foreign)? {
-        Line::Run(run) => Ok(run.into_owned()),
-        Line::Record { .. } | Line::End { .. } => Err(NotARun::Foreign("its first line is none".to_owned())),
+    match RUN.read(line) {
+        Ok(Line::Run(run)) => Ok(run.into_owned().with_old_notes_read()),
+        Ok(Line::Record { .. } | Line::End { .. }) => {
+            Err(NotARun::Foreign("its first line says: that of a run is missing".to_owned()))
+        }
+        Err(FormatError::OtherSchema { schema, .. }) => Err(NotARun::OtherSchema(schema)),
+        Err(FormatError::Foreign { error, .. }) => {
+            Err(NotARun::Foreign(format!("its first line says: {error}")))
+        }
     }
 }
 
-/// What is wrong with lines. The first says how; of more there is only their number.
+/// The faults of lines: the first in words, and the number of all others.
 #[derive(Default)]
 struct Remarks {
     sentences: Vec<String>,
@@ -168,7 +150,7 @@ impl Remarks {
 enum Found {
     /// One with its end.
     Whole(Vec<u8>),
-    /// What a writer left that was cut off.
+    /// The part of a line that an interrupted writer left.
     CutOff,
 }
 

@@ -1,4 +1,4 @@
-//! Where gpubench keeps things between runs. In: the program that runs, and the user's home; out: a folder, and the names of
+//! The folders that gpubench keeps between runs. In: the program that runs, and the user's home; out: a folder, and the names of
 //! runs in it.
 
 use std::env;
@@ -13,7 +13,7 @@ use etcetera::BaseStrategy;
 /// The file of a run, in the folder that has its name.
 pub(super) const RECORDS: &str = "records.jsonl";
 
-/// What gpubench keeps between runs of this program: `gpubench` in the target folder that cargo built it into, else in the
+/// The folder of all that outlives a run of this program: `gpubench` in the target folder that cargo built it into, else in the
 /// user's state folder. `None` for a program that has neither.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
@@ -22,21 +22,21 @@ pub fn home() -> Option<PathBuf> {
     Some(target.map_or_else(state, |target| Some(target.to_owned()))?.join("gpubench"))
 }
 
-/// Where runs are kept, unless the user says otherwise.
+/// The folder of runs, unless the user names another.
 #[must_use]
 pub fn runs() -> Option<PathBuf> {
     Some(home()?.join("runs"))
 }
 
-/// Whether cargo builds into `folder`: it says so there, unless another tool made the folder before it; and mostly keeps
-/// there what it knows of the compiler.
+/// Returns true where cargo builds into `folder`: it says so there, unless another tool made the folder before it; and mostly
+/// keeps there what it knows of the compiler.
 fn is_of_cargo(folder: &Path) -> bool {
     let tagged =
         || fs::read_to_string(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.contains("created by cargo"));
     folder.join(".rustc_info.json").is_file() || tagged()
 }
 
-/// Where programs keep what outlives them.
+/// The folder of what outlives programs.
 fn state() -> Option<PathBuf> {
     etcetera::choose_base_strategy().ok()?.state_dir()
 }
@@ -62,7 +62,7 @@ pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What tells this build of the program from any other: a hash of its file. Stored and read by one and the same build, so
+/// Returns the fingerprint of this build of the program: a hash of its file. Stored and read by one and the same build, so
 /// that the hash may be another with each version of Rust.
 #[must_use]
 pub fn fingerprint() -> Option<String> {

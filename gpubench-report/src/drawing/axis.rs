@@ -6,15 +6,15 @@ use super::canvas::width;
 /// An axis: what it shows, how, and in which words.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What its values are, with their unit.
+    /// The name of its values, with their unit.
     pub label: String,
-    /// How they lie on it.
+    /// The scale.
     pub scale: Scale,
     /// A value as its ticks show it, with or without a unit.
     pub show: fn(f64) -> String,
 }
 
-/// How values lie on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// In equal steps, from 0 on.
@@ -58,7 +58,7 @@ impl Axis {
 }
 
 impl Scale {
-    /// Whether a value has a place on such an axis.
+    /// Returns true where a value has a place on such an axis.
     pub(super) fn shows(self, value: f64) -> bool {
         value.is_finite() && (self == Self::Linear || value > 0.0)
     }
@@ -81,13 +81,13 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Where a value lies.
+    /// Returns the place of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let [from, to, value] = [self.from, self.to, value].map(|value| self.scale.of(value));
         self.start + (value - from) / (to - from) * (self.end - self.start)
     }
 
-    /// Whether a value lies on it.
+    /// Returns true where a value lies on it.
     pub(super) fn holds(&self, value: f64) -> bool {
         self.scale.shows(value) && (self.from..=self.to).contains(&value)
     }

@@ -4,22 +4,22 @@ use super::axis::Axis;
 use super::canvas::{Anchor, Canvas, filled, shortened, width};
 use super::{WIDTH, frame};
 
-/// How thick a bar is, and how much lies between rows.
+/// The thickness of a bar, and the space between rows.
 const BAR: f64 = 18.0;
 const GAP: f64 = 12.0;
 
 /// Values side by side.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// Under which circumstances; may be empty.
     pub subtitle: String,
-    /// What the bars measure. Bars begin at 0: a logarithmic axis has none.
+    /// The axis of the bars. Bars begin at 0: a logarithmic axis has none.
     pub label: String,
     /// A value as it stands at the end of its bar, and at ticks.
     pub show: fn(f64) -> String,
-    /// What the bars of a row are called, where there are several.
+    /// The names of the bars of a row, where there are several.
     pub series: Vec<String>,
     /// The rows, from top to bottom.
     pub rows: Vec<Bar>,
@@ -28,7 +28,7 @@ pub struct Bars {
 /// A row of bars.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// A value for each series; what is no number has no bar.
     pub values: Vec<f64>,

@@ -7,20 +7,20 @@ use super::canvas::{Anchor, Canvas, drawn, filled, shortened, width};
 use super::{WIDTH, frame};
 use gpubench_stats::quantile;
 
-/// How high a row is, and the box in it.
+/// The height of a row, and of the box in it.
 const ROW: f64 = 38.0;
 const BOX: f64 = 20.0;
-/// How far whiskers reach, in boxes.
+/// The reach of whiskers, in boxes.
 const REACH: f64 = 1.5;
 
 /// Samples, a row for each set.
 #[derive(Clone, Debug)]
 pub struct BoxPlot {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// Under which circumstances; may be empty.
     pub subtitle: String,
-    /// What the samples are.
+    /// The axis of the samples.
     pub axis: Axis,
     /// The rows, from top to bottom.
     pub rows: Vec<Row>,
@@ -29,7 +29,7 @@ pub struct BoxPlot {
 /// A set of samples.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The samples, in any order.
     pub samples: Vec<f64>,
@@ -64,7 +64,7 @@ impl BoxPlot {
     }
 }
 
-/// What a row shows of its samples.
+/// The quantiles that a row shows of its samples.
 #[derive(Debug, PartialEq)]
 struct Spread {
     median: f64,

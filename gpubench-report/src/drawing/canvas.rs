@@ -1,4 +1,4 @@
-//! What a drawing is made on. In: shapes and text at places in pixels; out: the SVG. All colours are here, and all that is
+//! The canvas of a drawing. In: shapes and text at places in pixels; out: the SVG. All colours are here, and all that is
 //! known of how wide text is.
 
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ const LIGHT: &str = ".paper{fill:#fff}.ink{fill:#1f2328}.soft{fill:#59636e}.grid
 const DARK: &str = ".paper{fill:#15181c}.ink{fill:#e6e9ed}.soft{fill:#9aa4af}.grid{stroke:#30363d}.rule{stroke:#9aa4af}\
                     .f0{fill:#5aa9f5}.f1{fill:#f0883e}.f2{fill:#4cc38a}.f3{fill:#b392f0}.f4{fill:#ff7b8b}\
                     .s0{stroke:#5aa9f5}.s1{stroke:#f0883e}.s2{stroke:#4cc38a}.s3{stroke:#b392f0}.s4{stroke:#ff7b8b}";
-/// What is the same in both. Lines of the second and later series are dashed, so that colour is not all that tells them
+/// The style that both have. Lines of the second and later series are dashed, so that colour is not all that tells them
 /// apart.
 const SHAPES: &str = "text{font:13px system-ui,sans-serif}.title{font-weight:600;font-size:16px}.small{font-size:12px}\
                       .line{fill:none;stroke-width:2;stroke-linejoin:round}.s1.line{stroke-dasharray:7 3}\
                       .s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}.s4.line{stroke-dasharray:4 4}\
                       .rule{stroke-dasharray:4 3}.box{fill-opacity:.25;stroke-width:1.5}.median{stroke-width:3}";
 
-/// Where text stands at its place.
+/// The alignment of text at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,

@@ -6,30 +6,30 @@ use super::axis::{Axis, Placed};
 use super::canvas::{Anchor, Canvas, drawn, filled, width};
 use super::{WIDTH, frame};
 
-/// How high the plot is.
+/// The height of the plot.
 const HEIGHT: f64 = 320.0;
 
 /// Values over values.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// Under which circumstances; may be empty.
     pub subtitle: String,
-    /// What goes from left to right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What goes up.
+    /// The vertical axis.
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
-    /// What they are compared with.
+    /// The lines that they are compared with.
     pub marks: Vec<Mark>,
 }
 
 /// A line through points.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its points, in the order they are joined.
     pub points: Vec<(f64, f64)>,
@@ -159,7 +159,7 @@ impl Curves {
         heights.into_iter().rev().max_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(y.end)
     }
 
-    /// How near the curves come to a height, of those places that are asked for.
+    /// The distance of the curves from a height, at the places that are asked for.
     fn nearest(&self, x: &Placed, y: &Placed, height: f64, asked: impl Fn(f64) -> bool) -> f64 {
         let passed = self.series.iter().flat_map(|series| passed(&series.points, x, y));
         let near = passed.filter(|(at, _)| asked(*at)).map(|(_, at)| (at - height).abs());
@@ -167,7 +167,7 @@ impl Curves {
     }
 }
 
-/// Where the line through these points passes, every few pixels.
+/// The points of the line through these points, every few pixels.
 fn passed(points: &[(f64, f64)], x: &Placed, y: &Placed) -> Vec<(f64, f64)> {
     const STEPS: usize = 16;
     let shown = |(at, value): &(f64, f64)| x.holds(*at) && y.holds(*value);

@@ -1,4 +1,4 @@
-//! What the kinds of drawings have in common: the title above, the legend below it, and axes with their lines.
+//! The parts that all kinds of drawings share: the title above, the legend below it, and axes with their lines.
 
 use super::WIDTH;
 use super::axis::Placed;
@@ -62,7 +62,7 @@ pub(super) fn beside(canvas: &mut Canvas, axis: &Placed, label: &str, (left, rig
     canvas.text_upwards((EDGE + 4.0, (axis.start + axis.end) / 2.0), "soft", label);
 }
 
-/// How much room the names of rows take, which are cut to a third of the drawing.
+/// The room for the names of rows, which are cut to a third of the drawing.
 pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
     names.map(width).fold(0.0, f64::max).min(WIDTH / 3.0) + 10.0
 }

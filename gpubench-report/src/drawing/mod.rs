@@ -30,7 +30,7 @@ pub use self::bars::{Bar, Bars};
 pub use self::boxes::{BoxPlot, Row};
 pub use self::curves::{Curves, Mark, Series};
 
-/// How wide a drawing is, in pixels where it is not scaled.
+/// The width of a drawing, in pixels where it is not scaled.
 const WIDTH: f64 = 760.0;
-/// How many colours there are for what is drawn together; they come again after the last.
+/// The number of colours for curves that are drawn together; they come again after the last.
 const COLOURS: usize = 5;

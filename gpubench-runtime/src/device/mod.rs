@@ -20,8 +20,8 @@ pub use monitor::Monitor;
 
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
-use gpubench_records::seen::Seen;
 use gpubench_stats::units::Nanoseconds;
 
 /// Why a device cannot be used: what happened, and where.
@@ -105,10 +105,10 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// What the launch returned, what had gone wrong on the device, or why what would be timed is not all of the launch.
-    fn observe(&mut self, work: &mut dyn Work) -> Result<Seen, Failure> {
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
         work.launch()?;
         self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
-        Ok(Seen::default())
+        Ok(LaunchFacts::default())
     }
 
     /// Whether launches of `work`, which left all memory as it was, write anything where that holds something else. The

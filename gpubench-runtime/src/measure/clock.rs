@@ -3,23 +3,24 @@
 
 use crate::device::Sampler;
 use gpubench_records::conditions::DeviceClock;
-use gpubench_stats::units::Range;
+use gpubench_stats::units::{Hertz, Range};
 
 /// What was read behind groups.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clocks {
-    range: Option<Range<u64>>,
+    range: Option<Range<Hertz>>,
     sum: u64,
-    last: u64,
+    last: Hertz,
     readings: usize,
 }
 
 impl Clocks {
     /// Takes the reading behind the last group, if there is one.
     pub(super) fn read(&mut self, sampler: &mut dyn Sampler) {
-        let Some(clock) = sampler.clock() else { return };
+        let Some(hertz) = sampler.clock() else { return };
+        let clock = Hertz(hertz);
         self.range = Some(Range::including(self.range, clock));
-        self.sum += clock;
+        self.sum += hertz;
         self.last = clock;
         self.readings += 1;
     }
@@ -29,7 +30,7 @@ impl Clocks {
         Some(DeviceClock {
             before: warm_up.range,
             during: self.range?,
-            mean: self.sum / self.readings as u64,
+            mean: Hertz(self.sum / self.readings as u64),
             after: self.last,
             readings: self.readings,
         })

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
 use crate::device::Sampler;
-use gpubench_records::samples::{Energy, Measured};
+use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 
 /// How long launches follow one another: at least, and until there are updates enough, and at most.
@@ -40,7 +40,7 @@ fn launch_and_read(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
     monitor: Box<dyn Monitor>,
-) -> Result<Measured, String> {
+) -> Result<EnergyMeasurement, String> {
     let together = (TOGETHER.0 / each.0.max(1.0)).clamp(1.0, MOST_TOGETHER) as usize;
     let mut launch = || {
         let launched = sampler.back_to_back(together).map_err(|failure| failure.to_string())?;
@@ -102,7 +102,7 @@ fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -
 }
 
 /// What `updates` tell of so many launches.
-fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<Measured, String> {
+fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<EnergyMeasurement, String> {
     let between = updates.len().saturating_sub(1);
     let [first, .., last] = updates else { return Err(too_few(between, elapsed)) };
     if between < LEAST_UPDATES {
@@ -114,7 +114,7 @@ fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<Me
     let told: Vec<f64> = updates.iter().filter_map(|update| Some(update.sensor?.0)).collect();
     let sensor = (!told.is_empty()).then(|| Watts(told.iter().sum::<f64>() / told.len() as f64));
     let per_launch = Joules(power.0 * elapsed.as_seconds() / launches as f64);
-    Ok(Measured { per_launch, power, sensor, launches, elapsed, updates: between, counted })
+    Ok(EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates: between, counted })
 }
 
 fn too_few(updates: usize, elapsed: Duration) -> String {

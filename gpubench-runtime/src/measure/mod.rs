@@ -15,7 +15,7 @@ use gpubench_records::conditions::{Conditions, DeviceClock};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Timer};
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Seconds};
 use gpubench_stats::{Decision, Drift, Modes, StopRule, Summary};
 
 use self::clock::Clocks;
@@ -80,8 +80,8 @@ pub fn measure(
             let time = Summary::of(&times(&events, timer), timer.step);
             converged = time.is_some_and(|time| rule.check(&time, timer.step) == Decision::Converged);
         }
-        let spent = elapsed.as_seconds() >= sampling.max_time || events.len() >= MAX_SAMPLES;
-        if spent || (converged && elapsed.as_seconds() >= sampling.min_time) {
+        let spent = Seconds::from(elapsed) >= sampling.max_time || events.len() >= MAX_SAMPLES;
+        if spent || (converged && Seconds::from(elapsed) >= sampling.min_time) {
             break;
         }
     }
@@ -103,7 +103,7 @@ pub fn measure(
     }
     .samples()?;
     if samples.time.median.0 < SHORT.0 {
-        samples.in_a_row = sampler.in_a_row()?;
+        samples.back_to_back = sampler.in_a_row()?;
     }
     samples.on_stream = sampler.on_stream()?;
     Ok(samples)
@@ -145,7 +145,7 @@ impl Taken {
             warm_up,
             conditions,
             device_clock,
-            in_a_row: None,
+            back_to_back: None,
             on_stream: None,
             groups,
             elapsed,

@@ -19,7 +19,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Timer};
 use gpubench_records::sampling::Sampling;
 use gpubench_stats as stats;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Seconds};
 use gpubench_stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
 
 /// The fewest pairs of a round: AB BA.
@@ -73,7 +73,7 @@ pub fn compare(
         turns.round(sampler.as_mut(), sampling, &mut size)?;
         let done = match sampling.samples {
             Some(wanted) => turns.events.len() >= wanted,
-            None => turns.elapsed.as_seconds() >= sampling.max_time || begin.elapsed() >= limit,
+            None => Seconds::from(turns.elapsed) >= sampling.max_time || begin.elapsed() >= limit,
         };
         let confidence = match sampling.samples {
             // There is one look only, which may have all of the error.

@@ -8,7 +8,7 @@ use gpubench_records::method::Timer;
 use gpubench_records::samples::WarmUp;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats as stats;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Seconds};
 
 use super::clock::Clocks;
 use super::groups::GroupSize;
@@ -34,7 +34,7 @@ pub(super) fn warm_up(
         let left = sampling
             .warm_up_launches
             .map_or(usize::MAX, |launches| launches.saturating_sub(warm_up.launches));
-        let seconds = warm_up.elapsed.as_seconds();
+        let seconds = Seconds::from(warm_up.elapsed);
         let enough = if warm_up.steady { sampling.warm_up } else { PATIENCE * sampling.warm_up };
         if left == 0 || (sampling.warm_up_launches.is_none() && seconds >= enough) {
             return Ok(warm_up);

@@ -18,6 +18,7 @@ use toml::de::{DeTable, DeValue};
 use super::written;
 use gpubench_records::facts::UUID;
 use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
+use gpubench_stats::units::Rate;
 
 /// What the file is called where nobody says otherwise.
 const NAME: &str = "gpubench.toml";
@@ -163,7 +164,7 @@ fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) ->
     let (read, amount) = written::read(quantity, written)
         .map_err(|what| mistake(value, format!("`{quantity}` cannot be {written}: {what}")))?;
     let method = format!("{file}:{}", line(text, value.span().start));
-    Ok(Peak { quantity: read, value: amount, source: PeakSource::User, method, uncertain: false })
+    Ok(Peak { quantity: read, value: Rate(amount), source: PeakSource::User, method, uncertain: false })
 }
 
 /// The line of a place in `text`, from 1.
@@ -211,7 +212,7 @@ f64 = "2TFLOP/s"
             facts
                 .peaks
                 .into_iter()
-                .map(|peak| (peak.quantity.name().to_owned(), peak.value, peak.method))
+                .map(|peak| (peak.quantity.name().to_owned(), peak.value.0, peak.method))
                 .collect::<Vec<_>>()
         };
         let memory = ("memory".to_owned(), 4.8e12, "gpubench.toml:4".to_owned());
@@ -262,8 +263,9 @@ f64 = "2TFLOP/s"
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).expect("it can be made");
-        let found =
-            || File::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0].peak.value;
+        let found = || {
+            File::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0].peak.value.0
+        };
         let write = |place: &str, value| {
             let text = format!("[peaks.x]\nmemory = \"{value}GB/s\"");
             fs::write(folder.path().join(place).join(NAME), text).expect("it can be written");
@@ -273,6 +275,6 @@ f64 = "2TFLOP/s"
         write("a", 2);
         assert_eq!(found(), 2e9);
         let elsewhere = File::find([Path::new("/nowhere"), folder.path()]).expect("it is right");
-        assert_eq!(elsewhere.map(|file| file.peaks[0].peak.value), Some(1e9));
+        assert_eq!(elsewhere.map(|file| file.peaks[0].peak.value.0), Some(1e9));
     }
 }

@@ -65,7 +65,7 @@ impl PeakSources {
         let measured = self.kept.as_ref().map_or(Ok(Vec::new()), |kept| kept.read(facts));
         let (measured, note) = match measured {
             Ok(measured) => (measured, None),
-            Err(note) => (Vec::new(), Some(note)),
+            Err(unusable) => (Vec::new(), Some(unusable.to_string())),
         };
         peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
         facts.add(peaks);

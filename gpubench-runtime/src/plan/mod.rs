@@ -17,7 +17,7 @@ use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
 
-use gpubench_records::id::{Arg, CaseId, Partner, shown_name};
+use gpubench_records::id::{Arg, BenchmarkId, CaseId, shown_name};
 
 pub use self::error::{PlanError, Unpaired};
 pub use self::selection::{Ignored, Selection};
@@ -39,7 +39,7 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// What they are compared with.
     #[serde(default)]
-    pub with: Option<Partner>,
+    pub with: Option<BenchmarkId>,
 }
 
 impl Job {

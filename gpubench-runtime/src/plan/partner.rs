@@ -2,7 +2,7 @@
 //! each job with its partner, which has the job's own arguments but for those that are given, or why they do not pair.
 
 use super::error::Unpaired;
-use super::{Arg, Fate, Job, Partner, PlanError};
+use super::{Arg, BenchmarkId, Fate, Job, PlanError};
 use crate::catch::catch;
 use crate::registry::{Axis, Case, Entry, Generic, Variant, Visitor};
 use gpubench_records::failure::Stage;
@@ -12,7 +12,7 @@ use gpubench_records::id::DeviceId;
 pub(super) fn pair(
     jobs: Vec<(Job, Fate)>,
     entries: &[&Entry],
-    named: &Partner,
+    named: &BenchmarkId,
 ) -> Result<Vec<(Job, Fate)>, PlanError> {
     let wanted = Wanted::find(named, entries)?;
     let mut paired = Vec::with_capacity(jobs.len());
@@ -45,7 +45,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn find(named: &'a Partner, entries: &[&'a Entry]) -> Result<Self, PlanError> {
+    fn find(named: &'a BenchmarkId, entries: &[&'a Entry]) -> Result<Self, PlanError> {
         let (path, given) = (&*named.benchmark, &named.args[..]);
         let within = |entry: &&&'a Entry| {
             let whole = entry.path();
@@ -64,7 +64,11 @@ impl<'a> Wanted<'a> {
     }
 
     /// What `job` is compared with, and why that is left out, where the benchmark says so.
-    fn partner(&self, job: &Job, entries: &[&Entry]) -> Result<(Partner, Option<&'static str>), Unpaired> {
+    fn partner(
+        &self,
+        job: &Job,
+        entries: &[&Entry],
+    ) -> Result<(BenchmarkId, Option<&'static str>), Unpaired> {
         let variants = self.variants_on(&job.device)?;
         let names = names(variants[0])?;
         let args = self.args(job, &names)?;
@@ -79,7 +83,7 @@ impl<'a> Wanted<'a> {
         let mut axes = Axes { names: Vec::new(), selected: &args, outcome: Ok(None) };
         axes.see(variant)?;
         let skipped = axes.outcome.map_err(Unpaired::Refused)?;
-        Ok((Partner { benchmark: self.entry.path(), args }, skipped))
+        Ok((BenchmarkId { benchmark: self.entry.path(), args }, skipped))
     }
 
     /// The instances on the kind of this device, of which there is one at least.

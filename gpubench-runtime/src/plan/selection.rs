@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arg, Partner, shown_name};
+use super::{Arg, BenchmarkId, shown_name};
 use crate::registry::{Entry, Options};
 use gpubench_records::method::Cache;
 
@@ -24,7 +24,7 @@ pub struct Selection {
     /// Cache states in place of those that benchmarks ask for.
     pub caches: Option<Vec<Cache>>,
     /// What all of them are compared with: the end of a benchmark's path, and those of its arguments that are not the same.
-    pub compare_with: Option<Partner>,
+    pub compare_with: Option<BenchmarkId>,
 }
 
 /// What becomes of benchmarks whose attribute says `ignore`.

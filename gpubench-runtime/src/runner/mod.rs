@@ -143,8 +143,9 @@ fn measure_by(
         started,
         wall: kept.wall(),
         notes,
+        resumed: None,
         sampling: conduct.sampling,
-        timeout: Some(conduct.timeout.as_secs_f64()),
+        timeout: Some(conduct.timeout.into()),
         planned: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
@@ -160,7 +161,7 @@ fn measure_by(
     if conduct.runs > 1 {
         run.records = merged(run.records);
     }
-    run.wall += begin.elapsed().as_secs_f64();
+    run.wall += begin.elapsed().into();
     (run, ended)
 }
 
@@ -240,9 +241,7 @@ impl Runner<'_> {
             self.found.observer.tells(&remark);
         }
         let kept = self.kept.of(plan);
-        if !kept.is_empty() {
-            self.found.run.notes.push(self.kept.note(kept.len(), plan.cases()));
-        }
+        self.found.run.resumed = self.kept.note(kept.len(), plan.cases());
         self.found.observer.begins(&self.found.run, &kept);
         Ok(())
     }
@@ -326,7 +325,7 @@ impl Runner<'_> {
             false => self.writes(&job),
         };
         for mut record in held {
-            record.found_out(*writes.as_ref().unwrap_or(&None));
+            record.set_written_when_altered(*writes.as_ref().unwrap_or(&None));
             self.found.keep(record);
         }
         measured.and(writes.map(drop))
@@ -351,7 +350,7 @@ impl Runner<'_> {
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if record.may_write_nothing() { held.push(*record) } else { found.keep(*record) }
+                    if record.write_undetected() { held.push(*record) } else { found.keep(*record) }
                 }
                 Reply::NoDevice(message) => refused = Some(message),
                 Reply::Facts(_)

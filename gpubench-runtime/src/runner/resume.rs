@@ -10,39 +10,38 @@ use gpubench_records::facts::Property;
 use gpubench_records::facts::{Facts, Peak, PeakSource};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::EarlierRun;
-use gpubench_records::id::{CaseId, Partner};
+use gpubench_records::id::{BenchmarkId, CaseId};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
+use gpubench_records::resumed::Resumed;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::Reason;
 use gpubench_stats::format;
-
-/// How a note of a resumed run begins.
-const NOTE: &str = "resumed: ";
+use gpubench_stats::units::Seconds;
 
 /// A case, with what it is compared with.
-type Case = (CaseId, Option<Partner>);
+type Case = (CaseId, Option<BenchmarkId>);
 
 /// The records of an earlier run that still hold.
 #[derive(Debug, Default)]
 pub struct ResumedRecords {
     /// What that run is called, how long it took, and on what.
     name: String,
-    wall: f64,
+    wall: Seconds,
     devices: Vec<Facts>,
     records: BTreeMap<Case, Record>,
     remarks: Vec<String>,
 }
 
 impl ResumedRecords {
-    /// What of `earlier` holds for a run of `plan` by `program`, which samples so and kills cases after `timeout` seconds.
+    /// What of `earlier` holds for a run of `plan` by `program`, which samples so and kills cases after `timeout`.
     #[must_use]
     pub fn of_earlier(
         earlier: EarlierRun,
         plan: &Plan,
         program: &Program,
         sampling: &Sampling,
-        timeout: f64,
+        timeout: Seconds,
     ) -> Self {
         let EarlierRun { name, mut run, remarks } = earlier;
         let mut kept = Self { name, remarks, ..Self::default() };
@@ -100,9 +99,9 @@ impl ResumedRecords {
         self.remarks.push(remark);
     }
 
-    /// How long the earlier run took, in seconds.
+    /// The time that the earlier run took.
     #[must_use]
-    pub fn wall(&self) -> f64 {
+    pub fn wall(&self) -> Seconds {
         self.wall
     }
 
@@ -155,23 +154,16 @@ impl ResumedRecords {
         cases(plan).filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
     }
 
-    /// Whether that is such a note, of a run that was resumed itself.
-    #[must_use]
-    pub fn is_note(note: &str) -> bool {
-        note.starts_with(NOTE)
-    }
-
     /// Whether no case of `plan` is left to measure.
     #[must_use]
     pub fn is_all_of(&self, plan: &Plan) -> bool {
         cases(plan).all(|(job, cache)| self.has(job, cache))
     }
 
-    /// What a reader must know of a run of which so many cases of all that are planned are from an earlier one.
+    /// The note of a run of which so many cases of all that are planned are from the earlier one; none of a run without any.
     #[must_use]
-    pub fn note(&self, kept: usize, planned: usize) -> String {
-        let cases = format::counted(planned, "case");
-        format!("{NOTE}{kept} of {cases} were measured by the run of {}", self.name)
+    pub fn note(&self, kept: usize, planned: usize) -> Option<Resumed> {
+        (kept > 0).then(|| Resumed { run: self.name.clone(), kept, planned })
     }
 }
 

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use signal_hook::consts::SIGINT;
 
 use self::checkout::Lookup;
-use self::cli::{Exit, JsonTo, ListFormat, Options};
+use self::cli::{Exit, Export, ExportTo, ListFormat, Options};
 use self::messages::say;
 use self::observer::RunObserver;
 use self::output::Output;
@@ -104,8 +104,8 @@ pub(crate) fn suite(
     if let Some(file) = &options.from {
         let run = stored(file, &entries, options)?;
         let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-        let json = output(options, results)?;
-        return Ok(finish(run, Exit::Done, &held, json, &entries, options, deliver));
+        let outputs = outputs(options, results)?;
+        return Ok(finish(run, Exit::Done, &held, &outputs, &entries, options, deliver));
     }
     if options.test {
         let (planned, _) = fresh(&entries, options, options.device.as_deref())?;
@@ -124,7 +124,7 @@ pub(crate) fn suite(
     let (known, strange) = known(&entries, options)?;
     notes.extend(strange);
     let held = options.baselines.open().map_err(|error| complain(&error, Exit::Usage))?;
-    let json = output(options, results)?;
+    let outputs = outputs(options, results)?;
     if program.opt_level == "0" {
         notes.push(
             "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be"
@@ -159,7 +159,7 @@ pub(crate) fn suite(
     if options.measure_peaks {
         exit = exit.min(keep(&mut run, options));
     }
-    let finished = finish(run, exit, &held, json, &entries, options, deliver);
+    let finished = finish(run, exit, &held, &outputs, &entries, options, deliver);
     Ok(finished.min(kept.err().unwrap_or(Exit::Done)))
 }
 
@@ -168,7 +168,7 @@ fn finish(
     mut run: Run,
     ended: Exit,
     held: &OpenBaselines<'_>,
-    json: Option<Output>,
+    outputs: &[Output],
     entries: &[&Entry],
     options: &Options,
     deliver: &mut dyn FnMut(&Run) -> Exit,
@@ -185,9 +185,9 @@ fn finish(
     let mut exit = ended.min(worst(&run)).min(regressed(&run));
     exit = exit.min(deliver(&run));
     // A device that failed before anything was measured leaves nothing worth an earlier file.
-    if let Some(json) = json.filter(|_| !run.devices.is_empty()) {
-        let told = |error| complain(&format!("--json {}: {error}", json.path.display()), Exit::Failed);
-        exit = exit.min(json.write(&run).map_or_else(told, |()| Exit::Done));
+    for output in outputs.iter().filter(|_| !run.devices.is_empty()) {
+        let told = |error| complain(&format!("{}: {error}", output.export), Exit::Failed);
+        exit = exit.min(output.write(&run).map_or_else(told, |()| Exit::Done));
     }
     // An earlier baseline is worth more than a part of a run.
     if ended == Exit::Done {
@@ -198,12 +198,12 @@ fn finish(
     exit
 }
 
-fn output(options: &Options, results: &Results) -> Result<Option<Output>, Exit> {
-    let open = |to: &JsonTo| {
-        let told = |error| complain(&format!("--json {}: {error}", to.path().display()), Exit::Usage);
-        Output::open(to, results).map_err(told)
+fn outputs(options: &Options, results: &Results) -> Result<Vec<Output>, Exit> {
+    let open = |export: &Export| {
+        let told = |error| complain(&format!("{export}: {error}"), Exit::Usage);
+        Output::open(export, results).map_err(told)
     };
-    options.json.as_ref().map(open).transpose()
+    options.exports.iter().map(open).collect()
 }
 
 /// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target. What
@@ -273,7 +273,7 @@ fn keep(run: &mut Run, options: &Options) -> Exit {
     let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
     for (facts, reached) in run.devices.iter_mut().zip(reached) {
         let kept = match CeilingCache::in_folder(options.cache_dir.as_deref()) {
-            Some(kept) => kept.keep(facts, &reached),
+            Some(kept) => kept.keep(facts, &reached).map_err(|error| error.to_string()),
             None => Err("there is no place for what was measured: give one by --cache-dir".to_owned()),
         };
         match kept {
@@ -310,9 +310,9 @@ fn not_locked(error: &NotLocked, stop: &Stop) -> Exit {
     complain(error, exit)
 }
 
-/// Prints the table, unless the JSON has standard output to itself.
+/// Prints the table, unless another format has standard output to itself.
 fn print_run(run: &Run, options: &Options, results: &Results) -> Exit {
-    if options.json == Some(JsonTo::StandardOutput) {
+    if options.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
         return Exit::Done;
     }
     let mut text = report::render(run);

@@ -1,14 +1,14 @@
 //! Where results go: this process's standard output, kept apart from all that is printed meanwhile, and files. In: text and
 //! runs; out: bytes, or why they could not be written. Called by the edge alone.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::RawFd;
-use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
 
-use super::cli::JsonTo;
+use super::cli::{Export, ExportTo};
+use gpubench_records::files::{Destination, fill};
 use gpubench_records::record::Run;
 
 /// The first descriptor that is none of the standard ones.
@@ -53,42 +53,37 @@ fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A file for results, opened before anything is measured and written when all is done.
+/// A place for results, found before anything is measured and written to when all is done.
 #[derive(Debug)]
 pub(super) struct Output {
-    pub(super) path: PathBuf,
-    file: File,
-    /// Whether this is standard output, which may be a file with somebody else's text in it.
-    standard: bool,
+    pub(super) export: Export,
+    to: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Standard output, which may be a file with somebody else's text in it.
+    Standard(File),
+    /// Any other file, pipe or terminal.
+    Named(Destination),
 }
 
 impl Output {
-    /// Opens what `to` names: the standard output that `results` has kept, or a file.
-    pub(super) fn open(to: &JsonTo, results: &Results) -> io::Result<Self> {
-        match to {
-            JsonTo::StandardOutput => {
-                Ok(Self { path: to.path().to_owned(), file: results.0.try_clone()?, standard: true })
-            }
-            JsonTo::File(path) => Self::create(path),
-        }
-    }
-
-    /// Opens `path` without touching what an earlier run left there.
-    fn create(path: &Path) -> io::Result<Self> {
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        Ok(Self { path: path.to_owned(), file: opened?, standard: false })
+    /// Makes sure that the place of `export` can be written to: the standard output that `results` has kept, or a file.
+    pub(super) fn open(export: &Export, results: &Results) -> io::Result<Self> {
+        let to = match &export.to {
+            ExportTo::StandardOutput => Place::Standard(results.0.try_clone()?),
+            ExportTo::File(path) => Place::Named(Destination::open(path)?),
+        };
+        Ok(Self { export: export.clone(), to })
     }
 
     /// Writes `run`, to a file in place of what was there.
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
-        if self.standard {
-            return no_error_if_closed(run.write(&self.file));
+        let contents = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
+        match &self.to {
+            Place::Standard(file) => no_error_if_closed(fill(file, &contents)),
+            Place::Named(destination) => destination.write(&contents),
         }
-        // A pipe or a terminal has no earlier contents to remove.
-        if self.file.metadata()?.is_file() {
-            self.file.set_len(0)?;
-            (&self.file).rewind()?;
-        }
-        run.write(&self.file)
     }
 }

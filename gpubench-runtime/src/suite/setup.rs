@@ -105,10 +105,9 @@ fn resumed(
     earlier: EarlierRun,
 ) -> Result<RunSetup, Exit> {
     let theirs: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
-    let notes: Vec<String> =
-        earlier.run.notes.iter().filter(|note| !ResumedRecords::is_note(note)).cloned().collect();
+    let notes = earlier.run.notes.clone();
     let kept = |earlier, plan: &Plan| {
-        ResumedRecords::of_earlier(earlier, plan, program, &options.sampling, options.timeout.as_secs_f64())
+        ResumedRecords::of_earlier(earlier, plan, program, &options.sampling, options.timeout.into())
     };
     let theirs = options.device.is_none().then_some(theirs).filter(|theirs| !theirs.is_empty());
     if let Some(theirs) = &theirs {

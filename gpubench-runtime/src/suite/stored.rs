@@ -39,7 +39,7 @@ pub(super) fn stored(file: &Path, entries: &[&Entry], options: &Options) -> Resu
 
 fn read(file: &Path) -> Result<Run, String> {
     let json = fs::read(file).map_err(|error| error.to_string())?;
-    Run::parse(&json)
+    Run::parse(&json).map_err(|error| error.to_string())
 }
 
 /// A stored run has no tags, and a program that lacks a benchmark cannot tell them either.

@@ -16,7 +16,7 @@ use crate::plan::Job;
 use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::id::Partner;
+use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Compared, Record};
 use gpubench_records::sampling::Sampling;
@@ -26,7 +26,7 @@ use gpubench_stats::units::Nanoseconds;
 /// What is compared, and how.
 pub(super) struct Task<'a> {
     pub(super) job: &'a Job,
-    pub(super) with: &'a Partner,
+    pub(super) with: &'a BenchmarkId,
     /// The instances of both.
     pub(super) found: [(&'a Entry, &'a Variant); 2],
     pub(super) sampling: &'a Sampling,
@@ -193,7 +193,7 @@ impl Inner<'_, '_> {
 }
 
 /// A failure of the partner, told as such.
-fn of_partner(failure: Failure, with: &Partner) -> Failure {
+fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
     let message = format!("`{with}`, which it is compared with: {}", failure.message);
     Failure { message, ..failure }
 }
@@ -201,7 +201,7 @@ fn of_partner(failure: Failure, with: &Partner) -> Failure {
 /// Two launches whose inputs are there beside each other.
 struct Beside<'a> {
     works: [Launches<'a>; 2],
-    with: &'a Partner,
+    with: &'a BenchmarkId,
     device: &'a mut dyn Device,
     wanted: Wanted,
     comes_to: &'a dyn Fn(Step),

@@ -11,16 +11,16 @@ use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
+use gpubench_records::launch::LaunchFacts;
 use gpubench_records::limits::{Claim, begins_cold};
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::seen::Seen;
 use gpubench_records::verdict::{State, Verdict, judge};
 use gpubench_records::work::Counts;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Nanoseconds, Seconds};
 
 /// Measures the cases of `job` and hands each record to `reply` as it is made. Where a failure has cost the device, the
 /// cases that are left get none: another process may still measure them.
@@ -66,7 +66,7 @@ pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
 /// `sampling`, as a benchmark of these options is sampled.
 pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
     let own = options.max_time.filter(|_| sampling.own_max_time);
-    Sampling { max_time: own.unwrap_or(sampling.max_time), ..*sampling }
+    Sampling { max_time: own.map_or(sampling.max_time, Seconds), ..*sampling }
 }
 
 /// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Replies whether it has a check.
@@ -214,7 +214,7 @@ impl Visit<'_> {
             let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut |step| {
                 progress.comes_to(step);
             })?;
-            let each = samples.in_a_row.unwrap_or(samples.time.median);
+            let each = samples.back_to_back.unwrap_or(samples.time.median);
             Ok((samples, meter.map(|meter| energy(sampler.as_mut(), each, meter))))
         });
         let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
@@ -277,7 +277,7 @@ impl Measured<'_> {
             wall: samples.wall,
             converged: samples.converged,
             time: samples.time,
-            in_a_row: samples.in_a_row,
+            back_to_back: samples.back_to_back,
             on_stream: samples.on_stream,
             energy,
             metrics,
@@ -323,7 +323,7 @@ impl<'a> Progress<'a> {
 pub(super) struct Prepared {
     counts: Counts,
     checked: bool,
-    seen: Seen,
+    seen: LaunchFacts,
 }
 
 impl Prepared {

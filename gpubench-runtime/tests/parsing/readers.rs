@@ -17,6 +17,7 @@ use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::runner::resume::ResumedRecords;
 use gpubench_runtime::suite::cli;
 use gpubench_runtime::worker::{Reply, Request};
+use gpubench_stats::units::Seconds;
 
 /// Something that reads.
 pub(crate) struct Reader {
@@ -63,7 +64,7 @@ fn json(bytes: &[u8]) -> bool {
     let run = match Run::parse(bytes) {
         Ok(run) => run,
         Err(refused) => {
-            assert!(!refused.is_empty());
+            assert!(!refused.to_string().is_empty());
             return false;
         }
     };
@@ -112,7 +113,7 @@ fn resumed(run: Run) {
     let (program, sampling) = (run.program.clone(), run.sampling);
     let facts = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
-    let mut kept = ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, 60.0);
+    let mut kept = ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Seconds(60.0));
     drop(facts.as_ref().map(|facts| kept.instead_of(&facts.device, &plan, &PeakSources::default())));
     drop(facts.map(|facts| kept.on(facts)));
     assert!(kept.of(&plan).len() <= plan.cases());

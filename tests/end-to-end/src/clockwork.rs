@@ -11,7 +11,7 @@ use gpubench::facts::{Facts, Peak, PeakSource, Quantity};
 use gpubench::facts::{Property, UUID, Value};
 use gpubench::failure::Failure;
 use gpubench::method::{Cache, Flush, Method, Path, Timer};
-use gpubench::units::{Bytes, Nanoseconds};
+use gpubench::units::{Bytes, Nanoseconds, Rate};
 
 /// The clock's step in nanoseconds.
 pub const STEP: u64 = 32;
@@ -85,7 +85,7 @@ impl Device for Tower {
             last_level_cache: Some(Bytes(32 << 10)),
             peaks: vec![Peak {
                 quantity: Quantity::MemoryBandwidth,
-                value: BANDWIDTH,
+                value: Rate(BANDWIDTH),
                 source: PeakSource::Measured,
                 method: "by definition".to_owned(),
                 uncertain: false,

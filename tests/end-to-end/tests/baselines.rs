@@ -248,7 +248,7 @@ fn what_processes_differ_by_is_noise() {
     ended.shows("told[n=10]  hot  326.4 µs  ± 0.01 %  5: 320.0 µs to 332.8 µs");
     let [record] = &run.records[..] else { panic!("one case: {run:?}") };
     assert_eq!(record.measurement.as_ref().expect("a number").time.median.0, 326_400.0);
-    let others: Vec<f64> = record.others.iter().map(|other| other.time.median.0).collect();
+    let others: Vec<f64> = record.other_processes.iter().map(|other| other.time.median.0).collect();
     assert_eq!(others, [320_000.0, 323_200.0, 329_600.0, 332_800.0]);
 
     let gate = ["told[n=10]", "--cache", "hot", "--baseline", "main", "--fail-on-regression", "noise"];
@@ -281,5 +281,5 @@ fn a_process_that_fails_shows() {
     let each = [("SUITE_PROCESSES", text(folder.path())), ("SUITE_FAILS", "1")];
     let (ended, run) = target.measure(&["told[n=10]", "--cache", "hot", "--runs", "3"], &each);
     ended.with_code(1).shows("process 1 fails");
-    assert_eq!((run.records.len(), run.records[0].others.len()), (1, 2));
+    assert_eq!((run.records.len(), run.records[0].other_processes.len()), (1, 2));
 }

@@ -31,7 +31,7 @@ const CLOCKWORK: (&str, &str) = ("DEVICE", "clockwork");
 fn switches_are_true_or_false() {
     for (value, max_time) in [("true", 0.05), ("false", 3.0)] {
         assert_eq!(
-            measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time,
+            measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time.0,
             max_time,
             "{value}"
         );
@@ -42,7 +42,7 @@ fn switches_are_true_or_false() {
 fn switches_are_1_or_0_too() {
     for (value, max_time) in [("1", 0.05), ("0", 3.0)] {
         assert_eq!(
-            measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time,
+            measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time.0,
             max_time,
             "{value}"
         );
@@ -73,8 +73,8 @@ fn variables_say_how_to_measure() {
     let run =
         measured(&[], &[&how[..], &[SWEEP, CLOCKWORK, ("IN_PROCESS", "true"), ("TIMEOUT", "5")]].concat());
     let sampling = run.sampling;
-    assert_eq!((sampling.precision, sampling.warm_up), (0.02, 0.1));
-    assert_eq!((sampling.min_time, sampling.max_time, sampling.samples), (0.2, 0.4, Some(12)));
+    assert_eq!((sampling.precision, sampling.warm_up.0), (0.02, 0.1));
+    assert_eq!((sampling.min_time.0, sampling.max_time.0, sampling.samples), (0.2, 0.4, Some(12)));
 }
 
 #[test]

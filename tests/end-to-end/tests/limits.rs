@@ -27,7 +27,7 @@ fn what_is_read_cold_must_cross_the_memory() {
     let (ended, run) = measured(&["s::beat", "--peak", "memory=0.749GB/s"]);
     _ = ended.with_code(1);
     let [Reason::ImpossibleSpeed(speed)] = reasons(&run, "beat cold") else { panic!("{:?}", run.records) };
-    assert_eq!((&speed.quantity, speed.work, speed.peak), (&Quantity::MemoryBandwidth, 6_400, 0.749e9));
+    assert_eq!((&speed.quantity, speed.work, speed.peak.0), (&Quantity::MemoryBandwidth, 6_400, 0.749e9));
     assert_eq!(speed.took, Nanoseconds((8_000 + FLOOR + STEP) as f64));
     assert!((speed.least.0 - 6_400.0 / 0.749).abs() < 1e-6, "{speed:?}");
     // Hot, all of it fits the cache.

@@ -234,6 +234,31 @@ fn json_can_go_to_standard_output() {
     assert!(Run::parse(ended.stdout.as_bytes()).is_ok(), "{ended}");
 }
 
+/// Each format in a file of its own, and one of them on standard output; of a stored run as of a live one.
+#[test]
+fn a_run_can_be_written_in_several_formats() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (json, csv, markdown) = (path("run.json"), path("run.csv"), path("run.md"));
+    let files = ["--json", &*json, "--csv", &*csv, "--markdown", &*markdown];
+    let ended = run_with(SUITE, &[&CLOCKWORK[..], &["s::beat"], &files].concat(), &[]).with_code(0);
+    ended.shows("2 cases: 2 valid");
+    let read = |path: &str| fs::read_to_string(path).expect("it was written");
+    assert_eq!(Run::parse(read(&json).as_bytes()).expect("a run").records.len(), 2);
+    assert_eq!(read(&csv).lines().count(), 3);
+    assert!(read(&csv).starts_with("suite,started_s,benchmark,"), "{}", read(&csv));
+    assert_eq!([",hot,", ",cold,"].map(|state| read(&csv).matches(state).count()), [1, 1]);
+    assert!(read(&markdown).contains("| two\\_devices::beat | cold | "), "{}", read(&markdown));
+    assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 3, "no temporary file is left");
+    for (format, file) in [("--csv", &csv), ("--markdown", &markdown)] {
+        let ended = run_with(SUITE, &["--from", &json, format, "-"], &[]).with_code(0);
+        assert_eq!(ended.stdout, read(file), "{format}");
+    }
+    let both = ["--from", &json, "--csv", "-", "--json", "-"];
+    let told = "--json - and --csv -: give each a file of its own";
+    run_with(SUITE, &both, &[]).with_code(2).says_only(told);
+}
+
 /// A commit is told where it is certain, and a program without git runs all the same.
 #[test]
 fn a_run_tells_the_package_and_its_commit() {

@@ -8,6 +8,7 @@ use gpubench::device::{Device, DeviceType, LaunchStream, Wanted, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::stats::Summary;
+use gpubench::units::Seconds;
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::measure::measure;
 
@@ -61,7 +62,7 @@ impl Engine {
     /// Where a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
         let wanted = Wanted { cache: Cache::Cold, flush: None, path: None };
-        let sampling = Sampling { samples: Some(samples), warm_up: 0.0, ..Sampling::USUAL };
+        let sampling = Sampling { samples: Some(samples), warm_up: Seconds(0.0), ..Sampling::USUAL };
         let sampled = self
             .device
             .sampler(&mut self.launch, &wanted)

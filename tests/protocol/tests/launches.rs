@@ -1,9 +1,9 @@
 //! What launches do: of several kernels they take what all of them take; on several streams they are measured where the given
 //! one waits for the others, and not where it does not; and what they write is seen, or that they write nothing.
 
+use gpubench_records::launch::Written;
 use gpubench_records::method::Path;
 use gpubench_records::record::Measurement;
-use gpubench_records::seen::Written;
 use gpubench_records::verdict::State;
 use gpubench_stats::units::Bytes;
 use protocol::fake::{Measured, failed, measure};

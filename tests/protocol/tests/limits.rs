@@ -95,7 +95,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     assert!(!ended.stdout.contains("peak f32"), "{ended}");
     let facts = &measured.run.devices[0];
     let f32_peak = facts.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
-    assert_eq!((f32_peak.value, f32_peak.source), (2.0 * 128.0 * 132.0 * 1.98e9, PeakSource::Attribute));
+    assert_eq!((f32_peak.value.0, f32_peak.source), (2.0 * 128.0 * 132.0 * 1.98e9, PeakSource::Attribute));
 }
 
 /// 0.17 operations a byte, on a GPU that has 66.9 TFLOP/s for 4.8 TB/s.

@@ -119,7 +119,7 @@ fn a_row_has_no_events_between_its_launches() {
         .collect();
     assert_eq!(rows.len(), 30);
     assert!(rows.chunks(2).all(|pair| pair == [8, 72]), "{rows:?}");
-    assert!(measured.run.records[0].measurement.as_ref().is_some_and(|it| it.in_a_row.is_some()));
+    assert!(measured.run.records[0].measurement.as_ref().is_some_and(|it| it.back_to_back.is_some()));
 }
 
 #[test]

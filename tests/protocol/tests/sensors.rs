@@ -2,7 +2,7 @@
 
 use gpubench_records::record::Record;
 use gpubench_records::samples::Energy;
-use gpubench_stats::units::{Range, Watts};
+use gpubench_stats::units::{Hertz, Range, Watts};
 use protocol::fake::{Measured, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
@@ -24,11 +24,11 @@ fn what_the_sensors_say_is_recorded_and_shown() {
     let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
     let conditions = measurement.conditions.as_ref().expect("there are sensors");
     for clock in [conditions.before.sm_clock, conditions.after.sm_clock] {
-        assert_eq!(clock, Some(1_980_000_000));
+        assert_eq!(clock, Some(Hertz(1_980_000_000)));
     }
     let during = &conditions.during;
     assert!(during.readings >= 1);
-    assert_eq!(during.memory_clock, Some(Range { low: 3_201_000_000, high: 3_201_000_000 }));
+    assert_eq!(during.memory_clock, Some(Range { low: Hertz(3_201_000_000), high: Hertz(3_201_000_000) }));
     assert_eq!(
         (during.temperature, during.power),
         (Some(Range { low: 41, high: 41 }), Some(Range { low: Watts(212.4), high: Watts(212.4) }))
@@ -65,15 +65,16 @@ fn the_clock_is_counted_behind_every_group() {
         let clock = measured.run.records[0].measurement.as_ref().and_then(|it| it.device_clock.clone());
         (reasons(&measured), clock.expect("the fake counts"), measured.ended.with_code(0))
     };
-    let megahertz = |low: u64, high: u64| Range { low: 1_000_000 * low, high: 1_000_000 * high };
+    let megahertz =
+        |low: u64, high: u64| Range { low: Hertz(1_000_000 * low), high: Hertz(1_000_000 * high) };
     let (reasons, clock, ended) = fallen("1410@0.45", &[]);
     assert_eq!(
         reasons,
         ["clocks: multiprocessors ran at 1410 MHz to 1980 MHz, the driver does not say by what"]
     );
-    assert_eq!((clock.during, clock.after), (megahertz(1410, 1980), 1_410_000_000));
+    assert_eq!((clock.during, clock.after), (megahertz(1410, 1980), Hertz(1_410_000_000)));
     assert_eq!(clock.before, Some(megahertz(1980, 1980)));
-    assert!(clock.readings > 20 && (1_410_000_000..1_980_000_000).contains(&clock.mean), "{clock:?}");
+    assert!(clock.readings > 20 && (1_410_000_000..1_980_000_000).contains(&clock.mean.0), "{clock:?}");
     ended.shows("  clock     multiprocessors at 1410 MHz to 1980 MHz by their own counters, behind each of ");
     // Beside sensors that see nothing of it, and where it is less than 3 %.
     assert_eq!(fallen("1410@0.45", &[("CLOCKS", "1980")]).0, reasons);

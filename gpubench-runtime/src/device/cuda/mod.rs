@@ -38,8 +38,8 @@ use crate::device::cuda::watch::memory::WriteDetector;
 use gpubench_records::facts::Facts;
 use gpubench_records::facts::{Property, Value};
 use gpubench_records::failure::Failure;
+use gpubench_records::launch::{LaunchFacts, Multiprocessors};
 use gpubench_records::method::{Flush, FlushProof, Path, Timer};
-use gpubench_records::seen::{Multiprocessors, Seen};
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
@@ -162,7 +162,7 @@ impl Device for Cuda {
         Ok(check(unsafe { sys::cuCtxSynchronize() })?)
     }
 
-    fn observe(&mut self, work: &mut dyn Work) -> Result<Seen, Failure> {
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
         let own = self.own;
         watch::observe(self, &mut Guarded::new(work, own))
     }

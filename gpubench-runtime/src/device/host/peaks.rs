@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::Stream;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Rate};
 
 /// Each peak is looked for this long.
 const BUDGET: Duration = Duration::from_millis(200);
@@ -22,7 +22,7 @@ pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<P
     let arch = Arch::new();
     let peak = |quantity, value, method: &str| Peak {
         quantity,
-        value,
+        value: Rate(value),
         source: PeakSource::Measured,
         method: method.to_owned(),
         uncertain: false,

@@ -213,6 +213,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", env = "GPUBENCH_JSON", help_heading = "Results")]
     pub(super) json: Option<PathBuf>,
 
+    /// Write a row for each case, with every number in full, as CSV to this file; `-` as for --json
+    #[arg(long, value_name = "FILE", env = "GPUBENCH_CSV", help_heading = "Results")]
+    pub(super) csv: Option<PathBuf>,
+
+    /// Write the table as Markdown, for a pull request, to this file; `-` as for --json
+    #[arg(long, value_name = "FILE", env = "GPUBENCH_MARKDOWN", help_heading = "Results")]
+    pub(super) markdown: Option<PathBuf>,
+
     /// Go on from a run that ended early, the last one of this suite or the one named: what it has is not measured again
     #[arg(
         long,

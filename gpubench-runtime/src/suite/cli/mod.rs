@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod export;
 mod options;
 mod peaks;
 
@@ -14,7 +15,8 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 pub use self::args::ListFormat;
 pub use self::exit::Exit;
-pub use self::options::{JsonTo, Options, RunsDir};
+pub use self::export::{Export, ExportTo};
+pub use self::options::{Options, RunsDir};
 
 use self::args::Args;
 

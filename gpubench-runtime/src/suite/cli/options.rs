@@ -6,15 +6,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
+use super::export::{Export, exports};
 use super::peaks::parse_peaks;
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
 use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
-use gpubench_records::id::{Arg, Partner};
+use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::sampling::Sampling;
+use gpubench_report::export::Format;
+use gpubench_stats::units::Seconds;
 
 /// What the user wants, settled.
 #[derive(Clone, Debug)]
@@ -61,30 +64,10 @@ pub struct Options {
     pub resume: Option<String>,
     /// Where runs are kept.
     pub runs_dir: RunsDir,
-    /// Where the JSON goes, if it is wanted.
-    pub json: Option<JsonTo>,
+    /// The formats that the run is written in, and their places.
+    pub exports: Vec<Export>,
     /// Whether to colour.
     pub color: clap::ColorChoice,
-}
-
-/// The place that a run goes to as JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JsonTo {
-    /// To standard output, which then carries nothing else.
-    StandardOutput,
-    /// Into this file.
-    File(PathBuf),
-}
-
-impl JsonTo {
-    /// The name by which the user gave it.
-    #[must_use]
-    pub fn path(&self) -> &std::path::Path {
-        match self {
-            Self::StandardOutput => std::path::Path::new("-"),
-            Self::File(path) => path,
-        }
-    }
 }
 
 /// Where runs are kept.
@@ -151,7 +134,7 @@ impl Options {
         if sampling.min_time > sampling.max_time {
             return Err(format!(
                 "--min-time {} is more than --max-time {}: lower one or raise the other",
-                sampling.min_time, sampling.max_time
+                sampling.min_time.0, sampling.max_time.0
             ));
         }
         let timeout = match args.timeout {
@@ -224,10 +207,11 @@ impl Options {
             explain: args.explain,
             resume: args.resume,
             runs_dir,
-            json: args.json.map(|path| match path.as_os_str() == "-" {
-                true => JsonTo::StandardOutput,
-                false => JsonTo::File(path),
-            }),
+            exports: exports([
+                (Format::Json, args.json),
+                (Format::Csv, args.csv),
+                (Format::Markdown, args.markdown),
+            ])?,
             color: args.color,
         })
     }
@@ -236,7 +220,8 @@ impl Options {
 /// How long a case may take where nobody says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-const QUICK: Sampling = Sampling { warm_up: 0.02, max_time: 0.05, energy: Some(false), ..Sampling::USUAL };
+const QUICK: Sampling =
+    Sampling { warm_up: Seconds(0.02), max_time: Seconds(0.05), energy: Some(false), ..Sampling::USUAL };
 
 /// Names that are separated by commas. Those within a name, as in `f[n=1, m=2]`, have a space behind them.
 fn split_names(names: &str) -> Vec<String> {
@@ -280,10 +265,10 @@ fn parse_place(flag: &str, name: &str) -> Result<Place, String> {
     }
 }
 
-fn seconds(flag: &str, given: Option<f64>, usual: f64) -> Result<f64, String> {
+fn seconds(flag: &str, given: Option<f64>, usual: Seconds) -> Result<Seconds, String> {
     match given {
         None => Ok(usual),
-        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Seconds(seconds)),
         Some(seconds) => Err(format!("{flag} {seconds}: give seconds, 0 or more")),
     }
 }
@@ -308,7 +293,7 @@ fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String>
 }
 
 /// `sum`, or `sum[BLOCK=128, n=1024]` as cases are shown.
-fn parse_partner(text: &str) -> Result<Partner, String> {
+fn parse_partner(text: &str) -> Result<BenchmarkId, String> {
     let named = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
     let (benchmark, args) = (named.0.trim(), named.1);
     let args = split_outside_brackets(args, ',').into_iter().filter(|arg| !arg.trim().is_empty());
@@ -319,7 +304,7 @@ fn parse_partner(text: &str) -> Result<Partner, String> {
         })
         .collect();
     match args {
-        Some(args) if !benchmark.is_empty() => Ok(Partner { benchmark: benchmark.to_owned(), args }),
+        Some(args) if !benchmark.is_empty() => Ok(BenchmarkId { benchmark: benchmark.to_owned(), args }),
         _ => Err(format!(
             "--compare-with {text}: give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]"
         )),

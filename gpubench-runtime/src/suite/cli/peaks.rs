@@ -3,6 +3,7 @@
 
 use crate::peaks;
 use gpubench_records::facts::{Peak, PeakSource};
+use gpubench_stats::units::Rate;
 
 /// Every peak that is given, each of another quantity.
 pub(super) fn parse_peaks(given: &[String]) -> Result<Vec<Peak>, String> {
@@ -27,7 +28,13 @@ fn parse(text: &str) -> Result<Peak, String> {
         Some(both) => both,
     };
     let (quantity, value) = peaks::read(name, value)?;
-    Ok(Peak { quantity, value, source: PeakSource::User, method: "--peak".to_owned(), uncertain: false })
+    Ok(Peak {
+        quantity,
+        value: Rate(value),
+        source: PeakSource::User,
+        method: "--peak".to_owned(),
+        uncertain: false,
+    })
 }
 
 #[cfg(test)]
@@ -37,7 +44,7 @@ mod tests {
 
     fn parsed(given: &[&str]) -> Result<Vec<(Quantity, f64)>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-        Ok(parse_peaks(&given)?.into_iter().map(|peak| (peak.quantity, peak.value)).collect())
+        Ok(parse_peaks(&given)?.into_iter().map(|peak| (peak.quantity, peak.value.0)).collect())
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn ceilings_are_what_the_model_says_and_are_shown_by_later_runs() {
     let of_memory = reached(&run.devices[0], &Quantity::MemoryBandwidth);
     assert_eq!(of_memory.len(), 3, "{:?}", run.devices[0]);
     for (peak, what) in of_memory.iter().zip(["reads", "copies, read + written", "writes"]) {
-        let shown = format!("; measured: {:.0} GB/s, {what}", peak.value / 1e9);
+        let shown = format!("; measured: {:.0} GB/s, {what}", peak.value.0 / 1e9);
         assert!(memory.contains(&shown), "no `{shown}` in {memory}");
     }
     let tensor = line(&ended.stdout, "peak bf16 tensor 1071 TFLOP/s (from attributes: ");

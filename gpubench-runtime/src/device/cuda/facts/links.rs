@@ -9,6 +9,7 @@ use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
 
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_stats::units::Rate;
 
 /// A generation of PCIe: 10⁹ transfers a second and lane, and the bits that count of those that are transferred.
 struct Pcie {
@@ -59,7 +60,7 @@ pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
     let to_peers = peer_links(device).map(|limit| (Quantity::PeerToPeer, limit));
     let peak = |(quantity, Limit { value, method })| Peak {
         quantity,
-        value,
+        value: Rate(value),
         source: PeakSource::Attribute,
         method,
         uncertain,

@@ -17,7 +17,7 @@ use crate::device::cuda::kernels::driver_error;
 use crate::device::{DeviceError, DeviceType};
 use gpubench_records::facts::Facts;
 use gpubench_records::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Hertz};
 
 /// The GPUs that are there.
 ///
@@ -61,9 +61,9 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         Property::new(UUID, Value::Text(uuid(device)?)),
         Property::new("compute capability", Value::Text(format!("{major}.{minor}"))),
         Property::new("multiprocessors", Value::Count(multiprocessors)),
-        Property::new("clock", Value::Hertz(clock)),
+        Property::new("clock", Value::Hertz(Hertz(clock))),
         Property::new("memory", Value::Bytes(Bytes(memory))),
-        Property::new("memory clock", Value::Hertz(memory_clock)),
+        Property::new("memory clock", Value::Hertz(Hertz(memory_clock))),
         Property::new("bus", Value::Text(format!("{bus_width} bit"))),
         Property::new("L2 cache", Value::Bytes(l2)),
     ];

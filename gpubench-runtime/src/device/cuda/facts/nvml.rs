@@ -17,7 +17,7 @@ use crate::device::cuda::facts::links;
 use gpubench_records::conditions::Reading;
 use gpubench_records::facts::Peak;
 use gpubench_records::facts::{DRIVER, Property, Value};
-use gpubench_stats::units::{Joules, Watts};
+use gpubench_stats::units::{Hertz, Joules, Watts};
 
 /// Where the library is, if not where the system finds it.
 const LIBRARY: &str = "GPUBENCH_LIBNVML";
@@ -99,7 +99,8 @@ fn others(device: &Device<'_>) -> Result<u32, NvmlError> {
 impl Monitor for Sensors {
     fn read(&mut self) -> Reading {
         let Ok(device) = self.device() else { return Reading::default() };
-        let clock = |clock| device.clock_info(clock).ok().map(|megahertz| u64::from(megahertz) * 1_000_000);
+        let clock =
+            |clock| device.clock_info(clock).ok().map(|megahertz| Hertz(u64::from(megahertz) * 1_000_000));
         let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::empty());
         let slowed_by = SLOWING.iter().filter(|(reason, _)| reasons.contains(*reason));
         Reading {

@@ -6,6 +6,7 @@
 
 use crate::device::cuda::facts::{arithmetic, datasheet};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_stats::units::Rate;
 
 /// What the driver tells that limits follow from. Each is 0 where it does not tell.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +32,7 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let clocks = attributes.multiprocessors * attributes.clock;
     let memory = (bandwidth > 0).then(|| Peak {
         quantity: Quantity::MemoryBandwidth,
-        value: bandwidth as f64,
+        value: Rate(bandwidth as f64),
         source: PeakSource::Attribute,
         method: "2 × memory clock × bus width / 8".to_owned(),
         uncertain: false,
@@ -39,7 +40,7 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let rates = arithmetic::rates(attributes.capability).iter().filter(|_| clocks > 0);
     let compute = rates.map(|rate| Peak {
         quantity: Quantity::Compute(rate.precision.to_owned()),
-        value: (2 * rate.fma * clocks) as f64,
+        value: Rate((2 * rate.fma * clocks) as f64),
         source: PeakSource::Attribute,
         method: format!("multiprocessors × {} FMA × 2 × clock", rate.fma),
         uncertain: rate.uncertain || part,
@@ -51,7 +52,7 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let stated = datasheet::of(name).into_iter().flat_map(|datasheet| {
         datasheet.peaks().map(|(quantity, value)| Peak {
             quantity,
-            value,
+            value: Rate(value),
             source: PeakSource::Datasheet,
             method: datasheet.source.to_owned(),
             uncertain: false,
@@ -89,7 +90,7 @@ mod tests {
             precision => Quantity::Compute(precision.to_owned()),
         };
         let peak = peaks.iter().find(|peak| peak.quantity == wanted)?;
-        Some(((peak.value / 1e10).round() / 100.0, peak.source, !peak.uncertain))
+        Some(((peak.value.0 / 1e10).round() / 100.0, peak.source, !peak.uncertain))
     }
 
     #[test]
@@ -109,7 +110,7 @@ mod tests {
         }
         // What is stated is there to be compared with: 989.4 at a lower clock than it may run at.
         let stated = peaks.iter().filter(|peak| peak.source == PeakSource::Datasheet);
-        let stated: Vec<_> = stated.map(|peak| (peak.quantity.clone(), peak.value)).collect();
+        let stated: Vec<_> = stated.map(|peak| (peak.quantity.clone(), peak.value.0)).collect();
         assert!(stated.contains(&(Quantity::MemoryBandwidth, 4.8e12)), "{stated:?}");
         assert!(stated.contains(&(Quantity::Compute("bf16 tensor".to_owned()), 989.4e12)), "{stated:?}");
     }
@@ -160,7 +161,7 @@ mod tests {
                 let found = all.iter().find(|peak| {
                     peak.source == source && peak.quantity == Quantity::Compute(precision.to_owned())
                 });
-                found.map(|peak| peak.value).unwrap_or_else(|| panic!("{name}: no {precision}"))
+                found.map(|peak| peak.value.0).unwrap_or_else(|| panic!("{name}: no {precision}"))
             };
             let ratio = of(PeakSource::Attribute) / of(PeakSource::Datasheet);
             assert!((ratio - 1.0).abs() < 0.02, "{name}, {precision}: {ratio}");

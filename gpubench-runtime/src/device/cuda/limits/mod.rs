@@ -114,8 +114,10 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {
-        Limit::Compute { precision, .. } => (Quantity::Compute(precision.to_owned()), metrics.throughput?.0),
-        _ => (Link::quantity(measured.link), metrics.bandwidth?.0),
+        Limit::Compute { precision, .. } => {
+            (Quantity::Compute(precision.to_owned()), metrics.throughput?.into())
+        }
+        _ => (Link::quantity(measured.link), metrics.bandwidth?.into()),
     };
     let low = launches.limit.on_tensor_cores() && capability.is_none_or(outgrew_mma);
     let uncertain = low || record.verdict.state != State::Valid;

@@ -1,4 +1,4 @@
-//! The one launch of a case that is checked, and what it does. In: the launch; out: [`Seen`], or a failure where what would be
+//! The one launch of a case that is checked, and what it does. In: the launch; out: [`LaunchFacts`], or a failure where what would be
 //! timed is not all of it. And whether launches write anything at all, for those that changed nothing.
 
 pub(crate) mod elsewhere;
@@ -12,7 +12,7 @@ use crate::device::cuda::facts;
 use crate::device::cuda::watch::memory::Regions;
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::seen::{Kernel, Multiprocessors, Seen, Written};
+use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
@@ -22,7 +22,7 @@ const MOST_KERNELS: usize = 4;
 const MOST_ALTERED: usize = 64;
 
 /// Has `work` launch once and waits for it.
-pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Failure> {
+pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.take(&regions).map_err(|error| error.to_string())?;
         Ok(regions)
@@ -42,7 +42,7 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<Seen, Fa
         },
     };
     let kernels = || steps.iter().filter_map(kernel);
-    Ok(Seen {
+    Ok(LaunchFacts {
         kernels: kernels().take(MOST_KERNELS).map_while(told).collect(),
         kernel_count: kernels().count(),
         multiprocessors: Some(device.multiprocessors),

@@ -1,20 +1,20 @@
-//! What was seen of the one launch of a case that is checked: its kernels and how they lie on the device, and what it wrote.
+//! The facts of the one launch of a case that is checked: its kernels and how they lie on the device, and what it wrote.
 //! Filled by devices that can tell, kept in records, read by `verdict` and the reports.
 
 use serde::{Deserialize, Serialize};
 
 use gpubench_stats::units::Bytes;
 
-/// What a device saw of a launch. Whatever it does not tell is left out.
+/// The facts of a launch, as far as its device sees them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct LaunchFacts {
     /// The first kernels that it put on streams, in that order.
     pub kernels: Vec<Kernel>,
-    /// How many there were in all.
+    /// The number of all kernels.
     pub kernel_count: usize,
-    /// What these kernels share.
+    /// The multiprocessors that these kernels share.
     pub multiprocessors: Option<Multiprocessors>,
-    /// What it wrote.
+    /// The memory that it wrote.
     pub written: Option<Written>,
 }
 
@@ -35,47 +35,46 @@ pub struct Kernel {
     pub registers: u32,
     /// Local memory of a thread: what its registers do not hold, and arrays with an index that is computed.
     pub local: Bytes,
-    /// How many of its blocks a multiprocessor holds at once (the driver's occupancy).
+    /// The number of its blocks that a multiprocessor holds at once (the driver's occupancy).
     pub resident_blocks: u32,
 }
 
 /// The multiprocessors of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Multiprocessors {
-    /// How many there are.
+    /// The number of them.
     pub count: u32,
-    /// How many threads one holds.
+    /// The number of threads that one holds.
     pub threads: u32,
-    /// How many registers one has.
+    /// The number of registers that one has.
     pub registers: u32,
     /// The shared memory that one has.
     pub shared: Bytes,
 }
 
-/// What the memory that a launch can reach held before it and after it.
+/// The changes of the memory that a launch can reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// How much memory was looked at.
+    /// The memory that was looked at.
     pub looked_at: Bytes,
     /// In blocks of this size, of each of which there was a fingerprint.
     pub block: Bytes,
-    /// How much is in blocks that changed: at least what changed. Bytes that were written over with the same do not show.
+    /// The size of all blocks that changed: at least what changed. Bytes that were written over with the same do not show.
     pub changed: Bytes,
-    /// Why that may not be all that it wrote, where it is so.
+    /// The reason why that may not be all that it wrote, where it is so.
     pub unseen: Option<String>,
-    /// Where nothing changed: whether launches write anything when that memory holds something else, as far as this was found
-    /// out.
+    /// Where nothing changed: true if a launch on memory that holds something else does write, as far as that was tried.
     pub when_altered: Option<bool>,
 }
 
 impl Kernel {
-    /// How many blocks it has.
+    /// Returns the number of its blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|size| u64::from(*size)).product()
     }
 
-    /// How many threads each of them has.
+    /// Returns the number of threads of each.
     #[must_use]
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|size| u64::from(*size)).product()
@@ -83,9 +82,9 @@ impl Kernel {
 }
 
 impl Written {
-    /// Whether all that it can have written was looked at, and nothing of it changed.
+    /// Returns true where all that it can have written was looked at, and nothing changed.
     #[must_use]
     pub fn nothing(&self) -> bool {
-        self.changed.0 == 0 && self.unseen.is_none()
+        self.changed == Bytes::ZERO && self.unseen.is_none()
     }
 }

@@ -1,27 +1,23 @@
-//! What a launch is made of, for `--explain`. In: what a device saw of it, and what was measured; out: sentences about its
-//! kernels, about what it wrote, and about what would make it faster, where that follows.
+//! The parts of a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences about its
+//! kernels and about the memory that it wrote. `advice` says what would make it faster.
 
-use gpubench_records::record::Measurement;
-use gpubench_records::seen::{Kernel, Multiprocessors, Seen, Written};
+mod advice;
+
+use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
 use gpubench_records::work::Counts;
 use gpubench_stats::format;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::units::Bytes;
+
+pub(super) use self::advice::better;
 
 const WARP: u64 = 32;
 /// A warp gets registers by so many.
 const REGISTERS_AT_ONCE: u64 = 256;
-/// What the driver takes of the shared memory for each block, from compute capability 8.0 on.
+/// The shared memory that the driver takes for each block, from compute capability 8.0 on.
 const RESERVED_SHARED: u64 = 1024;
 
-/// Waves that leave less than this of all places empty are as good as full ones.
-const FULL: f64 = 0.85;
-/// A multiprocessor that has less than this of the threads that it can hold may have too few to wait with.
-const FEW_THREADS: f64 = 0.5;
-/// A kernel that moves less than this of what the memory can may be waiting for it.
-const LITTLE_TRAFFIC: f64 = 0.6;
-
 /// The kernels of a launch, as far as they were looked at.
-pub(super) fn kernels(seen: &Seen) -> Vec<String> {
+pub(super) fn kernels(seen: &LaunchFacts) -> Vec<String> {
     let mut told: Vec<String> =
         seen.kernels.iter().map(|it| kernel(it, seen.multiprocessors.as_ref())).collect();
     let more = seen.kernel_count.saturating_sub(told.len());
@@ -41,10 +37,13 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         words.push(format!("{} of local memory a thread", format::bytes(kernel.local)));
     }
     let (fixed, added) = (kernel.static_shared, kernel.dynamic_shared);
-    if fixed.0 + added.0 > 0 {
-        let by =
-            if added.0 > 0 { format!(" ({} by the launch)", format::bytes(added)) } else { String::new() };
-        words.push(format!("{} of shared memory a block{by}", format::bytes(Bytes(fixed.0 + added.0))));
+    if fixed + added > Bytes::ZERO {
+        let by = if added > Bytes::ZERO {
+            format!(" ({} by the launch)", format::bytes(added))
+        } else {
+            String::new()
+        };
+        words.push(format!("{} of shared memory a block{by}", format::bytes(fixed + added)));
     }
     if let Some(all) = multiprocessors.filter(|_| kernel.resident_blocks > 0) {
         words.push(held(kernel, all));
@@ -68,7 +67,7 @@ fn sizes(sizes: [u32; 3], what: &str) -> String {
     format!("{}{each}", format::counted(all, what))
 }
 
-/// How many blocks a multiprocessor holds, and what allows no more.
+/// The number of blocks that a multiprocessor holds, and the limit that allows no more.
 fn held(kernel: &Kernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.resident_blocks as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
@@ -82,14 +81,14 @@ fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
     (WARP * warps) as f64 / f64::from(all.threads.max(1))
 }
 
-/// What keeps a multiprocessor from holding more blocks, where it is not its threads.
+/// The limit that keeps a multiprocessor from holding more blocks, where it is not its threads.
 fn bound(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
     let (resident, warps) = (u64::from(kernel.resident_blocks), kernel.threads().div_ceil(WARP).max(1));
     if u64::from(all.threads) / WARP / warps <= resident {
         return None;
     }
     let registers = (WARP * u64::from(kernel.registers)).next_multiple_of(REGISTERS_AT_ONCE) * warps;
-    let shared = kernel.static_shared.0 + kernel.dynamic_shared.0 + RESERVED_SHARED;
+    let shared = (kernel.static_shared + kernel.dynamic_shared).0 + RESERVED_SHARED;
     if u64::from(all.registers) / registers.max(1) == resident {
         Some("registers")
     } else if all.shared.0 / shared == resident {
@@ -99,7 +98,7 @@ fn bound(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
     }
 }
 
-/// How often the multiprocessors are filled.
+/// The number of waves.
 fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
     let filled = filled(kernel, all);
     let last = filled.fract();
@@ -115,13 +114,13 @@ fn filled(kernel: &Kernel, all: &Multiprocessors) -> f64 {
     kernel.blocks() as f64 / places(kernel, all) as f64
 }
 
-/// How many of its blocks the multiprocessors hold together.
+/// The number of its blocks that the multiprocessors hold together.
 fn places(kernel: &Kernel, all: &Multiprocessors) -> u64 {
     (u64::from(all.count) * u64::from(kernel.resident_blocks)).max(1)
 }
 
-/// What a launch changed in memory, beside what it claims.
-pub(super) fn writes(counts: &Counts, seen: &Seen) -> Option<String> {
+/// The memory that a launch changed, beside its claim.
+pub(super) fn writes(counts: &Counts, seen: &LaunchFacts) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.nothing() && written.looked_at == Bytes(0) && counts.bytes.is_none() {
         return None;
@@ -158,102 +157,20 @@ fn unseen(written: &Written) -> String {
     written.unseen.as_ref().map(|why| format!("; not all may have been seen: {why}")).unwrap_or_default()
 }
 
-/// What would make the launch faster, or its number better, as far as that follows from what was seen and measured.
-pub(super) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> {
-    let mut advice = Vec::new();
-    if !measured.converged {
-        advice.push("more samples (--max-time), since the interval is wider than was asked for".to_owned());
-    }
-    if launch_bound {
-        advice.push("more work in a launch, or several launches in a row or in a graph".to_owned());
-    }
-    advice.extend(in_a_graph(measured));
-    let seen = &measured.seen;
-    // Of a launch of several kernels the slow one is not known.
-    if let (Some(all), [only], 1) = (&seen.multiprocessors, &seen.kernels[..], seen.kernel_count) {
-        let shape = [tail(only, all), idle(only, all, launch_bound), lanes(only), local(only)];
-        advice.extend(shape.into_iter().flatten());
-        advice.extend(few_threads(only, all, measured));
-    }
-    advice
-}
-
-/// What a graph saves a launch of several kernels.
-fn in_a_graph(measured: &Measurement) -> Option<String> {
-    let saved = Nanoseconds(measured.on_stream?.0 - measured.time.median.0);
-    let counts = saved.0 > 0.1 * measured.time.median.0 && saved.0 > measured.timer.spread.0;
-    counts.then(|| {
-        format!(
-            "launching it in a graph, as was measured: on the stream it takes {} more",
-            format::time(saved)
-        )
-    })
-}
-
-/// The last wave of blocks that does not fill the multiprocessors.
-fn tail(kernel: &Kernel, all: &Multiprocessors) -> Option<String> {
-    let filled = filled(kernel, all);
-    let empty = 1.0 - filled / filled.ceil();
-    (filled > 1.0 && empty > 1.0 - FULL).then(|| {
-        format!(
-            "a multiple of {} blocks: if they take alike, {} of all places stand empty in the last of {} waves",
-            places(kernel, all),
-            format::percent(empty),
-            filled.ceil()
-        )
-    })
-}
-
-/// Multiprocessors without a block, where that is not for want of work.
-fn idle(kernel: &Kernel, all: &Multiprocessors, launch_bound: bool) -> Option<String> {
-    let idle = u64::from(all.count).saturating_sub(kernel.blocks());
-    (idle > 0 && !launch_bound)
-        .then(|| format!("more blocks: {idle} of {} multiprocessors have none", all.count))
-}
-
-/// Threads of a warp that are not there.
-fn lanes(kernel: &Kernel) -> Option<String> {
-    let threads = kernel.threads();
-    let missing = threads.next_multiple_of(WARP) - threads;
-    (missing > 0)
-        .then(|| format!("a multiple of {WARP} threads a block: {missing} of its last warp do nothing"))
-}
-
-fn local(kernel: &Kernel) -> Option<String> {
-    (kernel.local > Bytes(0)).then(|| {
-        format!(
-            "no local memory ({} a thread): it is for registers that are too few, and for arrays whose index is computed",
-            format::bytes(kernel.local)
-        )
-    })
-}
-
-/// Too few threads to wait for memory with, as it seems.
-fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -> Option<String> {
-    use gpubench_records::facts::Quantity::MemoryBandwidth;
-
-    let what = bound(kernel, all)?;
-    let share = measured.metrics.share(&MemoryBandwidth)?;
-    let binds = measured.metrics.roof.as_ref().is_none_or(|roof| roof.quantity == MemoryBandwidth);
-    let full = filled(kernel, all) >= 1.0;
-    (binds && full && share < LITTLE_TRAFFIC && occupancy(kernel, all) < FEW_THREADS).then(|| {
-        format!(
-            "more threads at once, or more loads under way in each: limited by {what}, {} of a multiprocessor's are \
-             there, and the memory is at {} of its peak",
-            format::percent(occupancy(kernel, all)),
-            format::percent(share)
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const H200: Multiprocessors =
+    pub(super) const H200: Multiprocessors =
         Multiprocessors { count: 132, threads: 2048, registers: 65_536, shared: Bytes(233_472) };
 
-    fn launched(blocks: u32, threads: u32, registers: u32, shared: u64, resident_blocks: u32) -> Kernel {
+    pub(super) fn launched(
+        blocks: u32,
+        threads: u32,
+        registers: u32,
+        shared: u64,
+        resident_blocks: u32,
+    ) -> Kernel {
         Kernel {
             name: Some("f".to_owned()),
             grid: [blocks, 1, 1],
@@ -285,27 +202,17 @@ mod tests {
         let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&H200));
         assert!(shared.contains("200 KiB of shared memory a block (200 KiB by the launch)"), "{shared}");
         assert!(shared.contains("12.5 % of its threads (limited by shared memory)"), "{shared}");
-        let many = Seen { kernels: vec![launched(1, 32, 8, 0, 32); 4], kernel_count: 9, ..Seen::default() };
+        let many = LaunchFacts {
+            kernels: vec![launched(1, 32, 8, 0, 32); 4],
+            kernel_count: 9,
+            ..LaunchFacts::default()
+        };
         assert_eq!(kernels(&many).last().map(String::as_str), Some("and 5 more"));
     }
 
     #[test]
-    fn advice_follows_from_the_shape_and_not_without() {
-        // 264 places.
-        let at = |blocks| launched(blocks, 256, 128, 0, 2);
-        let told = tail(&at(300), &H200).expect("it has a tail");
-        assert!(told.starts_with("a multiple of 264 blocks") && told.contains("43.2 %"), "{told}");
-        assert_eq!([264, 528, 500, 200, 5000].map(|blocks| tail(&at(blocks), &H200)), [const { None }; 5]);
-        assert!(idle(&at(131), &H200, false).is_some());
-        assert_eq!([idle(&at(132), &H200, false), idle(&at(1), &H200, true)], [None, None]);
-        assert!(lanes(&launched(1, 33, 8, 0, 32)).expect("a warp is not full").contains("31 of its last"));
-        assert_eq!(lanes(&launched(1, 96, 8, 0, 21)), None);
-        assert!(local(&Kernel { local: Bytes(8), ..at(1) }).is_some() && local(&at(1)).is_none());
-    }
-
-    #[test]
     fn what_was_written_is_told_beside_what_is_claimed() {
-        let written = |changed, unseen: Option<&str>, when_altered| Seen {
+        let written = |changed, unseen: Option<&str>, when_altered| LaunchFacts {
             written: Some(Written {
                 looked_at: Bytes(1 << 20),
                 block: Bytes(512),
@@ -313,10 +220,10 @@ mod tests {
                 unseen: unseen.map(str::to_owned),
                 when_altered,
             }),
-            ..Seen::default()
+            ..LaunchFacts::default()
         };
         let counts = Counts { writes: Some(4096), ..Counts::default() };
-        let told = |seen: Seen| writes(&counts, &seen).expect("there is something");
+        let told = |seen: LaunchFacts| writes(&counts, &seen).expect("there is something");
         assert_eq!(
             told(written(4096, None, None)),
             "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it claims to write 4 KiB"
@@ -327,6 +234,6 @@ mod tests {
         );
         assert!(told(written(0, None, Some(true))).contains("it writes what is there already;"));
         assert!(told(written(0, None, Some(false))).contains("where the memory holds something else;"));
-        assert_eq!(writes(&counts, &Seen::default()), None);
+        assert_eq!(writes(&counts, &LaunchFacts::default()), None);
     }
 }

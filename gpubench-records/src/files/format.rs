@@ -1,0 +1,165 @@
+//! The formats of gpubench's files. In: JSON; out: what it holds, or why this program cannot read it. The schema is looked at
+//! before any other field, so that a file of a newer gpubench is reported as such and not as a damaged one.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+
+/// A format with its version. A change that an older reader would misread gets a new version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The schema that files of it have.
+    pub schema: &'static str,
+    /// The sentence that says of a file that it is something else.
+    foreign: &'static str,
+}
+
+/// A run, as one JSON document or as JSON Lines.
+pub const RUN: Format = Format { schema: "gpubench/1", foreign: "not a stored run" };
+/// The measured ceilings of a device.
+pub const CEILINGS: Format =
+    Format { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
+
+/// The reason why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FormatError {
+    /// It is something else, or damaged.
+    #[error("{what}: {error}")]
+    Foreign {
+        /// The sentence that says so.
+        what: &'static str,
+        /// The first place that differs.
+        error: serde_json::Error,
+    },
+    /// Its format is another one.
+    #[error("its format is `{schema}`, not `{known}`{}", by_newer(schema, known))]
+    OtherSchema {
+        /// The schema of the file.
+        schema: String,
+        /// The schema that this program reads.
+        known: &'static str,
+    },
+}
+
+impl Format {
+    /// Reads a document of this format. Its schema is at the top, or in the `run` that it begins with.
+    ///
+    /// # Errors
+    /// If the file is of another format or version, or damaged.
+    pub fn read<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
+        match schema_of(json) {
+            Some(schema) if schema != self.schema => {
+                Err(FormatError::OtherSchema { schema, known: self.schema })
+            }
+            _ => serde_json::from_slice(json)
+                .map_err(|error| FormatError::Foreign { what: self.foreign, error }),
+        }
+    }
+}
+
+/// Returns the remark that ends the sentence about a file of a newer version.
+pub(super) fn by_newer(schema: &str, known: &str) -> &'static str {
+    let version = |schema: &str| {
+        let (name, version) = schema.split_once('/')?;
+        Some((name.to_owned(), version.parse::<u64>().ok()?))
+    };
+    match (version(schema), version(known)) {
+        (Some((theirs, newer)), Some((ours, version))) if theirs == ours && newer > version => {
+            ": a newer gpubench wrote it; update gpubench to read it"
+        }
+        _ => "",
+    }
+}
+
+/// Returns the schema of a document, of which nothing behind the schema is read.
+fn schema_of(json: &[u8]) -> Option<String> {
+    let found = RefCell::new(None);
+    // Ends with an error as soon as the schema is found.
+    _ = serde_json::Deserializer::from_slice(json).deserialize_map(SchemaVisitor { found: &found });
+    found.into_inner()
+}
+
+/// Stops at the first `schema`, at the top or within `run`.
+struct SchemaVisitor<'a> {
+    found: &'a RefCell<Option<String>>,
+}
+
+impl<'de> Visitor<'de> for SchemaVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with a schema")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(Key(key)) = map.next_key()? {
+            match &*key {
+                "schema" => {
+                    *self.found.borrow_mut() = Some(map.next_value()?);
+                    return Err(M::Error::custom("found"));
+                }
+                "run" => map.next_value_seed(Within(Self { found: self.found }))?,
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Looks within an object.
+struct Within<'a>(SchemaVisitor<'a>);
+
+impl<'de> serde::de::DeserializeSeed<'de> for Within<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_map(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Document {
+        schema: String,
+        wanted: u32,
+    }
+
+    fn told(json: &str) -> String {
+        RUN.read::<Document>(json.as_bytes()).expect_err("it is no such document").to_string()
+    }
+
+    #[test]
+    fn the_schema_is_looked_at_before_the_fields() {
+        let read: Document = RUN.read(br#"{"schema": "gpubench/1", "wanted": 3}"#).expect("it is whole");
+        assert_eq!(read, Document { schema: "gpubench/1".to_owned(), wanted: 3 });
+        let newer = "its format is `gpubench/2`, not `gpubench/1`: a newer gpubench wrote it; update gpubench to read it";
+        for json in [
+            r#"{"schema": "gpubench/2"}"#,
+            r#"{"schema": "gpubench/2", "wanted": "three"}"#,
+            r#"{"other": [{"schema": 1}], "schema": "gpubench/2"}"#,
+            r#"{"run": {"schema": "gpubench/2"}}"#,
+            // What follows the schema may be anything.
+            r#"{"schema": "gpubench/2", cut off"#,
+            "{\"sch\\u0065ma\": \"gpubench/2\"}",
+        ] {
+            assert_eq!(told(json), newer, "{json}");
+        }
+        assert_eq!(told(r#"{"schema": "gpubench/0"}"#), "its format is `gpubench/0`, not `gpubench/1`");
+        assert_eq!(
+            told(r#"{"schema": "gpubench-ceilings/2"}"#),
+            "its format is `gpubench-ceilings/2`, not `gpubench/1`"
+        );
+        for json in ["", "[]", "{", "{}", r#"{"schema": 7}"#, r#"{"schema": "gpubench/1"}"#] {
+            assert!(told(json).starts_with("not a stored run: "), "{json}: {}", told(json));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Whole files. In: a path and its new contents; out: a file that has all of them, or the one that was there before. No reader,
+//! crash or power cut ever finds a part.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes the contents of a file.
+pub type Contents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+/// A place that results can be written to.
+#[derive(Debug)]
+pub struct Destination {
+    path: PathBuf,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// A regular file, which may be there already.
+    Replaced,
+    /// A pipe, a device, or a file that this process has open. Opened once: its reader takes the close for the end.
+    InPlace(File),
+}
+
+impl Destination {
+    /// Makes sure that `path` can be written to, and changes nothing there.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let destination = Self::of(path)?;
+        if matches!(destination.target, Target::Replaced) {
+            _ = NewFile::beside(&destination.path)?;
+        }
+        Ok(destination)
+    }
+
+    fn of(path: &Path) -> io::Result<Self> {
+        let file = match OpenOptions::new().write(true).open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Self { path: path.to_owned(), target: Target::Replaced });
+            }
+            file => file?,
+        };
+        if is_descriptor(path) || !file.metadata()?.is_file() {
+            return Ok(Self { path: path.to_owned(), target: Target::InPlace(file) });
+        }
+        // A link stays, and the file that it leads to is replaced.
+        Ok(Self { path: fs::canonicalize(path)?, target: Target::Replaced })
+    }
+
+    /// Replaces the file, or makes it. The new contents go into a temporary file beside it, reach the disk and take its name.
+    /// Pipes, terminals and other devices have no earlier contents: what is written goes straight to them.
+    ///
+    /// # Errors
+    /// If something could not be written. The earlier file is then as it was, and the temporary one removed.
+    pub fn write(&self, contents: Contents<'_>) -> io::Result<()> {
+        if let Target::InPlace(file) = &self.target {
+            return overwrite(file, contents);
+        }
+        let new = NewFile::beside(&self.path)?;
+        if let Ok(existing) = fs::metadata(&self.path) {
+            new.file.set_permissions(existing.permissions())?;
+        }
+        fill(&new.file, contents)?;
+        new.file.sync_all()?;
+        fs::rename(&new.path, &self.path)?;
+        // The name is as precious as what it names.
+        File::open(folder(&self.path))?.sync_all()
+    }
+}
+
+/// Replaces the file at `path`, or makes it: see [`Destination::write`].
+///
+/// # Errors
+/// If something could not be written. The earlier file is then as it was.
+pub fn replace(path: &Path, contents: Contents<'_>) -> io::Result<()> {
+    Destination::of(path)?.write(contents)
+}
+
+/// Returns true where `path` names an open file of a process.
+fn is_descriptor(path: &Path) -> bool {
+    ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|root| path.starts_with(root))
+}
+
+/// A file of a name that no other has, which goes unless it takes the name of another.
+struct NewFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl NewFile {
+    fn beside(path: &Path) -> io::Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = folder(path).join(format!(".{name}.{}-{number}.part", process::id()));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                // Left by a process that had this number before.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                file => return Ok(Self { file: file?, path }),
+            }
+        }
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // Where it has taken its name, there is none of this one.
+        _ = fs::remove_file(&self.path);
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Writes to what is open already, from its beginning if it has one.
+fn overwrite(mut file: &File, contents: Contents<'_>) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+        io::Seek::rewind(&mut file)?;
+    }
+    fill(file, contents)
+}
+
+/// Writes all of the contents to `out`.
+///
+/// # Errors
+/// If `out` takes no more.
+pub fn fill(out: impl Write, contents: Contents<'_>) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    contents(&mut out)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::thread;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("it is there").flatten();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    fn text(text: &str) -> impl Fn(&mut dyn Write) -> io::Result<()> {
+        move |out| out.write_all(text.as_bytes())
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_keeps_its_permissions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.json");
+        _ = Destination::open(&path).expect("it can be made");
+        assert_eq!(names(folder.path()), [""; 0], "the check leaves nothing");
+        replace(&path, &text("a long first text")).expect("it can be made");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("they can be set");
+        _ = Destination::open(&path).expect("it can be replaced");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "a long first text");
+        replace(&path, &text("second")).expect("it can be replaced");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "second");
+        assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o640);
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_earlier_file_and_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.json");
+        fs::write(&path, "earlier").expect("it can be written");
+        let failed = replace(&path, &|out| {
+            out.write_all(&[b'x'; 100_000])?;
+            Err(io::Error::other("no more"))
+        });
+        assert_eq!(failed.expect_err("it fails").to_string(), "no more");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "earlier");
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "earlier").expect("it can be written");
+        symlink("file", &link).expect("it can be made");
+        replace(&link, &text("new")).expect("it can be replaced");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
+    }
+
+    #[test]
+    fn readers_and_writers_at_once_see_whole_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.json");
+        let long = |letter: &str| letter.repeat(200_000);
+        fs::write(&path, long("a")).expect("it can be written");
+        thread::scope(|scope| {
+            for letter in ["b", "c"] {
+                let path = &path;
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        replace(path, &text(&long(letter))).expect("it can be replaced");
+                    }
+                });
+            }
+            for _ in 0..200 {
+                let read = fs::read_to_string(&path).expect("it is always there");
+                let first = read.chars().next().expect("it is never empty");
+                assert!(read.len() == 200_000 && read.chars().all(|letter| letter == first));
+            }
+        });
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("file"), "").expect("it can be written");
+        for (path, kind) in [
+            (folder.path().join("no/such/folder.json"), ErrorKind::NotFound),
+            (folder.path().to_owned(), ErrorKind::IsADirectory),
+            (folder.path().join("file/run.json"), ErrorKind::NotADirectory),
+        ] {
+            assert_eq!(Destination::open(&path).expect_err("it cannot be").kind(), kind, "{path:?}");
+            assert_eq!(replace(&path, &text("")).expect_err("it cannot be").kind(), kind, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_is_written_to_and_stays() {
+        _ = Destination::open(Path::new("/dev/full")).expect("it is open to all");
+        let told = replace(Path::new("/dev/full"), &text("x")).expect_err("it is full");
+        assert_eq!(told.kind(), ErrorKind::StorageFull);
+        replace(Path::new("/dev/null"), &text("x")).expect("it takes everything");
+    }
+}

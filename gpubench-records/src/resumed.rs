@@ -1,0 +1,61 @@
+//! The part of a run that an earlier one measured. In: how many of its cases; out: the note that a reader sees first. Runs of
+//! before this was a field have it as the last of their notes, from which it is read.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use gpubench_stats::format;
+
+/// The cases of a resumed run that were measured by the run that it goes on from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// The name of the earlier run.
+    pub run: String,
+    /// The number of cases that it measured.
+    pub kept: usize,
+    /// The number of all cases that are planned.
+    pub planned: usize,
+}
+
+impl Display for Resumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { run, kept, planned } = self;
+        let cases = format::counted(*planned, "case");
+        write!(f, "resumed: {kept} of {cases} were measured by the run of {run}")
+    }
+}
+
+impl Resumed {
+    /// Takes the note of an older run out of `notes`.
+    pub(crate) fn of_notes(notes: &mut Vec<String>) -> Option<Self> {
+        let (place, resumed) =
+            notes.iter().enumerate().rev().find_map(|(place, note)| Some((place, Self::of_note(note)?)))?;
+        notes.remove(place);
+        Some(resumed)
+    }
+
+    fn of_note(note: &str) -> Option<Self> {
+        let (kept, rest) = note.strip_prefix("resumed: ")?.split_once(" of ")?;
+        let (cases, run) = rest.split_once(" were measured by the run of ")?;
+        let planned = cases.strip_suffix(" cases").or_else(|| cases.strip_suffix(" case"))?;
+        Some(Self { run: run.to_owned(), kept: kept.parse().ok()?, planned: planned.parse().ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_note_of_an_older_run_is_read() {
+        for planned in [1, 14] {
+            let resumed = Resumed { run: "2026-08-01T12-33-10Z".to_owned(), kept: 1, planned };
+            let mut notes = vec!["no CUDA device".to_owned(), resumed.to_string()];
+            assert_eq!(Resumed::of_notes(&mut notes), Some(resumed));
+            assert_eq!((notes.len(), Resumed::of_notes(&mut notes)), (1, None));
+        }
+        let mut others = vec!["resumed: yes".to_owned(), "resumed: x of 2 cases were lost".to_owned()];
+        assert_eq!((Resumed::of_notes(&mut others), others.len()), (None, 2));
+    }
+}

@@ -1,0 +1,179 @@
+//! The reasons against a row, and their words. In: what was found; out: one sentence, with the verdict that it allows at best.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use super::State;
+use crate::facts::Quantity;
+use crate::failure::Failure;
+use crate::limits::ImpossibleSpeed;
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
+use gpubench_stats::{Drift, Modes, format};
+
+/// The reason against a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The case did not get as far as a result.
+    Failed(Failure),
+    /// There was too little time for what the launch claims to do.
+    ImpossibleSpeed(ImpossibleSpeed),
+    /// The launch claims to write, and changes no memory, whatever that holds.
+    NothingWritten {
+        /// The bytes that it claims to write, or to read and write.
+        claimed: Bytes,
+        /// True where it does not tell one from the other.
+        may_be_read: bool,
+    },
+    /// The sampling budget was spent before the interval was as narrow as asked for.
+    NotConverged {
+        /// The relative half-width that was reached.
+        reached: f64,
+        /// The one asked for.
+        wanted: f64,
+    },
+    /// There are fewer samples than an interval of the median needs: the user asked for no more.
+    TooFewSamples {
+        /// The number of them.
+        samples: usize,
+        /// The number that an interval needs.
+        needed: usize,
+    },
+    /// The interval of the median is too wide for a valid row, although sampling ended as asked: after a fixed number of
+    /// samples, after the rounds of a comparison, or because one step of the timer is that much.
+    WideInterval {
+        /// The relative half-width.
+        reached: f64,
+        /// The widest that is valid.
+        limit: f64,
+    },
+    /// The launch got slower or faster while it was sampled: the median is of no steady state.
+    Drift(Drift),
+    /// The samples are of two kinds, and the median of one of them, or between them.
+    TwoModes(Modes),
+    /// The clock of the multiprocessors fell while samples were taken, or something held it down.
+    ClocksFell {
+        /// Its lowest and its highest.
+        clock: Range<Hertz>,
+        /// The causes that held it down, as far as the driver tells.
+        slowed_by: Vec<String>,
+    },
+    /// Other processes had work on the device.
+    OtherProcesses {
+        /// The number of them.
+        count: u32,
+    },
+    /// The time is at or below zero, or less than the timer can tell.
+    BelowResolution {
+        /// The timer's step.
+        step: Nanoseconds,
+    },
+}
+
+impl Reason {
+    /// Returns the best verdict of a row with this reason.
+    #[must_use]
+    pub fn state(&self) -> State {
+        match self {
+            Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
+            Self::NothingWritten { .. }
+            | Self::NotConverged { .. }
+            | Self::TooFewSamples { .. }
+            | Self::WideInterval { .. }
+            | Self::Drift(_)
+            | Self::TwoModes(_)
+            | Self::ClocksFell { .. }
+            | Self::OtherProcesses { .. }
+            | Self::BelowResolution { .. } => State::Suspect,
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failure) => write!(f, "{failure}"),
+            Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
+            Self::NothingWritten { claimed, may_be_read } => {
+                let claimed = format::bytes(*claimed);
+                let moves = if *may_be_read { "move" } else { "write" };
+                let reads =
+                    if *may_be_read { " (if it only reads, say `reads` in place of `bytes`)" } else { "" };
+                write!(
+                    f,
+                    "outputs never written: it claims to {moves} {claimed}, and a launch changes nothing in memory, \
+                     whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
+                )
+            }
+            Self::NotConverged { reached, wanted } => write!(
+                f,
+                "not converged: the median is known to {} (asked for: {:.2} %)",
+                format::plus_minus(*reached),
+                100.0 * wanted
+            ),
+            Self::TooFewSamples { samples, needed } => write!(
+                f,
+                "too few samples: {samples}, where a 95 % interval of the median needs {needed} (--samples gives more)"
+            ),
+            Self::WideInterval { reached, limit } => {
+                let [reached, limit] = [*reached, *limit].map(format::plus_minus);
+                write!(
+                    f,
+                    "wide interval: the median is known to {reached}, and a valid row to {limit} at least"
+                )
+            }
+            Self::Drift(Drift { change }) => {
+                let slower = if *change > 0.0 { "longer" } else { "less" };
+                let change = format::percent(change.abs());
+                write!(f, "drift: the last third of the samples takes {change} {slower} than the first")
+            }
+            Self::TwoModes(Modes { low, high, share_high }) => {
+                let [low, high] = [*low, *high].map(format::time);
+                let share = format::percent(*share_high);
+                write!(f, "two modes: {low}, and {high} in {share} of the samples")
+            }
+            Self::ClocksFell { clock, slowed_by } => {
+                let at = format::from_to(*clock, format::clock);
+                let why = match &slowed_by[..] {
+                    [] => "the driver does not say by what".to_owned(),
+                    reasons => format!("held down by {}", reasons.join(", ")),
+                };
+                write!(f, "clocks: multiprocessors ran at {at}, {why}")
+            }
+            Self::OtherProcesses { count } => {
+                write!(f, "other processes: {count} had work on the device")
+            }
+            Self::BelowResolution { step } => {
+                write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
+            }
+        }
+    }
+}
+
+/// Returns the sentence about an impossible speed, and where to look for the mistake.
+fn impossible(speed: &ImpossibleSpeed) -> String {
+    let ImpossibleSpeed { quantity, work, peak, took, least } = speed;
+    let [took, least] = [*took, *least].map(format::time);
+    match quantity {
+        Quantity::MemoryBandwidth => format!(
+            "impossible: {} cannot cross the memory in {took}; at its peak of {} that takes {least}: did the kernel run?",
+            format::bytes(Bytes(*work)),
+            format::bandwidth(BytesPerSecond::from(*peak))
+        ),
+        Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
+            format!(
+                "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
+                format::bytes(Bytes(*work)),
+                quantity.name(),
+                format::bandwidth(BytesPerSecond::from(*peak))
+            )
+        }
+        Quantity::Compute(precision) => format!(
+            "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
+             run, and in this precision?",
+            format::operations(*work),
+            format::throughput(FlopsPerSecond::from(*peak))
+        ),
+    }
+}

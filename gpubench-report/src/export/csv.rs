@@ -1,0 +1,159 @@
+//! CSV: a row for each case, under columns that name their units. In: a run; out: RFC 4180 with a head. Numbers have all their
+//! digits, so that they are read back exactly; names are as they are, line breaks and escapes included. Behind the fixed columns
+//! stands one for each argument of the run, so that sweeps can be plotted.
+
+use std::io::{self, Write};
+
+use super::Exporter;
+use gpubench_records::facts::Quantity;
+use gpubench_records::id::Arg;
+use gpubench_records::method::{Cache, Flush, Path};
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::samples::Energy;
+use gpubench_records::verdict::State;
+use gpubench_records::work::Link;
+
+/// See the module.
+pub(super) struct Csv;
+
+/// A column, and its cell in the row of a record.
+struct Column {
+    head: &'static str,
+    cell: fn(&Run, &Record) -> String,
+}
+
+/// Defines columns: those of the case, then those of its measurement, whose cells are empty where it failed.
+macro_rules! columns {
+    (
+        case { $($case_head:literal: |$run:ident, $record:ident| $case_cell:expr,)+ }
+        measurement { $($head:literal: |$it:ident| $cell:expr,)+ }
+    ) => {
+        const COLUMNS: &[Column] = &[
+            $(Column { head: $case_head, cell: |$run, $record| Text::text($case_cell) },)+
+            $(Column { head: $head, cell: |_, record| of(record, |$it| Text::text($cell)) },)+
+        ];
+    };
+}
+
+columns! {
+    case {
+        "suite": |run, _record| &*run.program.suite,
+        "started_s": |run, _record| run.started,
+        "benchmark": |_run, record| &*record.case.benchmark,
+        "name": |_run, record| record.case.name(),
+        "device": |_run, record| &*record.case.device,
+        "device_name": |run, record| device_name(run, record),
+        "cache": |_run, record| record.case.cache,
+        "fake": |_run, record| record.fake,
+        "verdict": |_run, record| record.verdict.state,
+        "reasons": |_run, record| reasons(record),
+        "processes": |_run, record| 1 + record.other_processes.len(),
+        "processes_low_ns": |_run, record| record.processes().map(|(medians, _)| medians.low.0),
+        "processes_high_ns": |_run, record| record.processes().map(|(medians, _)| medians.high.0),
+    }
+    measurement {
+        "time_ns": |it| it.time.median.0,
+        "time_low_ns": |it| it.time.median_ci.low.0,
+        "time_high_ns": |it| it.time.median_ci.high.0,
+        "min_ns": |it| it.time.min.0,
+        "p5_ns": |it| it.time.p5.0,
+        "p95_ns": |it| it.time.p95.0,
+        "p99_ns": |it| it.time.p99.0,
+        "max_ns": |it| it.time.max.0,
+        "mean_ns": |it| it.time.mean.0,
+        "standard_deviation_ns": |it| it.time.standard_deviation.0,
+        "samples": |it| it.time.samples,
+        "effective_samples": |it| it.time.effective_samples,
+        "converged": |it| it.converged,
+        "back_to_back_ns": |it| it.back_to_back.map(|time| time.0),
+        "on_stream_ns": |it| it.on_stream.map(|time| time.0),
+        "overhead_ns": |it| it.timer.overhead.0,
+        "timer_step_ns": |it| it.timer.step.0,
+        "path": |it| it.method.path,
+        "flush": |it| it.method.flush,
+        "link": |it| it.link,
+        "precision": |it| &*it.precision,
+        "read_bytes": |it| it.counts.reads,
+        "written_bytes": |it| it.counts.writes,
+        "moved_bytes": |it| it.counts.bytes,
+        "operations_flop": |it| it.counts.flops,
+        "items": |it| it.counts.items,
+        "item": |it| it.item.as_deref(),
+        "read_bytes_per_s": |it| it.metrics.read.map(|rate| rate.0),
+        "written_bytes_per_s": |it| it.metrics.written.map(|rate| rate.0),
+        "bandwidth_bytes_per_s": |it| it.metrics.bandwidth.map(|rate| rate.0),
+        "throughput_flop_per_s": |it| it.metrics.throughput.map(|rate| rate.0),
+        "items_per_s": |it| it.metrics.items.map(|rate| rate.0),
+        "bandwidth_of_peak": |it| it.metrics.share(&Link::quantity(it.link)),
+        "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.precision.clone())),
+        "intensity_flop_per_byte": |it| it.metrics.intensity,
+        "cold_over_hot": |it| it.metrics.cold_over_hot,
+        "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch).map(|energy| energy.0),
+    }
+}
+
+impl Exporter for Csv {
+    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let mut csv = csv::Writer::from_writer(out);
+        let args = arguments(run);
+        let heads = COLUMNS.iter().map(|column| column.head.to_owned());
+        csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
+        for record in &run.records {
+            let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
+            let own = args.iter().map(|name| argument(record, name).unwrap_or_default().to_owned());
+            csv.write_record(fixed.chain(own))?;
+        }
+        csv.flush()
+    }
+}
+
+/// The names of all arguments, in the order in which they first appear.
+fn arguments(run: &Run) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for Arg { name, .. } in run.records.iter().flat_map(|record| &record.case.args) {
+        if !names.contains(&&**name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn argument<'a>(record: &'a Record, name: &str) -> Option<&'a str> {
+    record.case.args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
+}
+
+fn device_name<'a>(run: &'a Run, record: &Record) -> Option<&'a str> {
+    run.devices.iter().find(|facts| facts.device == record.case.device).map(|facts| &*facts.name)
+}
+
+fn reasons(record: &Record) -> String {
+    record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn of(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
+    record.measurement.as_ref().map(cell).unwrap_or_default()
+}
+
+/// A value that is written in a cell: a number with the fewest digits that are read back as that number.
+trait Text {
+    fn text(self) -> String;
+}
+
+macro_rules! text {
+    ($($value:ty),+) => {$(
+        impl Text for $value {
+            fn text(self) -> String {
+                self.to_string()
+            }
+        }
+    )+};
+}
+
+text!(f64, u64, usize, bool, &str, String, Cache, Flush, Link, Path, State);
+
+/// An empty cell where there is no value.
+impl<T: Text> Text for Option<T> {
+    fn text(self) -> String {
+        self.map(T::text).unwrap_or_default()
+    }
+}

@@ -1,0 +1,159 @@
+//! Markdown: the table for a pull request. In: a run; out: its devices, a row for each case, the reasons that speak against
+//! rows, and how cases stand against a baseline. All text is escaped, so that it is shown as it is and changes no layout.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::Exporter;
+use crate::cells::columns_of;
+use crate::{has_several_devices, header, remarks};
+use gpubench_records::comparison::{Check, Finding};
+use gpubench_records::record::{Record, Run};
+use gpubench_records::verdict::State;
+use gpubench_stats::format;
+
+/// See the module.
+pub(super) struct Markdown;
+
+impl Exporter for Markdown {
+    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let check = run.check.as_ref().map(checked).unwrap_or_default();
+        let parts = [devices(run), cases(run), reasons(run), check, remarks::summary(run)];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        out.write_all(parts.join("\n").as_bytes())
+    }
+}
+
+/// The devices with their names, and the notes that a reader must know first.
+fn devices(run: &Run) -> String {
+    let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
+    let devices = run.devices.iter().map(|facts| {
+        let fake = if facts.fake { " (a fake: its times are made up)" } else { "" };
+        format!("**{}**: {}{fake}  \n", escaped(&facts.device), escaped(&facts.name))
+    });
+    notes.chain(devices).collect()
+}
+
+fn cases(run: &Run) -> String {
+    if run.records.is_empty() {
+        return String::new();
+    }
+    let columns = columns_of(run);
+    let mut text = row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
+    text += "| :--- ";
+    text.extend(columns.iter().map(|column| if column.number { "| ---: " } else { "| :--- " }));
+    text += "|\n";
+    for record in &run.records {
+        let cells: Vec<String> = columns.iter().map(|column| (column.cell)(record)).collect();
+        text += &row(std::iter::once(&*name(run, record)).chain(cells.iter().map(|cell| &**cell)));
+    }
+    text
+}
+
+/// The case's name, with its device where there are several.
+fn name(run: &Run, record: &Record) -> String {
+    let device = if has_several_devices(run) { format!(" on {}", record.case.device) } else { String::new() };
+    format!("{}{device}", record.case.name())
+}
+
+/// The reasons that speak against rows, a line for each, and the benchmarks that were skipped.
+fn reasons(run: &Run) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for record in &run.records {
+        for reason in &record.verdict.reasons {
+            let bold = if reason.state() == State::Invalid { "**" } else { "" };
+            let (name, cache) = (name(run, record), record.case.cache);
+            let case = escaped(&name);
+            let reason_text = reason.to_string();
+            _ = writeln!(text, "- {bold}{}{bold} {case} {cache}: {}", reason.state(), escaped(&reason_text));
+        }
+    }
+    for skipped in &run.skipped {
+        _ = writeln!(text, "- skipped {}: {}", escaped(&skipped.name()), escaped(&skipped.why));
+    }
+    text
+}
+
+/// The cases of a run that was held against a baseline.
+fn checked(check: &Check) -> String {
+    let band = format::plus_minus(check.band);
+    let mut text =
+        format!("**Against baseline {}**, where {band} does not matter\n\n", escaped(&check.baseline));
+    text += &row(["case", "cache", "time", "was", "change", "answer"]);
+    text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
+    for line in &check.lines {
+        let cache = line.cache.to_string();
+        let [now, then, change, answer] = match &line.finding {
+            Finding::Compared { ratio, now, then, answer, .. } => {
+                [format::time(*now), format::time(*then), format::change(ratio.value), answer.to_string()]
+            }
+            Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),
+            Finding::New => no_times("new".to_owned()),
+            Finding::NoNumber(why) => no_times(format!("no number: {why}")),
+        };
+        text += &row([&*line.name, &*cache, &*now, &*then, &*change, &*answer]);
+    }
+    for missing in &check.missing {
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "\nmissing: {} was not measured", escaped(missing));
+    }
+    text
+}
+
+fn no_times(answer: String) -> [String; 4] {
+    [String::new(), String::new(), String::new(), answer]
+}
+
+/// A row of a table, its cells escaped.
+fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+    cells.into_iter().map(|cell| format!("| {} ", escaped(cell))).chain(["|\n".to_owned()]).collect()
+}
+
+/// Text that Markdown shows as it is. Line breaks become spaces, since a row is a line; other control characters, such as those
+/// that colour a terminal, are shown by their codes.
+fn escaped(text: &str) -> Cow<'_, str> {
+    let special = |c: char| c.is_control() || "\\`*_{}[]<>()#+!|~&$@".contains(c);
+    if !text.contains(special) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => escaped.push(' '),
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            // A name after it would be told.
+            '@' => escaped += "&#64;",
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '!' | '#' => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.extend(c.escape_unicode().flat_map(|c| match c {
+                '\\' => vec!['\\', '\\'],
+                '{' | '}' => vec!['\\', c],
+                c => vec![c],
+            })),
+            c => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_changes_no_layout() {
+        for (text, expected) in [
+            ("kernels::saxpy[n=1024, T=f32]", r"kernels::saxpy\[n=1024, T=f32\]"),
+            ("a|b\nc\r\nd", r"a\|b c  d"),
+            ("\u{1b}[31mred", r"\\u\{1b\}\[31mred"),
+            ("<b>&amp; `x` *y* _z_", r"&lt;b&gt;&amp;amp; \`x\` \*y\* \_z\_"),
+            ("@all naïve 千 µs ± 0.5 %", "&#64;all naïve 千 µs ± 0.5 %"),
+            (r"a\|b", r"a\\\|b"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Advice on a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences about what would
+//! make the launch faster, where that follows.
+
+use gpubench_records::launch::{Kernel, Multiprocessors};
+use gpubench_records::record::Measurement;
+use gpubench_stats::format;
+use gpubench_stats::units::Bytes;
+
+use super::{WARP, bound, filled, occupancy, places};
+
+/// Waves that leave less than this of all places empty are as good as full ones.
+const FULL: f64 = 0.85;
+/// A multiprocessor that has less than this of the threads that it can hold may have too few to wait with.
+const FEW_THREADS: f64 = 0.5;
+/// A kernel that moves less than this of what the memory can may be waiting for it.
+const LITTLE_TRAFFIC: f64 = 0.6;
+
+/// Advice that would make the launch faster, or its number better, as far as that follows from what was seen and measured.
+pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> {
+    let mut advice = Vec::new();
+    if !measured.converged {
+        advice.push("more samples (--max-time), since the interval is wider than was asked for".to_owned());
+    }
+    if launch_bound {
+        advice.push("more work in a launch, or several launches in a row or in a graph".to_owned());
+    }
+    advice.extend(in_a_graph(measured));
+    let seen = &measured.seen;
+    // Of a launch of several kernels the slow one is not known.
+    if let (Some(all), [only], 1) = (&seen.multiprocessors, &seen.kernels[..], seen.kernel_count) {
+        let shape = [tail(only, all), idle(only, all, launch_bound), lanes(only), local(only)];
+        advice.extend(shape.into_iter().flatten());
+        advice.extend(few_threads(only, all, measured));
+    }
+    advice
+}
+
+/// The time that a graph saves a launch of several kernels.
+fn in_a_graph(measured: &Measurement) -> Option<String> {
+    let saved = measured.on_stream? - measured.time.median;
+    let counts = saved > 0.1 * measured.time.median && saved > measured.timer.spread;
+    counts.then(|| {
+        format!(
+            "launching it in a graph, as was measured: on the stream it takes {} more",
+            format::time(saved)
+        )
+    })
+}
+
+/// The last wave of blocks that does not fill the multiprocessors.
+fn tail(kernel: &Kernel, all: &Multiprocessors) -> Option<String> {
+    let filled = filled(kernel, all);
+    let empty = 1.0 - filled / filled.ceil();
+    (filled > 1.0 && empty > 1.0 - FULL).then(|| {
+        format!(
+            "a multiple of {} blocks: if they take alike, {} of all places stand empty in the last of {} waves",
+            places(kernel, all),
+            format::percent(empty),
+            filled.ceil()
+        )
+    })
+}
+
+/// Multiprocessors without a block, where that is not for want of work.
+fn idle(kernel: &Kernel, all: &Multiprocessors, launch_bound: bool) -> Option<String> {
+    let idle = u64::from(all.count).saturating_sub(kernel.blocks());
+    (idle > 0 && !launch_bound)
+        .then(|| format!("more blocks: {idle} of {} multiprocessors have none", all.count))
+}
+
+/// Threads of a warp that are not there.
+fn lanes(kernel: &Kernel) -> Option<String> {
+    let threads = kernel.threads();
+    let missing = threads.next_multiple_of(WARP) - threads;
+    (missing > 0)
+        .then(|| format!("a multiple of {WARP} threads a block: {missing} of its last warp do nothing"))
+}
+
+fn local(kernel: &Kernel) -> Option<String> {
+    (kernel.local > Bytes(0)).then(|| {
+        format!(
+            "no local memory ({} a thread): it is for registers that are too few, and for arrays whose index is computed",
+            format::bytes(kernel.local)
+        )
+    })
+}
+
+/// Too few threads to wait for memory with, as it seems.
+fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -> Option<String> {
+    use gpubench_records::facts::Quantity::MemoryBandwidth;
+
+    let what = bound(kernel, all)?;
+    let share = measured.metrics.share(&MemoryBandwidth)?;
+    let binds = measured.metrics.roof.as_ref().is_none_or(|roof| roof.quantity == MemoryBandwidth);
+    let full = filled(kernel, all) >= 1.0;
+    (binds && full && share < LITTLE_TRAFFIC && occupancy(kernel, all) < FEW_THREADS).then(|| {
+        format!(
+            "more threads at once, or more loads under way in each: limited by {what}, {} of a multiprocessor's are \
+             there, and the memory is at {} of its peak",
+            format::percent(occupancy(kernel, all)),
+            format::percent(share)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{H200, launched};
+    use super::*;
+
+    #[test]
+    fn advice_follows_from_the_shape_and_not_without() {
+        // 264 places.
+        let at = |blocks| launched(blocks, 256, 128, 0, 2);
+        let told = tail(&at(300), &H200).expect("it has a tail");
+        assert!(told.starts_with("a multiple of 264 blocks") && told.contains("43.2 %"), "{told}");
+        assert_eq!([264, 528, 500, 200, 5000].map(|blocks| tail(&at(blocks), &H200)), [const { None }; 5]);
+        assert!(idle(&at(131), &H200, false).is_some());
+        assert_eq!([idle(&at(132), &H200, false), idle(&at(1), &H200, true)], [None, None]);
+        assert!(lanes(&launched(1, 33, 8, 0, 32)).expect("a warp is not full").contains("31 of its last"));
+        assert_eq!(lanes(&launched(1, 96, 8, 0, 21)), None);
+        assert!(local(&Kernel { local: Bytes(8), ..at(1) }).is_some() && local(&at(1)).is_none());
+    }
+}

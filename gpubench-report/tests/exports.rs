@@ -1,0 +1,175 @@
+//! Runs in other programs' formats. In: runs as they are committed, and one with names that each format must quote; out: a
+//! snapshot that differs, or a number that is not read back as it was.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gpubench_records::files;
+use gpubench_records::id::Arg;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::verdict::Verdict;
+use gpubench_report::export::Format;
+use insta::assert_snapshot;
+
+/// Names that are made of what formats give a meaning to.
+const ODD_NAMES: [&str; 7] =
+    ["a,b", "say \"hi\"", "two\nlines\r\nor three", "a|b", "\u{1b}[31mred\u{1b}[0m", "naïve 千 🦀", "=1+1"];
+
+fn exported(format: Format, run: &Run) -> String {
+    let mut out = Vec::new();
+    format.exporter().export(run, &mut out).expect("a vector takes everything");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+/// A small run with suspect, failed and compared rows, on two devices.
+fn small(name: &str) -> Run {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-runtime/tests/parsing/corpus/runs");
+    let file = fs::File::open(corpus.join(name)).expect("it is there");
+    files::read(file).expect("a run").run
+}
+
+/// A run whose benchmarks, arguments and notes have odd names.
+fn odd() -> Run {
+    let mut run = small("clockwork.jsonl");
+    let record = run.records.remove(0);
+    let renamed = ODD_NAMES.iter().map(|name| {
+        let mut record = record.clone();
+        record.case.benchmark = format!("odd::{name}");
+        record.case.args = vec![Arg { name: (*name).to_owned(), value: format!("{name}!") }];
+        record
+    });
+    run.records = renamed.collect();
+    run.notes = vec!["a note | of <two>\nlines".to_owned()];
+    run
+}
+
+struct Rows {
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Rows {
+    fn of(run: &Run) -> Self {
+        let text = exported(Format::Csv, run);
+        let mut read = csv::ReaderBuilder::new().flexible(false).from_reader(text.as_bytes());
+        let heads = read.headers().expect("a head").iter().map(str::to_owned).collect();
+        let rows = read.records().map(|row| row.expect("a row").iter().map(str::to_owned).collect());
+        Self { heads, rows: rows.collect() }
+    }
+
+    fn cell(&self, row: usize, head: &str) -> &str {
+        let column = self.heads.iter().position(|known| known == head);
+        &self.rows[row][column.unwrap_or_else(|| panic!("there is no column {head}"))]
+    }
+
+    fn number(&self, row: usize, head: &str) -> Option<f64> {
+        let cell = self.cell(row, head);
+        (!cell.is_empty()).then(|| cell.parse().unwrap_or_else(|error| panic!("{head} `{cell}`: {error}")))
+    }
+}
+
+#[test]
+fn small_runs_look_so() {
+    for name in ["clockwork", "faults", "gpu"] {
+        let run = small(&format!("{name}.jsonl"));
+        assert_snapshot!(format!("{name}-csv"), exported(Format::Csv, &run));
+        assert_snapshot!(format!("{name}-markdown"), exported(Format::Markdown, &run));
+    }
+}
+
+#[test]
+fn json_is_read_again() {
+    let run = odd();
+    let json = exported(Format::Json, &run);
+    assert_eq!(Run::parse(json.as_bytes()).expect("a run"), run);
+    assert!(json.ends_with("}\n"));
+}
+
+#[test]
+fn odd_names_survive_in_csv() {
+    let run = odd();
+    let rows = Rows::of(&run);
+    for (row, name) in ODD_NAMES.iter().enumerate() {
+        assert_eq!(rows.cell(row, "benchmark"), format!("odd::{name}"));
+        for other in ODD_NAMES {
+            let expected = if other == *name { format!("{name}!") } else { String::new() };
+            assert_eq!(rows.cell(row, &format!("arg.{other}")), expected);
+        }
+    }
+    assert_eq!(rows.rows.len(), ODD_NAMES.len());
+}
+
+#[test]
+fn odd_names_stay_in_their_cells_in_markdown() {
+    let run = odd();
+    let text = exported(Format::Markdown, &run);
+    assert!(!text.contains('\u{1b}'), "no terminal is coloured by it");
+    let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(table.len(), 2 + ODD_NAMES.len());
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(table.iter().all(|line| cells(line) == cells(table[0])), "{text}");
+    assert_snapshot!("odd-markdown", text);
+}
+
+/// Each number of every recorded run is read back as the very number that is stored.
+#[test]
+fn numbers_are_read_back_exactly() {
+    let numbers: &[(&str, fn(&Measurement) -> Option<f64>)] = &[
+        ("time_ns", |it| Some(it.time.median.0)),
+        ("time_low_ns", |it| Some(it.time.median_ci.low.0)),
+        ("time_high_ns", |it| Some(it.time.median_ci.high.0)),
+        ("mean_ns", |it| Some(it.time.mean.0)),
+        ("standard_deviation_ns", |it| Some(it.time.standard_deviation.0)),
+        ("effective_samples", |it| it.time.effective_samples),
+        ("overhead_ns", |it| Some(it.timer.overhead.0)),
+        ("moved_bytes", |it| it.counts.bytes.map(|bytes| bytes as f64)),
+        ("bandwidth_bytes_per_s", |it| it.metrics.bandwidth.map(|rate| rate.0)),
+        ("throughput_flop_per_s", |it| it.metrics.throughput.map(|rate| rate.0)),
+        ("intensity_flop_per_byte", |it| it.metrics.intensity),
+        ("cold_over_hot", |it| it.metrics.cold_over_hot),
+    ];
+    let mut compared = 0;
+    for file in recorded() {
+        let run = Run::parse(&fs::read(&file).expect("it is there"))
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let rows = Rows::of(&run);
+        assert_eq!(rows.rows.len(), run.records.len());
+        for (row, record) in run.records.iter().enumerate() {
+            for (head, number) in numbers {
+                let stored = record.measurement.as_ref().and_then(number);
+                let read = rows.number(row, head);
+                assert_eq!(read.map(f64::to_bits), stored.map(f64::to_bits), "{head} of {}", record.case);
+                compared += usize::from(read.is_some());
+            }
+        }
+    }
+    assert!(compared > 1000, "{compared} numbers");
+}
+
+/// A row of a failed case has its reasons and no number.
+#[test]
+fn a_failed_case_has_a_row() {
+    let run = small("faults.jsonl");
+    let is_failed = |record: &&Record| record.measurement.is_none();
+    let failed: Vec<usize> = (0..run.records.len()).filter(|row| is_failed(&&run.records[*row])).collect();
+    assert!(!failed.is_empty(), "there is one");
+    let rows = Rows::of(&run);
+    let markdown = exported(Format::Markdown, &run);
+    for row in failed {
+        let Verdict { reasons, .. } = &run.records[row].verdict;
+        assert_eq!((rows.cell(row, "verdict"), rows.number(row, "time_ns")), ("invalid", None));
+        assert_eq!(rows.cell(row, "reasons"), reasons[0].to_string());
+    }
+    assert!(markdown.contains("| failed |") && markdown.contains("- **invalid** "), "{markdown}");
+}
+
+fn recorded() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results/h200");
+    let files = fs::read_dir(folder).expect("there are recorded runs").flatten().map(|entry| entry.path());
+    // Those of a program that makes several runs hold a list of them.
+    let is_run = |path: &PathBuf| {
+        path.extension().is_some_and(|it| it == "json")
+            && fs::read(path).is_ok_and(|json| json.starts_with(b"{\"schema\":\"gpubench/1\""))
+    };
+    files.filter(is_run).collect()
+}

@@ -1,0 +1,70 @@
+//! The flags that write a run in a format of their own: `--json`, `--csv`, `--markdown`. In: the files that the user names; out:
+//! a place for each format.
+
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+
+use gpubench_report::export::Format;
+
+/// A format, and the place that the run goes to in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The format.
+    pub format: Format,
+    /// The place.
+    pub to: ExportTo,
+}
+
+/// The place that a run goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportTo {
+    /// Standard output, which then carries nothing else.
+    StandardOutput,
+    /// A file, a pipe or a device.
+    File(PathBuf),
+}
+
+/// The flag as the user gave it.
+impl Display for Export {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flag = self.format.name();
+        match &self.to {
+            ExportTo::StandardOutput => write!(f, "--{flag} -"),
+            ExportTo::File(path) => write!(f, "--{flag} {}", path.display()),
+        }
+    }
+}
+
+/// The formats for which a file is given. Standard output takes one of them, and a file one.
+pub(super) fn exports<const N: usize>(given: [(Format, Option<PathBuf>); N]) -> Result<Vec<Export>, String> {
+    let mut exports: Vec<Export> = Vec::new();
+    for (format, path) in given {
+        let Some(path) = path else { continue };
+        let to = if path.as_os_str() == "-" { ExportTo::StandardOutput } else { ExportTo::File(path) };
+        let export = Export { format, to };
+        if let Some(other) = exports.iter().find(|other| other.to == export.to) {
+            return Err(format!("{other} and {export}: give each a file of its own"));
+        }
+        exports.push(export);
+    }
+    Ok(exports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_has_a_place_of_its_own() {
+        let path = |path: &str| Some(PathBuf::from(path));
+        let two =
+            exports([(Format::Json, path("-")), (Format::Csv, None), (Format::Markdown, path("run.md"))]);
+        let told: Vec<String> = two.expect("they differ").iter().map(Export::to_string).collect();
+        assert_eq!(told, ["--json -", "--markdown run.md"]);
+        for same in ["-", "a file"] {
+            let told = exports([(Format::Json, path(same)), (Format::Csv, path(same))]);
+            let expected = format!("--json {same} and --csv {same}: give each a file of its own");
+            assert_eq!(told, Err(expected));
+        }
+    }
+}
