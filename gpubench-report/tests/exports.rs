@@ -43,6 +43,9 @@ fn odd() -> Run {
     run
 }
 
+/// A number of a measurement.
+type Number = fn(&Measurement) -> Option<f64>;
+
 struct Rows {
     heads: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -114,7 +117,7 @@ fn odd_names_stay_in_their_cells_in_markdown() {
 /// Each number of every recorded run is read back as the very number that is stored.
 #[test]
 fn numbers_are_read_back_exactly() {
-    let numbers: &[(&str, fn(&Measurement) -> Option<f64>)] = &[
+    let numbers: &[(&str, Number)] = &[
         ("time_ns", |it| Some(it.time.median.0)),
         ("time_low_ns", |it| Some(it.time.median_ci.low.0)),
         ("time_high_ns", |it| Some(it.time.median_ci.high.0)),

@@ -49,7 +49,7 @@ struct Owner {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Contents {
+struct StoredCeilings {
     schema: String,
     owner: Owner,
     ceilings: Vec<Ceiling>,
@@ -108,7 +108,7 @@ impl CeilingCache {
         kept.extend_from_slice(ceilings);
         Ceiling::sort(&mut kept);
         let place = self.place(&owner);
-        let contents = Contents { schema: CEILINGS.schema.to_owned(), owner, ceilings: kept };
+        let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: kept };
         match write(&place, &contents) {
             Ok(()) => Ok(Some(place)),
             Err(error) => Err(UnwrittenCeilings { place, error }),
@@ -158,7 +158,7 @@ fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         json => json.map_err(CeilingsError::Unreadable)?,
     };
-    let contents: Contents = CEILINGS.read(&json)?;
+    let contents: StoredCeilings = CEILINGS.read(&json)?;
     if contents.owner != *owner {
         return Err(CeilingsError::OtherOwner);
     }
@@ -171,7 +171,7 @@ fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
     }
 }
 
-fn write(place: &Path, contents: &Contents) -> io::Result<()> {
+fn write(place: &Path, contents: &StoredCeilings) -> io::Result<()> {
     if let Some(folder) = place.parent() {
         fs::create_dir_all(folder)?;
     }

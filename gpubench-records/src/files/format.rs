@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Vi
 
 /// A format with its version. A change that an older reader would misread gets a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct FileFormat {
     /// The schema that files of it have.
     pub schema: &'static str,
     /// The sentence that says of a file that it is something else.
@@ -18,10 +18,10 @@ pub struct Format {
 }
 
 /// A run, as one JSON document or as JSON Lines.
-pub const RUN: Format = Format { schema: "gpubench/1", foreign: "not a stored run" };
+pub const RUN: FileFormat = FileFormat { schema: "gpubench/1", foreign: "not a stored run" };
 /// The measured ceilings of a device.
-pub const CEILINGS: Format =
-    Format { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
+pub const CEILINGS: FileFormat =
+    FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
 
 /// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub enum FormatError {
     },
 }
 
-impl Format {
+impl FileFormat {
     /// Reads a document of this format. Its schema is at the top, or in the `run` that it begins with.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Runs on disk, so that what was measured is there whatever comes after. In: a run's beginning, then its records as they are
 //! made; out: a file of whole lines for each run, and what of an earlier one still holds.
 //!
-//! [`Format`] reads every kind of file and checks its schema first; [`replace`] writes whole files, so that a reader never
+//! [`FileFormat`] reads every kind of file and checks its schema first; [`replace`] writes whole files, so that a reader never
 //! finds a part.
 
 pub mod ceilings;
@@ -14,7 +14,7 @@ mod replace;
 
 pub use self::earlier::{EarlierRun, NoRun};
 pub use self::file::Store;
-pub use self::format::{CEILINGS, Format, FormatError, RUN};
+pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
 pub use self::place::{fingerprint, home, runs};
 pub use self::replace::{Contents, Destination, fill, replace};

@@ -57,11 +57,11 @@ fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) export: Export,
-    to: Place,
+    to: OutputTo,
 }
 
 #[derive(Debug)]
-enum Place {
+enum OutputTo {
     /// Standard output, which may be a file with somebody else's text in it.
     Standard(File),
     /// Any other file, pipe or terminal.
@@ -72,8 +72,8 @@ impl Output {
     /// Makes sure that the place of `export` can be written to: the standard output that `results` has kept, or a file.
     pub(super) fn open(export: &Export, results: &Results) -> io::Result<Self> {
         let to = match &export.to {
-            ExportTo::StandardOutput => Place::Standard(results.0.try_clone()?),
-            ExportTo::File(path) => Place::Named(Destination::open(path)?),
+            ExportTo::StandardOutput => OutputTo::Standard(results.0.try_clone()?),
+            ExportTo::File(path) => OutputTo::Named(Destination::open(path)?),
         };
         Ok(Self { export: export.clone(), to })
     }
@@ -82,8 +82,8 @@ impl Output {
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
         let contents = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
         match &self.to {
-            Place::Standard(file) => no_error_if_closed(fill(file, &contents)),
-            Place::Named(destination) => destination.write(&contents),
+            OutputTo::Standard(file) => no_error_if_closed(fill(file, &contents)),
+            OutputTo::Named(destination) => destination.write(&contents),
         }
     }
 }
