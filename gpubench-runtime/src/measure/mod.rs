@@ -4,6 +4,8 @@
 mod clock;
 mod energy;
 mod groups;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod warm_up;
 mod watch;

@@ -127,6 +127,6 @@ impl<'a> Supervisor<'a> {
 
     /// Ends all workers, which come to their own ends.
     pub(crate) fn dismiss(&mut self) {
-        std::mem::take(&mut self.workers).into_values().for_each(|worker| worker.dismiss());
+        std::mem::take(&mut self.workers).into_values().for_each(<dyn Worker>::dismiss);
     }
 }
