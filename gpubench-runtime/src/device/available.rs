@@ -7,14 +7,14 @@ pub struct Available {
     pub device: String,
     /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
     pub kind: &'static str,
-    /// The name its maker gave it; empty where only the device itself knows it.
+    /// The name its maker gave it; empty if only the opened device knows it.
     pub name: String,
-    /// What tells it from every other device, where it has such a thing.
+    /// The UUID, if the device has one.
     pub uuid: Option<String>,
 }
 
 impl Available {
-    /// The device and the name its maker gave it, in words.
+    /// Returns the device and the name its maker gave it, in words.
     #[must_use]
     pub(super) fn describe(&self) -> String {
         if self.name.is_empty() {
@@ -25,11 +25,11 @@ impl Available {
     }
 }
 
-/// A kind of device that benchmarks are written for and this machine has not.
+/// A kind of device that benchmarks are written for and that this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The kind.
     pub kind: &'static str,
-    /// Which device there is not, and why.
+    /// The missing device, and the reason.
     pub why: String,
 }

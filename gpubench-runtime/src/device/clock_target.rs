@@ -1,16 +1,16 @@
-//! Where clocks are to be locked. In: the words of the command line; out: a [`ClockTarget`].
+//! The clock to lock a device to. In: the words of the command line; out: a [`ClockTarget`].
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// Where the clock of the multiprocessors is kept.
+/// The target of the multiprocessors' clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockTarget {
-    /// Where the device stays within its power, whatever it computes.
+    /// The base clock, at which the device stays within its power limit under any load.
     Base,
-    /// As high as it goes.
+    /// The highest clock.
     Max,
-    /// At so many megahertz, or the nearest that the device has.
+    /// A clock in megahertz, or the nearest that the device has.
     Megahertz(u32),
 }
 

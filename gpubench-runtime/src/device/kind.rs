@@ -1,4 +1,4 @@
-//! A kind of device: what can be asked of it before one is opened.
+//! A kind of device: the questions that can be answered before a device is opened.
 
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
@@ -12,45 +12,46 @@ use crate::registry::Entry;
 pub struct Kind {
     /// The name on the command line and in records.
     pub name: &'static str,
-    /// The devices of this kind that this machine has, or in a few words why there are none.
+    /// Lists this machine's devices of this kind, or says in a few words why there are none.
     pub list: fn() -> Result<Vec<Available>, String>,
-    /// Explains to a user why there is no device of this kind, from the words of `list`.
+    /// Explains to a user why there is no device of this kind, from the error of `list`.
     pub absent: fn(&str) -> String,
-    /// How it is chosen where the user names no device.
+    /// The choice if the user names no device.
     pub choice: Choice,
-    /// The compute precisions whose peaks some device of this kind tells.
+    /// The compute precisions for which some device of this kind reports a peak.
     pub precisions: fn() -> Vec<&'static str>,
-    /// Locks its clocks, where that can be done.
+    /// Locks its clocks, if the kind supports that.
     pub clocks: Option<Clocks>,
-    /// Benchmarks of its own limits, where there are any.
+    /// Benchmarks of its own limits, if it has any.
     pub ceilings: Option<Ceilings>,
 }
 
-/// Which devices of a kind are measured where the user names none.
+/// The rule for choosing devices of a kind if the user names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,
-    /// This machine itself, for want of any other.
+    /// This machine itself, if there is no other device.
     StandIn,
 }
 
-/// Locks and unlocks the clock of a device that its UUID names.
+/// Locks and unlocks the clock of a device, which its UUID names.
 #[derive(Clone, Copy)]
 pub struct Clocks {
-    /// Locks it, and tells in words what it is locked to.
+    /// Locks the clock, and returns the locked clock in words.
     pub lock: fn(&str, ClockTarget) -> Result<String, String>,
     /// Resets it to the driver's default.
     pub reset: fn(&str) -> Result<(), String>,
 }
 
-/// Benchmarks that go to the limits of a device.
+/// Benchmarks that measure the limits of a device.
 #[derive(Clone, Copy)]
 pub struct Ceilings {
     /// The benchmarks, in the order in which they are measured.
     pub entries: fn() -> Vec<&'static Entry>,
-    /// The cache state in which this benchmark is measured on this device, or why it is left out; nothing of others.
+    /// Returns the cache state of this benchmark on this device, or the reason why it is left out; `None` for other
+    /// benchmarks.
     pub cache: fn(&str, &DeviceId<'_>) -> Option<Result<Cache, &'static str>>,
-    /// The ceilings that this device reached in a run of them.
+    /// Returns the ceilings that this device reached in a run of these benchmarks.
     pub reached: fn(&Run, &str) -> Vec<Ceiling>,
 }

@@ -1,5 +1,6 @@
-//! The kinds of device that come with gpubench, in one table. Whoever needs to know a kind asks here, so that nothing outside
-//! this folder names one. A kind that a program adds by its own [`DeviceType`] is in no table: it is taken to be there.
+//! The kinds of device that come with gpubench, in one table. Other folders ask here, so that none of them names a
+//! kind. A kind that a program adds by its own [`DeviceType`] is not in the table; such a device is assumed to be
+//! present.
 
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
@@ -11,7 +12,7 @@ use super::host::{self, Host};
 use super::kind::{Choice, Clocks, Kind};
 use crate::registry::Entry;
 
-/// All kinds. A GPU goes before the CPU that feeds it.
+/// All kinds, in order: a GPU before the CPU that feeds it.
 pub const KINDS: [Kind; 2] = [
     Kind {
         name: Cuda::KIND,
@@ -33,29 +34,29 @@ pub const KINDS: [Kind; 2] = [
     },
 ];
 
-/// The kind of this name, where it comes with gpubench.
+/// Returns the kind of this name, if it comes with gpubench.
 #[must_use]
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// The precisions of which some device's peak is known from what it tells.
+/// Returns the precisions for which some device reports a peak.
 pub fn precisions() -> impl Iterator<Item = &'static str> {
     KINDS.iter().flat_map(|kind| (kind.precisions)())
 }
 
-/// The clocks of the device of this name, such as `cuda:0`.
+/// Returns the clock lock of the device of this name, such as `cuda:0`.
 pub(crate) fn clocks(device: &str) -> Option<Clocks> {
     kind(DeviceId::parse(device).kind)?.clocks
 }
 
-/// The benchmarks of devices' own limits.
+/// Returns the benchmarks of devices' own limits.
 #[must_use]
 pub fn ceilings() -> Vec<&'static Entry> {
     KINDS.iter().filter_map(|kind| kind.ceilings).flat_map(|ceilings| (ceilings.entries)()).collect()
 }
 
-/// The ceilings that `device` reached in a run of these benchmarks.
+/// Returns the ceilings that `device` reached in a run of these benchmarks.
 #[must_use]
 pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let ceilings = kind(DeviceId::parse(device).kind).and_then(|kind| kind.ceilings);

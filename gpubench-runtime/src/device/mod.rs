@@ -1,6 +1,6 @@
-//! The seam between a measurement and what it runs on. A [`Device`] opens, tells its [`Facts`] and samples launches;
-//! the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker` and
-//! `measure`; knows nothing of benchmarks.
+//! The seam between a measurement and the device it runs on. A [`Device`] opens, reports its [`Facts`] and samples
+//! launches; the stream types that launch functions take name their device through [`LaunchStream`]. Called by `worker`
+//! and `measure`; knows nothing of benchmarks.
 
 mod available;
 mod clock_target;
@@ -24,15 +24,15 @@ use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
 
-/// Why a device cannot be used: what happened, and where.
+/// The reason why a device cannot be used: the error, and the place where it happened.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct DeviceError(pub String);
 
 /// A stream type that launch functions take, and the device it belongs to.
 ///
-/// Implemented for `cust::stream::Stream` and [`host::Stream`]; implement it for a stream of your own and any function that takes one
-/// can be annotated.
+/// Implemented for `cust::stream::Stream` and [`host::Stream`]. Implement it for a stream of your own, and any function
+/// that takes one can be annotated.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a stream that gpubench can measure",
     label = "expected a stream such as `cust::stream::Stream` or `gpubench::host::Stream`",
@@ -40,18 +40,19 @@ pub struct DeviceError(pub String);
     note = "implement `gpubench::LaunchStream` for a stream type of your own"
 )]
 pub trait LaunchStream: Sized + 'static {
-    /// The device that such a stream launches work on.
+    /// The device that runs the work of such a stream.
     type Device: DeviceType;
 
-    /// A stream of `device`, on which everything of one case is launched.
+    /// Returns a stream of `device`, for all launches of one case.
     ///
     /// # Errors
-    /// Where the device refuses one.
+    /// Returns an error if the device cannot make one.
     fn over(device: &mut Self::Device) -> Result<Self, DeviceError>;
 }
 
-/// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it is
-/// one. It is every [`LaunchStream`]; it has a name of its own so that the compiler says what was assumed of any other type.
+/// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it
+/// is one. Every [`LaunchStream`] implements it. It has a name of its own, so that the compiler explains the assumption
+/// if the type is something else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a stream that gpubench can measure",
     label = "this last parameter was taken as the stream, since none is named `stream`",
@@ -66,88 +67,91 @@ impl<S: LaunchStream> LastParameter for S {}
 
 /// A [`Device`] that can be found and opened by its type.
 pub trait DeviceType: Device + Sized {
-    /// The word for it on the command line and in records.
+    /// The kind's name on the command line and in records.
     const KIND: &'static str;
 
-    /// Opens device `ordinal` of this kind, the first being 0.
+    /// Opens device `ordinal` of this kind; the first is 0.
     ///
     /// # Errors
-    /// Where it is not there or cannot be used.
+    /// Returns an error if the device is missing or cannot be used.
     fn open(ordinal: usize) -> Result<Self, DeviceError>;
 }
 
 /// Something that runs launches and can time them.
 pub trait Device: Any {
-    /// What is known of the device, its peaks measured where nothing states them. May take a second.
+    /// Returns the facts of the device, and measures the peaks that nothing states. May take a second.
     ///
     /// # Errors
-    /// Where a peak's measurement fails.
+    /// Returns an error if the measurement of a peak fails.
     fn facts(&mut self) -> Result<Facts, DeviceError>;
 
-    /// Waits for everything that was launched, so that its errors are told now and not to somebody later.
+    /// Waits for all launched work, so that its errors are reported now and not by a later call.
     ///
     /// # Errors
-    /// What had gone wrong on the device.
+    /// Returns the error that occurred on the device.
     fn settle(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    /// Makes this device the one that calls of this thread go to, where that can be changed: by the user's code, or by another
-    /// device of this process. Returns what was found in its place, in words.
+    /// Makes this device current for the calls of this thread, if the user's code or another device of this process can
+    /// change that. Returns the device that was current in its place, in words.
     ///
     /// # Errors
-    /// Where that cannot be found out or restored.
+    /// Returns an error if the current device cannot be read or restored.
     fn make_current(&mut self) -> Result<Option<String>, DeviceError> {
         Ok(None)
     }
 
-    /// Has `work` launch once, outside of any measurement, waits for it and tells what it did.
+    /// Launches `work` once, outside of any measurement, waits for it and returns its facts.
     ///
     /// # Errors
-    /// What the launch returned, what had gone wrong on the device, or why what would be timed is not all of the launch.
+    /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would miss part
+    /// of the launch.
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
         work.launch()?;
         self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
         Ok(LaunchFacts::default())
     }
 
-    /// Whether launches of `work`, which left all memory as it was, write anything where that holds something else. The
-    /// inputs are of no use afterwards, and perhaps the process: launches may go astray on what they do not expect.
+    /// Returns true if launches of `work`, which changed no memory before, write anything once the memory holds other
+    /// values; `None` if that cannot be found out. Afterwards the inputs are of no use, and perhaps the process too:
+    /// launches may go astray on unexpected values.
     ///
     /// # Errors
-    /// What a launch returned, or what went wrong on the device.
+    /// Returns the launch's own error, or the error that occurred on the device.
     fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
         _ = work;
         Ok(None)
     }
 
-    /// What the device knows of an error that the user's code has just returned, to stand beside it.
+    /// Returns the device's knowledge of an error that the user's code has just returned, to be shown beside it.
     fn remark(&mut self) -> Option<String> {
         None
     }
 
-    /// What reads the device's sensors.
+    /// Returns a monitor of the device's sensors.
     ///
     /// # Errors
-    /// Why there are none, in a few words.
+    /// Returns the reason in a few words if there are no sensors.
     fn monitor(&mut self) -> Result<Box<dyn Monitor>, String> {
         Err("the device has none".to_owned())
     }
 
-    /// Prepares to time `work` as `wanted`. All samples of a case come from one sampler.
+    /// Prepares to time `work` as `wanted`. One sampler takes all samples of a case.
     ///
     /// # Errors
-    /// Where the work cannot be sampled at all, or not so.
+    /// Returns an error if the work cannot be sampled at all, or not as wanted.
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
         wanted: &Wanted,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 
-    /// Prepares to time two `works` in turn, each as `wanted`. Both are launched on one stream.
+    /// Prepares to time two `works` in turn, each as `wanted`. Both launch on one stream.
     ///
     /// # Errors
-    /// Where one of them cannot be sampled so; and where the device has no way to, as it has not unless it says so.
+    /// Returns an error if one of them cannot be sampled so, or if the device has no pair sampler, which is the
+    /// default.
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
@@ -157,27 +161,28 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
     }
 
-    /// Has the inputs that are made next lie elsewhere in the device's memory than those of other rounds, as far as the device
-    /// can: where depends on `round` alone, and is the same for a round of an even number and the next. Called when there
-    /// are no inputs.
+    /// Moves the inputs that are made next to other addresses in the device's memory than those of other rounds, as far
+    /// as the device can. The addresses depend on `round` alone; an even round and the next share theirs. Called while
+    /// no inputs exist.
     fn displace(&mut self, round: usize) {
         _ = round;
     }
 }
 
-/// How samples are to be taken.
+/// The options for taking samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Hot or cold.
     pub cache: Cache,
-    /// What to flush with, rather than what suits the device.
+    /// The flush to use; `None` for the device's own choice.
     pub flush: Option<Flush>,
-    /// What to time with, rather than what suits the launch.
+    /// The path to time on; `None` for the one that suits the launch.
     pub path: Option<Path>,
 }
 
-/// What came of a step of the user's code, behind which the device was made current again and `left` was found in its place:
-/// such a step fails, since without that all that follows would go elsewhere.
+/// Returns the result of a step of the user's code, or a failure if the step left another device current. The device is
+/// current again by then, and `left` is the one that was found in its place: without the failure, all later work would
+/// go elsewhere.
 pub(crate) fn not_left<T>(
     stage: Stage,
     done: Result<T, Failure>,
@@ -194,17 +199,17 @@ pub(crate) fn not_left<T>(
     }
 }
 
-/// What a device samples: the launches of one case.
+/// The launches of one case, which a device samples.
 pub trait Work {
-    /// Whether there is anything to reset.
+    /// Returns true if there is anything to reset.
     fn resets(&self) -> bool {
         false
     }
 
-    /// Enqueues what makes the inputs fresh again, if anything: before each sample and its flush, untimed.
+    /// Enqueues the reset of the inputs, if there is one. Runs before each sample and its flush, untimed.
     ///
     /// # Errors
-    /// What the benchmark's `reset` returned.
+    /// Returns the error of the benchmark's `reset`.
     fn reset(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -212,59 +217,60 @@ pub trait Work {
     /// Enqueues one launch on the case's stream.
     ///
     /// # Errors
-    /// What the launch function returned.
+    /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
 }
 
 /// Times the launches of one case.
 pub trait Sampler {
     /// Takes a group: `samples` samples, or as many of them as can be submitted together, read after one
-    /// synchronisation. Their event times go to the end of `events`, in the order they ran; what comes back is what the
-    /// whole group took on the device, flushes included. A group of a size that has been taken before should allocate
-    /// nothing: it runs between the samples of a measurement.
+    /// synchronisation. Appends their event times to `events`, in the order they ran, and returns the time of the whole
+    /// group on the device, flushes included. A group of a size that was taken before should allocate nothing, since it
+    /// runs between the samples of a measurement.
     ///
     /// # Errors
-    /// Where a launch or the device fails.
+    /// Returns an error if a launch or the device fails.
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>;
 
-    /// What the timer reads around nothing on the path that these samples take, and how fine it is.
+    /// Measures the timer on the path of these samples: its overhead and its resolution.
     ///
     /// # Errors
-    /// Where the timer does not work.
+    /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure>;
 
-    /// How the samples are taken.
+    /// Returns the method by which the samples are taken.
     fn method(&self) -> Method;
 
-    /// The clock of the multiprocessors right behind the last group, in hertz, by the device's own counters; `None` where it
-    /// has none, or nothing was taken since this was last asked.
+    /// Returns the clock of the multiprocessors right after the last group, in hertz, by the device's own counters;
+    /// `None` if it has none, or if no group was taken since the last call.
     fn clock(&mut self) -> Option<u64> {
         None
     }
 
-    /// Launches about so often, with nothing between the launches, and waits: how often it was. `None` where a launch cannot
-    /// follow another, since it needs fresh inputs.
+    /// Launches about `launches` times back-to-back, waits, and returns the exact number. Returns `None` if each launch
+    /// needs fresh inputs, so that they cannot run back-to-back.
     ///
     /// # Errors
-    /// Where a launch or the device fails.
+    /// Returns an error if a launch or the device fails.
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
         _ = launches;
         Ok(None)
     }
 
-    /// The time of one more launch in a row of launches, with no event between them; `None` where that says nothing.
+    /// Returns the time of one more launch among back-to-back launches, with no event between them; `None` if that time
+    /// would mean nothing.
     ///
     /// # Errors
-    /// Where a launch or the device fails.
+    /// Returns an error if a launch or the device fails.
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
 
-    /// The time of a launch of several kernels with the gaps between them that a stream has, which those in a graph have
-    /// not; `None` where that says nothing.
+    /// Returns the time of a launch of several kernels on a stream, with the gaps between them that a graph does not
+    /// have; `None` if that time would mean nothing.
     ///
     /// # Errors
-    /// Where a launch or the device fails.
+    /// Returns an error if a launch or the device fails.
     fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
@@ -272,23 +278,23 @@ pub trait Sampler {
 
 /// Times the launches of two cases in turn.
 pub trait PairSampler {
-    /// Takes a group of pairs: for each a sample of the one and a sample of the other, in the order of [`turns`], `pairs` of
-    /// them or as many as can be submitted together. The event times go to the end of `events`, those of the first case
-    /// first whichever ran first; what comes back is what the whole group took on the device.
+    /// Takes a group of `pairs` pairs, or as many as can be submitted together: a sample of each case for each pair, in
+    /// the order of [`turns`]. Appends the event times to `events`, those of the first case first, whichever ran first.
+    /// Returns the time of the whole group on the device.
     ///
-    /// A hot sample has a launch of its own case before it, which is not timed.
+    /// Before a hot sample, its own case is launched once without being timed.
     ///
     /// # Errors
-    /// Where a launch or the device fails.
+    /// Returns an error if a launch or the device fails.
     fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure>;
 
     /// As [`Sampler::timer`].
     ///
     /// # Errors
-    /// Where the timer does not work.
+    /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure>;
 
-    /// How the samples of each are taken: on one path, behind one flush.
+    /// Returns the methods by which each case is sampled: both on one path, with one flush.
     fn methods(&self) -> [Method; 2];
 
     /// As [`Sampler::clock`].

@@ -5,10 +5,10 @@ use gpubench_stats::units::Joules;
 
 /// Reads a device's sensors while something is measured, from a thread of its own.
 pub trait Monitor: Send {
-    /// What the sensors say now.
+    /// Reads the sensors.
     fn read(&mut self) -> Reading;
 
-    /// What the device has drawn since some time in the past, where it counts that.
+    /// Returns the energy drawn since some time in the past, if the device counts it.
     fn energy(&mut self) -> Option<Joules> {
         None
     }

@@ -1,12 +1,12 @@
-//! Which devices a run measures on. In: what the user asked for and the kinds that benchmarks are written for; out: the
-//! devices, with the notes that a reader of the results needs, or what is there instead.
+//! The choice of devices for a run. In: the user's wish, and the kinds that benchmarks are written for; out: the
+//! devices, notes for the reader of the results, and the kinds that are missing.
 
 use super::kind::{Choice, Kind};
 use super::kinds::{self, KINDS};
 use super::{Available, Missing};
 use gpubench_records::id::DeviceId;
 
-/// Whether devices of `kind` are among those that `wanted` names, whether or not they are there.
+/// Returns true if `wanted` names devices of `kind`, present or not.
 #[must_use]
 pub fn asks_for(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
@@ -18,7 +18,7 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
     })
 }
 
-/// Returns true where `wanted` names the device that is called `device` and has this `uuid`.
+/// Returns true if `wanted` names the device that is called `device` and has this `uuid`.
 #[must_use]
 pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
     let number = device.split_once(':').map(|(_, number)| number);
@@ -26,23 +26,23 @@ pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
     wanted.split(',').map(str::trim).any(named)
 }
 
-/// How devices of this kind are chosen; nothing of a kind that somebody else has added.
+/// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
 fn chosen(kind: &str) -> Option<Choice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 
-/// What was selected for a run.
+/// The devices selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The devices, in the order they are measured.
     pub devices: Vec<Available>,
-    /// What to tell about the choice.
+    /// Notes to the user about the choice.
     pub notes: Vec<String>,
-    /// The kinds of device that would have been selected and are not there.
+    /// The kinds of device that would have been selected, but are missing.
     pub missing: Vec<Missing>,
 }
 
-/// The device asked for is not there.
+/// The requested device is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted}. There is: {there}")]
 pub struct NoSuchDevice {
@@ -50,18 +50,18 @@ pub struct NoSuchDevice {
     there: String,
 }
 
-/// What this machine has of the kinds that a program measures.
+/// The devices that this machine has, of the kinds that a program measures.
 #[derive(Clone, Debug)]
 pub struct Devices {
     there: Vec<Available>,
-    /// The kinds that come with gpubench and of which there is no device, whether or not a benchmark wants one.
+    /// The kinds that come with gpubench and of which this machine has no device, wanted by a benchmark or not.
     absent: Vec<Missing>,
     /// The kinds that benchmarks are written for.
     wanted: Vec<&'static str>,
 }
 
 impl Devices {
-    /// Looks for devices of these `kinds`. A kind that somebody else has added is taken to be there.
+    /// Looks for devices of these `kinds`. A kind that a program has added is assumed to be present.
     #[must_use]
     pub fn find(kinds: &[&'static str]) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
@@ -79,11 +79,11 @@ impl Devices {
         devices
     }
 
-    /// The devices for `wanted`. Where the user names none: the first GPU, for want of one this machine's CPU; and every
-    /// kind of device that somebody else has added.
+    /// Selects the devices for `wanted`. If the user names none: the first GPU, or this machine's CPU if there is no
+    /// GPU; and every kind of device that a program has added.
     ///
     /// # Errors
-    /// Where `wanted` is not there.
+    /// Returns an error if `wanted` is missing.
     pub fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
         let Some(wanted) = wanted else { return Ok(self.usual()) };
         if wanted == "all" {
@@ -94,8 +94,8 @@ impl Devices {
         Ok(Selected { devices: named.collect::<Result<_, _>>()?, ..Selected::default() })
     }
 
-    /// The kinds of device that `wanted` would select if they were there. A device that it names is not among them: where that
-    /// is not there, nothing is selected at all.
+    /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
+    /// missing, nothing is selected at all.
     #[must_use]
     pub fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");

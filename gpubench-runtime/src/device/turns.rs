@@ -1,10 +1,10 @@
-//! In which order two launches take turns. In: the number of a pair; out: which of the two goes first.
+//! The order in which two launches take turns. In: the number of a pair; out: the one of the two that goes first.
 
-/// Whether the second of the two goes first in this pair, counted from zero.
+/// Returns true if the second of the two goes first in this pair, counted from zero.
 ///
-/// The Thue–Morse sequence: AB BA, then BA AB, then both the other way round, and so on. Whatever grows evenly over a group
-/// falls on both alike, and so does what belongs to a place: of two successive groups of 2ⁿ pairs, each has at every place
-/// what the other has not.
+/// Uses the Thue–Morse sequence: AB BA, then BA AB, then both the other way round, and so on. A steady drift over a
+/// group then affects both alike. So does an error that belongs to a place: in each of two successive groups of 2ⁿ
+/// pairs, one case has exactly the places that it lacks in the other.
 #[must_use]
 pub const fn swapped(pair: usize) -> bool {
     pair.count_ones() % 2 == 1
@@ -20,7 +20,8 @@ mod tests {
         assert_eq!(order, "ABBABAAB");
     }
 
-    /// The sums of the places, and of their squares, over 64 samples; and each graph of 64 mirrors the one before.
+    /// Checks the sums of the places, and of their squares, over 64 samples; and that each graph of 64 mirrors the one
+    /// before.
     #[test]
     fn both_have_the_same_places() {
         let (mut sums, mut squares) = ([0, 0], [0, 0]);

@@ -1,11 +1,12 @@
-//! The clock by the device's own counters, group by group. In: what the sampler tells behind each group; out: a
-//! [`DeviceClock`]. Of many readings only their ends, their sum and the last are kept: nothing is allocated between samples.
+//! The clock by the device's own counters, read after each group. In: the sampler's reading after each group; out: a
+//! [`DeviceClock`]. Keeps only the lowest, the highest, the sum and the last reading, so that nothing is allocated
+//! between samples.
 
 use crate::device::Sampler;
 use gpubench_records::conditions::DeviceClock;
 use gpubench_stats::units::{Hertz, Range};
 
-/// What was read behind groups.
+/// The readings taken after the groups.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clocks {
     range: Option<Range<Hertz>>,
@@ -15,7 +16,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// Takes the reading behind the last group, if there is one.
+    /// Takes the reading after the last group, if there is one.
     pub(super) fn read(&mut self, sampler: &mut dyn Sampler) {
         let Some(hertz) = sampler.clock() else { return };
         let clock = Hertz(hertz);
@@ -25,7 +26,7 @@ impl Clocks {
         self.readings += 1;
     }
 
-    /// What these tell of samples, with what was read in the warm-up before them.
+    /// Summarises these readings of the samples, together with the readings of the warm-up before them.
     pub(super) fn after(self, warm_up: Self) -> Option<DeviceClock> {
         Some(DeviceClock {
             before: warm_up.range,

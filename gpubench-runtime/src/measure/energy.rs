@@ -1,6 +1,6 @@
-//! What a launch takes from the supply. In: a sampler whose case has just been sampled, and a device that counts its energy;
-//! out: an [`Energy`], or why there is none. The counter is updated a few times a second, so that launches follow one another
-//! for a second or more, and what counts is what it grew by from one update to another.
+//! The energy of a launch. In: a sampler whose case has just been sampled, and a device that counts its energy; out: an
+//! [`Energy`], or the reason why there is none. The device updates its counter a few times a second, so launches run
+//! back-to-back for a second or more, and the result is the counter's growth from one update to a later one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,21 +13,21 @@ use crate::device::Sampler;
 use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 
-/// How long launches follow one another: at least, and until there are updates enough, and at most.
+/// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST`.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(2);
-/// Between the first update that counts and the last there are so many, or there is no result.
+/// The updates needed between the first that counts and the last; with fewer there is no result.
 const LEAST_UPDATES: usize = 10;
-/// How often the counter is read: an update is known to have come within this.
+/// The time between two readings of the counter: an update is seen at most this late.
 const PERIOD: Duration = Duration::from_millis(2);
-/// How often the sensor of power is.
+/// The time between two readings of the power sensor.
 const SENSOR_PERIOD: Duration = Duration::from_millis(50);
-/// What launches that are waited for together should take.
+/// The target time of the launches that are waited for together.
 const TOGETHER: Nanoseconds = Nanoseconds(50e6);
-/// The most of them.
+/// The largest number of launches that are waited for together.
 const MOST_TOGETHER: f64 = 16_384.0;
 
-/// Has launches that take about `each` follow one another while `monitor` is read.
+/// Launches back-to-back, each launch taking about `each`, while `monitor` is read.
 pub fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, mut monitor: Box<dyn Monitor>) -> Energy {
     let measured = match monitor.energy() {
         None => Err("the device does not count its energy".to_owned()),
@@ -46,7 +46,7 @@ fn launch_and_read(
         let launched = sampler.back_to_back(together).map_err(|failure| failure.to_string())?;
         launched.ok_or_else(|| "a launch needs a reset before the next".to_owned())
     };
-    // What is captured, and a device that has idled since the last sample, are no part of it.
+    // The capture, and a device that has idled since the last sample, stay outside the measurement.
     launch()?;
     let seen = Arc::new(AtomicUsize::new(0));
     let (end, ended) = channel();
@@ -73,7 +73,7 @@ fn launch_and_read(
     evaluate(&updates, launches, elapsed)
 }
 
-/// An update of the counter: when it was seen, what it was then, and what the sensor of power said.
+/// An update of the counter: when it was seen, the counter's value, and the power sensor's reading.
 #[derive(Clone, Copy, Debug)]
 struct Update {
     when: Instant,
@@ -81,7 +81,7 @@ struct Update {
     sensor: Option<Watts>,
 }
 
-/// Reads the counter until the other side goes away; the updates that came. `seen` is how many so far.
+/// Reads the counter until the channel `end` closes, and returns its updates. `seen` is the number so far.
 fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -> Vec<Update> {
     let mut updates = Vec::new();
     let mut last = monitor.energy();
@@ -101,7 +101,7 @@ fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -
     updates
 }
 
-/// What `updates` tell of so many launches.
+/// Computes the energy of a launch from `updates` and the number of launches.
 fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<EnergyMeasurement, String> {
     let between = updates.len().saturating_sub(1);
     let [first, .., last] = updates else { return Err(too_few(between, elapsed)) };
@@ -131,7 +131,7 @@ mod tests {
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::method::{Method, Timer};
 
-    /// Updates of so many watts, each so long after the last.
+    /// Makes `number` updates, `period` apart, at a constant `watts`.
     fn updates(number: u64, watts: f64, period: Duration) -> Vec<Update> {
         let begin = Instant::now();
         let update = |index: u64| Update {
@@ -154,7 +154,7 @@ mod tests {
         assert!((measured.sensor.expect("it told").0 - 701.0).abs() < 1e-6);
     }
 
-    /// A device that counts energy, a sampler whose launches do not follow one another, or fail.
+    /// A device that counts energy, and a sampler whose launches cannot run back-to-back, or fail.
     struct Counts;
     struct Fails(Option<Failure>);
 

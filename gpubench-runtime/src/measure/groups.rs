@@ -1,9 +1,9 @@
-//! How many samples to submit at once. In: what earlier groups cost; out: the next group's size, such that one
-//! synchronisation is paid rarely and a budget is noticed soon.
+//! The number of samples to submit at once. In: the cost of earlier groups; out: the size of the next group, chosen so
+//! that synchronisation stays rare and the end of the budget is noticed soon.
 
 use gpubench_stats::units::Nanoseconds;
 
-/// What a group should take.
+/// The target time of a group.
 const TARGET: Nanoseconds = Nanoseconds(10e6);
 const LARGEST: usize = 256;
 
@@ -24,8 +24,9 @@ impl GroupSize {
         self.samples
     }
 
-    /// Moves towards the target after a group of so many samples, at most doubling: the first launches of a case say little about the rest. Sizes are
-    /// powers of two, so that a device that prepares a group of each size does so a few times.
+    /// Moves towards the target after a group of `samples`, at most doubling: the first launches of a case say little
+    /// about the rest. Sizes are powers of two, so a device that prepares a group of each size does so only a few
+    /// times.
     pub(super) fn learn(&mut self, samples: usize, elapsed: Nanoseconds) {
         let cost = elapsed.0 / samples.max(1) as f64;
         let fitting = if cost > 0.0 { (TARGET.0 / cost) as usize } else { LARGEST };

@@ -1,5 +1,5 @@
-//! The protocol of a measurement: warm-up, groups of samples, the stop rule. In: a [`Sampler`] of one case and how it is
-//! to be sampled; out: the samples, with what is known of how they came about. Judges nothing.
+//! The protocol of a measurement: warm-up, groups of samples, the stop rule. In: a [`Sampler`] of one case, and its
+//! sampling options; out: the samples, and the facts of how they were taken. Judges nothing.
 
 mod clock;
 mod energy;
@@ -33,18 +33,18 @@ pub const MIN_SAMPLES: usize = 30;
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
 pub const MAX_SAMPLES: usize = 1 << 16;
 
-/// The stop rule is asked again when there are this many times the samples that it saw last: each look costs a sort, and
+/// The stop rule is checked again once the number of samples has grown by this factor: each check costs a sort, and
 /// each is a chance to stop by luck.
 const NEXT_LOOK: f64 = 1.1;
 
-/// A launch shorter than this is timed in a row too.
+/// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
-/// Samples one case, while `monitor` is read, until it is known well enough or its budget is spent. `comes_to` hears of the
-/// warm-up and of every group before it is taken.
+/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent. Calls
+/// `comes_to` before the warm-up and before every group.
 ///
 /// # Errors
-/// Where a launch or the device fails.
+/// Returns an error if a launch or the device fails.
 pub fn measure(
     sampler: &mut dyn Sampler,
     sampling: &Sampling,
@@ -111,7 +111,7 @@ pub fn measure(
     Ok(samples)
 }
 
-/// Samples as they were taken, and nothing said of them yet.
+/// The samples taken so far, not summarised yet.
 struct Taken {
     events: Vec<Nanoseconds>,
     method: Method,
@@ -126,14 +126,14 @@ struct Taken {
 }
 
 impl Taken {
-    /// Summarises them.
+    /// Summarises the samples.
     fn samples(self) -> Result<Samples, Failure> {
         let Self { events, method, timer, warm_up, conditions, device_clock, groups, .. } = self;
         let Self { elapsed, wall, converged, .. } = self;
         let times = times(&events, timer);
         let time = Summary::of(&times, timer.step);
         let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-        // What the timer does by itself is not the launch's doing.
+        // Drift and modes within the timer's own spread belong to the timer, not to the launch.
         let drift = Drift::of(&times, timer.step)
             .filter(|drift| (drift.change * time.median.0).abs() > timer.group_spread.0);
         let modes = Modes::of(&times, timer.step).filter(|modes| modes.high.0 - modes.low.0 > timer.spread.0);
@@ -157,7 +157,7 @@ impl Taken {
     }
 }
 
-/// Event times less the timer's overhead.
+/// Returns the event times less the timer's overhead.
 fn times(events: &[Nanoseconds], timer: Timer) -> Vec<Nanoseconds> {
     events.iter().map(|event| Nanoseconds(event.0 - timer.overhead.0)).collect()
 }

@@ -1,8 +1,8 @@
-//! The protocol of a comparison: rounds in which two launches take turns, until what they say is decided. In: where rounds
-//! come from and how they are to be sampled; out: the samples of both, and a [`Comparison`].
+//! The protocol of a comparison: rounds in which two launches take turns, until the comparison is decided. In: a source
+//! of rounds, and the sampling options; out: the samples of both, and a [`Comparison`].
 //!
-//! A round has inputs of its own, which lie elsewhere than those before, and graphs of its own: what a place in memory or in a
-//! graph adds to one of the two is noise from round to round, and not a difference.
+//! Each round has new inputs, at other addresses than those before, and new graphs. A place in memory or in a graph may
+//! slow one of the two: that becomes noise from round to round, and not a difference.
 
 use std::time::{Duration, Instant};
 
@@ -24,33 +24,35 @@ use gpubench_stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_a
 
 /// The fewest pairs of a round: AB BA.
 const FEWEST_PAIRS: usize = 2;
-/// A number of samples that is asked for is spread over so many rounds, or as many as have the fewest pairs.
+/// If the user asks for a number of samples, they are spread over this many rounds; over fewer if a round would get
+/// less than the fewest pairs.
 const ROUNDS_OF_A_NUMBER: usize = 8;
 
 /// Makes rounds.
 pub trait Rounds {
-    /// Makes the inputs of both launches for the round of this number, in place of those of the round before, and prepares to
-    /// sample them in turn.
+    /// Makes the inputs of both launches for this round, replaces those of the round before, and prepares to sample
+    /// both in turn.
     ///
     /// # Errors
-    /// Where inputs cannot be made, or a launch fails.
+    /// Returns an error if inputs cannot be made, or if a launch fails.
     fn begin(&mut self, round: usize) -> Result<Box<dyn PairSampler + '_>, Failure>;
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// The samples of both launches.
     pub samples: [Samples; 2],
-    /// What they say of the first against the second.
+    /// The comparison of the first with the second.
     pub comparison: Comparison,
 }
 
-/// Compares two launches while `monitor` is read, until it is decided or a budget is spent: that of `sampling`, or `limit` by
-/// this machine's clock, inputs included. `comes_to` hears of the warm-up, and of every round before it begins.
+/// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
+/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `comes_to` before the warm-up and before
+/// every round.
 ///
 /// # Errors
-/// Where inputs cannot be made, or a launch or the device fails.
+/// Returns an error if inputs cannot be made, or if a launch or the device fails.
 pub fn compare(
     rounds: &mut dyn Rounds,
     sampling: &Sampling,
@@ -76,7 +78,7 @@ pub fn compare(
             None => Seconds::from(turns.elapsed) >= sampling.max_time || begin.elapsed() >= limit,
         };
         let confidence = match sampling.samples {
-            // There is one look only, which may have all of the error.
+            // A single check may use up the whole error probability.
             Some(_) => done.then_some(1.0 - DECISION_ERROR),
             None => look_after(number + 1).or_else(|| done.then(|| last_look(number + 1))),
         };
@@ -105,12 +107,12 @@ pub fn compare(
             groups: turns.rounds.len(),
             elapsed: turns.elapsed,
             wall,
-            // Whether there are enough is what the answer tells.
+            // The answer says if there are enough samples.
             converged: true,
         }
         .samples()
     });
-    // Rounds lie at different places on purpose, so that their samples are of several kinds.
+    // Rounds use different addresses on purpose, so their samples have several modes.
     let plain = |samples: Result<Samples, Failure>| {
         samples.map(|samples| Samples { drift: None, modes: None, ..samples })
     };
@@ -127,7 +129,7 @@ struct Turns {
     sampling_since: Instant,
     events: Vec<[Nanoseconds; 2]>,
     rounds: Vec<Round>,
-    /// Whether all times so far can be told from nothing.
+    /// True if all times so far are above what the timer can resolve.
     resolved: bool,
     elapsed: Nanoseconds,
 }
@@ -192,7 +194,7 @@ impl Turns {
         Ok(())
     }
 
-    /// What the rounds so far say, with this confidence.
+    /// Computes the ratio of the rounds so far, at this confidence.
     fn ratio(&self, confidence: f64) -> Option<Ratio> {
         let shortest = [0, 1].into_iter().filter_map(|whose| {
             let events: Vec<_> = self.events.iter().map(|pair| pair[whose]).collect();
@@ -204,7 +206,7 @@ impl Turns {
     }
 }
 
-/// The samples of the first of two, to warm both up.
+/// A sampler of the first of two launches, used to warm up both.
 struct First<'a> {
     sampler: &'a mut dyn PairSampler,
     pairs: Vec<[Nanoseconds; 2]>,

@@ -1,6 +1,6 @@
-//! Runs a case until it is steady, with the launch itself and by time: clocks, caches and thread pools need time, not a
-//! number of launches. Only who asks for a number gets that. In: a sampler; out: how long it took, and whether it became
-//! steady.
+//! The warm-up: runs a case until its times are steady. It goes by time, since clocks, caches and thread pools need
+//! time; it counts launches only if the user asks for a number. In: a sampler; out: the time it took, and true if the
+//! case became steady.
 
 use crate::device::Sampler;
 use gpubench_records::failure::{Failure, Step};
@@ -13,12 +13,12 @@ use gpubench_stats::units::{Nanoseconds, Seconds};
 use super::clock::Clocks;
 use super::groups::GroupSize;
 
-/// Successive groups agree when their medians are this close, as a fraction.
+/// Successive groups agree when their medians differ by no more than this fraction.
 const AGREEMENT: f64 = 0.01;
-/// A case that is not steady after so many times the wanted warm-up is measured as it is.
+/// A case that is still not steady after this many times the wanted warm-up is measured all the same.
 const PATIENCE: f64 = 5.0;
 
-/// Warms up as long as is asked for, longer until it is steady; or with as many launches as are asked for.
+/// Warms up for the time asked for, and longer until the case is steady; or with the number of launches asked for.
 pub(super) fn warm_up(
     sampler: &mut dyn Sampler,
     timer: Timer,

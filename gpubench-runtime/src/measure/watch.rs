@@ -1,5 +1,5 @@
-//! Reads a device's sensors beside a measurement, from a thread of its own. In: a [`Monitor`], and when the samples were
-//! taken; out: the [`Conditions`] then.
+//! Reads a device's sensors during a measurement, from a thread of its own. In: a [`Monitor`], and the time span of the
+//! samples; out: the [`Conditions`] in that span.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 use crate::device::Monitor;
 use gpubench_records::conditions::{Conditions, Reading, Span};
 
-/// Between two readings. Sensors are no faster, and each reading is a few calls of the driver.
+/// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// A thread that reads until it is told to end.
+/// A thread that reads until it is stopped.
 pub(super) struct Watch {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<(Instant, Reading)>>>,
 }
 
 impl Watch {
-    /// Begins to read.
+    /// Starts the thread.
     pub(super) fn over(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
         Self { end: Some(end), thread: Some(thread::spawn(move || read(monitor, &ended))) }
     }
 
-    /// Ends reading. Samples were taken from `begin` to `end`.
+    /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples.
     pub(super) fn conditions(mut self, begin: Instant, end: Instant) -> Option<Conditions> {
         drop(self.end.take());
         let readings = self.thread.take()?.join().ok()?;
@@ -43,11 +43,11 @@ impl Watch {
 }
 
 impl Drop for Watch {
-    /// A measurement that fails leaves no thread behind.
+    /// Stops the thread also after a failed measurement.
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // It panics only where a monitor does, whose readings are lost then.
+            // The thread panics only if a monitor does; its readings are lost then.
             drop(thread.join());
         }
     }
@@ -57,7 +57,7 @@ fn read(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Read
     let mut readings = Vec::new();
     loop {
         readings.push((Instant::now(), monitor.read()));
-        // Nothing is ever sent: the other side goes away.
+        // Nothing is ever sent: the channel closes to stop the thread.
         if let Err(RecvTimeoutError::Disconnected) = end.recv_timeout(PERIOD) {
             readings.push((Instant::now(), monitor.read()));
             return readings;

@@ -1,5 +1,5 @@
-//! One job compared with another: the inputs of both made beside each other, anew for each round, and their launches timed
-//! in turn. In: a job, its partner and their open device; out: a record for each of the job's cases, with the comparison.
+//! One job compared with another. Makes the inputs of both, anew for each round, and times their launches in turn. In:
+//! a job, its partner and their open device; out: a record for each of the job's cases, with the comparison.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -23,20 +23,20 @@ use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::State;
 use gpubench_stats::units::Nanoseconds;
 
-/// What is compared, and how.
+/// The job, its partner, and the options of their comparison.
 pub(super) struct Task<'a> {
     pub(super) job: &'a Job,
     pub(super) with: &'a BenchmarkId,
-    /// The instances of both.
+    /// The benchmarks and variants of both.
     pub(super) found: [(&'a Entry, &'a Variant); 2],
     pub(super) sampling: &'a Sampling,
     pub(super) facts: &'a Facts,
-    /// The wall time that a case may take.
+    /// The longest wall time of a case.
     pub(super) limit: Duration,
 }
 
-/// Compares the cases of a job and hands each record to `reply` as it is made. Where a failure has cost the device, the cases
-/// that are left get none.
+/// Compares the cases of a job, and passes each record to `reply` as soon as it is made. After a failure that lost the
+/// device, the remaining cases get no record.
 pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     let mut left = &task.job.caches[..];
     let mut outer = Outer { task, device, reply, left: &mut left };
@@ -70,7 +70,7 @@ impl Visitor for Outer<'_> {
 }
 
 impl Outer<'_> {
-    /// The same failure for every case that has no record yet.
+    /// Replies with the same failure for every case that has no record yet.
     fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
             self.finish(Record::failed(self.task.job.case(cache), failure.clone()));
@@ -114,14 +114,14 @@ impl Visitor for Inner<'_, '_> {
     }
 }
 
-/// Has both launched on one stream.
+/// Opens both cases on one stream.
 fn open(case: &mut dyn Case, partner: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
     case.open(device)?;
     let stream = case.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
     partner.open_on(stream)
 }
 
-/// The times of both with their data cached.
+/// The hot times of both.
 #[derive(Clone, Copy)]
 struct Hot([Option<Nanoseconds>; 2]);
 
@@ -148,18 +148,18 @@ impl Inner<'_, '_> {
         let mut beside =
             Beside { works, with, device: &mut *device, wanted, comes_to: &comes_to, prepared: None };
         let compared = catch(Stage::Launch, || {
-            // The worker is ended at the limit itself, and what it has so far with it.
+            // The worker is killed at `limit`, and its samples are lost with it: this stops earlier.
             measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut |step| comes_to(step))
         });
         let prepared = beside.prepared;
         let step = progress.borrow().step;
         let at = |failure: Failure| match step {
-            // The stage says as much.
+            // The stage already says so.
             Step::Setup | Step::Reset | Step::Counts | Step::Check => failure,
             step => failure.at(step),
         };
         let compared = compared.map_err(at).map_err(|failure| match failure.stage {
-            // The sampler's own failures have the driver's words in them.
+            // The sampler's own failures already contain the driver's words.
             Stage::Sampling => failure,
             _ => remarked(failure, device),
         });
@@ -192,26 +192,26 @@ impl Inner<'_, '_> {
     }
 }
 
-/// A failure of the partner, told as such.
+/// Marks a failure as the partner's.
 fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
     let message = format!("`{with}`, which it is compared with: {}", failure.message);
     Failure { message, ..failure }
 }
 
-/// Two launches whose inputs are there beside each other.
+/// Two launches whose inputs exist at the same time.
 struct Beside<'a> {
     works: [Launches<'a>; 2],
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
     wanted: Wanted,
     comes_to: &'a dyn Fn(Step),
-    /// PeakSources from the first round on.
+    /// The first launches of both; present from the first round on.
     prepared: Option<[Prepared; 2]>,
 }
 
 impl Rounds for Beside<'_> {
     fn begin(&mut self, round: usize) -> Result<Box<dyn PairSampler + '_>, Failure> {
-        // In every other round all is done the other way round, so that each has its turn at whatever place is better.
+        // Every other round swaps the order, so that each of the two gets the better place in turn.
         let order = if round % 2 == 1 { [1, 0] } else { [0, 1] };
         for whose in order {
             self.works[whose].0.clear();
@@ -237,7 +237,7 @@ impl Rounds for Beside<'_> {
 }
 
 impl Beside<'_> {
-    /// Does a step with one of the two, whose failures are told as its own.
+    /// Does a step with one of the two, and marks a failure as its own.
     fn of<T>(
         &mut self,
         whose: usize,

@@ -1,5 +1,5 @@
-//! One job from inputs to records: set up, one checked launch, then each cache state warmed up, sampled, summarised and
-//! judged. In: a job and its open device; out: a record for each of its cases.
+//! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each
+//! cache state. In: a job and its open device; out: a record for each of its cases.
 
 use super::Reply;
 use crate::catch::catch;
@@ -22,8 +22,8 @@ use gpubench_records::verdict::{State, Verdict, judge};
 use gpubench_records::work::Counts;
 use gpubench_stats::units::{Nanoseconds, Seconds};
 
-/// Measures the cases of `job` and hands each record to `reply` as it is made. Where a failure has cost the device, the
-/// cases that are left get none: another process may still measure them.
+/// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
+/// device, the remaining cases get no record: another process may still measure them.
 pub(super) fn run(
     job: &Job,
     (entry, variant): (&Entry, &Variant),
@@ -43,9 +43,9 @@ pub(super) fn run(
     }
 }
 
-/// Finds out whether launches of `job`, which left all memory as it was, write anything where that holds something else.
+/// Detects writes of `job`, whose first launch changed no memory: launches it again on memory that holds other values.
 pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
-    // A launch that goes astray on what it does not expect tells nothing.
+    // A launch that fails on unexpected values gives no answer.
     let tells = |writes: Result<_, Failure>| Reply::Writes(writes.unwrap_or_default());
     once(job, variant, device, reply, &tells, &mut |case, device, reply| {
         reply(Reply::Step(Step::Setup));
@@ -56,20 +56,21 @@ pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, repl
     });
 }
 
-/// The same failure for every case of `job`.
+/// Replies with the same failure for every case of `job`.
 pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
     for &cache in &job.caches {
         reply(Reply::Record(Box::new(Record::failed(job.case(cache), failure.clone()))));
     }
 }
 
-/// `sampling`, as a benchmark of these options is sampled.
+/// Returns `sampling` with the benchmark's own options applied.
 pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
     let own = options.max_time.filter(|_| sampling.own_max_time);
     Sampling { max_time: own.map_or(sampling.max_time, Seconds), ..*sampling }
 }
 
-/// Goes through `job` once and times nothing: sets up, launches, and looks at the outputs. Replies whether it has a check.
+/// Runs `job` once without timing: sets up, launches, and checks the outputs. Replies true if the benchmark has a
+/// check.
 pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     once(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
         let prepared = catch(Stage::Device, || Prepared::of(case, device, reply))?;
@@ -77,11 +78,12 @@ pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply:
     });
 }
 
-/// What is done with a case.
+/// An action on a case.
 type JobAction<'a, T> =
     &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device, &mut dyn FnMut(Reply)) -> Result<T, Failure>;
 
-/// Selects the arguments of `job`, does something with the case that they make, and `tells` what came of it.
+/// Selects the arguments of `job`, does the action on the resulting case, and replies with its result, which `tells`
+/// turns into a reply.
 fn once<T>(
     job: &Job,
     variant: &Variant,
@@ -122,8 +124,9 @@ impl<T> Visitor for Once<'_, T> {
     }
 }
 
-/// Tells where `device` is of no more use after a failure, and then returns only to whom shares this process with the one
-/// who is told: what belongs to a lost device must not be dropped.
+/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process ends within
+/// that reply, since what belongs to a lost device must not be dropped; only a worker inside the supervisor's own
+/// process returns.
 pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
     let lost = device.settle().is_err();
     if lost {
@@ -132,7 +135,7 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
     lost
 }
 
-/// Selects `args`.
+/// Selects the values of `args` on the axes.
 pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn Axis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
         if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
@@ -142,7 +145,7 @@ pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn Axis]]) -> Result<(), Failur
     Ok(())
 }
 
-/// Selects the job's arguments, then measures the cases that they make.
+/// Selects the job's arguments, then measures the resulting cases.
 struct Visit<'a> {
     job: &'a Job,
     options: Options,
@@ -184,7 +187,7 @@ impl Visitor for Visit<'_> {
 }
 
 impl Visit<'_> {
-    /// The same failure for every case that has no record yet: they share what failed.
+    /// Replies with the same failure for every case that has no record yet: they share what failed.
     fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
             self.finish(Record::failed(self.job.case(cache), failure.clone()));
@@ -203,7 +206,7 @@ impl Visit<'_> {
         prepared: &Prepared,
         hot: Option<Nanoseconds>,
     ) -> Record {
-        // Launches that follow one another are hot.
+        // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let mut progress = Progress::new(self.reply);
         let sampled = catch(Stage::Launch, || {
@@ -219,7 +222,7 @@ impl Visit<'_> {
         });
         let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
             Ok(sampled) => sampled,
-            // The sampler's own failures have the driver's words in them.
+            // The sampler's own failures already contain the driver's words.
             Err(failure) if failure.stage == Stage::Sampling => {
                 return Record::failed(self.job.case(cache), failure);
             }
@@ -231,7 +234,7 @@ impl Visit<'_> {
     }
 }
 
-/// What turns samples into what is stored of them.
+/// The context that turns samples into a stored measurement.
 pub(super) struct Measured<'a> {
     pub(super) options: &'a Options,
     pub(super) sampling: &'a Sampling,
@@ -239,7 +242,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// What samples say of launches that do what was `prepared`, and what their energy does; `hot` is their time with the data
+    /// Builds the measurement from the samples, the facts in `prepared` and the energy; `hot` is the time with the data
     /// cached.
     pub(super) fn found(
         &self,
@@ -287,11 +290,11 @@ impl Measured<'_> {
     }
 }
 
-/// How far a case has come. Whoever waits for it hears of each step, and of samples when there are twice as many: a message
-/// between groups costs microseconds, one for each group would still be one for each group.
+/// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
+/// doubled: a message between groups costs microseconds, and one for each group would be too many.
 pub(super) struct Progress<'a> {
     pub(super) step: Step,
-    /// The number of samples that is told next.
+    /// The number of samples to report next.
     next: usize,
     reply: &'a mut dyn FnMut(Reply),
 }
@@ -319,7 +322,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// What all cases of a job share.
+/// The facts that all cases of a job share.
 pub(super) struct Prepared {
     counts: Counts,
     checked: bool,
@@ -327,7 +330,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the inputs, launches once on them and looks at what came out, all of it untimed.
+    /// Makes the inputs, launches once on them and checks the outputs, all of it untimed.
     fn of(
         case: &mut dyn Case,
         device: &mut dyn Device,
@@ -340,13 +343,13 @@ impl Prepared {
         Self::launched(case, device, &mut comes_to)
     }
 
-    /// Resets the inputs that are there, launches once on them, and looks at what came out.
+    /// Resets the inputs, launches once on them, and checks the outputs.
     pub(super) fn launched(
         case: &mut dyn Case,
         device: &mut dyn Device,
         comes_to: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
-        // Counts are of the inputs that a launch finds.
+        // Counts describe the inputs before the launch.
         comes_to(Step::Reset);
         reset(case, device)?;
         comes_to(Step::Counts);
@@ -362,7 +365,7 @@ impl Prepared {
     }
 }
 
-/// Does a step of the user's code for `device`, which is current again afterwards. A step that leaves it otherwise fails.
+/// Does a step of the user's code, then makes `device` current again. The step fails if it left another device current.
 fn on<T>(
     device: &mut dyn Device,
     stage: Stage,
@@ -378,7 +381,8 @@ pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
     settle(device, Stage::Setup)
 }
 
-/// Makes the inputs fresh where the benchmark has a `reset`, and waits for it: nothing of it belongs to the launch that follows.
+/// Resets the inputs if the benchmark has a `reset`, and waits, so that no part of the reset falls into the launch that
+/// follows.
 fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
     if !case.resets() {
         return Ok(());
@@ -396,12 +400,12 @@ pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(),
     settle(device, Stage::Launch)
 }
 
-/// Has errors of `stage` that come late told as its own.
+/// Waits for the device, and reports late errors as failures of `stage`.
 fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
     device.settle().map_err(|error| Failure::new(stage, error))
 }
 
-/// What the user's code said of its failure, with what the device knows of it.
+/// Adds the device's knowledge of the error to a failure that the user's code returned.
 pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
     match device.remark() {
         Some(remark) => {
@@ -412,7 +416,7 @@ pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
     }
 }
 
-/// What a launch takes from the supply. What goes wrong meanwhile costs that and not the samples.
+/// Measures the energy of a launch. A failure here costs the energy only, and not the samples.
 fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, meter: Result<Box<dyn Monitor>, String>) -> Energy {
     let meter = match meter {
         Ok(meter) => meter,
@@ -422,7 +426,7 @@ fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, meter: Result<Box<dyn Mo
     measured.unwrap_or_else(|failure| Energy::Refused(failure.to_string()))
 }
 
-/// The launches of a case, to be sampled.
+/// The launches of a case, as work to be sampled.
 pub(super) struct Launches<'a>(pub(super) &'a mut dyn Case);
 
 impl Work for Launches<'_> {

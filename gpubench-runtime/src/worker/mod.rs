@@ -1,5 +1,5 @@
-//! The process that measures. In: [`Request`]s, one at a time; out: [`Reply`]s, each sent as soon as there is something to
-//! say. It is a process of its own so that whatever a launch function does costs one case and not the run.
+//! The process that measures. In: [`Request`]s, one at a time; out: [`Reply`]s, each sent at once. It is a process of
+//! its own, so that a launch function that crashes costs one case and not the run.
 
 mod comparison;
 mod job;
@@ -29,11 +29,11 @@ pub use self::process::FLAG;
 pub(crate) use self::process::Process;
 pub(crate) use self::seam::{Loss, Worker};
 
-/// What a worker is asked to do.
+/// A request to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Tell what is known of a device.
+    /// Send the facts of a device.
     Facts {
         /// The device.
         device: String,
@@ -42,53 +42,53 @@ pub enum Request {
     Measure {
         /// The job.
         job: Job,
-        /// How.
+        /// The sampling options.
         sampling: Sampling,
-        /// What is known of its device.
+        /// The facts of its device.
         facts: Box<Facts>,
-        /// The wall time that a case may take.
+        /// The longest wall time of a case.
         limit: Duration,
     },
-    /// Launch a job once, look at what came out, and time nothing.
+    /// Launch a job once, check its outputs, and time nothing.
     Test {
         /// The job.
         job: Job,
     },
-    /// Find out whether launches of a job, which left all memory as it was, write anything where that holds something else.
-    /// Afterwards this process is of no more use: what else it holds may have changed too.
+    /// Detect the writes of a job whose first launch changed no memory, by launching it on memory that holds other
+    /// values. Afterwards this process is of no more use: its other memory may have changed too.
     Writes {
         /// The job.
         job: Job,
     },
-    /// Come to an end: there is nothing more to do.
+    /// End: there is nothing more to do.
     End,
 }
 
-/// What a worker says.
+/// A reply of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// What is known of the device that was asked for.
+    /// The facts of the device in the request.
     Facts(Facts),
-    /// The case in progress has come so far. Whoever loses this worker knows where.
+    /// The current case has reached this step. If the worker is lost, the supervisor knows where.
     Step(Step),
-    /// A case is done, one way or another.
+    /// A case is done, with a result or a failure.
     Record(Box<Record>),
-    /// A job was launched once: whether its outputs were looked at, or what went wrong.
+    /// A job was launched once: true if its outputs were checked, or the failure.
     Tested(Result<bool, Failure>),
-    /// Whether launches of a job write anything, as far as that can be found out.
+    /// True if launches of a job write anything; `None` if that cannot be found out.
     Writes(Option<bool>),
     /// The device cannot be used.
     NoDevice(String),
-    /// After an error the device is of no more use to this process; another may use it. A worker process says nothing
-    /// after this: it ends where it stands, so that nothing is dropped on a device that is lost.
+    /// After an error the device is of no more use to this process; another process may use it. A worker process says
+    /// nothing after this: it ends at once, so that nothing is dropped on a lost device.
     DeviceLost,
-    /// The request is done with; the next one may come.
+    /// The request is done; the next one may come.
     Done,
 }
 
 impl Request {
-    /// The device that it is about, if it is about one.
+    /// Returns the device of the request, if it has one.
     #[must_use]
     pub fn device(&self) -> Option<&str> {
         match self {
@@ -99,22 +99,22 @@ impl Request {
     }
 }
 
-/// The devices that are open and the entries that are linked: what a worker keeps between requests.
+/// The open devices and the linked entries: the state that a worker keeps between requests.
 pub struct Bench {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
-    /// How many devices may be open.
+    /// The largest number of open devices.
     most: usize,
 }
 
 impl Bench {
-    /// A bench for one device, with nothing open yet: what one device does then reaches no other.
+    /// Returns a bench for one device at a time, none open yet, so that one device's failures reach no other.
     #[must_use]
     pub fn for_one_device() -> Self {
         Self::with_room_for(1)
     }
 
-    /// A bench for as many devices as are asked for. The one that is asked for is current.
+    /// Returns a bench for any number of devices. Each request makes its own device current.
     #[must_use]
     pub fn for_all_devices() -> Self {
         Self::with_room_for(usize::MAX)
@@ -125,7 +125,7 @@ impl Bench {
         Self { entries, devices: HashMap::new(), most }
     }
 
-    /// Does what is asked, and hands every answer to `reply`, [`Reply::Done`] last.
+    /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
     pub fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
         match request {
             Request::Facts { device } => {
@@ -164,7 +164,7 @@ impl Bench {
         reply(Reply::Done);
     }
 
-    /// Does `work` for `job` on its device, and tells whether that can still be used.
+    /// Does `work` for `job` on its device, and reports the device if it is lost.
     fn on_device(
         &mut self,
         job: &Job,
@@ -185,7 +185,7 @@ impl Bench {
         }
     }
 
-    /// The benchmark of this path, and its instance with these arguments on a device.
+    /// Finds the benchmark of this path, and its variant with these arguments on a device.
     fn find(
         &self,
         benchmark: &str,
@@ -209,7 +209,7 @@ impl Bench {
             .ok_or_else(|| format!("no benchmark runs on `{device}`"))
     }
 
-    /// The device of this name, open and current.
+    /// Opens the device of this name if needed, and makes it current.
     fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
         if !self.devices.contains_key(device) && self.devices.len() >= self.most {
             let open: Vec<String> = self.devices.keys().map(|open| format!("`{open}`")).collect();
@@ -225,7 +225,7 @@ impl Bench {
                 slot.insert((variant.open)(ordinal).map_err(|error| error.to_string())?)
             }
         };
-        // What earlier jobs have left current, they have been told.
+        // Earlier jobs have already been told if they left another device current.
         slot.make_current().map_err(|error| error.to_string())?;
         Ok(slot.as_mut())
     }

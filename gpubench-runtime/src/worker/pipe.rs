@@ -1,6 +1,6 @@
-//! How requests and replies travel: a line of JSON each, over the socket that a worker finds as its standard input. What a
-//! launch function or a kernel prints goes elsewhere, so that it cannot mix with a reply; and the socket's end tells a worker
-//! that its supervisor is gone.
+//! The transport of requests and replies: a line of JSON each, over the socket that a worker gets as its standard
+//! input. Output of a launch function or a kernel goes elsewhere, so that it cannot mix with a reply. When the socket
+//! closes, a worker knows that its supervisor is gone.
 
 use std::env;
 use std::fs::{self, File};
@@ -17,13 +17,13 @@ use serde::de::DeserializeOwned;
 
 use super::{Bench, Reply, Request};
 
-/// The first descriptor that is none of the standard ones.
+/// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
 
-/// Answers requests until there are no more. This is all that a worker process does.
+/// Answers requests until there are no more: the whole life of a worker process.
 ///
 /// # Errors
-/// Where the supervisor does not speak this protocol.
+/// Returns an error if the supervisor does not speak this protocol.
 pub fn serve() -> io::Result<()> {
     call_it_by_its_name();
     let socket = take_standard_input()?;
@@ -37,23 +37,23 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// What was started as `/proc/self/exe` is `exe` to `top` and the like.
+/// Sets the process name, so that `top` shows the program's name and not `exe`, the name of `/proc/self/exe`.
 fn call_it_by_its_name() {
     let name = env::args_os().next().map(PathBuf::from);
     if let Some(name) = name.as_deref().and_then(Path::file_name) {
-        // A name is for people, and the system may have none.
+        // The name is for people only, and may be missing.
         _ = fs::write("/proc/self/comm", name.as_encoded_bytes());
     }
 }
 
-/// Passes requests on until there are no more. Whatever a launch is busy with, this thread waits here for the supervisor's
-/// end, and is the worker's own end then.
+/// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
+/// doing, and then ends the worker.
 fn receive(from: File, to: &Sender<io::Result<Request>>) {
     for line in BufReader::new(from).lines() {
         match line.and_then(|line| decode(&line)) {
             Ok(Request::End) => return,
             request => {
-                // Nobody waits for requests any more where this process ends.
+                // The receiver is gone only when this process ends.
                 _ = to.send(request);
             }
         }
@@ -62,7 +62,7 @@ fn receive(from: File, to: &Sender<io::Result<Request>>) {
 }
 
 fn say(replies: &mut File, reply: &Reply) {
-    // What was printed comes before what was found.
+    // Printed output comes before the reply.
     let sent = io::stdout().flush().and_then(|()| send(replies, reply));
     if sent.is_err() {
         end_orphaned();
@@ -72,17 +72,17 @@ fn say(replies: &mut File, reply: &Reply) {
     }
 }
 
-/// Ends the process where it stands: nothing on the stack is dropped, for it belongs to a device that is lost. What C has in
-/// its buffers is still written, a kernel's last words among it.
+/// Ends the process at once. Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers are
+/// still written, since they may hold a kernel's last output.
 #[expect(clippy::exit, reason = "the supervisor has been told, and starts another process")]
 fn leave() -> ! {
     process::exit(0)
 }
 
-/// Ends this process, whose supervisor is gone, and whatever its launches have started.
+/// Ends this process, whose supervisor is gone, and everything that its launches have started.
 fn end_orphaned() -> ! {
     if getpgrp() == getpid() {
-        // It cannot fail: the group has this process in it.
+        // This cannot fail: the group contains this process.
         _ = kill_current_process_group(Signal::KILL);
     }
     process::abort()
@@ -101,8 +101,8 @@ pub(super) fn decode<T: DeserializeOwned>(line: &str) -> io::Result<T> {
     Ok(serde_json::from_str(line)?)
 }
 
-/// What standard input was; a launch or its child that reads it finds nothing, rather than a request. No child inherits it:
-/// the supervisor knows a worker's end by the end of this socket.
+/// Takes the socket away from standard input, so that a launch or its child reads nothing there instead of a request.
+/// No child inherits the socket, since its closing tells the supervisor that the worker has ended.
 fn take_standard_input() -> io::Result<File> {
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), FIRST_FREE)?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;

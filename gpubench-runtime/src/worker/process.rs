@@ -1,5 +1,5 @@
-//! A worker process seen from outside: started, asked, waited for, and ended with all that it has started. In: requests; out:
-//! its replies, or how it was lost.
+//! A worker process seen from outside: started, asked, waited for, and ended with everything that it started. In:
+//! requests; out: its replies, or a [`Loss`].
 
 use std::env;
 use std::io::{self, BufRead, BufReader};
@@ -20,33 +20,33 @@ use super::{Loss, Reply, Request, Worker};
 /// The first argument of a worker process.
 pub const FLAG: &str = "--gpubench-worker";
 
-/// How often a wait looks whether it is still wanted.
+/// The time between two checks if a wait is still wanted.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How long a worker that is done may take to end.
+/// The longest time for a worker that is done to end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How long one that is asked to end may take before it is killed.
+/// The longest time for a worker that is asked to end, before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long one that is killed is waited for. The driver may hold it until a kernel is done.
+/// The longest wait for a worker that was killed. The driver may hold it until a kernel is done.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a worker may take to open its device, whatever a case may take: a kernel of one that was killed may still be
-/// running.
+/// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker
+/// may still be running.
 const OPENING: Duration = Duration::from_secs(60);
 
-/// A worker process, which leads a group of all that it starts, and the socket to it.
+/// A worker process, the leader of the group of everything that it starts, and the socket to it.
 pub(crate) struct Process {
     child: Child,
     group: Pid,
     requests: UnixStream,
     replies: Receiver<io::Result<Reply>>,
-    /// Whether the system has told how it ended, and may give its number to another.
+    /// True if the process was reaped, after which its number may belong to another.
     gone: bool,
 }
 
-/// This very program, also where its file has been replaced since: a run is one build's.
+/// Returns the path of this running program, which stays valid if its file was replaced: a run uses one build only.
 fn program() -> io::Result<PathBuf> {
     let itself = Path::new("/proc/self/exe");
     if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
@@ -73,7 +73,8 @@ impl Worker for Process {
                     return Ok(());
                 }
                 Ok(Ok(answer)) => {
-                    // The limit is one case's. The first begins with its first step, each other with the record before it.
+                    // The limit is per case. The first case begins with its first step, each other with the record
+                    // before it.
                     if !opened || matches!(answer, Reply::Record(_)) {
                         (begin, opened, allowed) = (Instant::now(), true, limit);
                     }
@@ -85,26 +86,26 @@ impl Worker for Process {
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
                     return Err(if opened { Loss::TimedOut(allowed) } else { Loss::Silent(allowed) });
                 }
-                // A copy of it that lives on, as a fork leaves it, would keep the socket open.
+                // A forked copy of the worker that lives on would keep the socket open.
                 Err(RecvTimeoutError::Timeout) if self.has_ended() => return Err(self.ended()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    /// Lets a worker that is idle come to its own end, which prints what is still in its buffers.
+    /// Asks an idle worker to end by itself, so that it prints its buffered output.
     fn dismiss(mut self: Box<Self>) {
-        // Fails where it is about to end without being told.
+        // Fails if the worker is already ending.
         _ = send(&mut self.requests, &Request::End);
         self.ends_within(LAST_WORDS);
     }
 }
 
 impl Process {
-    /// Starts this program again as a worker. What it prints goes to standard error.
+    /// Starts this program again as a worker. Its output goes to standard error.
     ///
     /// # Errors
-    /// Where the system starts no process.
+    /// Returns an error if the system cannot start a process.
     pub(crate) fn start() -> io::Result<Self> {
         let (requests, theirs) = UnixStream::pair()?;
         let mut command = Command::new(program()?);
@@ -113,7 +114,7 @@ impl Process {
             command.arg0(name);
         }
         let child = command.spawn()?;
-        // The command has a copy of the worker's end, which must go for its end to be seen.
+        // The command holds a copy of the worker's end of the socket; drop it, so that this side sees the socket close.
         drop(command);
         let group = Pid::from_child(&child);
         let stream = requests.try_clone()?;
@@ -122,13 +123,14 @@ impl Process {
         Ok(Self { child, group, requests, replies, gone: false })
     }
 
-    /// How the process ended, now that it says nothing more. One that closed the socket and lives on is ended.
+    /// Returns the way the process ended, after its socket closed. A worker that closed the socket and lives on is
+    /// ended.
     fn ended(&mut self) -> Loss {
         self.ends_within(LAST_WORDS);
         self.end().map_or(Loss::Stays, Loss::Ended)
     }
 
-    /// Ends the process and all that it has started, those that do not listen too. How it ended, if it did.
+    /// Ends the process and everything that it started, by force if needed. Returns the exit status if it ended.
     fn end(&mut self) -> Option<ExitStatus> {
         self.signal(Signal::KILL);
         let ended = self.ends_within(PATIENCE);
@@ -136,10 +138,10 @@ impl Process {
         if ended { self.child.wait().ok() } else { None }
     }
 
-    /// Whether the process has ended. It is kept from being forgotten, so that its group's number stays its own.
+    /// Returns true if the process has ended. Does not reap it, so that its group's number stays its own.
     fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error means that somebody has waited for it already.
+        // An error means that the process was reaped already.
         !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
@@ -154,15 +156,15 @@ impl Process {
         true
     }
 
-    /// To the process and to all that it has started and that has not left its group.
+    /// Sends a signal to the process and to everything that it started that is still in its group.
     fn signal(&self, signal: Signal) {
-        // Fails only where nobody is left.
+        // Fails only if nobody is left.
         _ = kill_process_group(self.group, signal);
     }
 }
 
 impl Drop for Process {
-    /// No worker outlives its supervisor, and nothing that one has started outlives it.
+    /// Ends the worker with its supervisor, together with everything that the worker started.
     fn drop(&mut self) {
         if !self.gone {
             self.signal(Signal::TERM);

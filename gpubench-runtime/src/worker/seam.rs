@@ -1,4 +1,4 @@
-//! The seam between the process that plans and those that measure. In: requests; out: replies, or how the worker was lost.
+//! The seam between the process that plans and the processes that measure. In: requests; out: replies, or a [`Loss`].
 
 use std::fmt::{self, Display};
 use std::io;
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use super::{Bench, Reply, Request};
 
-/// Answers requests: a process of its own, this very process for debuggers, or a script in tests.
+/// Answers requests. It is a process of its own, this very process (for debuggers), or a script (in tests).
 pub(crate) trait Worker {
-    /// Asks for `request` and hands each reply to `reply`, until it is done, a case takes longer than `limit` or `stop`
-    /// says so.
+    /// Sends `request` and passes each reply to `reply`, until the request is done, a case takes longer than `limit`,
+    /// or `stop` returns true.
     ///
     /// # Errors
-    /// How the worker was lost. It is of no use then.
+    /// Returns a [`Loss`] if the worker was lost; it is of no use then.
     fn ask(
         &mut self,
         request: &Request,
@@ -43,20 +43,20 @@ impl Worker for Bench {
     fn dismiss(self: Box<Self>) {}
 }
 
-/// How a worker was lost before it was done.
+/// The reason why a worker was lost before it was done.
 #[derive(Debug)]
 pub(crate) enum Loss {
     /// Its process ended.
     Ended(ExitStatus),
-    /// It took longer than it may, and was killed.
+    /// It took longer than its limit, and was killed.
     TimedOut(Duration),
-    /// It did not so much as open its device, and was killed.
+    /// It did not even open its device, and was killed.
     Silent(Duration),
-    /// It said something that is no reply.
+    /// It sent something that is no reply.
     Garbled(io::Error),
-    /// It says nothing more, and does not end though it was killed.
+    /// It sends nothing more, and does not end though it was killed.
     Stays,
-    /// The user wants to stop.
+    /// The user asked to stop.
     Interrupted,
 }
 

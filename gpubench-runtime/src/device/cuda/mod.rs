@@ -1,5 +1,5 @@
-//! An NVIDIA GPU as a device: its primary context, a stream made by `cust` for each case, and samples taken in a captured
-//! graph or, where a launch cannot be captured, on the stream itself. Unsafe code here calls the driver, and nothing else.
+//! An NVIDIA GPU as a device: its primary context, a stream made by `cust` for each case, and samples taken in a
+//! captured graph, or on the stream if a launch cannot be captured. Unsafe code here only calls the driver.
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
@@ -45,17 +45,18 @@ use gpubench_stats::units::Bytes;
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
-/// Sizes in MiB of what is allocated before the inputs of two rounds, so that these do not lie where those before lay. Two
-/// rounds have one, since whose inputs are made first changes from each to the next: on an H200 those of a copy of 1 MiB that
-/// were made first took 0.6 to 1.1 % less, which depends on this size, and cancels over two rounds that share it.
+/// Sizes in MiB of an allocation made before the inputs of two rounds, so that these inputs get other addresses than
+/// earlier ones. Two rounds share a size, since the two cases swap their order of allocation from round to round. On an
+/// H200 a copy of 1 MiB took 0.6 to 1.1 % less if its inputs were made first; the effect depends on this size, and
+/// cancels over two rounds that share it.
 const SPACERS: [usize; 8] = [2, 26, 10, 42, 6, 34, 18, 58];
 
-/// The precisions of which some GPU's peak is known from its attributes.
+/// Returns the precisions for which some GPU's peak follows from its attributes.
 pub(crate) fn precisions() -> Vec<&'static str> {
     facts::arithmetic::precisions().collect()
 }
 
-/// The compute capability of GPU `ordinal`, such as (9, 0).
+/// Returns the compute capability of GPU `ordinal`, such as (9, 0).
 pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
     facts::device(ordinal).and_then(facts::capability).ok()
 }
@@ -67,19 +68,20 @@ pub struct Cuda {
     flusher: Rc<Flusher>,
     write_detector: WriteDetector,
     multiprocessors: Multiprocessors,
-    /// The stream of the case that is open, and before the first our own.
+    /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
     pairs: Vec<Pair>,
     timers: HashMap<Path, Timer>,
     proofs: HashMap<Flush, FlushProof>,
     clock: ClockProbe,
-    /// Or why there are none.
+    /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, String>,
     spacer: Option<DeviceBuffer<u8>>,
-    /// Its context.
+    /// The GPU's own context.
     own: Own,
     _stream: Stream,
-    // Whatever else is dropped needs it, in the user's hands too, so that it is never released.
+    // The context is never released: everything else that is dropped needs it, and so do objects that the user's code
+    // holds.
     _context: ManuallyDrop<Context>,
 }
 
@@ -95,8 +97,8 @@ impl DeviceType for Cuda {
         let l2 = Bytes(facts::read(device, DeviceAttribute::L2CacheSize)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
         let first = watch::memory::next_number();
-        // Loaded here: a kernel that is first launched behind samples is loaded there, and changes where later ones lie. On an
-        // H200, sums of 64 KiB then read 0.15 µs more.
+        // Load the clock kernel here. A kernel that is first launched behind samples is loaded there, and changes the
+        // addresses of later ones. On an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, own.as_inner())?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
@@ -198,10 +200,10 @@ impl Device for Cuda {
     }
 
     fn displace(&mut self, round: usize) {
-        // Where it fails, so does what comes next.
+        // If this fails, the next call fails too.
         _ = self.own.restore();
         self.spacer = None;
-        // Where there is no room for it, inputs lie where they do.
+        // Without room for the spacer, the inputs keep their addresses.
         self.spacer = DeviceBuffer::zeroed(SPACERS[round / 2 % SPACERS.len()] << 20).ok();
         _ = gpubench_driver::take_failure();
     }
@@ -209,18 +211,18 @@ impl Device for Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // What it holds is given back to its own context; where that is lost, nothing is.
+        // Its resources are released in its own context; if that context is lost, nothing is released.
         _ = self.own.restore();
     }
 }
 
 impl Cuda {
-    /// The flush before cold samples where the user asks for none in particular.
+    /// Returns the flush before cold samples if the user asks for none.
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
     }
 
-    /// Makes sure that there are this many pairs of events.
+    /// Makes sure that at least this many pairs of events exist.
     fn want_pairs(&mut self, count: usize) -> Result<(), Failure> {
         while self.pairs.len() < count {
             self.pairs.push(Pair::new()?);

@@ -1,5 +1,5 @@
-//! Empties the last-level cache before a cold sample: every thread reads its part of a buffer of twice the cache's
-//! size. Reading leaves clean lines, so that the sample that follows pays for no write-back but its own.
+//! Flushes the last-level cache before a cold sample: each thread reads its part of a buffer of twice the cache's size.
+//! Reads leave clean lines, so that the sample that follows pays for its own write-back only.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Stream;
 use gpubench_stats::units::Bytes;
 
-/// Where the cache's size is not known: more than most last-level caches hold.
+/// The assumed size of an unknown cache: more than most last-level caches hold.
 const UNKNOWN_CACHE: Bytes = Bytes(64 << 20);
 
 /// A buffer that is swept to flush a cache.
@@ -17,7 +17,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep that empties a cache of this size. Its pages are written once, so that they are there to be read.
+    /// Returns a sweep for a cache of this size. Writes its pages once, so that they exist when they are read.
     pub(super) fn over(stream: &Stream, cache: Option<Bytes>) -> Self {
         let words = 2 * cache.unwrap_or(UNKNOWN_CACHE).0 as usize / size_of::<u64>();
         let mut buffer = vec![0; words];

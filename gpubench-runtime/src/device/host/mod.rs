@@ -26,7 +26,7 @@ pub struct Host {
     sweep: Sweep,
 }
 
-/// This machine's CPU, before it is opened.
+/// Returns this machine's CPU, before it is opened.
 pub(super) fn this_machine() -> Available {
     Available { device: Host::KIND.to_owned(), kind: Host::KIND, name: cpu_name(), uuid: None }
 }
@@ -86,7 +86,7 @@ impl Device for Host {
     }
 }
 
-/// What goes before each sample as `wanted`.
+/// Returns the flush before each sample, as `wanted`.
 fn flush(wanted: &Wanted) -> Result<Flush, Failure> {
     if let Some(path) = wanted.path {
         let message = format!("--path {path}: this machine's CPU is timed by its clock alone");
@@ -167,7 +167,7 @@ impl PairSampler for HostPairSampler<'_> {
 }
 
 impl Host {
-    /// The time of one launch, flushed and reset before.
+    /// Flushes, resets, and returns the time of one launch.
     fn sample(&self, work: &mut dyn Work, flush: Flush) -> Result<Nanoseconds, Failure> {
         work.reset()?;
         if flush == Flush::Read {
@@ -180,7 +180,7 @@ impl Host {
     }
 }
 
-/// What the clock reads around nothing.
+/// Measures the clock around nothing.
 fn timer() -> Timer {
     const PAIRS: usize = 10_001;
     let mut pairs: Vec<Nanoseconds> = (0..PAIRS).map(|_| elapsed(Instant::now())).collect();

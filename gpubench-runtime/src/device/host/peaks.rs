@@ -1,5 +1,6 @@
-//! The limits of this machine's CPU, measured: how fast all threads together copy memory, and how many fused
-//! multiply-adds they do on registers. The best of several runs counts, since a limit is what the hardware can do.
+//! The limits of this machine's CPU, measured: the rate at which all threads together copy memory, and the rate of
+//! fused multiply-adds on registers. The best of several runs counts, since a limit is the most that the hardware can
+//! do.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -11,9 +12,10 @@ use super::Stream;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::{Bytes, Rate};
 
-/// Each peak is looked for this long.
+/// The time spent on each peak.
 const BUDGET: Duration = Duration::from_millis(200);
-/// Enough independent sums to hide the latency of a multiply-add on two ports, and few enough to stay in registers.
+/// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
+/// registers.
 const CHAINS: usize = 12;
 const STEPS: usize = 20_000;
 
@@ -46,7 +48,7 @@ pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<P
     ]
 }
 
-/// Bytes per second read and written by a copy whose arrays are together several times the last-level cache.
+/// Returns bytes read and written per second by a copy whose arrays are together several times the last-level cache.
 fn copy_rate(stream: &Stream, last_level_cache: Option<Bytes>) -> f64 {
     let bytes = (2 * last_level_cache.unwrap_or_default().0 as usize).max(64 << 20);
     let source = vec![1_u64; bytes / 8];
@@ -62,7 +64,7 @@ fn copy_rate(stream: &Stream, last_level_cache: Option<Bytes>) -> f64 {
     2.0 * bytes as f64 / seconds
 }
 
-/// The shortest run in seconds.
+/// Returns the time of the shortest run in seconds.
 fn best(mut run: impl FnMut()) -> f64 {
     run();
     let begin = Instant::now();

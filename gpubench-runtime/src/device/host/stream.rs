@@ -64,7 +64,8 @@ impl Stream {
         self.pool.current_num_threads()
     }
 
-    /// How many of `len` elements each thread takes, so that every thread has one block and none a tiny one.
+    /// Returns the number of elements, of `len`, that each thread takes, so that every thread has one block and none a
+    /// tiny one.
     #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
         len.div_ceil(self.threads()).max(SMALLEST_BLOCK / size_of::<T>().max(1))

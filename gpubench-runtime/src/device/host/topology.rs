@@ -1,5 +1,5 @@
-//! What Linux says of this machine's processors. In: `/proc` and `/sys`; out: a name and cache sizes, absent where the
-//! system does not say.
+//! The processors of this machine, as Linux describes them. In: `/proc` and `/sys`; out: a name and cache sizes, absent
+//! if the system does not give them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gpubench_stats::units::Bytes;
 
-/// The CPU's model name.
+/// Returns the CPU's model name.
 pub(in crate::device) fn cpu_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find(|line| line.starts_with("model name"));
@@ -15,13 +15,13 @@ pub(in crate::device) fn cpu_name() -> String {
     model.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
 }
 
-/// The data caches of the first processor, from the nearest: their names and sizes.
+/// Returns the names and sizes of the first processor's data caches, nearest first.
 pub(super) fn caches() -> Vec<(String, Bytes)> {
     let data = caches_of(first_processor()).into_iter().map(|cache| (cache.name(), cache.size));
     data.collect()
 }
 
-/// The sum of the last-level caches that the processors we may use have between them.
+/// Returns the sum of the last-level caches of the processors that this process may use.
 pub(super) fn last_level_cache() -> Option<Bytes> {
     let last = allowed_processors().into_iter().filter_map(|processor| caches_of(processor).pop());
     let distinct: BTreeMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();

@@ -1,5 +1,5 @@
-//! The context that this thread's driver calls go to. In: a GPU's primary context, and the user's code, which may leave
-//! another current; out: the GPU's own made current again, and what was found in its place.
+//! The CUDA context that this thread's driver calls go to. In: a GPU's primary context, and the user's code, which may
+//! make another current; out: the GPU's own context current again, and the one that was found in its place.
 
 use cust::sys::{self, CUcontext};
 
@@ -7,17 +7,17 @@ use crate::device::cuda::driver::{CallError, check};
 use crate::device::{Work, not_left};
 use gpubench_records::failure::{Failure, Stage};
 
-/// A context that is to be current.
+/// A context that should be current.
 #[derive(Clone, Copy)]
 pub(crate) struct Own(CUcontext);
 
 impl Own {
-    /// The context that is current now.
+    /// Returns the context that is current now.
     pub(crate) fn now() -> Result<Self, CallError> {
         current().map(Self)
     }
 
-    /// Makes it current again. Returns what was current in its place, in words.
+    /// Makes the context current again. Returns the one that was current in its place, in words.
     pub(crate) fn restore(self) -> Result<Option<String>, CallError> {
         let found = current()?;
         if found == self.0 {
@@ -44,7 +44,7 @@ fn device_of_current() -> Result<String, CallError> {
     Ok(format!("a context of GPU {device}"))
 }
 
-/// Launches after each of which the GPU's own context is current, or the launch has failed.
+/// Launches that each fail if they leave another context current; the GPU's own is current again after each.
 pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
     own: Own,
@@ -81,12 +81,12 @@ impl Work for Guarded<'_> {
     }
 }
 
-/// Restores the context where a launch panics: events and graphs that are dropped on the way belong to it.
+/// Restores the context if a launch panics: the events and graphs that are dropped during the panic belong to it.
 struct Unwinding(Own);
 
 impl Drop for Unwinding {
     fn drop(&mut self) {
-        // The panic is what is told.
+        // The panic is the error to report.
         _ = self.0.restore();
     }
 }

@@ -5,7 +5,7 @@ use cust::sys::{self, CUevent, CUstream};
 use crate::device::cuda::driver::{CallError, check};
 use gpubench_stats::units::Nanoseconds;
 
-/// An event that keeps the time at which the stream reached it.
+/// An event that stores the time at which the stream reached it.
 pub(crate) struct Event(CUevent);
 
 impl Event {
@@ -16,13 +16,13 @@ impl Event {
         Ok(Self(event))
     }
 
-    /// Records the event when `stream` gets here.
+    /// Records the event when `stream` reaches this point.
     pub(crate) fn record(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the event lives, and the stream is the case's or the device's own.
         check(unsafe { sys::cuEventRecord(self.0, stream) })
     }
 
-    /// While `stream` is captured: makes a node that records the event on every replay.
+    /// Captures a node that records the event on every replay. `stream` must be under capture.
     pub(crate) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
         let external = sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
         // SAFETY: as in `record`; the graph that this becomes part of is dropped before its events.
@@ -35,8 +35,8 @@ impl Event {
         check(unsafe { sys::cuEventSynchronize(self.0) })
     }
 
-    /// The time from `self` to `later`, both of which the device has passed, in whole nanoseconds: the device counts in
-    /// those, and the driver hands them out as milliseconds in a `f32`.
+    /// Returns the time from `self` to `later`, in whole nanoseconds. The device must have passed both. It counts whole
+    /// nanoseconds; the driver returns them as milliseconds in a `f32`.
     pub(crate) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both events live, and `milliseconds` is a place for a float.
@@ -52,7 +52,7 @@ impl Drop for Event {
     }
 }
 
-/// What stands around a launch.
+/// The two events around a launch.
 pub(crate) struct Pair {
     pub(crate) start: Event,
     pub(crate) stop: Event,
@@ -63,7 +63,7 @@ impl Pair {
         Ok(Self { start: Event::new()?, stop: Event::new()? })
     }
 
-    /// What the pair read.
+    /// Returns the time between the two events.
     pub(crate) fn read(&self) -> Result<Nanoseconds, CallError> {
         self.start.until(&self.stop)
     }

@@ -1,5 +1,5 @@
-//! Checked driver calls. In: what a call returned; out: nothing, or an error that names the call, the driver's name and text
-//! for the code (also for codes that `cust` does not know), and where it was made.
+//! Checked driver calls. In: the return code of a call; out: nothing, or an error that names the call, the driver's
+//! name and text for the code (also for codes that `cust` does not know), and the call's place in the source.
 
 pub(crate) mod current;
 pub(crate) mod event;
@@ -20,7 +20,7 @@ pub(crate) struct CallError {
     place: &'static Location<'static>,
 }
 
-/// Passes success on.
+/// Returns an error unless the call succeeded.
 #[track_caller]
 pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUresult::CUDA_SUCCESS {
@@ -33,7 +33,7 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
 }
 
 impl CallError {
-    /// What the driver returned.
+    /// Returns the driver's code.
     pub(crate) fn code(&self) -> u32 {
         self.code
     }

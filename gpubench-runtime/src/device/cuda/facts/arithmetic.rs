@@ -1,18 +1,19 @@
-//! How much arithmetic a multiprocessor does in a clock. In: a compute capability; out: fused multiply-adds a clock for each
-//! precision, dense, for as many as are known. Nothing in the driver tells this, so that it is a table.
+//! The arithmetic of a multiprocessor in a clock. In: a compute capability; out: fused multiply-adds a clock, dense,
+//! for each known precision. The driver does not report this, so it is a table.
 //!
-//! Sources: f64, f32, f16 and bf16 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming Guide;
-//! tensor precisions from NVIDIA's white papers on the architectures (named at each row), as the dense rates that these give
-//! for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is never counted.
+//! Sources: f64, f32, f16 and bf16 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming
+//! Guide; tensor precisions from NVIDIA's white papers on the architectures (named at each row), as the dense rates
+//! that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is
+//! never counted.
 
-/// What a multiprocessor does in one precision.
+/// The rate of a multiprocessor in one precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// As `precision = "…"` names it.
+    /// The precision, as `precision = "…"` names it.
     pub(crate) precision: &'static str,
     /// Fused multiply-adds in a clock; each is two operations.
     pub(crate) fma: u64,
-    /// Whether cards of this capability differ, or no source was found to confirm it.
+    /// True if cards of this capability differ, or if no source was found to confirm the rate.
     pub(crate) uncertain: bool,
 }
 
@@ -24,17 +25,17 @@ const fn about(precision: &'static str, fma: u64) -> Rate {
     Rate { precision, fma, uncertain: true }
 }
 
-/// The rates of a compute capability; none for one that is not in the table.
+/// Returns the rates of a compute capability; none if it is not in the table.
 pub(crate) fn rates(capability: (u64, u64)) -> &'static [Rate] {
     TABLE.iter().find(|(of, _)| *of == capability).map_or(&[], |(_, rates)| rates)
 }
 
-/// The names of all precisions in the table.
+/// Returns the names of all precisions in the table.
 pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
     TABLE.iter().flat_map(|(_, rates)| rates.iter().map(|rate| rate.precision))
 }
 
-/// By compute capability.
+/// The rates by compute capability.
 const TABLE: [((u64, u64), &[Rate]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
     ((7, 0), &[known("f64", 32), known("f32", 64), known("f16", 128), known("f16 tensor", 512)]),
@@ -81,8 +82,8 @@ const TABLE: [((u64, u64), &[Rate]); 9] = [
             about("fp8 tensor", 1024),
         ],
     ),
-    // "NVIDIA H100 Tensor Core GPU Architecture": 132 × 2048 × 2 × 1.83 GHz = 989 TFLOP/s. Cards made for export, such as
-    // the H20, do less than their multiprocessors would.
+    // "NVIDIA H100 Tensor Core GPU Architecture": 132 × 2048 × 2 × 1.83 GHz = 989 TFLOP/s. Cards made for export, such
+    // as the H20, do less than their multiprocessors would.
     (
         (9, 0),
         &[
@@ -112,7 +113,7 @@ const TABLE: [((u64, u64), &[Rate]); 9] = [
             about("fp8 tensor", 8192),
         ],
     ),
-    // A B300, which gives up f64; by what is published of its sums, not of its multiprocessors.
+    // B300, which gives up f64. The rates follow from the card's published totals, not from its multiprocessors.
     (
         (10, 3),
         &[

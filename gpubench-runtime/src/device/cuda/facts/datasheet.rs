@@ -1,23 +1,23 @@
-//! What NVIDIA states of a few cards. In: the name that the driver gives a card; out: its stated peaks. They are what users
-//! compare with, and what counts where the attributes of a card do not tell all: a GeForce and a card of the same chip for
-//! data centres look the same to the driver. Tensor rates are dense: half of what is stated "with sparsity".
+//! NVIDIA's stated peaks of a few cards. In: the driver's name for a card; out: its stated peaks. Users compare with
+//! them, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
+//! look the same to the driver. Tensor rates are dense: half of the figure stated "with sparsity".
 
 use gpubench_records::facts::Quantity;
 
-/// What is stated of a card.
+/// The stated peaks of a card.
 pub(crate) struct Datasheet {
-    /// The names of the cards that it is stated of, as the driver tells them.
+    /// The names of the cards that the figures apply to, as the driver reports them.
     names: &'static [&'static str],
-    /// Where it is stated.
+    /// The source of the figures.
     pub(crate) source: &'static str,
-    /// In GB/s.
+    /// Memory bandwidth in GB/s.
     memory: f64,
-    /// In TFLOP/s, by precision.
+    /// Throughput in TFLOP/s, by precision.
     compute: &'static [(&'static str, f64)],
 }
 
 impl Datasheet {
-    /// Every stated peak, in bytes or operations a second.
+    /// Returns every stated peak, in bytes or operations a second.
     pub(crate) fn peaks(&self) -> impl Iterator<Item = (Quantity, f64)> + '_ {
         let compute = self
             .compute
@@ -27,7 +27,7 @@ impl Datasheet {
     }
 }
 
-/// What is stated of the card of this name. It must be all of the name: a part of a card is named after it.
+/// Returns the datasheet of the card of this name. The whole name must match: a part of a card is named after it.
 pub(crate) fn of(name: &str) -> Option<&'static Datasheet> {
     DATASHEETS.iter().find(|datasheet| datasheet.names.contains(&name))
 }
@@ -99,7 +99,7 @@ const DATASHEETS: [Datasheet; 9] = [
             ("fp8 tensor", 733.0),
         ],
     },
-    // By the white paper on Ada. The rates of f16 and fp8 are those that accumulate in f16; in f32 it is half of them.
+    // From the white paper on Ada. The rates of f16 and fp8 are for accumulation in f16; in f32 they are half.
     Datasheet {
         names: &["NVIDIA GeForce RTX 4090"],
         source: "Ada white paper, RTX 4090",

@@ -1,9 +1,10 @@
-//! The limits of a GPU's links, each one way: PCIe to the host, NVLink to other GPUs. In: what NVIDIA's management library
-//! tells of generations, lanes and links; out: peaks. A link of a kind that is not in the tables has none.
+//! The limits of a GPU's links, each one way: PCIe to the host, NVLink to other GPUs. In: the generations, lanes and
+//! links that NVIDIA's management library reports; out: peaks, none for a kind of link that is not in the tables.
 //!
-//! PCIe counts what is left of the transfers behind their encoding, as the specifications of its generations have it: 8b/10b,
-//! from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of which 236 are packets. Headers of packets are no part of it, so
-//! that a copy reaches about nine tenths. NVLink is what NVIDIA states of its generations, behind their encoding too.
+//! For PCIe the peak is the transfer rate less the encoding, as the specifications of its generations have it: 8b/10b,
+//! from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of which 236 are packets. Packet headers are not subtracted, so
+//! a copy reaches about nine tenths. For NVLink the peak is NVIDIA's figure for each generation, also less the
+//! encoding.
 
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
@@ -11,7 +12,7 @@ use nvml_wrapper::enum_wrappers::device::GpuVirtualizationMode;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
-/// A generation of PCIe: 10⁹ transfers a second and lane, and the bits that count of those that are transferred.
+/// A generation of PCIe: 10⁹ transfers a second and lane, and the payload bits among the transferred bits.
 struct Pcie {
     generation: u32,
     gigatransfers: f64,
@@ -31,7 +32,7 @@ const PCIE: [Pcie; 6] = [
     pcie(6, 64.0, (236.0, 256.0)),
 ];
 
-/// By what the library calls the version of a link: the generation in NVIDIA's words, and GB/s one way (from its white
+/// The NVLink versions, as the library numbers them: the generation in NVIDIA's words, and GB/s one way (from its white
 /// papers on the P100, V100, A100, H100 and Blackwell).
 const NVLINK: [(u32, &str, f64); 7] = [
     (1, "NVLink 1", 20.0),
@@ -44,8 +45,8 @@ const NVLINK: [(u32, &str, f64); 7] = [
 ];
 const MOST_NVLINKS: u32 = 18;
 
-/// The peaks of this GPU's links; of PCIe where that is the way to the host. A part of a GPU and a virtual one have none. Where
-/// a hypervisor lies between, which may tell another link than there is, none is certain.
+/// Returns the peaks of this GPU's links; PCIe only if that is the way to the host. A part of a GPU and a virtual GPU
+/// have none. Under a hypervisor, which may report another link than the real one, no peak is certain.
 pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
     let mode = device.virtualization_mode().ok();
     let part = device.mig_mode().is_ok_and(|mig| mig.current != 0);
@@ -68,14 +69,15 @@ pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
     both.chain(to_peers).map(peak).collect()
 }
 
-/// A limit one way, in bytes a second, and how it came about.
+/// A limit one way, in bytes a second, and its derivation in words.
 #[derive(Clone, Debug, PartialEq)]
 struct Limit {
     value: f64,
     method: String,
 }
 
-/// Of the fastest generation that GPU and system have between them, since a link idles in a slower one.
+/// Returns the limit of PCIe, for the fastest generation that GPU and system share, since an idle link drops to a
+/// slower one.
 fn host_link(device: &Device<'_>) -> Option<Limit> {
     let (generation, lanes) = (device.max_pcie_link_gen().ok()?, device.max_pcie_link_width().ok()?);
     pcie_limit(generation, lanes, device.current_pcie_link_width().ok())
@@ -92,15 +94,15 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<Limit
     (lanes > 0).then_some(Limit { value, method })
 }
 
-/// All links together. They may lead to a switch, and by it to any other GPU, or some of them to one and some to another: then
-/// no two GPUs have all of this between them.
+/// Returns the limit of all NVLinks together. They may lead to a switch, and through it to any other GPU. They may also
+/// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
 fn peer_links(device: &Device<'_>) -> Option<Limit> {
     let links = (0..MOST_NVLINKS).map(|number| device.link_wrapper_for(number));
     let active = links.filter(|link| link.is_active().is_ok_and(|active| active));
     nvlink_limit(&active.map(|link| link.version().ok()).collect::<Option<Vec<_>>>()?)
 }
 
-/// Of links of these versions.
+/// Returns the limit of NVLinks of these versions.
 fn nvlink_limit(versions: &[u32]) -> Option<Limit> {
     let (first, others) = versions.split_first()?;
     let (_, name, gigabytes) = NVLINK.iter().find(|(version, ..)| version == first)?;
@@ -113,7 +115,7 @@ fn nvlink_limit(versions: &[u32]) -> Option<Limit> {
 mod tests {
     use super::*;
 
-    /// In GB/s, as tables of PCIe have it to three digits.
+    /// Compares with tables of PCIe in GB/s, to three digits.
     #[test]
     fn generations_and_lanes_give_what_is_known_of_them() {
         for (generation, lanes, gigabytes) in [

@@ -1,4 +1,4 @@
-//! What the driver tells of a GPU. In: its number; out: [`Facts`], and the list of those that are there.
+//! The driver's facts of a GPU. In: its number; out: [`Facts`], and the list of GPUs of this machine.
 
 pub(crate) mod arithmetic;
 pub(crate) mod datasheet;
@@ -19,10 +19,10 @@ use gpubench_records::facts::Facts;
 use gpubench_records::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 
-/// The GPUs that are there.
+/// Lists the GPUs of this machine.
 ///
 /// # Errors
-/// Why there is none, in a few words.
+/// Returns the reason in a few words if there is none.
 pub(in crate::device) fn list() -> Result<Vec<Available>, String> {
     gpubench_driver::load().map_err(gpubench_driver::LoadError::short)?;
     let driver = |error: cust::error::CudaError| {
@@ -46,7 +46,7 @@ fn find(ordinal: usize) -> Result<Available, DeviceError> {
     })
 }
 
-/// What is known of GPU `ordinal`.
+/// Returns the facts of GPU `ordinal`.
 pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let device = device(ordinal)?;
     let attribute = |attribute| read(device, attribute);
@@ -84,37 +84,37 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     })
 }
 
-/// The device with this number.
+/// Returns the device with this number.
 pub(crate) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
     cust::init(cust::CudaFlags::empty()).map_err(|error| driver_error("the driver does not start", error))?;
     CudaDevice::get_device(ordinal as u32).map_err(|error| driver_error(&format!("GPU {ordinal}"), error))
 }
 
-/// The compute capability, such as (9, 0).
+/// Returns the compute capability, such as (9, 0).
 pub(crate) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> {
     let major = read(device, DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, read(device, DeviceAttribute::ComputeCapabilityMinor)?))
 }
 
-/// The size of the memory in bytes.
+/// Returns the size of the memory in bytes.
 pub(crate) fn memory(device: CudaDevice) -> Result<u64, DeviceError> {
     let memory = device.total_memory().map_err(|error| driver_error("the size of the memory", error))?;
     Ok(memory as u64)
 }
 
-/// Whether PCIe is what lies between this GPU and the host's memory: not where they share it, nor where the GPU walks the
+/// Returns true if this GPU reaches the host's memory by PCIe. False if they share that memory, or if the GPU walks the
 /// host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
 pub(crate) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, DeviceError> {
     let shares = read(device, DeviceAttribute::Integrated)?;
     let mut walks = 0;
-    // An attribute that cust does not name.
+    // `cust` has no name for this attribute.
     let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
     // SAFETY: `walks` is a place for a number, and the device was given by the driver.
     check(unsafe { sys::cuDeviceGetAttribute(&raw mut walks, attribute, device.as_raw()) })?;
     Ok(shares == 0 && walks == 0)
 }
 
-/// An attribute, none of which is negative.
+/// Reads an attribute, none of which is negative.
 pub(crate) fn read(device: CudaDevice, attribute: DeviceAttribute) -> Result<u64, DeviceError> {
     let value =
         device.get_attribute(attribute).map_err(|error| driver_error(&format!("{attribute:?}"), error))?;
@@ -125,7 +125,7 @@ fn name(device: CudaDevice) -> Result<String, DeviceError> {
     device.name().map_err(|error| driver_error("the device's name", error))
 }
 
-/// In the form of the driver's own tools, `GPU-` and five groups of digits.
+/// Returns the UUID in the form of the driver's own tools, `GPU-` and five groups of digits.
 pub(crate) fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a place for one, and the device was given by the driver.

@@ -1,5 +1,5 @@
-//! What NVIDIA's management library tells of a GPU beside its attributes: sensors, and how it is set up; and the clocks that it
-//! sets. In: a UUID; out: a [`Monitor`], and properties. A machine may lack the library, and a GPU any of its answers.
+//! A GPU through NVIDIA's management library: its sensors, its settings, and its clock locks. In: a UUID; out: a
+//! [`Monitor`], and properties. A machine may lack the library, and a GPU any of its answers.
 
 use std::env;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use gpubench_records::facts::Peak;
 use gpubench_records::facts::{DRIVER, Property, Value};
 use gpubench_stats::units::{Hertz, Joules, Watts};
 
-/// Where the library is, if not where the system finds it.
+/// The environment variable with the library's path, for a library that the system does not find.
 const LIBRARY: &str = "GPUBENCH_LIBNVML";
-/// What that is called where the system looks for it.
+/// The library's usual file name.
 const USUAL_LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// What holds clocks down, in words. That a GPU idles, or that clocks were set, is not among them.
+/// The reasons for throttled clocks, in words. An idle GPU and locked clocks are not among them.
 const SLOWING: [(ThrottleReasons, &str); 6] = [
     (ThrottleReasons::SW_POWER_CAP, "power cap"),
     (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
@@ -42,7 +42,8 @@ pub(crate) struct Sensors {
 }
 
 impl Sensors {
-    /// Of the GPU with this UUID, or why there are none: the library is missing or does not know it.
+    /// Opens the sensors of the GPU with this UUID. Returns the reason if there are none: the library is missing or
+    /// does not know the GPU.
     pub(crate) fn of(uuid: &str) -> Result<Self, String> {
         let chosen = env::var_os(LIBRARY);
         let nvml = match &chosen {
@@ -65,12 +66,12 @@ impl Sensors {
         self.nvml.device_by_uuid(self.uuid.as_str())
     }
 
-    /// The peaks of the GPU's links; of PCIe where that is the way to the host.
+    /// Returns the peaks of the GPU's links; PCIe only if that is the way to the host.
     pub(crate) fn link_peaks(&self, pcie: bool) -> Vec<Peak> {
         self.device().map_or_else(|_| Vec::new(), |device| links::peaks(&device, pcie))
     }
 
-    /// How the GPU is set up, as far as that bears on its times, and who else is there.
+    /// Returns the settings of the GPU that affect its times, and the other processes on it.
     pub(crate) fn properties(&self) -> Result<Vec<Property>, String> {
         let device = self.device().map_err(told)?;
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
@@ -91,7 +92,7 @@ impl Sensors {
     }
 }
 
-/// How many processes have work on the GPU besides this one, which in a container does not know the number that it has outside.
+/// Counts the other processes with work on the GPU. In a container, this process does not know its own number outside.
 fn others(device: &Device<'_>) -> Result<u32, NvmlError> {
     Ok(device.running_compute_processes_count()?.saturating_sub(1))
 }
@@ -119,17 +120,18 @@ impl Monitor for Sensors {
     }
 }
 
-/// Locks the clock of the multiprocessors of the GPU with this UUID; returns what that is in words, such as `locked to base`.
+/// Locks the clock of the multiprocessors of the GPU with this UUID. Returns the locked clock in words, such as
+/// `locked to base`.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// Returns the reason if the clock cannot be locked.
 pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, String> {
     let sensors = Sensors::of(uuid)?;
     let mut device = sensors.device().map_err(told)?;
     let exactly = |clock| GpuLockedClocksSetting::Numeric { min_clock_mhz: clock, max_clock_mhz: clock };
     let highest = device.max_clock_info(Clock::SM);
     let (setting, words) = match target {
-        // NVML has no number for it.
+        // NVML has no number for the base clock.
         ClockTarget::Base => {
             let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
             (GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound }, "base".to_owned())
@@ -150,15 +152,15 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Str
     Ok(format!("locked to {words}"))
 }
 
-/// Has the driver decide about that clock again. What it was locked to before, if it was, cannot be asked for.
+/// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// Returns the reason if the clock cannot be reset.
 pub(crate) fn reset_clocks(uuid: &str) -> Result<(), String> {
     Sensors::of(uuid)?.device().and_then(|mut device| device.reset_gpu_locked_clocks()).map_err(told)
 }
 
-/// What a refusal means to a user.
+/// Explains a refusal to a user.
 fn told(error: NvmlError) -> String {
     match error {
         NvmlError::NoPermission => "clocks are locked by root only".to_owned(),

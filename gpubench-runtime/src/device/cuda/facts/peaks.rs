@@ -1,31 +1,31 @@
-//! The limits of a GPU. In: its name and the attributes that the driver tells; out: its peaks, the one that counts for each
-//! quantity before the others.
+//! The limits of a GPU. In: its name and the attributes that the driver reports; out: its peaks. For each quantity, the
+//! one that counts comes first.
 //!
-//! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its edges.
-//! Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
+//! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its
+//! edges. Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock.
 
 use crate::device::cuda::facts::{arithmetic, datasheet};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
-/// What the driver tells that limits follow from. Each is 0 where it does not tell.
+/// The driver's attributes that limits follow from. An attribute that the driver hides is 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub(crate) capability: (u64, u64),
     pub(crate) multiprocessors: u64,
-    /// In hertz.
+    /// The clock of the multiprocessors, in hertz.
     pub(crate) clock: u64,
-    /// In hertz.
+    /// The clock of the memory, in hertz.
     pub(crate) memory_clock: u64,
-    /// In bits.
+    /// The width of the memory bus, in bits.
     pub(crate) bus_width: u64,
 }
 
-/// What the driver adds to the name of a card for a part of it.
+/// The driver's addition to a card's name for a part of the card.
 const PART: &str = " MIG ";
 
-/// The peaks of the GPU `name`. Where an attribute is hidden, as in a part of a card or a virtual one, its peak is not known,
-/// whatever is stated of the whole card. A part that tells the whole card's bus has no peak of its memory for it.
+/// Returns the peaks of the GPU `name`. If an attribute is hidden, as in a part of a card or a virtual GPU, its peak is
+/// unknown, even if the whole card's is stated. A part that reports the whole card's bus gets no memory peak from it.
 pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let part = name.contains(PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
@@ -83,7 +83,8 @@ mod tests {
         bus_width: 384,
     };
 
-    /// What counts for `precision`: its value in units of 10¹² a second, where it is from, and whether that is certain.
+    /// Returns the peak that counts for `precision`: its value in units of 10¹² a second, its source, and true if it is
+    /// certain.
     fn counts(peaks: &[Peak], precision: &str) -> Option<(f64, PeakSource, bool)> {
         let wanted = match precision {
             "memory" => Quantity::MemoryBandwidth,
@@ -108,7 +109,7 @@ mod tests {
             let expected = Some((value, PeakSource::Attribute, true));
             assert_eq!(counts(&peaks, precision), expected, "{precision}");
         }
-        // What is stated is there to be compared with: 989.4 at a lower clock than it may run at.
+        // Stated figures are there for comparison: 989.4 at a lower clock than the card may run at.
         let stated = peaks.iter().filter(|peak| peak.source == PeakSource::Datasheet);
         let stated: Vec<_> = stated.map(|peak| (peak.quantity.clone(), peak.value.0)).collect();
         assert!(stated.contains(&(Quantity::MemoryBandwidth, 4.8e12)), "{stated:?}");
@@ -120,7 +121,7 @@ mod tests {
         let geforce = peaks("NVIDIA GeForce RTX 4090", &RTX_4090);
         assert_eq!(counts(&geforce, "f32"), Some((82.58, PeakSource::Attribute, true)));
         assert_eq!(counts(&geforce, "bf16 tensor"), Some((165.2, PeakSource::Datasheet, true)));
-        // Of a card that nobody lists, the table's guess is marked as one.
+        // For a card without a datasheet, the table's guess is marked as one.
         let other = peaks("NVIDIA RTX 9999", &RTX_4090);
         assert_eq!(counts(&other, "bf16 tensor"), Some((330.3, PeakSource::Attribute, false)));
     }
@@ -133,14 +134,15 @@ mod tests {
         assert!(no_clock.iter().all(|peak| peak.quantity == Quantity::MemoryBandwidth), "{no_clock:?}");
         let unknown = peaks("NVIDIA H200", &Attributes { capability: (99, 0), ..H200 });
         assert_eq!(counts(&unknown, "f16"), None);
-        // A part of a card tells another name, and the whole card's bus.
+        // A part of a card reports another name, and the whole card's bus.
         let part = peaks("NVIDIA H200 MIG 1g.18gb", &H200);
         assert_eq!(counts(&part, "memory"), None);
         assert_eq!(counts(&part, "f32"), Some((66.91, PeakSource::Attribute, false)));
         assert!(part.iter().all(|peak| peak.source == PeakSource::Attribute), "{part:?}");
     }
 
-    /// Tables that were typed: what the rates give for a card at the clock that its datasheet assumes is what that states.
+    /// Checks the typed tables: the rates, at the clock that a card's datasheet assumes, must give the figures of that
+    /// datasheet.
     #[test]
     fn rates_give_what_datasheets_state() {
         for (name, capability, multiprocessors, clock, precision) in [

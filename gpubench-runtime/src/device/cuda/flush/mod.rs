@@ -1,6 +1,6 @@
-//! Empties the L2 before a cold sample. In: which way; out: work enqueued on a stream. `discard` leaves it empty and clean,
-//! so that the kernel that follows pays for no write-back but its own; `write` is the way of most other tools, and charges
-//! the kernel with evicting what the flush wrote.
+//! Empties the L2 before a cold sample. In: the kind of flush; out: work enqueued on a stream. `discard` leaves the L2
+//! empty and clean, so that the kernel that follows pays for its own write-back only; `write` is what most other tools
+//! do, and makes the kernel pay for evicting what the flush wrote.
 
 pub(crate) mod persisting;
 pub(crate) mod proof;
@@ -16,14 +16,15 @@ use crate::device::cuda::kernels::{Kernels, driver_error};
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
 
-/// What `discard` drops at once, in bytes.
+/// The bytes that `discard` drops at once.
 const LINE: usize = 128;
-/// What the read sweep reads at once, in bytes.
+/// The bytes that the read sweep reads at once.
 const VECTOR: usize = 16;
 const THREADS: u32 = 256;
 
-/// A buffer that empties an L2: twice its size to sweep, of which the first half is what is written and discarded. Behind
-/// that, three quarters of its size are never part of a flush, so that a flush can be tried on them.
+/// A buffer that empties an L2. It has twice the L2's size for the sweep; the first half of that is written and
+/// discarded. Behind it are three quarters of the L2's size that no flush touches, so that a flush can be tested on
+/// them.
 pub(crate) struct Flusher {
     buffer: DeviceBuffer<u8>,
     l2: usize,
@@ -32,9 +33,9 @@ pub(crate) struct Flusher {
 }
 
 impl Flusher {
-    /// A flusher for an L2 of this size. Its buffer is allocated once.
+    /// Allocates the buffer of a flusher, once, for an L2 of this size.
     pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
-        // Whole lines, and something to sweep where the size is not known.
+        // The size is in whole lines, with a minimum in case it is unknown.
         let l2 = (l2.0 as usize).max(32 << 20).next_multiple_of(LINE);
         let allocate = |bytes| {
             DeviceBuffer::zeroed(bytes).map_err(|error| driver_error("the buffer that flushes the L2", error))
@@ -57,7 +58,7 @@ impl Flusher {
         }
     }
 
-    /// Enqueues a read of so many quarters of the L2's size, 3 at most, of memory that no flush touches.
+    /// Enqueues a read of `quarters` quarters of the L2's size, 3 at most, from memory that no flush touches.
     pub(crate) fn probe(
         &self,
         quarters: usize,
@@ -93,7 +94,8 @@ impl Flusher {
         let mut sink = self.sink.as_device_ptr().as_raw();
         let arguments =
             &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut vectors).cast(), (&raw mut sink).cast()];
-        // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a word.
+        // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a
+        // word.
         unsafe { kernels.read_sweep.launch((self.blocks, THREADS), stream, arguments) }
     }
 }

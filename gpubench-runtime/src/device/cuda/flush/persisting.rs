@@ -1,5 +1,6 @@
-//! Lines that a launch asked the L2 to keep (`cuStreamSetAttribute` with an access policy window). A flush does not evict
-//! those. In: the current context; out: nothing is kept while cold samples are taken, and as much as before afterwards.
+//! Persisting L2 lines, which a launch asked the L2 to keep (`cuStreamSetAttribute` with an access policy window) and
+//! which a flush does not evict. In: the current context; out: no persisting lines while cold samples are taken, and
+//! the former limit afterwards.
 
 use cust::sys::{self, CUlimit};
 
@@ -7,14 +8,14 @@ use crate::device::cuda::driver::{CallError, check};
 
 const LIMIT: CUlimit = CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
 
-/// While this lives, no line of the L2 is kept from being evicted.
+/// While this lives, every line of the L2 can be evicted.
 pub(crate) struct Suspended {
-    /// How many bytes of the L2 were to be kept.
+    /// The former limit of persisting L2, in bytes.
     limit: usize,
 }
 
 impl Suspended {
-    /// Has lines that are kept evicted like all others; `None` where none can be kept, which is what contexts start with.
+    /// Makes persisting lines normal again; `None` if there can be none, which is the default of a context.
     pub(crate) fn begin() -> Result<Option<Self>, CallError> {
         let mut limit = 0;
         // SAFETY: `limit` is a place for a size. GPUs without such lines (below compute capability 8.0) refuse.
@@ -29,7 +30,7 @@ impl Suspended {
         // SAFETY: sets a limit of the current context.
         check(unsafe { sys::cuCtxSetLimit(LIMIT, 0) })?;
         let suspended = Self { limit };
-        // SAFETY: has the lines of the current context that are kept become like all others.
+        // SAFETY: resets the persisting lines of the current context to normal.
         check(unsafe { sys::cuCtxResetPersistingL2Cache() })?;
         Ok(Some(suspended))
     }

@@ -1,5 +1,5 @@
-//! Whether a flush empties the L2 and leaves it clean, seen on this GPU before anything is timed behind it. In: a flush; out:
-//! a [`FlushProof`], measured once for each and kept, and from that the flush to use where the user asks for none.
+//! The test that a flush empties the L2 and leaves it clean on this GPU, before anything is timed behind it. In: a
+//! flush; out: a [`FlushProof`], measured once for each flush and kept, and the flush to use if the user asks for none.
 
 use std::rc::Rc;
 
@@ -18,18 +18,20 @@ use gpubench_stats::format;
 use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
-/// How often each read is timed, after as many that do not count.
+/// The number of timed reads, after as many that do not count.
 const READS: usize = 16;
-/// Of a quarter of the L2 every line has a place in it, also where an L2 of two halves keeps a copy in each.
+/// The quarters read to see if lines are gone: one quarter of the L2's size fits as a whole, even into an L2 of two
+/// halves that keeps a copy in each.
 const CANARY: usize = 1;
-/// The more is read, the more must be written back first; of all of the L2, part would be evicted by the rest.
+/// The quarters read to see if lines are dirty: a larger read must write back more first. Reading the whole L2's size
+/// would evict part of itself.
 const SWEEP: usize = 3;
 
-/// A flush is given up after so many proofs against it. On an H200 that had idled, one in three first proofs failed: 83.6 % of
-/// the lines seemed gone, and 105 % of them later.
+/// A flush is given up after this many failed proofs. On an H200 that had idled, one in three first proofs failed:
+/// 83.6 % of the lines seemed gone, and 105 % of them later.
 const ATTEMPTS: usize = 3;
 
-/// A flush, with what is known of it.
+/// A flush, and the facts known about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) flush: Flush,
@@ -37,7 +39,8 @@ pub(crate) struct Chosen {
     pub(crate) proof: Option<FlushProof>,
 }
 
-/// The flush for what is `wanted`: the user's, whatever it does; else the first that empties the L2 and leaves it clean.
+/// Chooses the flush for `wanted`: the user's, whatever it does; otherwise the first that empties the L2 and leaves it
+/// clean.
 pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failure> {
     let none = Chosen { flush: Flush::None, reason: None, proof: None };
     let flush = match (wanted.cache, wanted.flush) {
@@ -59,7 +62,7 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failu
         if proof.is_empty() && proof.is_clean() {
             break;
         }
-        // The clock of a GPU that had idled rises while its flush is looked at, and moves the times that are compared.
+        // The clock of an idle GPU rises during the proof, and shifts the times that the proof compares: try again.
         device.proofs.remove(&usual);
         proof = prove(device, usual)?;
     }
@@ -76,7 +79,7 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failu
     Ok(Chosen { flush: usual, reason: Some(format!("{why}; nor does another")), proof: Some(proof) })
 }
 
-/// What speaks against a flush.
+/// Returns the objection to a flush, in words.
 fn against(flush: Flush, proof: &FlushProof) -> String {
     let evicted = match proof.evicted() {
         None => {
@@ -91,7 +94,7 @@ fn against(flush: Flush, proof: &FlushProof) -> String {
     }
 }
 
-/// What is seen of `flush`.
+/// Measures the proof of `flush`.
 fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushProof, Failure> {
     if let Some(proof) = device.proofs.get(&flush) {
         return Ok(*proof);
@@ -108,7 +111,7 @@ fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushProof, Failure> {
     Ok(proof)
 }
 
-/// What reading so many quarters of the L2's size takes behind `flush`.
+/// Returns the time of a read of `quarters` quarters of the L2's size behind `flush`.
 fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds, Failure> {
     let kernels = Rc::clone(&device.kernels);
     let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };

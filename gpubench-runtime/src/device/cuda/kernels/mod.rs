@@ -1,5 +1,5 @@
-//! The few kernels that a measurement itself needs. In: this device's capability; out: functions to launch. Their sources
-//! and PTX lie in `kernels/`; `scripts/ptx` builds the one from the other.
+//! The kernels that a measurement itself needs. In: this device's capability; out: functions to launch. Their sources
+//! and PTX lie in `kernels/`; `scripts/ptx` builds the PTX from the sources.
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::device::cuda::driver::{CallError, check};
 const MEASURE: &str = include_str!("measure.ptx");
 const DISCARD: &str = include_str!("discard.ptx");
 
-/// A kernel of ours and its place in a module.
+/// A kernel of gpubench and its place in a module.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernel(CUfunction);
 
@@ -23,13 +23,13 @@ pub(crate) struct Kernels {
     pub(crate) read_sweep: Kernel,
     /// `(void* buffer, u64 lines)`: discards lines of 128 bytes; from compute capability 8.0.
     pub(crate) discard: Option<Kernel>,
-    /// `(u64 nanoseconds)`: one thread waits so long, 2 ms at most.
+    /// `(u64 nanoseconds)`: one thread waits for that time, 2 ms at most.
     delay: Kernel,
-    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for so long, 2 ms at most.
+    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for that time, 2 ms at most.
     pub(crate) clock: Kernel,
     /// `()`: does nothing.
     pub(crate) empty: Kernel,
-    // The functions are parts of these.
+    // The functions belong to these modules.
     _modules: Vec<Module>,
 }
 
@@ -49,7 +49,7 @@ impl Kernels {
 }
 
 impl Kernels {
-    /// Keeps `stream` busy for so long, 2 ms at most.
+    /// Keeps `stream` busy for `duration`, 2 ms at most.
     pub(crate) fn delay(&self, duration: Duration, stream: CUstream) -> Result<(), CallError> {
         let mut nanoseconds = duration.as_nanos() as u64;
         // SAFETY: the kernel takes a number, and ends by itself.
@@ -67,7 +67,7 @@ pub(crate) fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
     Ok(Kernel(function.to_raw()))
 }
 
-/// What the driver said to a failed call of `cust`.
+/// Returns the driver's error for a failed call of `cust`.
 pub(crate) fn driver_error(what: &str, error: cust::error::CudaError) -> DeviceError {
     let call = gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string());
     DeviceError(format!("{what}: {call}"))

@@ -1,5 +1,5 @@
-//! What a GPU reaches where one of its limits alone stands in the way. In: which limit; out: a launch that does nothing else,
-//! and how much that is. The sources and PTX of the kernels lie in `kernels/`.
+//! Launches that reach one limit of a GPU and are held back by nothing else. In: the limit; out: such a launch, and its
+//! amount of work. The sources and PTX of the kernels lie in `kernels/`.
 
 use std::ffi::c_void;
 
@@ -16,7 +16,8 @@ use crate::device::cuda::kernels::{Kernel, driver_error, find, load};
 const ANY: &str = include_str!("../kernels/ceilings.ptx");
 const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
 
-/// How a kernel moves bytes: by blocks of so many threads, each of which moves so many times 16 bytes at once.
+/// The shape of a kernel that moves bytes: the threads of a block, and the number of 16-byte moves that each thread has
+/// in flight.
 struct Mover {
     threads: u32,
     batch: u64,
@@ -24,54 +25,54 @@ struct Mover {
 
 const READER: Mover = Mover { threads: 256, batch: 4 };
 const WRITER: Mover = Mover { threads: 1024, batch: 2 };
-/// What every mover moves whole.
+/// The unit that every mover moves, in bytes.
 const CHUNK: u64 = 32 << 10;
-/// What is moved through the memory: so much that neither a launch's beginning nor what the L2 holds counts.
+/// The bytes moved through the memory: enough that neither the start of the launch nor the L2's contents matter.
 const MEMORY: u64 = 4 << 30;
-/// What is moved within the L2, as a part of its size: all of it is found there.
+/// The bytes moved within the L2, as a divisor of its size: all of them stay in the L2.
 const OF_CACHE: u64 = 2;
-/// Threads of a multiprocessor that move it, again and again.
+/// The threads of a multiprocessor that move within the L2, over and over.
 const MOVING: u32 = 1024;
-/// What is written.
+/// The value that is written.
 const WORD: u32 = 0x3f80_1234;
 
 impl Mover {
-    /// A block for each part of `bytes`.
+    /// Returns a grid with one block for each part of `bytes`.
     fn once(&self, bytes: u64) -> (u32, u32) {
         ((bytes / (u64::from(self.threads) * self.batch * 16)) as u32, self.threads)
     }
 
-    /// As many blocks as work at once.
+    /// Returns a grid with as many blocks as run at once.
     fn again(&self, multiprocessors: u32) -> (u32, u32) {
         (MOVING / self.threads * multiprocessors, self.threads)
     }
 }
 
-/// Threads of a block that computes, and how many such blocks a multiprocessor has: as many as have their registers at once.
+/// The threads of a block that computes, and the blocks of a multiprocessor: as many as its registers hold at once.
 const COMPUTERS: u32 = 256;
 const COMPUTING: u32 = 2;
 const WARP: u64 = 32;
-/// Instructions of a thread, or on tensor cores of a warp, in a step.
+/// The instructions in a step of a thread, or of a warp on tensor cores.
 const MULTIPLY_ADDS: u64 = 128;
 const TILES: u64 = 32;
 
-/// A launch that goes to a limit.
+/// A launch that reaches a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ceiling {
-    /// What it is called, which is its kernel's name behind a prefix where it computes.
+    /// The benchmark's name. A compute kernel has the same name, behind a prefix.
     pub(crate) name: &'static str,
-    /// What limits it.
+    /// The limit it reaches.
     pub(crate) limit: Limit,
 }
 
-/// What limits a launch.
+/// The limit of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// The memory, by reads.
     Read,
     /// The memory, by writes.
     Write,
-    /// The memory, by as many of each.
+    /// The memory, by equal reads and writes.
     Copy,
     /// The L2, by reads.
     CacheRead,
@@ -79,22 +80,22 @@ pub(crate) enum Limit {
     CacheWrite,
     /// The multiprocessors.
     Compute {
-        /// As `precision = "…"` names it.
+        /// The precision, as `precision = "…"` names it.
         precision: &'static str,
-        /// Operations of an instruction.
+        /// The operations of an instruction.
         flops: u64,
-        /// How many steps take about a millisecond on a GPU that is made for them.
+        /// The number of steps that take about a millisecond on a GPU that is made for this precision.
         steps: u64,
     },
 }
 
 impl Limit {
-    /// Whether tensor cores do it.
+    /// Returns true if tensor cores do the work.
     pub(crate) fn on_tensor_cores(self) -> bool {
         matches!(self, Self::Compute { precision, .. } if precision.ends_with(" tensor"))
     }
 
-    /// Whether it takes instructions of compute capability 8.0.
+    /// Returns true if it needs instructions of compute capability 8.0.
     pub(crate) fn needs_8_0(self) -> bool {
         self.on_tensor_cores() || matches!(self, Self::Compute { precision: "bf16", .. })
     }
@@ -108,7 +109,8 @@ const fn computes(name: &'static str, precision: &'static str, flops: u64, steps
     Ceiling { name, limit: Limit::Compute { precision, flops, steps } }
 }
 
-/// All of them. A multiply-add is two operations, and an instruction does one, two, or a product of tiles.
+/// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
+/// tiles.
 pub(crate) const CEILINGS: [Ceiling; 13] = [
     moves("read", Limit::Read),
     moves("write", Limit::Write),
@@ -136,21 +138,21 @@ pub(crate) struct Work {
     pub(crate) flops: u64,
 }
 
-/// A launch that is ready, with what it works on.
+/// A launch that is ready, with its buffers.
 pub(crate) struct Prepared {
     kernel: Kernel,
     grid: (u32, u32),
     arguments: Vec<u64>,
-    /// What one launch does.
+    /// The work of one launch.
     pub(crate) work: Work,
-    /// The last is written, if any is.
+    /// The buffers; the last is written, if any is.
     buffers: Vec<DeviceBuffer<u32>>,
-    // The kernel is a part of it.
+    // The kernel belongs to this module.
     _module: Module,
 }
 
 impl Ceiling {
-    /// Makes it ready on the GPU of the current context.
+    /// Prepares the launch on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<Prepared, DeviceError> {
         let device =
             CurrentContext::get_device().map_err(|error| driver_error("the current device", error))?;
@@ -158,7 +160,7 @@ impl Ceiling {
         let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
         let cache = facts::read(device, DeviceAttribute::L2CacheSize)? / OF_CACHE / CHUNK * CHUNK;
         let cache = cache.max(CHUNK);
-        // So often that it lasts.
+        // Repeats the sweep, so that the launch lasts long enough.
         let sweeps = (MEMORY / cache).max(1);
         match self.limit {
             Limit::Read => reads(READER.once(memory), memory, 1),
@@ -203,7 +205,7 @@ fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<Prepared, DeviceE
 }
 
 impl Prepared {
-    /// The kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
+    /// Loads the kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
     fn of(
         ptx: &str,
         name: &str,
@@ -221,12 +223,12 @@ impl Prepared {
     pub(crate) fn launch(&mut self, stream: &Stream) -> Result<(), DeviceError> {
         let mut arguments: Vec<*mut c_void> =
             self.arguments.iter_mut().map(|argument| (&raw mut *argument).cast()).collect();
-        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as they
-        // say, which live as long as the case.
+        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
+        // they say, which live as long as the case.
         Ok(unsafe { self.kernel.launch(self.grid, stream.as_inner(), &mut arguments) }?)
     }
 
-    /// Looks at both ends of what a launch wrote.
+    /// Checks both ends of the output of a launch.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes > 0) else { return Ok(()) };
         let end = (CHUNK / 4) as usize;
@@ -242,7 +244,7 @@ impl Prepared {
     }
 }
 
-/// A buffer of so many bytes, with `word` in each four of them.
+/// Returns a buffer of `bytes` bytes, filled with `word`.
 fn allocate(bytes: u64, word: u32) -> Result<DeviceBuffer<u32>, DeviceError> {
     let error = |error| driver_error("memory for what is measured", error);
     // SAFETY: it is filled before anything reads it.
@@ -259,7 +261,7 @@ fn place(buffer: &DeviceBuffer<u32>) -> u64 {
 mod tests {
     use super::*;
 
-    /// What is counted is what the PTX does: between the labels of its loop, so many instructions.
+    /// Compares the counted work with the PTX: the number of instructions between the labels of its loop.
     #[test]
     fn every_kernel_does_in_a_step_what_is_counted() {
         for ceiling in CEILINGS {
@@ -285,7 +287,7 @@ mod tests {
                 "{}",
                 ceiling.name
             );
-            // One loop, which is not unrolled any further, with all of them in it.
+            // There is one loop, not unrolled any further, that contains all of them.
             let looped: Vec<&str> = body.split("$L__BB").filter(|part| part.contains(instruction)).collect();
             assert_eq!(looped.len(), 1, "{}", ceiling.name);
             assert!(looped[0].contains("add.s32"), "{}: it counts its steps one by one", ceiling.name);

@@ -1,5 +1,5 @@
-//! Benchmarks of a GPU's own limits, for `--measure-peaks`: measured, judged and shown as any other. In: a GPU; out: their
-//! entries, and from a run of them the peaks that it reached.
+//! Benchmarks of a GPU's own limits, for `--measure-peaks`: measured, judged and shown like any other. In: a GPU; out:
+//! their entries, and the peaks that a run of them reached.
 
 pub(crate) mod launches;
 
@@ -20,14 +20,14 @@ use gpubench_stats::format;
 
 const MODULE: &str = "gpubench::ceilings";
 
-/// What the table of kinds says of them.
+/// The ceilings' row in the table of kinds.
 pub(crate) const CEILINGS_OF_A_GPU: Ceilings = Ceilings { entries, cache, reached };
 
 fn entries() -> Vec<&'static Entry> {
     ENTRIES.iter().collect()
 }
 
-/// The ceiling of this number as a benchmark.
+/// The ceiling with this number as a benchmark.
 struct Nth<const N: usize>;
 
 impl<const N: usize> Nth<N> {
@@ -37,7 +37,7 @@ impl<const N: usize> Nth<N> {
         module: MODULE,
         file: file!(),
         line: line!(),
-        // None stands where another does.
+        // Each gets its own column, so that no two have the same place.
         column: N as u32,
         options: options(CEILINGS[N].limit),
         variants: &Self::VARIANTS,
@@ -82,8 +82,9 @@ fn counts(launch: &Prepared) -> Counts {
     }
 }
 
-/// Reads come from an empty L2, so that all of them cross; writes go on from what the launch before has left there, so that
-/// as much is written back. What a GPU has no instructions for is left out.
+/// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
+/// the launch before left in the L2, so that as much is written back. Leaves out a benchmark if the GPU lacks its
+/// instructions.
 fn cache(benchmark: &str, device: &DeviceId<'_>) -> Option<Result<Cache, &'static str>> {
     let ceiling = named(benchmark)?;
     let capability = cuda::capability(device.ordinal);
@@ -93,13 +94,14 @@ fn cache(benchmark: &str, device: &DeviceId<'_>) -> Option<Result<Cache, &'stati
     Some(Ok(if ceiling.limit == Limit::Read { Cache::Cold } else { Cache::Hot }))
 }
 
-/// The ceiling that a benchmark's path names.
+/// Returns the ceiling that a benchmark's path names.
 fn named(benchmark: &str) -> Option<&'static Launches> {
     let name = benchmark.strip_prefix(MODULE)?.strip_prefix("::")?;
     CEILINGS.iter().find(|ceiling| ceiling.name == name)
 }
 
-/// What `device` was seen to reach: of every row that has a number, and of one that is suspect as a number that may be off.
+/// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
+/// as one that may be off.
 fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.case.device == device);
     let capability = cuda::capability(DeviceId::parse(device).ordinal);
@@ -126,13 +128,13 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
     Some(Ceiling { name: launches.name.to_owned(), peak })
 }
 
-/// Whether tensor cores of this capability do more than `mma.sync` asks of them: those of data centres have `wgmma` from 9.0
-/// and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
+/// Returns true if the tensor cores of this capability do more than `mma.sync` can ask for. Data-centre GPUs have
+/// `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
 fn outgrew_mma((major, _): (u64, u64)) -> bool {
     (9..12).contains(&major)
 }
 
-/// What was done, at which clock, and what is to be known of it.
+/// Describes the measurement: the work, its clock, and the reader's caveats.
 fn method(limit: Limit, low: bool, measured: &Measurement) -> String {
     let what = match limit {
         Limit::Read | Limit::CacheRead => "reads",

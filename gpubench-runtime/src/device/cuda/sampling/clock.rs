@@ -1,5 +1,5 @@
-//! The clock of the multiprocessors by the device's own counters: cycles against nanoseconds, counted by a kernel that goes
-//! behind each group, and behind its last event. In: a stream; out: hertz, once the stream was waited for.
+//! The clock of the multiprocessors by the device's own counters: a kernel counts cycles against nanoseconds, after
+//! each group and its last event. In: a stream; out: hertz, once the stream has been waited for.
 
 use cust::memory::LockedBuffer;
 use cust::sys::CUstream;
@@ -8,13 +8,14 @@ use crate::device::DeviceError;
 use crate::device::cuda::driver::CallError;
 use crate::device::cuda::kernels::{Kernels, driver_error};
 
-/// How long cycles are counted. Begin and end are off by a step of the timer or by a read of it, whichever is less: on an
-/// H200 32 ns, which is 0.1 % of this.
+/// The nanoseconds for which cycles are counted. Begin and end are off by a step of the timer or by a read of it,
+/// whichever is less: on an H200 32 ns, which is 0.1 % of this.
 const DURATION: u64 = 32_000;
 
-/// Counts cycles, and has the last count.
+/// Counts cycles, and holds the last count.
 pub(crate) struct ClockProbe {
-    /// Cycles, and the nanoseconds that they took, or 0. The host's own memory, so that no copy is needed to read it.
+    /// Cycles, and the nanoseconds that they took; 0 if none were counted. It lies in host memory, so that no copy is
+    /// needed to read it.
     read: LockedBuffer<u64>,
 }
 
@@ -26,17 +27,18 @@ impl ClockProbe {
         })
     }
 
-    /// Counts when `stream` gets here.
+    /// Counts when `stream` reaches this point.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         let mut duration = DURATION;
-        // What page-locked memory the driver hands out has the same address on the device.
+        // Page-locked memory from the driver has the same address on the device.
         let mut read = self.read.as_ptr().cast_mut();
         let arguments = &mut [(&raw mut duration).cast(), (&raw mut read).cast()];
-        // SAFETY: the kernel takes a number and a place for two, and ends by itself; the place lives as long as the device.
+        // SAFETY: the kernel takes a number and a place for two, and ends by itself; the place lives as long as the
+        // device.
         unsafe { kernels.clock.launch((1, 1), stream, arguments) }
     }
 
-    /// The clock in hertz, if cycles were counted since this was last asked. The stream must have been waited for.
+    /// Returns the clock in hertz, if cycles were counted since the last call. The stream must have been waited for.
     pub(crate) fn take(&mut self) -> Option<u64> {
         let place = self.read.as_mut_ptr();
         // SAFETY: both are part of the buffer, and nothing on the device writes them now.

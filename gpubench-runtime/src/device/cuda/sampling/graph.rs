@@ -1,5 +1,5 @@
-//! Work captured into a graph and replayed. In: a stream and what to enqueue on it; out: a graph that can be launched again
-//! and again, and the nodes that were captured.
+//! Stream capture and replay. In: a stream and the work to enqueue on it; out: a graph that can be launched many times,
+//! and its captured nodes.
 
 use std::ffi::c_int;
 use std::fmt::Display;
@@ -11,8 +11,8 @@ use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
 use crate::device::DeviceError;
 use crate::device::cuda::driver::{CallError, check};
 
-/// A stream that records what is enqueued on it instead of running it. Only this thread's doing is captured or refused:
-/// other threads may use the driver as they like.
+/// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
+/// captured or refused; other threads may use the driver freely.
 pub(crate) struct Capture {
     stream: CUstream,
     ended: bool,
@@ -26,7 +26,7 @@ impl Capture {
         Ok(Self { stream, ended: false })
     }
 
-    /// The nodes so far, in the order they were captured.
+    /// Returns the nodes so far, in the order they were captured.
     pub(crate) fn nodes(&self) -> Result<Vec<Node>, CallError> {
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();
@@ -43,7 +43,7 @@ impl Capture {
             )
         })?;
         if graph.is_null() {
-            // The capture was invalidated; ending it tells why.
+            // The capture was invalidated; ending it returns the reason.
             return Ok(Vec::new());
         }
         nodes(graph)
@@ -59,7 +59,7 @@ impl Capture {
 }
 
 impl Drop for Capture {
-    /// A capture that is given up must end all the same, or the stream is of no more use.
+    /// Ends a capture that is given up; otherwise the stream would be of no more use.
     fn drop(&mut self) {
         if self.ended {
             return;
@@ -76,7 +76,7 @@ impl Drop for Capture {
 pub(crate) struct Graph(CUgraph);
 
 impl Graph {
-    /// Makes it ready to run.
+    /// Prepares the graph to run.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
         // SAFETY: the graph lives, and `executable` is a place for a handle.
@@ -109,8 +109,8 @@ impl Drop for Executable {
     }
 }
 
-/// What was put on a stream of the user's own, captured instead of run, to be launched as one graph again and again. It
-/// borrows what the work uses.
+/// The work put on a stream of the user's own, captured instead of run, to be launched as one graph many times. It
+/// borrows everything that the work uses.
 ///
 /// ```no_run
 /// # fn run(launch: impl Fn(&cust::stream::Stream) -> cust::error::CudaResult<()>) -> Result<(), Box<dyn std::error::Error>> {
@@ -126,10 +126,10 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Captures what `enqueue` puts on `stream`.
+    /// Captures the work that `enqueue` puts on `stream`.
     ///
     /// # Errors
-    /// Where `enqueue` fails, or does what cannot be captured.
+    /// Returns an error if `enqueue` fails, or does something that cannot be captured.
     pub fn capture<E: Display>(
         stream: &'a Stream,
         enqueue: impl FnOnce() -> Result<(), E> + 'a,
@@ -139,30 +139,30 @@ impl<'a> Replay<'a> {
         Ok(Self { executable: capture.end()?.instantiate()?, stream })
     }
 
-    /// Puts all of it on the stream at once.
+    /// Launches all of the work on the stream at once.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn launch(&self) -> Result<(), DeviceError> {
         Ok(self.executable.launch(self.stream.as_inner())?)
     }
 }
 
 impl Drop for Replay<'_> {
-    /// What the work uses may go as soon as this has gone.
+    /// Waits for the stream, since the things that the work uses may be dropped next.
     fn drop(&mut self) {
         // SAFETY: the stream lives. After a sticky error this fails, and nothing runs any more.
         _ = unsafe { sys::cuStreamSynchronize(self.stream.as_inner()) };
     }
 }
 
-/// What a captured node does, as far as a measurement cares.
+/// The action of a captured node, as far as a measurement cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Kernel,
     Copy,
-    /// A copy that reads or writes host memory which the driver does not know: each replay would touch it again,
-    /// whether or not it is still there.
+    /// A copy that reads or writes host memory which the driver does not know: each replay would touch that memory
+    /// again, even if it was freed.
     PageableCopy,
     Memset,
     HostFunction,
@@ -183,7 +183,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
 }
 
 fn kind(node: CUgraphNode) -> Result<Node, CallError> {
-    // Newer drivers have kinds that cust's enum lacks, so that it is read as the integer that it is in C.
+    // Newer drivers have kinds that cust's enum lacks, so the kind is read as the integer that it is in C.
     let mut kind: c_int = -1;
     // SAFETY: the node belongs to a graph that lives, and `kind` is as large as the enum.
     check(unsafe { sys::cuGraphNodeGetType(node, (&raw mut kind).cast()) })?;
@@ -213,8 +213,8 @@ fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
 fn known_to_driver(pointer: *const std::ffi::c_void) -> bool {
     let mut kind: u32 = 0;
     let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    // SAFETY: `kind` is a place for the attribute; the driver looks the pointer up and does not follow it. That it is
-    // unknown is an answer, not a failure.
+    // SAFETY: `kind` is a place for the attribute; the driver looks the pointer up and does not follow it. An unknown
+    // pointer is an answer, not a failure.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, pointer as u64) };
     _ = gpubench_driver::take_failure();
     result == sys::CUresult::CUDA_SUCCESS && kind != 0

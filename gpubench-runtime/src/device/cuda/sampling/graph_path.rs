@@ -1,9 +1,10 @@
-//! Groups captured into graphs and replayed: no work of the CPU comes between an event and the launch, and a group costs a
-//! few launches of graphs. In: samples to take; out: their event times.
+//! Groups captured into graphs and replayed: no CPU work comes between an event and the launch, and a group costs a few
+//! graph launches. In: the number of samples; out: their event times.
 //!
-//! Every place in a graph has its own small error, the same in each replay, and so has every graph: on an H200 the places of
-//! one graph differ by a standard deviation of 0.13 µs, and its median from another graph's by 0.04 µs. So samples are taken
-//! in turn from many graphs of the same work, and graphs are short, since long ones read up to 0.1 µs more.
+//! Every place in a graph has its own small error, the same in each replay, and so has every graph. On an H200 the
+//! places of one graph differ by a standard deviation of 0.13 µs, and its median from another graph's by 0.04 µs. So
+//! samples are taken in turn from many graphs of the same work. Graphs are short, since long ones read up to 0.1 µs
+//! more.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,24 +15,24 @@ use crate::device::cuda::sampling::samples::Samples;
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
-/// How many samples a graph has at most.
+/// The most samples in a graph.
 const LONGEST: usize = 64;
-/// How many graphs of that many samples take turns.
+/// The number of graphs of that many samples that take turns.
 const GRAPHS: usize = 16;
 
-/// How many launches without events a graph has at most.
+/// The most launches in a graph without events between them.
 const LONGEST_ROW: usize = 256;
 
 /// Captures groups and replays them.
 pub(crate) struct GraphPath<'a> {
     pub(crate) samples: Samples<'a>,
-    /// Graphs of the longest size, captured as they are first needed.
+    /// Graphs of the longest size, each captured when it is first needed.
     longest: Vec<Executable>,
-    /// Whose turn it is.
+    /// The index of the next graph to replay.
     next: usize,
     /// One graph for each smaller size.
     shorter: HashMap<usize, Executable>,
-    /// Launches with nothing between them, and how many.
+    /// A graph of back-to-back launches, and their number.
     row: Option<(Executable, usize)>,
 }
 
@@ -40,7 +41,7 @@ impl<'a> GraphPath<'a> {
         Self { samples, longest: Vec::new(), next: 0, shorter: HashMap::new(), row: None }
     }
 
-    /// Takes a group of this many samples, or of as many as the graphs have.
+    /// Takes a group of this many samples, or of as many as the graphs hold.
     pub(crate) fn group(
         &mut self,
         samples: usize,
@@ -70,7 +71,7 @@ impl<'a> GraphPath<'a> {
         self.replay(std::iter::once((&self.shorter[&samples], 0..samples)), events)
     }
 
-    /// A graph of samples between these pairs of events.
+    /// Captures a graph of samples between these pairs of events.
     fn capture(&mut self, pairs: Range<usize>) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(pairs.end)?;
         let capture = Capture::begin(self.samples.stream())?;
@@ -78,7 +79,7 @@ impl<'a> GraphPath<'a> {
         Ok(capture.end()?.instantiate()?)
     }
 
-    /// A graph of one pair around `launches` launches in a row.
+    /// Captures a graph with one pair of events around `launches` back-to-back launches.
     pub(crate) fn capture_row(&mut self, launches: usize) -> Result<Executable, Failure> {
         self.samples.device.want_pairs(1)?;
         let stream = self.samples.stream();
@@ -94,7 +95,7 @@ impl<'a> GraphPath<'a> {
         Ok(capture.end()?.instantiate()?)
     }
 
-    /// Launches about so often, with nothing between the launches, and waits; returns how often.
+    /// Launches about `launches` times back-to-back, waits, and returns the exact number.
     pub(crate) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
         let (row, length) = match &self.row {
             Some(row) => row,
@@ -119,7 +120,8 @@ impl<'a> GraphPath<'a> {
         Ok((capture.end()?.instantiate()?, launches))
     }
 
-    /// Replays graphs one after the other and reads the pairs of each into `events`; returns what the whole of it took.
+    /// Replays graphs one after the other and reads the pairs of each into `events`; returns the time of the whole
+    /// group.
     pub(crate) fn replay<'g>(
         &self,
         graphs: impl Iterator<Item = (&'g Executable, Range<usize>)> + Clone,

@@ -1,5 +1,5 @@
-//! Chooses the path on which a case is sampled, and samples it. In: a launch and what is wanted; out: a [`Sampler`], on a
-//! graph where one can stand for the launch, else on the stream with the reason.
+//! Chooses the path on which a case is sampled, and samples it. In: a launch and the user's options; out: a
+//! [`Sampler`], on a graph if one can stand for the launch, otherwise on the stream, with the reason.
 
 pub(crate) mod clock;
 pub(crate) mod graph;
@@ -48,7 +48,8 @@ pub(crate) fn sampler<'a>(
     })
 }
 
-/// Whether a graph is wanted and can stand for the launch: how many kernels it has then, else why it is not on a graph.
+/// Decides on the path. Returns the number of kernels if a graph is wanted and can stand for the launch, otherwise the
+/// reason for the stream.
 pub(crate) fn looked(
     stream: CUstream,
     work: &mut dyn Work,
@@ -64,7 +65,7 @@ pub(crate) fn looked(
     Ok(looked)
 }
 
-/// How a launch is sampled that was looked at.
+/// Returns the method for a launch, from the answer of [`looked`].
 pub(crate) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
     Method {
         path: if looked.is_ok() { Path::Graph } else { Path::Stream },
@@ -76,21 +77,21 @@ pub(crate) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
     }
 }
 
-/// While samples are flushed, no line is kept from it.
+/// Suspends persisting lines while samples are flushed, so that the flush evicts every line.
 pub(crate) fn suspended(flush: &Chosen) -> Result<Option<Suspended>, Failure> {
     if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
 }
 
-/// Captures one launch, its reset before it, and looks at what they put on the stream. If a graph can stand for it: how many
-/// kernels the launch has; else why not.
+/// Captures one launch and its reset before it, and inspects the captured nodes. Returns the number of kernels if a
+/// graph can stand for the launch, otherwise the reason.
 fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, Failure> {
     let capture = Capture::begin(stream)?;
-    // Older failures are not this launch's.
+    // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
     let reset = work.reset();
     let before = capture.nodes().map_or(0, |nodes| nodes.len());
     let (launched, steps) = gpubench_driver::watch(|| reset.and_then(|()| work.launch()));
-    // Ending the capture fails too; what made it fail comes first.
+    // Ending the capture fails too; the cause comes first.
     let refused = gpubench_driver::take_failure().map(|call| call.to_string());
     let nodes = capture.nodes();
     let ended = capture.end();
@@ -166,7 +167,7 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        // What must be reset cannot be launched again and again.
+        // Inputs that need a reset do not allow back-to-back launches.
         let samples = &mut self.path.samples;
         let repeats = samples.cache == Cache::Hot && !samples.works.first().resets();
         if repeats { timer::in_a_row(&mut self.path).map(Some) } else { Ok(None) }

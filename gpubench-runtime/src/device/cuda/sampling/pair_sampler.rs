@@ -1,5 +1,5 @@
-//! Samples two launches that take turns, within the same graphs or, where a graph cannot stand for one of them, both on the
-//! stream. In: two launches and what is wanted; out: a [`PairSampler`].
+//! Samples two launches that take turns: within the same graphs, or both on the stream if a graph cannot stand for one
+//! of them. In: two launches and the user's options; out: a [`PairSampler`].
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;
@@ -15,7 +15,7 @@ use gpubench_records::failure::Failure;
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
 
-/// Prepares to sample both `works` as `wanted`. Both are on the stream that is open.
+/// Prepares to sample both `works` as `wanted`. Both use the open stream.
 pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
     works: [&'a mut dyn Work; 2],
@@ -38,7 +38,7 @@ pub(crate) fn pair_sampler<'a>(
     Ok(Box::new(Turns { way, methods, flat: Vec::new(), _suspended: suspended }))
 }
 
-/// Why a launch is on the stream that could be on a graph.
+/// Explains why a launch is on the stream that could be on a graph.
 fn beside(reason: &str) -> String {
     format!("the launch that it is compared with is there: {reason}")
 }
@@ -51,7 +51,7 @@ enum Way<'a> {
 struct Turns<'a> {
     way: Way<'a>,
     methods: [Method; 2],
-    /// Event times of a group, one after the other.
+    /// The event times of a group, one after the other.
     flat: Vec<Nanoseconds>,
     _suspended: Option<Suspended>,
 }

@@ -1,5 +1,5 @@
-//! One group of samples, on whichever path: reset, flush, event, launch, event, many times over. In: a launch, or two that
-//! take turns; out: their samples enqueued on the case's stream, and the event times read when the stream is done.
+//! One group of samples, on either path: reset, flush, event, launch, event, many times over. In: a launch, or two that
+//! take turns; out: their samples enqueued on the case's stream, and the event times once the stream is done.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,35 +15,36 @@ use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::units::Nanoseconds;
 
-/// What goes before each hot sample, as the flush goes before each cold one: without it the GPU catches up with what feeds it
-/// commands, and waits between the events. On an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more, some of the time.
+/// The delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
+/// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
+/// some of the time.
 const SPACE: Duration = Duration::from_micros(8);
 
-/// What both paths share: the work, what goes before it, and the events around it.
+/// The state that both paths share: the work, the steps before it, and the events around it.
 pub(crate) struct Samples<'a> {
     pub(crate) device: &'a mut Cuda,
     pub(crate) works: Works<'a>,
     pub(crate) cache: Cache,
     pub(crate) flush: Flush,
-    /// Around the whole group.
+    /// The pair of events around the whole group.
     pub(crate) whole: Pair,
 }
 
-/// The launches of which samples are taken: one, or two that take turns.
+/// The launches to sample: one, or two that take turns.
 pub(crate) enum Works<'a> {
     One(Guarded<'a>),
     Two([Guarded<'a>; 2]),
 }
 
 impl Works<'_> {
-    /// The first of them.
+    /// Returns the first of them.
     pub(crate) fn first(&mut self) -> &mut dyn Work {
         match self {
             Self::One(work) | Self::Two([work, _]) => work,
         }
     }
 
-    /// The one whose sample is at this place.
+    /// Returns the launch whose sample is at this place.
     fn at(&mut self, place: usize) -> &mut dyn Work {
         match self {
             Self::One(work) => work,
@@ -52,8 +53,8 @@ impl Works<'_> {
     }
 }
 
-/// Where two take turns, the place of what comes at this place when the first of each pair is put first; and the other way
-/// round.
+/// Maps places between two orders for launches that take turns: the order in which they run, and the order with the
+/// first of each pair first. The map is its own inverse.
 fn turn(place: usize) -> usize {
     if turns::swapped(place / 2) { place ^ 1 } else { place }
 }
@@ -72,7 +73,7 @@ impl<'a> Samples<'a> {
         self.device.stream
     }
 
-    /// So many samples, or where two take turns as many as make whole pairs.
+    /// Returns the number of samples; if two take turns, rounded to whole pairs.
     pub(crate) fn in_pairs(&self, samples: usize) -> usize {
         match self.works {
             Works::One(_) => samples,
@@ -80,7 +81,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Puts a sample on the stream for each of these pairs of events, which `record` records.
+    /// Enqueues a sample for each of these pairs of events, which `record` records.
     pub(crate) fn enqueue(
         &mut self,
         pairs: Range<usize>,
@@ -95,7 +96,7 @@ impl<'a> Samples<'a> {
         for place in pairs {
             let pair = &self.device.pairs[place];
             let work = self.works.at(place);
-            // The launch before was the other's, which may have left nothing of this one's data.
+            // The launch before was the other's, which may have evicted this one's data.
             if hot && !alone {
                 work.launch()?;
             }
@@ -111,7 +112,7 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// Ends a group: its last event, then the clock that it was at, and waits for all that is on the stream.
+    /// Ends a group: its last event, then the clock probe, then waits for the stream.
     pub(crate) fn end(&self) -> Result<(), CallError> {
         let stream = self.stream();
         self.whole.stop.record(stream)?;
@@ -119,14 +120,14 @@ impl<'a> Samples<'a> {
         self.wait()
     }
 
-    /// Waits for all that is on the stream.
+    /// Waits for all work on the stream.
     pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the open case's.
         check(unsafe { sys::cuStreamSynchronize(self.stream()) })
     }
 
-    /// What these pairs read, to the end of `events`: in the order they ran, or, where two take turns, that of the first
-    /// before that of the second.
+    /// Appends the readings of these pairs to `events`, in the order they ran; if two take turns, the first one's
+    /// before the second one's.
     pub(crate) fn read(&self, pairs: Range<usize>, events: &mut Vec<Nanoseconds>) -> Result<(), CallError> {
         events.reserve(pairs.len());
         for place in pairs {

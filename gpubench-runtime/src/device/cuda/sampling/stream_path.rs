@@ -1,5 +1,6 @@
-//! Groups put on the stream anew each time, for launches that no graph can stand for. A delay on the GPU goes before, so
-//! that it never waits for the CPU between an event and the launch. In: samples to take; out: their event times.
+//! Groups enqueued on the stream anew each time, for launches that no graph can stand for. A delay on the GPU goes
+//! before, so that the GPU never waits for the CPU between an event and the launch. In: the number of samples; out:
+//! their event times.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +9,16 @@ use crate::device::cuda::sampling::samples::Samples;
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
-/// No more is enqueued at once than the launch queue takes without blocking.
+/// The most launches that are enqueued at once: as many as the launch queue takes without blocking.
 const LONGEST_QUEUE: usize = 64;
-/// The longest that a group is held back.
+/// The longest delay before a group.
 const LONGEST_DELAY: Duration = Duration::from_millis(2);
-/// What enqueueing a group is taken to last before one has been.
+/// The assumed time to enqueue a group, before the first.
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
-/// Puts each group on the stream anew, behind a delay that lasts about as long as that takes.
+/// Enqueues each group on the stream anew, behind a delay that lasts about as long as the enqueueing.
 pub(crate) struct StreamPath {
-    /// What it took to enqueue the last group.
+    /// The time it took to enqueue the last group.
     enqueueing: Duration,
     /// The most samples that can be enqueued within the longest delay.
     longest: usize,
@@ -30,7 +31,7 @@ impl Default for StreamPath {
 }
 
 impl StreamPath {
-    /// Takes a group of `count` samples, or of as many as can be enqueued while the GPU is held back.
+    /// Takes a group of `count` samples, or of as many as can be enqueued during the delay.
     pub(crate) fn group(
         &mut self,
         samples: &mut Samples<'_>,

@@ -1,10 +1,11 @@
-//! What events read where nothing is done: the step of their clock, the floor of a path, and what is taken off each event
-//! time. In: a path; out: a [`Timer`], measured once for each and kept.
+//! The timer's own readings: the step of the event clock, the floor of a path, and the overhead taken off each event
+//! time. In: a path; out: a [`Timer`], measured once for each path and kept.
 //!
-//! An empty pair reads the floor, and a pair around a launch that does nothing reads more than twice that: the launch
-//! begins and ends, and the second event waits for it. How much of this is the events' and how much the launch's own is a
-//! convention. Ours is that they get half each. On an H200 that is within 0.3 µs of what Nsight Compute does, for empty
-//! launches of any shape and for launches that only wait (`docs/evidence.md` has the table, `examples/overhead` makes it).
+//! An empty pair of events reads the floor. A pair around a launch that does nothing reads more than twice that: the
+//! launch begins and ends, and the second event waits for it. A convention decides how much of this belongs to the
+//! events and how much to the launch. Ours is that they get half each. On an H200 that is within 0.3 µs of Nsight
+//! Compute, for empty launches of any shape and for launches that only wait (`docs/evidence.md` has the table,
+//! `examples/overhead` makes it).
 
 use cust::sys::CUstream;
 
@@ -20,18 +21,18 @@ use gpubench_records::method::{Cache, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Summary, median};
 
-/// Pairs in a group, how many groups go before, and how many count, each of another graph.
+/// The pairs in a group, the number of warm-up groups, and the number of groups that count, each of another graph.
 const PAIRS: usize = 64;
 const WARM_UP: usize = 16;
 const GROUPS: usize = 8;
-/// How often those graphs are made anew for what is taken off every time: each has an error of its own.
+/// The number of times those graphs are made anew to measure the overhead: each graph has an error of its own.
 const ROUNDS: usize = 4;
-/// Launches in a short and in a long row, and how often each is timed.
+/// The launches in a short and in a long back-to-back group, and the number of times each is timed.
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// The timer of `path` on `device`.
+/// Returns the timer of `path` on `device`.
 pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&path) {
         return Ok(*timer);
@@ -54,7 +55,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     Ok(timer)
 }
 
-/// What events read: each pair, and those around each group.
+/// The readings of events: those of each pair, and those around each group.
 #[derive(Default)]
 struct Readings {
     pairs: Vec<Nanoseconds>,
@@ -66,7 +67,7 @@ impl Readings {
         self.pairs.iter().chain(&self.groups)
     }
 
-    /// Adds what groups read, but for the first `unread` of them.
+    /// Adds the readings of groups, but for the first `unread` of them.
     fn take(
         &mut self,
         unread: usize,
@@ -86,8 +87,8 @@ impl Readings {
     }
 }
 
-/// What pairs around `work` read on `path`. A flush goes before each, also for hot samples: pairs with nothing between them
-/// let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
+/// Measures pairs around `work` on `path`. A flush goes before each, also for hot samples: pairs with nothing between
+/// them let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
 fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -> Result<Readings, Failure> {
     let flush = device.usual_flush();
     let mut readings = Readings::default();
@@ -110,12 +111,12 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
     Ok(readings)
 }
 
-/// The time of a launch on the stream, where the gaps between its kernels are those that a user sees.
+/// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
 pub(crate) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failure> {
     let timer = of(samples.device, Path::Stream)?;
     let mut path = StreamPath::default();
     let mut events = Vec::new();
-    // The first group finds out how long the others take to enqueue.
+    // The first group measures how long the others take to enqueue.
     path.group(samples, 1, &mut events)?;
     events.clear();
     for _ in 0..GROUPS {
@@ -124,7 +125,8 @@ pub(crate) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failur
     Ok(Nanoseconds(median(&events).unwrap_or_default().0 - timer.overhead.0))
 }
 
-/// The time of one more launch in a row of launches, hot: what is left when the first and the last of a row are taken away.
+/// Returns the time of one more hot launch among back-to-back launches: the difference between a long group and a short
+/// one, divided by the difference in launches.
 pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
     let (short, long) = (path.capture_row(SHORT_ROW)?, path.capture_row(LONG_ROW)?);
     let mut slopes = Vec::with_capacity(ROWS);
@@ -139,7 +141,7 @@ pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure>
     Ok(median(&slopes).unwrap_or_default())
 }
 
-/// No launch at all.
+/// Work without any launch.
 struct Nothing;
 
 impl Work for Nothing {
@@ -161,13 +163,13 @@ impl Work for Empty {
     }
 }
 
-/// From the 5th percentile to the 95th.
+/// Returns the range from the 5th percentile to the 95th.
 fn spread(times: &[Nanoseconds]) -> Nanoseconds {
     let summary = Summary::of(times, Nanoseconds(0.0));
     summary.map_or_else(Nanoseconds::default, |times| Nanoseconds(times.p95.0 - times.p5.0))
 }
 
-/// The step of the clock: the greatest common divisor, in whole nanoseconds, of everything that events read.
+/// Returns the step of the clock: the greatest common divisor, in whole nanoseconds, of all event readings.
 fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
     let divisor = readings.map(|reading| reading.0.abs() as u64).fold(0, greatest_common_divisor);
     Nanoseconds(divisor.max(1) as f64)
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_step_divides_every_reading() {
-        // As events on an H200 read.
+        // Typical event readings on an H200.
         let readings = [1280.0, 1312.0, 1280.0, 3040.0].map(Nanoseconds);
         assert_eq!(step(readings.iter()), Nanoseconds(32.0));
         assert_eq!(step([].iter()), Nanoseconds(1.0));

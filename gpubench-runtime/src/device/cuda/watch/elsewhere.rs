@@ -1,5 +1,5 @@
-//! Work that a launch puts on other streams than the one that it is given. In: what it was seen to enqueue; out: whether some
-//! of it is not part of what would be timed. That the given stream waits for another, by an event, is fine.
+//! Work that a launch puts on other streams than the one it is given. In: the steps that it enqueued; out: the work
+//! that timing would miss. The given stream may wait for another by an event; such work is timed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use crate::device::cuda::driver::event::Event;
 use crate::device::cuda::driver::{CallError, check};
 use gpubench_records::failure::{Failure, Stage};
 
-/// How long after one stream another may tell that it is done, if it was done before.
+/// The longest time after one stream has ended during which another, which ended before it, may still report busy.
 const GRACE: Duration = Duration::from_micros(50);
 
-/// How much work that was not captured went to each stream but `own`, less what the host has waited for since, where
-/// `waits_count`.
+/// Counts the work that was not captured, for each stream but `own`. If `waits_count`, leaves out streams that the host
+/// has waited for since.
 fn others(own: CUstream, steps: &[Step], waits_count: bool) -> BTreeMap<u64, usize> {
     let mut streams = BTreeMap::new();
     for step in steps {
@@ -31,18 +31,18 @@ fn others(own: CUstream, steps: &[Step], waits_count: bool) -> BTreeMap<u64, usi
     streams
 }
 
-/// How much work of a launch that was captured on `own` went elsewhere and was not waited for: no graph has it.
+/// Counts the work of a launch captured on `own` that went elsewhere and was not waited for: no graph contains it.
 pub(crate) fn escaped(own: CUstream, steps: &[Step]) -> usize {
     others(own, steps, true).into_values().sum()
 }
 
-/// Whether work of a launch that was captured on `own` was done at once, whether or not the host waited for it.
+/// Returns true if work of a launch captured on `own` ran at once, even if the host waited for it.
 pub(crate) fn some_at_once(own: CUstream, steps: &[Step]) -> bool {
     !others(own, steps, false).is_empty()
 }
 
-/// Waits for `own`, as far as a launch's second event would, and tells on how many other streams work of the launch that
-/// was just made still goes on.
+/// Waits for `own`, as the second event of a launch would, and counts the other streams on which work of this launch is
+/// still running.
 pub(crate) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, CallError> {
     let others = others(own, steps, false);
     if others.is_empty() {
@@ -59,7 +59,7 @@ pub(crate) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, Call
     Ok(running)
 }
 
-/// Whether a stream still has something to do, and goes on to for longer than its end may take to be told.
+/// Returns true if a stream has work left, and is still busy once its end would have been reported.
 fn goes_on(stream: CUstream) -> Result<bool, CallError> {
     let begin = Instant::now();
     loop {
@@ -72,19 +72,19 @@ fn goes_on(stream: CUstream) -> Result<bool, CallError> {
     }
 }
 
-/// Whether a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
+/// Returns true if a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
 pub(crate) fn some_here(own: CUstream, steps: &[Step]) -> bool {
     let here = |it: &Step| matches!(it, Step::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
     steps.iter().any(here)
 }
 
-/// What is said of a launch without any work on its stream: what would be timed is nothing.
+/// Returns the failure of a launch without any work on its stream: there is nothing to time.
 pub(crate) fn no_work() -> Failure {
     let message = "no work on its stream: the launch enqueued nothing on the stream that it was given";
     Failure::new(Stage::Launch, message)
 }
 
-/// What is said of a launch some of whose work is elsewhere, of which something is `seen`.
+/// Returns the failure of a launch with work elsewhere; `seen` describes that work.
 pub(crate) fn work_elsewhere(seen: &str) -> Failure {
     let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
     Failure::new(
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn what_no_graph_has_and_nobody_waits_for_has_escaped() {
         let own = 7 as CUstream;
-        // Captured with the own stream, or on it.
+        // Captured together with the own stream, or on it.
         assert_eq!(escaped(own, &[on(7, true), on(8, true), on(7, false)]), 0);
         assert_eq!(escaped(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
         let waits = [on(8, false), on(9, false), Step::Waited(Some(8)), on(9, false)];

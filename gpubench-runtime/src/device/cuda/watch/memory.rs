@@ -1,6 +1,6 @@
-//! Looks at the memory that a launch can reach. In: what this process has allocated, as the driver's forwarders saw it; out:
-//! fingerprints of it, by which to tell what changed. No copy is made: memory is read, and a table of [`PRINTS`] words is
-//! written, however much there is.
+//! Write detection: looks at the memory that a launch can reach. In: the allocations of this process, as the driver's
+//! forwarders saw them; out: fingerprints of that memory, which show what changed. Copies nothing: reads the memory,
+//! and writes a table of [`PRINTS`] words, whatever the size of the memory.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -18,25 +18,25 @@ use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
 
-/// How many blocks have a fingerprint, at the most: 8 MiB of them.
+/// The most blocks with a fingerprint, whose table takes 8 MiB.
 const PRINTS: usize = 1 << 20;
-/// The smallest block: what a warp reads at once.
+/// The smallest block in bytes: the amount that a warp reads at once.
 const SMALLEST: u64 = 512;
-/// Threads of the kernels.
+/// The threads of a block of these kernels.
 const THREADS: u32 = 256;
 
-/// Memory that is looked at: its fingerprints lie in a table from `first` on.
+/// An allocation under write detection; its fingerprints lie in the table from `first` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
     pub(crate) memory: Memory,
     first: usize,
 }
 
-/// All memory that a launch can reach, or a part of it.
+/// The memory that a launch can reach, or a part of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regions {
     pub(crate) regions: Vec<Region>,
-    /// In blocks of so many bytes.
+    /// The size of the blocks.
     pub(crate) block: Bytes,
 }
 
@@ -49,15 +49,15 @@ pub(crate) struct WriteDetector {
     device: CUdevice,
     stream: CUstream,
     blocks: u32,
-    /// What was allocated from here to there is this write_detector's device's own.
+    /// The allocations that belong to this detector's device itself, by number.
     own: Range<u64>,
-    // The kernels are parts of it.
+    // The kernels belong to this module.
     _module: Module,
 }
 
 impl WriteDetector {
-    /// For launches on `device`, which is current; its own work goes to `stream`. All that was allocated from number `first`
-    /// on is the measurement's own.
+    /// Returns a detector for launches on `device`, which is current; its own work goes to `stream`. All allocations
+    /// from number `first` on belong to the measurement itself.
     pub(crate) fn new(
         device: CUdevice,
         multiprocessors: u32,
@@ -81,7 +81,8 @@ impl WriteDetector {
             _module: module,
         };
         all_own().push(write_detector.own.clone());
-        // The kernel is loaded by its first launch: here, where there is nothing yet whose place that could change.
+        // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address that could
+        // change.
         write_detector.take(&write_detector.last_of_its_own())?;
         Ok(write_detector)
     }
@@ -91,7 +92,8 @@ impl WriteDetector {
         last.and_then(|last| Regions::of(&[last])).unwrap_or_default()
     }
 
-    /// The memory that a launch on this device can reach, oldest first; or why not all of it can be looked at.
+    /// Returns the memory that a launch on this device can reach, oldest first; or the reason why part of it cannot be
+    /// read.
     pub(crate) fn reachable(&self) -> Result<Regions, String> {
         if let Some(call) = gpubench_driver::unlisted() {
             return Err(format!("there is memory by {call}"));
@@ -103,26 +105,26 @@ impl WriteDetector {
             }
         }
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
-        // To look at more would move pages to and fro.
+        // Reading more than that would move pages back and forth.
         if managed > 0 && room().is_none_or(|(free, _)| managed > free.0) {
             return Err("there is more managed memory than the device has free".to_owned());
         }
         Regions::of(&memory).ok_or_else(|| "there are too many pieces of memory".to_owned())
     }
 
-    /// Whether this device can reach it; it is an error if the driver does not know it.
+    /// Returns true if this device can reach the memory. Returns an error if the driver does not know the memory.
     fn is_ours(&self, memory: &Memory) -> Result<bool, String> {
         let device = device_of(memory).ok_or("there is memory that the driver does not know any more")?;
         Ok(device == self.device || matches!(memory.kind, MemoryKind::Pinned | MemoryKind::Managed))
     }
 
-    /// Keeps the fingerprints of `regions` in the table.
+    /// Stores the fingerprints of `regions` in the table.
     pub(crate) fn take(&self, regions: &Regions) -> Result<(), CallError> {
         regions.regions.iter().try_for_each(|region| self.fingerprint(region, regions.block, 0))?;
         self.wait()
     }
 
-    /// How much is in blocks whose fingerprints are not those in the table.
+    /// Returns the size of all blocks whose fingerprints differ from those in the table.
     pub(crate) fn changed(&self, regions: &Regions) -> Result<Bytes, CallError> {
         let changed = self.changed.as_device_ptr().as_raw();
         // SAFETY: there is a word.
@@ -135,7 +137,7 @@ impl WriteDetector {
         Ok(Bytes(bytes))
     }
 
-    /// Turns every bit of a region. Twice is as before.
+    /// Inverts every bit of a region; a second call restores it.
     pub(crate) fn complement(&self, region: &Region) -> Result<(), CallError> {
         let Memory { mut address, mut bytes, .. } = region.memory;
         let arguments = &mut [(&raw mut address).cast::<c_void>(), (&raw mut bytes).cast()];
@@ -166,13 +168,13 @@ impl WriteDetector {
 }
 
 impl Regions {
-    /// All of `memory`, in the smallest blocks for whose fingerprints there is room, if there is for any.
+    /// Splits `memory` into the smallest blocks whose fingerprints fit into the table; `None` if no size fits.
     fn of(memory: &[Memory]) -> Option<Self> {
         (SMALLEST.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
             let place = |memory: &Memory| {
                 let region = Region { memory: *memory, first };
-                // It may begin within a block and end within one.
+                // The memory may begin within a block and end within one.
                 first += (memory.bytes / block) as usize + 2;
                 region
             };
@@ -181,49 +183,49 @@ impl Regions {
         })
     }
 
-    /// Those that are in `other` too.
+    /// Returns the regions that are in `other` too.
     pub(crate) fn common(&self, other: &Self) -> Self {
         let there = |region: &&Region| other.regions.iter().any(|it| it.memory == region.memory);
         Self { regions: self.regions.iter().filter(there).copied().collect(), block: self.block }
     }
 
-    /// One of them alone.
+    /// Returns one region alone.
     pub(crate) fn only(&self, region: Region) -> Self {
         Self { regions: vec![region], block: self.block }
     }
 
-    /// How much they are.
+    /// Returns the size of all regions.
     pub(crate) fn bytes(&self) -> Bytes {
         Bytes(self.regions.iter().map(|region| region.memory.bytes).sum())
     }
 }
 
-/// What the measurement itself has allocated, on all devices of this process: no launch is to reach it.
+/// The measurement's own allocations, on all devices of this process: no launch should reach them.
 fn all_own() -> MutexGuard<'static, Vec<Range<u64>>> {
     static OWN: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number that the next allocation has.
+/// Returns the number of the next allocation.
 pub(crate) fn next_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }
 
-/// The device that memory belongs to; nothing where the driver does not know the memory.
+/// Returns the device that memory belongs to; `None` if the driver does not know the memory.
 fn device_of(memory: &Memory) -> Option<CUdevice> {
     let mut device = -1;
     let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
     // SAFETY: `device` is a place for the attribute; the driver looks the address up and does not follow it.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut device).cast(), attribute, memory.address) };
     if result != CUresult::CUDA_SUCCESS {
-        // That it does not know it is an answer.
+        // An unknown address is an answer, not a failure.
         _ = gpubench_driver::take_failure();
         return None;
     }
     Some(device)
 }
 
-/// How much of the device's memory is free, and how much there is.
+/// Returns the free and the total memory of the device.
 pub(crate) fn room() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are places for a size.
@@ -239,7 +241,7 @@ mod tests {
         Memory { address, bytes, kind: MemoryKind::Device, number: address }
     }
 
-    /// No two regions share a word of the table, and none lies behind its end.
+    /// Checks that no two regions share a word of the table, and that none lies behind its end.
     #[test]
     fn there_is_a_word_for_each_block() {
         for all in [

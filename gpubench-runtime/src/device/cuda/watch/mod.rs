@@ -1,5 +1,5 @@
-//! The one launch of a case that is checked, and what it does. In: the launch; out: [`LaunchFacts`], or a failure where what would be
-//! timed is not all of it. And whether launches write anything at all, for those that changed nothing.
+//! The one checked launch of a case. In: the launch; out: its [`LaunchFacts`], or a failure if timing would miss part
+//! of it. Also detects if a launch that changed no memory writes anything at all.
 
 pub(crate) mod elsewhere;
 pub(crate) mod memory;
@@ -16,12 +16,12 @@ use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
-/// Of a launch of many kernels the first so many are told.
+/// The most kernels of a launch that are reported.
 const MOST_KERNELS: usize = 4;
-/// With more pieces of memory than this, it is not tried out which of them a launch writes.
+/// The most allocations for which write detection tries each one.
 const MOST_ALTERED: usize = 64;
 
-/// Has `work` launch once and waits for it.
+/// Launches `work` once and waits for it.
 pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.take(&regions).map_err(|error| error.to_string())?;
@@ -50,10 +50,10 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     })
 }
 
-/// Whether launches of `work` write anything when the memory that they can reach holds something else: each piece of it in
-/// turn has every bit turned, the youngest first, since results are mostly made after inputs. Nothing where that cannot be
-/// found out. A launch may go astray on memory that is not what it expects, and the context with it. Each launch follows a
-/// reset, so that it finds the rest of its inputs fresh.
+/// Returns true if launches of `work` write anything once the memory that they can reach holds other values; `None` if
+/// that cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are mostly
+/// allocated after inputs. Each launch follows a reset, so that it finds the rest of its inputs fresh. A launch may go
+/// astray on unexpected values, and the context with it.
 pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
     reset(device, work)?;
     work.launch()?;
@@ -77,7 +77,7 @@ pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bo
     Ok(Some(false))
 }
 
-/// The multiprocessors of GPU `ordinal`.
+/// Returns the multiprocessors of GPU `ordinal`.
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = facts::device(ordinal)?;
     let read = |attribute| facts::read(device, attribute);
@@ -89,7 +89,7 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
     })
 }
 
-/// That what was launched has all ended when its stream has.
+/// Returns an error if launched work is still running after the stream has ended.
 fn nothing_goes_on(device: &Cuda, steps: &[Step]) -> Result<(), Failure> {
     let running =
         elsewhere::still_running(device.stream, steps).map_err(|error| Failure::new(Stage::Launch, error))?;
@@ -108,7 +108,7 @@ fn settle(device: &mut Cuda) -> Result<(), Failure> {
     settle_at(device, Stage::Launch)
 }
 
-/// Makes the inputs of `work` fresh, if it has a reset, and waits for it.
+/// Resets the inputs of `work`, if it has a reset, and waits for it.
 fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
     if !work.resets() {
         return Ok(());
@@ -121,7 +121,7 @@ fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
     device.settle().map_err(|error| Failure::new(stage, error))
 }
 
-/// What a launch of these steps changed of the memory that was there `before`.
+/// Returns the memory that a launch of these steps changed, out of the memory that existed `before`.
 fn written(device: &Cuda, before: &Regions, steps: &[Step]) -> Result<Written, String> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
@@ -132,7 +132,7 @@ fn written(device: &Cuda, before: &Regions, steps: &[Step]) -> Result<Written, S
     Ok(Written { looked_at, block: regions.block, changed, unseen, when_altered: None })
 }
 
-/// Why a launch of these steps may have written memory that is not looked at.
+/// Returns the reason why a launch of these steps may have written memory that is not looked at.
 fn elsewhere_written(steps: &[Step]) -> Option<String> {
     let works = || {
         steps.iter().filter_map(|step| match step {
