@@ -1,4 +1,5 @@
-//! Whether a stream is being captured. In: a stream; out: whether what is put on it is done, or becomes part of a graph.
+//! Stream capture. In: a stream; out: true if work enqueued on it becomes part of a graph instead of being
+//! executed.
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
@@ -12,7 +13,7 @@ use crate::library::Function;
 /// `CU_STREAM_CAPTURE_STATUS_NONE`
 const NOT_CAPTURED: c_int = 0;
 
-/// Whether what is put on this stream becomes part of a graph.
+/// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
     static ENTRY: Entry = Entry::new("cuStreamIsCapturing");

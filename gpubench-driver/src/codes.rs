@@ -1,5 +1,5 @@
-//! The result codes that cust_raw's enum knows. In: a code as the driver returned it. Out: its variant, name
-//! and text, for when no driver is there to ask. The enum is matched without a wildcard: the compiler finds a
+//! The result codes of cust_raw's enum. In: a code as the driver returned it. Out: its variant, name and
+//! text, for use when there is no driver to ask. The enum is matched without a wildcard: the compiler finds a
 //! gap.
 
 use std::ffi::CStr;
@@ -17,7 +17,7 @@ pub(crate) struct Known {
 /// One line a code: its variant and its text.
 macro_rules! codes {
     ($($name:ident $text:literal;)*) => {
-        /// What cust_raw's enum knows of a code.
+        /// Returns the entry of cust_raw's enum for a code.
         pub(crate) fn known(code: u32) -> Option<Known> {
             $(const $name: u32 = CUresult::$name as u32;)*
             match code {
@@ -30,7 +30,7 @@ macro_rules! codes {
             }
         }
 
-        // Never called: it compiles only where the lines below name every variant.
+        // Never called. It compiles only if the lines below name every variant.
         const _: fn(CUresult) = |result| match result { $(CUresult::$name => (),)* };
     };
 }

@@ -1,5 +1,5 @@
-//! What is known of a driver. In: what opening the library found. Out: its name and version, or an error that
-//! says what happened, where and what to do, in a sentence or in a few words.
+//! Facts about a driver. In: the result of opening the library. Out: its name and version, or an error that
+//! says what happened, where and what to do, as a sentence or in a few words.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
 /// An open driver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Driver {
-    /// The library as it was asked for: `libcuda.so.1`, or what `GPUBENCH_LIBCUDA` holds.
+    /// The library as requested: `libcuda.so.1`, or the value of `GPUBENCH_LIBCUDA`.
     pub library: PathBuf,
     /// The newest CUDA that it supports.
     pub version: Version,
-    /// Whether it is a stand-in for tests and says so: it exports a symbol `gpubench_fake`. What it times is made up.
+    /// True if it is a stand-in for tests: it exports a symbol `gpubench_fake`. Its times are made up.
     pub fake: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// From CUDA's own number, 11070 for 11.7.
+    /// Converts CUDA's own number, 11070 for 11.7.
     pub(crate) fn from_number(number: i32) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
         Self { major: number / 1000, minor: number % 1000 / 10 }
@@ -44,18 +44,18 @@ impl fmt::Display for Version {
     }
 }
 
-/// Why there is no driver to use.
+/// The reason that there is no driver to use.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The library could not be opened.
     #[error("{}", not_found(library, reason, *from_variable))]
     NotFound {
-        /// The library as it was asked for.
+        /// The library as requested.
         library: PathBuf,
-        /// What the system's loader said.
+        /// The message of the system's loader.
         reason: String,
-        /// Whether `GPUBENCH_LIBCUDA` named it.
+        /// True if `GPUBENCH_LIBCUDA` named it.
         from_variable: bool,
     },
     /// The driver is older than [`MINIMUM_VERSION`].
@@ -64,33 +64,33 @@ pub enum LoadError {
         library.display()
     )]
     TooOld {
-        /// The library as it was asked for.
+        /// The library as requested.
         library: PathBuf,
-        /// What it supports.
+        /// The version of CUDA that it supports.
         found: Version,
-        /// What is needed.
+        /// The version of CUDA that is needed.
         needed: Version,
     },
-    /// The library is not a CUDA driver's: it lacks what every one has.
+    /// The library is not a CUDA driver: it lacks a function that every driver has.
     #[error("{} has no {symbol}, so it is not the library of a CUDA driver: {}", library.display(), remedy())]
     MissingSymbol {
-        /// The library as it was asked for.
+        /// The library as requested.
         library: PathBuf,
-        /// The function that it lacks.
+        /// The missing function.
         symbol: &'static str,
     },
-    /// The library does not tell its version. A CUDA toolkit's stub is like that: it returns 34.
+    /// The library does not report its version. The stub of a CUDA toolkit does not: it returns 34.
     #[error("{} does not tell its version ({}): {}", library.display(), refusal(*code), remedy())]
     NoVersion {
-        /// The library as it was asked for.
+        /// The library as requested.
         library: PathBuf,
-        /// What `cuDriverGetVersion` returned.
+        /// The code that `cuDriverGetVersion` returned.
         code: u32,
     },
 }
 
 impl LoadError {
-    /// The same in a few words, for a line that goes on: `libcuda.so.1 not found`.
+    /// Returns the error in a few words, for use within a longer line: `libcuda.so.1 not found`.
     #[must_use]
     pub fn short(&self) -> String {
         match self {
@@ -107,7 +107,7 @@ impl LoadError {
     }
 }
 
-/// Whether this very file is absent, rather than something that it needs.
+/// Returns true if this very file is absent, rather than something that it needs.
 fn is_absent(library: &Path, reason: &str) -> bool {
     reason.contains("No such file") && reason.contains(&*library.to_string_lossy())
 }

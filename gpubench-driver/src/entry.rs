@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use crate::library::{self, Function};
 
-/// What a forwarder remembers: its name, and the driver's function once looked up (`None`: there is none).
+/// The state of a forwarder: its name, and the driver's function once looked up (`None`: the driver lacks
+/// it).
 #[derive(Debug)]
 pub(crate) struct Entry {
     symbol: &'static str,
@@ -21,7 +22,7 @@ impl Entry {
         self.symbol
     }
 
-    /// The driver's function: looked up on the first call, an atomic load afterwards.
+    /// Returns the driver's function. Looks it up on the first call; later calls are an atomic load.
     #[inline]
     pub(crate) fn function(&self) -> Option<Function> {
         *self.function.get_or_init(|| library::symbol(self.symbol))

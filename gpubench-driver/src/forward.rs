@@ -1,10 +1,11 @@
-//! What a forwarder is made of. In: the table's lines, one function each. Out: for each line a C function of
-//! that name, which finds the driver's on its first call, calls it and keeps its result code; and a check at
-//! compile time that its type is the one cust_raw declares.
+//! The code of a forwarder. In: the table's lines, one function each. Out: for each line a C function of that
+//! name, which finds the driver's function on its first call, calls it and keeps its result code; and a check
+//! at compile time that its type matches cust_raw's declaration.
 
-/// One forwarder for each line `name(argument: type, …);`. A line that ends in `=> path` is answered by the
-/// function `path` instead; one that ends in `| path` has the function `path` look at the code and the
-/// arguments, and one that ends in `| path => (value, …)` at the code and these values, made of arguments.
+/// Defines a forwarder for each line `name(argument: type, …);`. If a line ends in `=> path`, the function
+/// `path` answers instead. If it ends in `| path`, the function `path` sees the result code and the
+/// arguments. If it ends in `| path => (value, …)`, `path` sees the code and these values, computed from the
+/// arguments.
 macro_rules! forwarders {
     (@define $name:ident($($argument:ident: $type:ty),*) => $answer:path) => {
         #[unsafe(no_mangle)]
@@ -38,8 +39,8 @@ macro_rules! forwarders {
         }
     };
     (@call $name:ident($($argument:ident: $type:ty),*)) => {{
-        // In C the result is an int. A driver may return codes that are no variant of `CUresult`, and to read
-        // those as that enum would be undefined.
+        // In C the result is an int. A driver may return codes that are no variant of `CUresult`; reading
+        // those as that enum would be undefined behaviour.
         type Named = unsafe extern "C" fn($($type),*) -> u32;
         static ENTRY: Entry = Entry::new(stringify!($name));
         let Some(function) = ENTRY.function() else { return absent(&ENTRY) };
@@ -54,7 +55,7 @@ macro_rules! forwarders {
                 @define $name($($argument: $type),*) $(=> $answer)? $(| $watcher $(=> $values)?)?
             }
 
-            // Compiles only where both have the type that is written once, on the table's line.
+            // Compiles only if both have the type that the table's line gives.
             const _: [unsafe extern "C" fn($($type),*) -> CUresult; 2] = [cust_raw::$name, $name];
         )*
     };

@@ -1,6 +1,6 @@
-//! What a thread puts on streams while somebody watches. In: the calls that enqueue or wait. Out: each in order, with its
-//! stream, whether that was being captured, and of kernels what they are launched with and what the driver tells of them.
-//! While nobody watches, a call costs a look at a thread's own variable.
+//! The work that a thread enqueues while it is watched. In: the calls that enqueue or wait. Out: each call in
+//! order, with its stream and capture state; for kernels also the launch configuration and the driver's facts
+//! about them. While nobody watches, a call costs one read of a thread-local variable.
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
@@ -14,21 +14,21 @@ use crate::entry::Entry;
 use crate::library::Function;
 use crate::watch::kernel_name;
 
-/// Something that a thread had the driver do.
+/// A call that a thread made to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It put work on a stream.
+    /// It enqueued work on a stream.
     Enqueued {
         /// The stream's handle; 0 is the NULL stream.
         stream: u64,
-        /// Whether that was being captured, so that the work is part of a graph and not done.
+        /// True if the stream was being captured: the work becomes part of a graph and is not executed.
         captured: bool,
         /// The work.
         work: Enqueued,
     },
-    /// It waited for a stream, or for what may be any of them.
+    /// It waited for a stream; `None` if that may be any stream.
     Waited(Option<u64>),
-    /// It gave a stream up, whose work goes on.
+    /// It destroyed a stream, whose work goes on.
     Destroyed(u64),
 }
 
@@ -37,7 +37,7 @@ pub enum Step {
 pub enum Enqueued {
     /// A kernel.
     Kernel(KernelLaunch),
-    /// A copy, between whatever kinds of memory.
+    /// A copy between any kinds of memory.
     Copy,
     /// A copy to the host, or to an array.
     CopyOut,
@@ -45,39 +45,39 @@ pub enum Enqueued {
     Memset,
     /// A function of the host.
     HostFunction,
-    /// A graph that was made before.
+    /// A graph that was instantiated before.
     Graph,
 }
 
-/// A kernel with what it was launched with.
+/// A kernel and its launch configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelLaunch {
-    /// Its name in the module, where it was looked up in this process.
+    /// Its name in the module, if it was looked up in this process.
     pub name: Option<String>,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
-    /// The shared memory of a block that the launch adds, in bytes.
+    /// The dynamic shared memory of a block, in bytes.
     pub dynamic_shared: u32,
-    /// What the driver tells of it; of the first kernels only, and where the driver does.
+    /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
     pub told: Option<KernelFacts>,
 }
 
-/// What the driver tells of a kernel.
+/// The driver's facts about a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Local memory of a thread, in bytes.
+    /// Local memory per thread, in bytes.
     pub local: u32,
-    /// The shared memory of a block that the kernel itself declares, in bytes.
+    /// The static shared memory of a block, in bytes.
     pub static_shared: u32,
-    /// How many of these blocks a multiprocessor holds at once.
+    /// The number of these blocks that a multiprocessor holds at once.
     pub resident_blocks: u32,
 }
 
-/// The driver is asked about so many kernels of what is watched.
+/// The number of kernels of a watch that the driver is asked about.
 const ASKED: usize = 8;
 /// `CU_FUNC_ATTRIBUTE_…`
 const STATIC_SHARED: c_int = 1;
@@ -88,9 +88,10 @@ thread_local! {
     static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
 }
 
-/// Does `body`, and tells what it put on streams and waited for, as far as that went through this crate on this thread.
+/// Runs `body`. Returns the calls in it that enqueued work or waited, as far as they went through this crate
+/// on this thread.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<Step>) {
-    /// Ends the watch also where `body` panics.
+    /// Ends the watch even if `body` panics.
     struct Ends;
     impl Drop for Ends {
         fn drop(&mut self) {
@@ -104,9 +105,9 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<Step>) {
     (done, STEPS.take().unwrap_or_default())
 }
 
-/// Adds a step that went well, if somebody watches.
+/// Adds the step of a successful call, if somebody watches.
 fn add(code: u32, step: impl FnOnce(&[Step]) -> Step) {
-    // A thread that is ending has no such variable any more.
+    // The variable no longer exists in a thread that is ending.
     _ = STEPS.try_with(|steps| {
         if let (0, Some(steps)) = (code, &mut *steps.borrow_mut()) {
             let step = step(steps);
@@ -139,13 +140,13 @@ pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
     enqueued(code, stream, Enqueued::Graph);
 }
 
-/// A copy on the NULL stream that the host waits for.
+/// Records a copy on the NULL stream that the host waits for.
 pub(crate) unsafe fn copied_now(code: u32) {
     enqueued(code, std::ptr::null_mut(), Enqueued::Copy);
     add(code, |_| Step::Waited(Some(0)));
 }
 
-/// The same, to the host or to an array.
+/// Records a copy on the NULL stream to the host or to an array, which the host waits for.
 pub(crate) unsafe fn copied_out_now(code: u32) {
     enqueued(code, std::ptr::null_mut(), Enqueued::CopyOut);
     add(code, |_| Step::Waited(Some(0)));
@@ -159,7 +160,7 @@ pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
     add(code, |_| Step::Destroyed(stream as u64));
 }
 
-/// Which stream's work comes before the event is not followed.
+/// Records a wait for an event. The stream that the event was recorded on is not followed.
 pub(crate) unsafe fn waited_for_event(code: u32, _: CUevent) {
     add(code, |_| Step::Waited(None));
 }
@@ -181,17 +182,17 @@ pub(crate) unsafe fn kernel_launched(
     add(code, |steps| {
         let captured = is_capturing(stream);
         let asks = !captured && steps.len() < ASKED;
-        // SAFETY: the function is there.
+        // SAFETY: the function exists.
         let told = asks.then(|| unsafe { facts(function, block, dynamic_shared) }).flatten();
         let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, told };
         Step::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }
 
-/// What the driver tells of a kernel that is launched so.
+/// Returns the driver's facts about a kernel with this launch configuration.
 ///
 /// # Safety
-/// The function must be there.
+/// The function must exist.
 unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint) -> Option<KernelFacts> {
     type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
     type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
@@ -208,7 +209,7 @@ unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint
     };
     let get = |which| {
         let mut value = 0;
-        // SAFETY: the function is there, and `value` is a place for an int.
+        // SAFETY: the function exists, and `value` is a place for an int.
         let code = unsafe { attribute(&raw mut value, which, function) };
         u32::try_from(value).ok().filter(|_| code == 0)
     };
@@ -232,7 +233,7 @@ mod tests {
         std::ptr::without_provenance_mut(handle)
     }
 
-    /// There is no driver here, so that nothing is captured and no kernel is known.
+    /// Without a driver, nothing is captured and no kernel is known.
     #[test]
     fn steps_are_told_in_order_to_who_watches() {
         // SAFETY: without a driver no handle is followed.

@@ -1,13 +1,13 @@
-//! libcuda, found when first needed. In: every call of a `cu…` function that [cust] makes. Out: the same call
-//! to the driver, or an error where there is none.
+//! libcuda, opened on the first call. In: every call of a `cu…` function that [cust] makes. Out: the same call
+//! to the driver, or an error if there is none.
 //!
 //! A program that uses cust, the CUDA driver binding, normally needs a CUDA toolkit to build, and on a machine
 //! without `libcuda.so.1` it dies in the loader: before `main`, so it cannot even print its help. This crate
 //! defines the functions of that library itself, and each opens the driver's on its first call. With it
 //!
 //! - the program links without libcuda, whatever the linker, and starts everywhere;
-//! - without a driver, a call of cust returns [`CudaError::NoDevice`][nodevice], and [`load`] says why;
-//! - what a launch function puts on which stream ([`watch`]) and the memory that there is ([`memory()`]) can be told;
+//! - without a driver, a call of cust returns [`CudaError::NoDevice`][nodevice], and [`load`] returns the reason;
+//! - [`watch`] reports the work that a launch function enqueues, with its streams, and [`memory()`] the allocations;
 //! - the code that the driver returned is kept ([`last_call`], [`take_failure`]): cust folds many into
 //!   `UnknownError`, and a code newer than its enum would be undefined behaviour.
 //!
@@ -27,8 +27,8 @@
 //!
 //! # Requirements
 //!
-//! To run: an NVIDIA driver, where there is a GPU to use. To build: cust's build script insists on a folder
-//! that has a `lib64`, from which nothing is used. Where no CUDA toolkit is installed, any will do:
+//! To run: an NVIDIA driver, if the machine has a GPU to use. To build: cust's build script insists on a folder
+//! that has a `lib64`, but uses nothing from it. Without a CUDA toolkit, any such folder will do:
 //!
 //! ```text
 //! CUDA_LIBRARY_PATH=/usr cargo build
@@ -36,8 +36,8 @@
 //!
 //! # Which library
 //!
-//! `libcuda.so.1`, as the system's loader finds it; or the one whose path `GPUBENCH_LIBCUDA` holds, and then
-//! no other. It is opened once and never closed.
+//! `libcuda.so.1`, as the system's loader finds it; or only the one whose path `GPUBENCH_LIBCUDA` holds. It is
+//! opened once and never closed.
 //!
 //! [cust]: https://docs.rs/cust
 //! [nodevice]: https://docs.rs/cust/0.3.2/cust/error/enum.CudaError.html#variant.NoDevice

@@ -1,6 +1,6 @@
-//! Finds and opens the driver's library, once in a process. In: `GPUBENCH_LIBCUDA`, else the system's
-//! `libcuda.so.1`. Out: the driver and its version, or the reason why there is none; and its functions by
-//! name.
+//! Finds and opens the driver's library, once per process. In: `GPUBENCH_LIBCUDA`, else the system's
+//! `libcuda.so.1`. Out: the driver and its version, or the reason that there is none; and its functions
+//! by name.
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
@@ -17,10 +17,10 @@ use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 /// A function of the driver, of a type that only its caller knows.
 pub(crate) type Function = unsafe extern "C" fn();
 
-/// What the system's loader is asked for.
+/// The name given to the system's loader.
 const SYSTEM_LIBRARY: &str = "libcuda.so.1";
 
-/// An open library, and what it is. It is never closed: the driver runs threads, and cust's objects may be
+/// An open library and its facts. It is never closed: the driver runs threads, and cust's objects may be
 /// dropped at any time.
 struct Opened {
     library: Library,
@@ -30,35 +30,34 @@ struct Opened {
 
 static OPENED: LazyLock<Result<Opened, LoadError>> = LazyLock::new(open);
 
-/// Opens the driver's library if nobody has yet, and asks for its version. It does not initialise CUDA.
+/// Opens the driver's library on the first call, and asks for its version. It does not initialise CUDA.
 ///
-/// The library is `libcuda.so.1` as the system's loader finds it, or the one that `GPUBENCH_LIBCUDA` names. It
-/// is looked for once: every later call returns the same.
+/// The library is `libcuda.so.1` as the system's loader finds it, or the one that `GPUBENCH_LIBCUDA` names.
+/// The search runs once: every later call returns the same result.
 ///
 /// # Errors
-///
-/// There is no such library, it is not a CUDA driver's, or the driver is older than [`MINIMUM_VERSION`]. Calls
-/// go to an old driver all the same: it is up to the caller whether that will do.
+/// Returns an error if there is no such library, if it is not a CUDA driver, or if the driver is older than
+/// [`MINIMUM_VERSION`]. Calls still reach an old driver: the caller decides if that will do.
 pub fn load() -> Result<&'static Driver, &'static LoadError> {
     OPENED.as_ref()?.driver.as_ref()
 }
 
-/// A function of the driver.
+/// Returns a function of the driver.
 pub(crate) fn symbol(name: &str) -> Option<Function> {
     find(&OPENED.as_ref().ok()?.library, name)
 }
 
-/// Whether there is a library to call, old or new.
+/// Returns true if a library is open, old or new.
 pub(crate) fn is_open() -> bool {
     OPENED.is_ok()
 }
 
-/// Why there is no library to call.
+/// Returns the reason that no library is open.
 pub(crate) fn not_open() -> Option<&'static LoadError> {
     OPENED.as_ref().err()
 }
 
-/// What to say of a function that the open library lacks.
+/// Describes a function that the open library lacks.
 pub(crate) fn missing(symbol: &str) -> String {
     match OPENED.as_ref() {
         Err(error) => error.to_string(),
@@ -76,11 +75,11 @@ pub(crate) fn missing(symbol: &str) -> String {
 }
 
 fn open() -> Result<Opened, LoadError> {
-    // Set but empty is unset: dlopen("") would open this program itself.
+    // Set but empty counts as unset: dlopen("") would open this program itself.
     let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let from_variable = variable.is_some();
     let name = PathBuf::from(variable.unwrap_or_else(|| SYSTEM_LIBRARY.into()));
-    // SAFETY: the library is the CUDA driver, or what the user named as one: its initialisers may run anywhere.
+    // SAFETY: the library is the CUDA driver, or the user named it as one: its initialisers may run anywhere.
     let library = unsafe { Library::new(&*name) }.map_err(|error| LoadError::NotFound {
         library: name.clone(),
         reason: reason(&error),
@@ -90,7 +89,7 @@ fn open() -> Result<Opened, LoadError> {
     Ok(Opened { library, name, driver })
 }
 
-/// The loader's own words, which are the error's source.
+/// The loader's own message, taken from the error's source.
 fn reason(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -119,6 +118,6 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
 }
 
 fn find(library: &Library, symbol: &str) -> Option<Function> {
-    // SAFETY: a function pointer that nobody calls before giving it the type that belongs to its name.
+    // SAFETY: nobody calls this function pointer before giving it the type that belongs to its name.
     unsafe { library.get::<Function>(symbol) }.ok().map(|function| *function)
 }

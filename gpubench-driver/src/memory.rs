@@ -1,6 +1,6 @@
-//! The memory that a kernel may write, as far as this process's calls tell. In: the calls that made or freed some. Out:
-//! what there is, oldest first; and the name of a call that made some of a kind that is not listed, if there was one. A call
-//! that failed for want of memory gets the size that was asked for as its detail.
+//! The memory that kernels may write, according to this process's calls. In: the calls that allocate or free.
+//! Out: the allocations, oldest first, and the name of the first call that made an unlisted kind, if any. A
+//! call that failed for lack of memory gets the requested size as its detail.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
@@ -13,35 +13,35 @@ use cust_raw::{CUdeviceptr, CUmodule, CUstream};
 use crate::capture::is_capturing;
 use crate::result::{last_symbol, set_detail};
 
-/// Memory that kernels can reach, in one piece.
+/// One contiguous range of memory that kernels can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Where it begins, for the device.
+    /// Its first address, as the device sees it.
     pub address: u64,
-    /// How long it is.
+    /// Its length.
     pub bytes: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: MemoryKind,
-    /// How many came before it in this process. No two have the same.
+    /// The number of ranges before it in this process. No two have the same.
     pub number: u64,
 }
 
-/// What memory is, by how it was made.
+/// The kind of memory, by the call that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// Allocated on a device.
     Device,
-    /// Managed: it lies where it was touched last.
+    /// Managed: it moves to the processor that touches it.
     Managed,
-    /// Of the host, pinned; devices reach it at the same address.
+    /// Pinned host memory. Devices reach it at the same address.
     Pinned,
     /// A variable of a module.
     Variable,
 }
 
-/// All that is known.
+/// The known memory.
 struct Known {
-    /// By address, each with the module that it belongs to, if it does.
+    /// The ranges by address, each with its module, or [`NO_MODULE`].
     there: BTreeMap<u64, (Memory, usize)>,
     made: u64,
     unlisted: Option<&'static str>,
@@ -49,14 +49,14 @@ struct Known {
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { there: BTreeMap::new(), made: 0, unlisted: None });
 
-/// Belongs to no module.
+/// The key of memory that belongs to no module.
 const NO_MODULE: usize = 0;
 
 fn with<T>(look: impl FnOnce(&mut Known) -> T) -> T {
     look(&mut KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The memory that calls of this process have made and not freed, whatever its device, oldest first.
+/// Returns the memory that calls of this process have allocated and not freed, on any device, oldest first.
 #[must_use]
 pub fn memory() -> Vec<Memory> {
     let mut there: Vec<Memory> = with(|known| known.there.values().map(|(memory, _)| *memory).collect());
@@ -64,8 +64,8 @@ pub fn memory() -> Vec<Memory> {
     there
 }
 
-/// The first call, if any, that made memory which [`memory`] does not list, such as `cuArrayCreate_v2`, or that may lead
-/// to some.
+/// Returns the first call, if any, that made memory which [`memory`] does not list, such as
+/// `cuArrayCreate_v2`, or that may lead to such memory.
 #[must_use]
 pub fn unlisted() -> Option<&'static str> {
     with(|known| known.unlisted)
@@ -79,14 +79,14 @@ fn made(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     });
 }
 
-/// The memory that begins there is no more.
+/// Removes the memory that begins at `address`.
 fn gone(code: u32, address: u64) {
     if code == 0 {
         with(|known| known.there.remove(&address));
     }
 }
 
-/// The memory whose address stands at `place`, if the call went well.
+/// Adds the memory whose address is stored at `place`, if the call succeeded.
 ///
 /// # Safety
 /// If `code` is 0, the driver has written an address, or a pointer, to `place`.
@@ -124,7 +124,7 @@ pub(crate) unsafe fn allocated_rows(
     rows: usize,
     _: c_uint,
 ) {
-    // SAFETY: a call that went well has written the pitch.
+    // SAFETY: a successful call has written the pitch.
     let pitch = if code == 0 { unsafe { *pitch } } else { width };
     // SAFETY: the same contract.
     unsafe { made_at(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
@@ -140,7 +140,7 @@ pub(crate) unsafe fn managed_allocated(code: u32, place: *mut CUdeviceptr, bytes
 /// # Safety
 /// `cuMemAllocAsync` or the like has returned `code` for these arguments.
 pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: usize, stream: CUstream) {
-    // While its stream is captured, there is memory at that address only when the graph runs.
+    // While the stream is captured, the memory at that address exists only when the graph runs.
     if code != 0 || !is_capturing(stream) {
         // SAFETY: the same contract.
         unsafe { made_at(code, place, bytes, MemoryKind::Device) };
@@ -157,30 +157,30 @@ pub(crate) unsafe fn host_allocated(code: u32, place: *mut *mut c_void, bytes: u
 /// # Safety
 /// The arguments are those of `cuModuleGetGlobal_v2`, which has returned `code`.
 pub(crate) unsafe fn variable_found(code: u32, place: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
-    // Who asks for one of both only is told that one.
+    // A caller may ask for only one of the two, and then gets only that one.
     if code == 0 && !place.is_null() && !bytes.is_null() {
-        // SAFETY: a call that went well has written both.
+        // SAFETY: a successful call has written both.
         let (address, bytes) = unsafe { (*place, *bytes) };
         made(address, bytes, MemoryKind::Variable, module as usize);
     }
 }
 
-/// Safe, but called like the others.
+/// Removes a device allocation. Safe, but called like the others.
 pub(crate) unsafe fn freed(code: u32, address: CUdeviceptr) {
     gone(code, address);
 }
 
-/// Safe, but called like the others.
+/// Removes a host allocation. Safe, but called like the others.
 pub(crate) unsafe fn host_freed(code: u32, address: *mut c_void) {
     gone(code, address as u64);
 }
 
-/// The variables of a module go with it.
+/// Removes the variables of an unloaded module.
 pub(crate) fn module_gone(module: CUmodule) {
     with(|known| known.there.retain(|_, (_, of)| *of == NO_MODULE || *of != module as usize));
 }
 
-/// Some memory was made that is not listed, or may be from now on. Safe, but called like the others.
+/// Notes that some unlisted memory was made, or may be from now on. Safe, but called like the others.
 pub(crate) unsafe fn made_unlisted(code: u32) {
     if code == 0 {
         with(|known| known.unlisted = known.unlisted.or_else(last_symbol));
@@ -191,7 +191,7 @@ pub(crate) unsafe fn made_unlisted(code: u32) {
 mod tests {
     use super::*;
 
-    /// What is listed of these addresses, which no other test has.
+    /// Returns the listed ranges at these addresses, which no other test uses.
     fn listed(addresses: std::ops::Range<u64>) -> Vec<(u64, u64, MemoryKind)> {
         let there = memory().into_iter().filter(|memory| addresses.contains(&memory.address));
         there.map(|memory| (memory.address, memory.bytes, memory.kind)).collect()
@@ -201,12 +201,12 @@ mod tests {
     fn memory_is_listed_from_its_making_to_its_end() {
         let (mut first, mut second, mut pitch) = (0x1000_u64, 0x2000_u64, 512_usize);
         let mut pinned = std::ptr::without_provenance_mut::<c_void>(0x3000);
-        // SAFETY: each call went well, and its results stand where they are said to.
+        // SAFETY: each call succeeded, and its results stand in these places.
         unsafe {
             allocated(0, &raw mut second, 64);
             allocated_rows(0, &raw mut first, &raw mut pitch, 400, 3, 4);
             host_allocated(0, &raw mut pinned, 8);
-            // It did not go well.
+            // This call failed.
             allocated(2, &raw mut first, 1 << 40);
         }
         let rows = (0x1000, 1536, MemoryKind::Device);
@@ -226,7 +226,7 @@ mod tests {
         let (mut place, mut bytes) = (0x9000_u64, 4_usize);
         let (module, other) =
             (std::ptr::without_provenance_mut(0x70), std::ptr::without_provenance_mut(0x80));
-        // SAFETY: the call went well, and its results stand there; or one of them was not asked for.
+        // SAFETY: the call succeeded and its results stand there, or one of them was not requested.
         unsafe {
             variable_found(0, &raw mut place, &raw mut bytes, module);
             variable_found(0, std::ptr::null_mut(), &raw mut bytes, module);

@@ -1,6 +1,5 @@
-//! What the last calls of a thread returned. In: the raw code of every forwarded call. Out: the same code as
-//! cust_raw's enum, and, for whoever asks, the call with its raw code and the reason if it never got to a
-//! driver.
+//! The results of a thread's last calls. In: the raw code of every forwarded call. Out: the same code as
+//! cust_raw's enum, and on request the call with its raw code, or the reason that it never reached a driver.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -22,25 +21,25 @@ struct Returned {
 // Constant and without a destructor: a plain store, which works even while a thread ends and drops objects of
 // cust.
 thread_local! {
-    /// More about the failed call than its code says.
+    /// Details of the failed call beyond its code.
     static DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
     static LAST: Cell<Option<Returned>> = const { Cell::new(None) };
     static FAILED: Cell<Option<Returned>> = const { Cell::new(None) };
 }
 
-/// Keeps what the driver returned and says it in cust_raw's words.
+/// Keeps the driver's code and returns it as cust_raw's enum.
 #[inline]
 pub(crate) fn returned(entry: &'static Entry, code: u32) -> CUresult {
     LAST.set(Some(Returned { entry, code }));
     if code == 0 { CUresult::CUDA_SUCCESS } else { failed(entry, code) }
 }
 
-/// The result of a function that is not there.
+/// Returns the result of a missing function.
 ///
-/// Without a driver that is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a variant
-/// for it. `STUB_LIBRARY` would be exact, but cust turns it into `UnknownError`; `NOT_INITIALIZED` would blame
-/// the caller for a missing `cuInit`. A driver without this one function gives `NOT_FOUND`, whose text is
-/// "named symbol not found".
+/// Without a driver that is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a
+/// variant for it. `STUB_LIBRARY` would be exact, but cust turns it into `UnknownError`; `NOT_INITIALIZED`
+/// would blame the caller for a missing `cuInit`. A driver without this one function gives `NOT_FOUND`, whose
+/// text is "named symbol not found".
 #[cold]
 pub(crate) fn absent(entry: &'static Entry) -> CUresult {
     let result =
@@ -48,7 +47,7 @@ pub(crate) fn absent(entry: &'static Entry) -> CUresult {
     returned(entry, result as u32)
 }
 
-/// Keeps a failed call, and gives its code as cust_raw's enum: `CUDA_ERROR_UNKNOWN` for one that it lacks.
+/// Keeps a failed call. Returns its code as cust_raw's enum, or `CUDA_ERROR_UNKNOWN` if that enum lacks it.
 #[cold]
 fn failed(entry: &'static Entry, code: u32) -> CUresult {
     let result = codes::known(code).map_or(CUresult::CUDA_ERROR_UNKNOWN, |known| known.result);
@@ -59,9 +58,9 @@ fn failed(entry: &'static Entry, code: u32) -> CUresult {
     result
 }
 
-/// Says more about the call that has just failed.
+/// Adds a detail to the call that has just failed.
 pub(crate) fn set_detail(detail: Option<String>) {
-    // A string has a destructor, so that there is no place for one in a thread that is ending.
+    // A string has a destructor, so a thread that is ending has no place for it.
     _ = DETAIL.try_with(|place| *place.borrow_mut() = detail);
 }
 
@@ -72,20 +71,20 @@ pub struct Call {
     pub symbol: &'static str,
     /// Its result as the driver returned it (0: success). Codes newer than cust's enum are here unchanged.
     pub code: u32,
-    /// Who returned it.
+    /// The origin of the result.
     pub origin: Origin,
-    /// What else is known of a failure: the size that was asked for, the JIT's own log, the kernels that there are.
+    /// Details of a failure: the requested size, the JIT's own log, or the kernels of the module.
     pub detail: Option<String>,
 }
 
-/// Who gave the result of a [`Call`].
+/// The origin of a [`Call`]'s result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Origin {
     /// The driver.
     Driver,
-    /// This crate: no driver could be opened, and [`load`](crate::load) says why.
+    /// This crate: no driver could be opened. [`load`](crate::load) returns the reason.
     NoDriver,
-    /// This crate: the driver that was opened lacks this function.
+    /// This crate: the open driver lacks this function.
     MissingSymbol,
 }
 
@@ -99,7 +98,7 @@ impl Call {
         Self { symbol: entry.symbol(), code, origin, detail }
     }
 
-    /// Why the call never got to a driver; `None` if it did.
+    /// Returns the reason that the call never reached a driver; `None` if it did.
     #[must_use]
     pub fn note(&self) -> Option<String> {
         match self.origin {
@@ -124,23 +123,23 @@ impl fmt::Display for Call {
     }
 }
 
-/// The last driver call of this thread and its raw code; `None` before the first.
+/// Returns the last driver call of this thread and its raw code; `None` before the first.
 ///
-/// `cuGetErrorName` and `cuGetErrorString` do not count: whoever prints an error calls them.
+/// `cuGetErrorName` and `cuGetErrorString` do not count, because code that prints an error calls them.
 #[must_use]
 pub fn last_call() -> Option<Call> {
     LAST.get().map(|returned| Call::new(returned, None))
 }
 
-/// The name of the last driver call of this thread.
+/// Returns the name of the last driver call of this thread.
 pub(crate) fn last_symbol() -> Option<&'static str> {
     LAST.get().map(|returned| returned.entry.symbol())
 }
 
-/// The last driver call of this thread that failed since this was last asked, whatever succeeded after it
-/// (the drop of a buffer, say). `CUDA_ERROR_NOT_READY` is an answer, not a failure.
+/// Returns the last failed driver call of this thread since the previous `take_failure`, even if later calls
+/// succeeded (the drop of a buffer, say). `CUDA_ERROR_NOT_READY` is an answer, not a failure.
 ///
-/// Ask once before the work to forget older failures, and once after it failed.
+/// Call it once before the work to forget older failures, and once after the work failed.
 pub fn take_failure() -> Option<Call> {
     let detail = DETAIL.try_with(|place| place.borrow_mut().take()).ok().flatten();
     FAILED.take().map(|returned| Call::new(returned, detail))

@@ -1,5 +1,5 @@
-//! Names and texts of result codes. In: a code. Out: what the driver calls it; else what cust_raw's enum calls
-//! it; else a sentence with its number. The two C functions for it answer even without a driver.
+//! Names and texts of result codes. In: a code. Out: the driver's name or text; else that of cust_raw's enum;
+//! else a sentence with the number. The two C functions for it answer even without a driver.
 
 #![expect(unsafe_code, reason = "reads and writes C strings")]
 
@@ -16,19 +16,19 @@ use crate::library::{self, Function};
 static NAME: Entry = Entry::new("cuGetErrorName");
 static TEXT: Entry = Entry::new("cuGetErrorString");
 
-/// The name of a result code, such as `CUDA_ERROR_NO_DEVICE`: the driver's, where it knows the code.
+/// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`: the driver's, if it knows the code.
 #[must_use]
 pub fn error_name(code: u32) -> Cow<'static, str> {
     name_of(code).map_or_else(|| number(code), CStr::to_string_lossy)
 }
 
-/// What a result code means, in words: the driver's, where it knows the code.
+/// Returns the meaning of a result code in words: the driver's, if it knows the code.
 #[must_use]
 pub fn error_text(code: u32) -> Cow<'static, str> {
     text_of(code).map_or_else(|| number(code), CStr::to_string_lossy)
 }
 
-/// What to call a code that nobody knows.
+/// Describes an unknown code by its number.
 fn number(code: u32) -> Cow<'static, str> {
     let who = if library::is_open() { "unknown to this driver" } else { "unknown without a driver" };
     format!("error {code} ({who})").into()
@@ -39,7 +39,7 @@ fn name_of(code: u32) -> Option<&'static CStr> {
 }
 
 fn text_of(code: u32) -> Option<&'static CStr> {
-    /// Instead of "no CUDA-capable device is detected", where nobody could look for one.
+    /// Replaces "no CUDA-capable device is detected" when there is no driver to look for one.
     static NO_DRIVER: LazyLock<Option<CString>> = LazyLock::new(|| {
         let error = library::not_open()?;
         CString::new(format!("no CUDA device ({})", error.short())).ok()
@@ -52,7 +52,7 @@ fn text_of(code: u32) -> Option<&'static CStr> {
     })
 }
 
-/// The driver's string for a code; `None` without a driver or where it does not know the code.
+/// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
 fn ask(entry: &Entry, code: u32) -> Option<&'static CStr> {
     let function = entry.function()?;
     // SAFETY: both functions take a code, an int in C, and a place for the string, and return a code.
@@ -60,43 +60,40 @@ fn ask(entry: &Entry, code: u32) -> Option<&'static CStr> {
         std::mem::transmute::<Function, unsafe extern "C" fn(u32, *mut *const c_char) -> u32>(function)
     };
     let mut string = std::ptr::null();
-    // SAFETY: `string` is such a place. The driver looks any number up and says where it knows none.
+    // SAFETY: `string` is such a place. The driver accepts any number and reports an unknown one.
     let result = unsafe { function(code, &raw mut string) };
     // SAFETY: on success the string is one of the driver's constants, and the driver is never closed.
     (result == 0 && !string.is_null()).then(|| unsafe { CStr::from_ptr(string) })
 }
 
-/// `cuGetErrorName`.
+/// Answers `cuGetErrorName`.
 ///
 /// # Safety
-///
 /// `out` is null or may be written.
 pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CUresult {
     // SAFETY: the caller's promise about `out`.
     unsafe { answer(name_of(error as u32), out) }
 }
 
-/// `cuGetErrorString`. It must not fail: cust's `Display` of an error fails with it, and `to_string` panics
-/// then.
+/// Answers `cuGetErrorString`. It must not fail: cust's `Display` of an error would fail with it, and
+/// `to_string` would panic.
 ///
 /// # Safety
-///
 /// `out` is null or may be written.
 pub(crate) unsafe fn answer_text(error: CUresult, out: *mut *const c_char) -> CUresult {
     // SAFETY: the caller's promise about `out`.
     unsafe { answer(text_of(error as u32), out) }
 }
 
-/// Writes the string, or one that says that nobody knows the code.
+/// Writes the string, or "unknown error" if there is none.
 ///
 /// # Safety
-///
 /// `out` is null or may be written.
 unsafe fn answer(string: Option<&'static CStr>, out: *mut *const c_char) -> CUresult {
     if out.is_null() {
         return CUresult::CUDA_ERROR_INVALID_VALUE;
     }
-    // SAFETY: not null, and then the caller says that it may be written.
+    // SAFETY: not null, so it may be written, as the caller promises.
     unsafe { *out = string.unwrap_or(c"unknown error").as_ptr() };
     CUresult::CUDA_SUCCESS
 }

@@ -1,6 +1,6 @@
-//! Modules and their kernels. In: what the driver returned to a call about one, and the call's arguments. Out: the names of
-//! kernels that were looked up; and a detail for a failed call: what the driver's compiler says of PTX that it refuses, the
-//! kernels that a module has when it lacks the one that was asked for.
+//! Modules and their kernels. In: the driver's result of a call about one, and the call's arguments. Out: the
+//! names of kernels that were looked up; and details for a failed call: the driver's compiler log for
+//! rejected PTX, or the kernels of a module that lacks the requested one.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
@@ -17,12 +17,12 @@ use crate::result::set_detail;
 
 const NOT_FOUND: u32 = 500;
 
-/// What is known of modules, by their handles.
+/// Facts about modules, by their handles.
 #[derive(Default)]
 struct Modules {
-    /// The kernels of those that were loaded from PTX.
+    /// The kernels of modules that were loaded from PTX.
     kernels: HashMap<usize, Vec<String>>,
-    /// The module and the name of each kernel that was looked up, by its handle.
+    /// The module and the name of each looked-up kernel, by its handle.
     found: HashMap<usize, (usize, String)>,
 }
 
@@ -32,7 +32,7 @@ fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
     look(&mut MODULES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The name by which a kernel was looked up.
+/// Returns the name by which a kernel was looked up.
 pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
 }
@@ -93,7 +93,7 @@ pub(crate) unsafe fn function_looked_up(
         // SAFETY: the driver has just written the handle there.
         let function = unsafe { *function };
         return with_modules(|modules| {
-            // Launches look theirs up again and again.
+            // Launches look their kernel up again and again.
             let known = modules.found.get(&(function as usize));
             if known.is_none_or(|(of, known)| (*of, &**known) != (module as usize, &*name)) {
                 modules.found.insert(function as usize, (module as usize, name.into_owned()));
@@ -105,29 +105,30 @@ pub(crate) unsafe fn function_looked_up(
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
 
-/// The image as text, if it is PTX and not machine code.
+/// Returns the image as text if it is PTX, and `None` if it is machine code.
 ///
 /// # Safety
-/// The image is one that the driver takes: text is followed by a zero.
+/// The driver accepts the image: text ends with a zero.
 unsafe fn as_ptx<'a>(image: *const c_void) -> Option<&'a CStr> {
     if image.is_null() {
         return None;
     }
     // SAFETY: every image has a first byte.
     let first = unsafe { *image.cast::<u8>() };
-    // PTX begins with a comment, white space or a directive; an ELF file or a fat binary with none of these.
+    // PTX begins with a comment, white space or a directive. An ELF file or a fat binary begins with none of
+    // these.
     let text = matches!(first, b'/' | b'.' | b'\n' | b'\r' | b'\t' | b' ');
-    // SAFETY: text is followed by a zero.
+    // SAFETY: text ends with a zero.
     text.then(|| unsafe { CStr::from_ptr(image.cast()) })
 }
 
-/// PTX without its comments.
+/// Returns PTX without its comments.
 fn code(ptx: &CStr) -> String {
     let text = ptx.to_string_lossy();
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// The names of the kernels in PTX: what follows `.entry`.
+/// Returns the names of the kernels in PTX, which follow `.entry`.
 fn entries(ptx: &CStr) -> Vec<String> {
     let code = code(ptx);
     let names = code.split(".entry").skip(1).filter_map(|after| {
@@ -136,8 +137,8 @@ fn entries(ptx: &CStr) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The names of the variables in PTX that kernels may write: of a line such as `.global .align 4 .b8 table[64];` the last
-/// word before the size, the value or the end.
+/// Returns the names of the variables in PTX that kernels may write. In a line such as `.global .align 4 .b8
+/// table[64];` the name is the last word before the size, the value or the end.
 fn variables(ptx: &CStr) -> Vec<String> {
     let code = code(ptx);
     let declared = code.lines().filter_map(|line| {
@@ -150,7 +151,7 @@ fn variables(ptx: &CStr) -> Vec<String> {
     declared.collect()
 }
 
-/// Has a variable of a module listed as memory.
+/// Lists a variable of a module as memory.
 fn list_variable(module: CUmodule, name: &str) {
     type GetGlobal = unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> u32;
     static ENTRY: Entry = Entry::new("cuModuleGetGlobal_v2");
@@ -159,13 +160,14 @@ fn list_variable(module: CUmodule, name: &str) {
     // SAFETY: this is the C type of the function of that name.
     let function = unsafe { std::mem::transmute::<Function, GetGlobal>(function) };
     let (mut address, mut bytes) = (0, 0);
-    // SAFETY: the module has just been loaded, and `address` and `bytes` are places for what is asked.
+    // SAFETY: the module has just been loaded, and `address` and `bytes` are places for the results.
     let code = unsafe { function(&raw mut address, &raw mut bytes, module, name.as_ptr()) };
     // SAFETY: these are the arguments of that call.
     unsafe { variable_found(code, &raw mut address, &raw mut bytes, module) };
 }
 
-/// What the driver's compiler says of PTX that it refuses. The load is tried once more, since a log must be asked for.
+/// Returns the compiler log of the driver for rejected PTX. Loads the PTX once more, because the log must be
+/// requested before the load.
 fn compiler_log(ptx: &CStr) -> Option<String> {
     type LoadDataEx =
         unsafe extern "C" fn(*mut CUmodule, *const c_void, c_uint, *mut c_int, *mut *mut c_void) -> u32;
@@ -189,7 +191,8 @@ fn compiler_log(ptx: &CStr) -> Option<String> {
     let code =
         unsafe { load(&raw mut module, ptx.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr()) };
     if code == 0 {
-        // SAFETY: the module has just been loaded, and nobody else has it. That it loads now says nothing of why it did not.
+        // SAFETY: the module has just been loaded, and nobody else has it. This success does not explain the
+        // first failure.
         _ = unsafe { unload(module) };
         return None;
     }
@@ -218,7 +221,7 @@ mod tests {
 
     #[test]
     fn machine_code_is_no_ptx() {
-        // SAFETY: both are long enough for their first byte, and the text ends in a zero.
+        // SAFETY: both have a first byte, and the text ends in a zero.
         unsafe {
             assert!(as_ptx(c"\x7fELF".as_ptr().cast()).is_none());
             assert!(as_ptx(c".version 7.7".as_ptr().cast()).is_some());

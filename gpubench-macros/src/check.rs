@@ -1,5 +1,5 @@
-//! Whether options and function go together. In: both as they were written; out: a [`Benchmark`], in which every
-//! parameter has its role and every mistake has been told.
+//! Checks that options and function fit together. In: both as written. Out: a [`Benchmark`] in which every
+//! parameter has its role; every mistake has been reported.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -12,24 +12,24 @@ use crate::parse::{Data, Group, Named, Options};
 use crate::signature::{Launch, Param, Passed};
 use crate::variants::{Variant, variants};
 
-/// All that an expansion is made of.
+/// All parts of an expansion.
 pub(crate) struct Benchmark {
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
-    /// The name that it is shown by, where that is another.
+    /// The name that listings show, if it is not the function's.
     pub(crate) title: Option<LitStr>,
-    /// Of the user, who says that the function may be called so.
+    /// The user's `unsafe`: a promise that the function may be called this way.
     pub(crate) unsafety: Option<Token![unsafe]>,
     /// Its instances: one, unless types or constants are swept.
     pub(crate) variants: Vec<Variant>,
     pub(crate) output: Option<TokenStream>,
     pub(crate) params: Vec<(Role, Param)>,
-    /// Which of the parameters is the stream.
+    /// The index of the stream among the parameters.
     stream: usize,
-    /// Whether it is the stream only because it is the last one.
+    /// True if the stream is assumed only because it is the last parameter.
     pub(crate) stream_is_assumed: bool,
     pub(crate) axes: Vec<Named>,
-    /// How many of them go together in each sweep.
+    /// The number of axes that go together in each sweep.
     pub(crate) sweeps: Vec<usize>,
     pub(crate) setup: Option<Code>,
     pub(crate) counts: Vec<Named>,
@@ -42,19 +42,19 @@ pub(crate) struct Benchmark {
     pub(crate) krate: Option<Path>,
 }
 
-/// Where a parameter's value comes from.
+/// The source of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The device.
     Stream,
     /// The axis of this index.
     Axis(usize),
-    /// What `setup` returned.
+    /// The value that `setup` returned.
     Input,
 }
 
 impl Benchmark {
-    /// Joins the two; `None` where there is no stream.
+    /// Combines options and function; `None` if there is no stream.
     pub(crate) fn check(options: Options, launch: Launch, errors: &mut Errors) -> Option<Self> {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
@@ -99,13 +99,13 @@ impl Benchmark {
         Some(benchmark)
     }
 
-    /// The parameters that `setup` makes, each with its index among all.
+    /// Returns the parameters that `setup` makes, each with its index among all parameters.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
         let params = self.params.iter().enumerate();
         params.filter(|(_, (role, _))| *role == Role::Input).map(|(index, (_, param))| (index, param))
     }
 
-    /// The stream.
+    /// Returns the stream.
     pub(crate) fn stream(&self) -> &Param {
         &self.params[self.stream].1
     }
@@ -131,7 +131,7 @@ impl Benchmark {
         }
     }
 
-    /// Where the stream is only assumed to be one: what to do if it is none.
+    /// Says what to do if the stream is only assumed and is none; empty otherwise.
     fn assumed(&self) -> String {
         if !self.stream_is_assumed {
             return String::new();
@@ -143,7 +143,7 @@ impl Benchmark {
         )
     }
 
-    /// It is asked before there are inputs.
+    /// Checks that `skip_if` uses no inputs, because it runs before there are any.
     fn check_skip_if(&self, errors: &mut Errors) {
         let Some((condition, _)) = &self.skip_if else { return };
         for (index, (role, param)) in self.params.iter().enumerate() {
@@ -201,7 +201,7 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
     }
 }
 
-/// Both say that the function is unsafe, or neither does.
+/// Checks that both the options and the function say `unsafe`, or neither.
 fn check_safety(options: &Options, launch: &Launch, errors: &mut Errors) {
     let name = launch.name.unraw();
     match (&options.unsafety, &launch.unsafety) {
@@ -218,7 +218,7 @@ fn check_safety(options: &Options, launch: &Launch, errors: &mut Errors) {
     }
 }
 
-/// The index of the parameter that is the stream, and whether that is assumed because it is the last.
+/// Returns the index of the stream among the parameters, and true if it is assumed because it is the last.
 fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<(usize, bool)> {
     let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
     let Some(last) = launch.params.len().checked_sub(1) else {

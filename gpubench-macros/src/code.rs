@@ -1,5 +1,5 @@
-//! The user's code in an option. In: the expression of `setup` or `check`; out: tokens that run it where it stands,
-//! with its own `?`, `return` and error type. The types of its names are the expansion's business.
+//! The user's code in an option. In: the expression of `setup` or `check`. Out: tokens that run it in its
+//! place, with its own `?`, `return` and error type. The expansion gives its names their types.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -8,11 +8,11 @@ use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
 
 use crate::spans::at;
 
-/// What the value of `setup` or `check` is.
+/// The form of the code in `setup` or `check`.
 pub(crate) enum Code {
     /// A function to call.
     Path(Expr),
-    /// A closure to inline, so that the types of its parameters are known.
+    /// A closure, inlined so that the types of its parameters are known.
     Closure(ExprClosure),
     /// An expression over the names in scope.
     Expr(Expr),
@@ -28,7 +28,7 @@ impl Code {
         }
     }
 
-    /// The expression that the value comes from.
+    /// Returns the expression that the value comes from.
     pub(crate) fn value(&self) -> &Expr {
         match self {
             Self::Path(expr) | Self::Expr(expr) => expr,
@@ -37,8 +37,8 @@ impl Code {
     }
 }
 
-/// Whether `name` occurs in `code`, or might in a format string there. A field of that name counts too: what is
-/// bound for it is not used, which is no harm.
+/// Returns true if `name` occurs in `code`, or might in a format string there. A field of that name counts
+/// too: the variable is then bound and not used, which is harmless.
 pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
     fn within(tokens: TokenStream, name: &Ident, text: &str) -> bool {
         tokens.into_iter().any(|token| match token {
@@ -51,7 +51,7 @@ pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
     within(code.to_token_stream(), name, &format!("{{{name}"))
 }
 
-/// The first place in `code` that is the variable `name`, rather than a field of that name.
+/// Returns the first place in `code` that uses the variable `name`, rather than a field of that name.
 pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
     struct Uses<'a>(&'a Ident, Option<Ident>);
 
@@ -68,8 +68,9 @@ pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
     uses.1
 }
 
-/// `body` after the statements `lets`, in a function of its own where it returns early or leaves its error's type
-/// open: that is then a boxed one, which every error and string converts to.
+/// Returns `body` after the statements `lets`. They stand in a function of their own if `body` returns early
+/// or leaves its error type open. The error type is then a boxed error, which every error and string converts
+/// to.
 pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
     let exits = Exits::of(body);
     let mixed = Span::mixed_site();
@@ -91,8 +92,9 @@ pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> T
     }
 }
 
-/// `body`, whose outermost braces count as generated. The compiler would otherwise call them unnecessary, since they stand
-/// within others here; the user cannot leave them out where a closure has a return type.
+/// Returns `body` with its outermost braces marked as generated. The compiler would otherwise call them
+/// unnecessary, because they stand within other braces here. The user cannot omit them in a closure with a
+/// return type.
 fn with_generated_braces(body: &Expr) -> TokenStream {
     let tokens = body.to_token_stream();
     let Expr::Block(_) = body else { return tokens };
@@ -107,14 +109,14 @@ fn with_generated_braces(body: &Expr) -> TokenStream {
     tokens.into_iter().map(braced).collect()
 }
 
-/// How control leaves a piece of code.
+/// The ways in which control leaves a piece of code.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Exits {
     question: bool,
     early: bool,
-    /// Values that are a plain `Ok(…)`, which says nothing of the error's type.
+    /// The number of values that are a plain `Ok(…)`, which leaves the error's type open.
     ok: usize,
-    /// Other values, which do.
+    /// The number of other values, which fix it.
     other: usize,
 }
 
@@ -130,7 +132,7 @@ impl Exits {
         self.ok > 0 && self.other == 0
     }
 
-    /// Counts what the expression may evaluate to.
+    /// Counts the possible values of the expression.
     fn value(&mut self, expr: &Expr) {
         match expr {
             Expr::Group(group) => self.value(&group.expr),
@@ -144,7 +146,7 @@ impl Exits {
                 }
             }
             Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.value(&arm.body)),
-            // Counted where it is visited, or a panic.
+            // A return is counted by its visitor; a macro may be a panic.
             Expr::Return(_) | Expr::Macro(_) => {}
             Expr::Call(call) if is_ok(&call.func) => self.ok += 1,
             _ => self.other += 1,
@@ -178,7 +180,7 @@ impl Visit<'_> for Exits {
         self.question |= has_question_mark(call.tokens.clone());
     }
 
-    // These have exits of their own.
+    // Closures and async blocks have exits of their own.
     fn visit_expr_closure(&mut self, _: &ExprClosure) {}
     fn visit_expr_async(&mut self, _: &syn::ExprAsync) {}
     fn visit_item(&mut self, _: &syn::Item) {}

@@ -1,5 +1,5 @@
-//! Mistakes in an attribute. In: a token and a sentence for each, from every step; out: one `compile_error!` for
-//! each, all at once, so that one compilation shows them all.
+//! Mistakes in an attribute. In: a token and a sentence for each, from every step. Out: one `compile_error!`
+//! for each mistake, so that one compilation shows them all.
 
 use std::fmt::Display;
 
@@ -23,7 +23,7 @@ impl Errors {
         }
     }
 
-    /// The value that came out, unless anything is wrong.
+    /// Returns the value if there are no mistakes.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
         let nothing = || syn::Error::new(proc_macro2::Span::call_site(), "this cannot be benchmarked");
         match self.0 {
@@ -33,7 +33,7 @@ impl Errors {
     }
 }
 
-/// What to say of the name `given`, which is none of the `known`: the nearest of them, where one is near.
+/// Suggests the nearest of the `known` names for the unknown name `given`, if one is near.
 pub(crate) fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let distances = known.into_iter().map(|name| (distance(given, name), name));
     match distances.min_by_key(|(distance, _)| *distance) {
@@ -44,7 +44,7 @@ pub(crate) fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a 
     }
 }
 
-/// How many letters must be added, dropped, replaced or swapped with their neighbour to turn `a` into `b`.
+/// Returns the number of letters to add, drop, replace or swap with their neighbour to turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -1,6 +1,6 @@
-//! Counts that do not wrap. In: the arithmetic of a count, such as `4 * n * n`; out: the same in numbers that do not
-//! overflow, to hold the count's value against. Only what can be evaluated twice without cost is looked at: names, fields,
-//! `.len()`, `size_of` and literals.
+//! Counts that do not wrap. In: the arithmetic of a count, such as `4 * n * n`. Out: the same in numbers that
+//! do not overflow, to compare the count's value with. Covers only code that can run twice at no cost: names,
+//! fields, `.len()`, `size_of` and literals.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -9,7 +9,7 @@ use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 use crate::parse::bare;
 use crate::spans::mixed;
 
-/// The exact value of `count`, where it is arithmetic of whole numbers as far as can be seen.
+/// Returns the exact value of `count`, if it is visibly arithmetic of whole numbers.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
     match bare(count) {
         Expr::Binary(_) => value(count),
@@ -47,7 +47,7 @@ fn value(expr: &Expr) -> Option<TokenStream> {
     }
 }
 
-/// Whether evaluating it once more changes nothing and costs nothing.
+/// Returns true if a second evaluation changes nothing and costs nothing.
 fn is_leaf(expr: &Expr) -> bool {
     match bare(expr) {
         Expr::Path(_) => true,
@@ -72,7 +72,7 @@ fn is_integer(ty: &Type) -> bool {
     matches!(sign, "u" | "i") && matches!(width, "8" | "16" | "32" | "64" | "128" | "size")
 }
 
-/// An operator of generated code: lints on the user's are told once.
+/// An operator of generated code, so that lints report the user's operator only once.
 fn placeless(op: TokenStream) -> TokenStream {
     let placed = op.into_iter().map(|mut token| {
         token.set_span(mixed());

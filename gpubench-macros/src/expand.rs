@@ -53,7 +53,7 @@ impl Benchmark {
         let check = self.check_outputs();
         let skip_if = self.skip_if();
         let generics = variant.generics();
-        // These stand where the stream's type does, which is at fault if it is not a `LaunchStream`.
+        // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
         let stream_type = variant.placed(&self.stream().ty);
         let stream = first(&stream_type);
         let (of, new) = if self.stream_is_assumed { ("of_last", "new_on_last") } else { ("of", "new") };
@@ -74,7 +74,7 @@ impl Benchmark {
         }
     }
 
-    /// `&[&[&n], &[&a, &b]]`: the axes, those that go together side by side.
+    /// Writes `&[&[&n], &[&a, &b]]`: the axes, with those that go together side by side.
     fn sweeps(&self) -> TokenStream {
         let mut axes = self.axes.iter().map(|axis| {
             let variable = axis_variable(&axis.name);
@@ -115,7 +115,7 @@ impl Benchmark {
         }
     }
 
-    /// `let setup = |stream| …;`, from which the types of the axes and inputs follow.
+    /// Writes `let setup = |stream| …;`, which fixes the types of the axes and inputs.
     fn setup(&self) -> TokenStream {
         let stream = self.stream();
         let ty = &stream.ty;
@@ -145,7 +145,7 @@ impl Benchmark {
         }
     }
 
-    /// The closure that calls the function once.
+    /// Writes the closure that calls the function once.
     fn launch(&self, variant: &Variant) -> TokenStream {
         let stream = &self.stream().ty;
         let state = self.take_apart(|_| true);
@@ -166,8 +166,8 @@ impl Benchmark {
             Role::Stream => quote_spanned!(mixed()=> stream),
             _ => local(index).into_token_stream(),
         });
-        // The call stands where the return type does, which is at fault if it is none that a launch has: hence the
-        // parentheses, since the name itself keeps the hygiene that it came with.
+        // The call stands at the return type, so that the compiler blames that type if a launch cannot return
+        // it. The parentheses are needed for this, because the name itself keeps its own hygiene.
         let name = &self.name;
         let output = self.output.clone().unwrap_or_else(|| name.to_token_stream());
         let name = quote_spanned!(first(&output)=> (#name));
@@ -180,7 +180,7 @@ impl Benchmark {
             None => quote_spanned!(last(&output)=> #name(#(#arguments),*)),
         };
         let call = match &self.unsafety {
-            // All of the block is the user's, so that lints on unsafe code look at it.
+            // The whole block counts as the user's, so that lints on unsafe code see it.
             Some(unsafety) => {
                 let mut block = Group::new(Delimiter::Brace, call);
                 block.set_span(unsafety.span);
@@ -197,7 +197,7 @@ impl Benchmark {
         }
     }
 
-    /// `.counts(|inputs| …)`, if any are given.
+    /// Writes `.counts(|inputs| …)`, if there are counts.
     fn counts(&self) -> Option<TokenStream> {
         if self.counts.is_empty() {
             return None;
@@ -221,7 +221,7 @@ impl Benchmark {
         })
     }
 
-    /// `.reset(|inputs, stream| …)`, if there is one.
+    /// Writes `.reset(|inputs, stream| …)`, if there is a reset.
     fn reset(&self) -> Option<TokenStream> {
         let reset = self.reset.as_ref()?;
         let stream = &self.stream().ty;
@@ -240,7 +240,7 @@ impl Benchmark {
         })
     }
 
-    /// `.check(|inputs| …)`, if there is one.
+    /// Writes `.check(|inputs| …)`, if there is a check.
     fn check_outputs(&self) -> Option<TokenStream> {
         let check = self.check.as_ref()?;
         let given = self.axes.iter().map(|axis| axis_value(&axis.name));
@@ -255,7 +255,7 @@ impl Benchmark {
         })
     }
 
-    /// `.skip_if(|| condition, "why")`, if there is one.
+    /// Writes `.skip_if(|| condition, "why")`, if there is one.
     fn skip_if(&self) -> Option<TokenStream> {
         let (condition, why) = self.skip_if.as_ref()?;
         let axes = self.bind_axes(|name| mentions(condition, name));
@@ -263,8 +263,8 @@ impl Benchmark {
         Some(quote_spanned!(mixed()=> .skip_if(|| #condition, #why)))
     }
 
-    /// `code` on the inputs and what else it is `given`: what to bind before it, and its value. A function or closure has
-    /// the inputs `passed`; an expression has the names that `bound` says.
+    /// Applies `code` to the inputs and the other `given` values. Returns the bindings that precede it, and its
+    /// value. A function or closure takes the inputs as `passed`; an expression uses the names in `bound`.
     fn on_inputs(
         &self,
         code: &Code,
@@ -287,7 +287,7 @@ impl Benchmark {
     }
 }
 
-/// The values of an axis as they are written, but for a `pow2(…)` that they begin with: that is ours.
+/// The values of an axis as written, except that a leading `pow2(…)` becomes a path to ours.
 fn values(value: &Expr) -> TokenStream {
     let mut tokens = value.to_token_stream().into_iter().peekable();
     match (tokens.next(), tokens.peek()) {
@@ -299,7 +299,7 @@ fn values(value: &Expr) -> TokenStream {
     }
 }
 
-/// The name without `r#`.
+/// Returns the name without `r#`.
 fn shown(name: &Ident) -> String {
     name.unraw().to_string()
 }

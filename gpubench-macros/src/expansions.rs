@@ -1,5 +1,5 @@
-//! What the attribute writes, as it would be written by hand: the smallest form and the largest. A change of either shows in
-//! the snapshots beside this file, and in what every user compiles.
+//! Snapshots of the attribute's output in readable form: the smallest and the largest. A change of either
+//! shows in the snapshots beside this file, and in the code that every user compiles.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -13,7 +13,7 @@ fn pretty(expansion: TokenStream) -> String {
     prettyplease::unparse(&syn::parse2(expansion).expect("items"))
 }
 
-/// How many tokens there are, those within brackets included.
+/// Counts the tokens, including those within brackets.
 fn tokens(stream: TokenStream) -> usize {
     let count = |token| match token {
         TokenTree::Group(group) => 2 + tokens(group.stream()),

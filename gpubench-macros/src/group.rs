@@ -1,5 +1,5 @@
-//! `group!`: defaults for benchmarks that have something in common. In: the path of gpubench, a name and options; out: a
-//! constant that `group = NAME` refers to.
+//! `group!`: defaults for benchmarks that have something in common. In: the path of gpubench, a name and
+//! options. Out: a constant that `group = NAME` refers to.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -11,7 +11,7 @@ use crate::errors::Errors;
 use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
 use crate::spans::mixed;
 
-/// The constant, or what is wrong.
+/// Returns the constant, or the mistakes.
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
     let parser = |input: ParseStream| Group::read(input, &mut errors);
@@ -25,9 +25,9 @@ pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     Ok(errors.finish(group)?.expand())
 }
 
-/// What stands between the parentheses.
+/// The arguments of the macro.
 struct Group {
-    /// gpubench as the macro that the user calls sees it: that finds it under any name.
+    /// gpubench's path as the calling macro sees it, valid under any name.
     own: TokenStream,
     attributes: Vec<Attribute>,
     visibility: Visibility,

@@ -1,5 +1,5 @@
-//! The attribute of gpubench. In: its options and a launch function; out: the function as it was, and a `const`
-//! block that registers it. One step a file: `parse` and `signature` → `check` → `expand`.
+//! The attribute of gpubench. In: its options and a launch function. Out: the unchanged function, and a
+//! `const` block that registers it. One step a file: `parse` and `signature` → `check` → `expand`.
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -32,14 +32,14 @@ pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
     quote!(#function #registration).into()
 }
 
-/// The constant that `gpubench::group!` makes. That macro knows by what name gpubench is called, and hands it on before the
-/// user's own tokens; what they may be is told there.
+/// Writes the constant of `gpubench::group!`. That macro knows the name that gpubench goes by here, and
+/// passes it on before the user's own tokens. Its documentation describes those tokens.
 #[proc_macro]
 pub fn group(tokens: TokenStream) -> TokenStream {
     group::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// What follows the function: parse, check, expand.
+/// Returns the code that follows the function: parse, check, expand.
 fn register(
     options: proc_macro2::TokenStream,
     function: proc_macro2::TokenStream,

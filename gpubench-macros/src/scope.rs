@@ -1,5 +1,5 @@
-//! The values that the user's code sees. In: parameters and axes; out: `let` statements for a closure over `state`,
-//! what `setup` returned. Each stands where the mistake would be, should its type be wrong.
+//! The values that the user's code sees. In: parameters and axes. Out: `let` statements for a closure over
+//! `state`, the value of `setup`. Each carries the place where a wrong type would be the user's mistake.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
@@ -10,7 +10,7 @@ use crate::signature::Passed;
 use crate::spans::{at, first, last, mixed};
 
 impl Benchmark {
-    /// `let (p0, _, p2) = state;`, with a name for each input whose parameter is `used`.
+    /// Writes `let (p0, _, p2) = state;`, with a name for each input whose parameter is `used`.
     pub(crate) fn take_apart(&self, used: impl Fn(usize) -> bool) -> TokenStream {
         let (at, _) = self.made_at();
         let name =
@@ -22,11 +22,11 @@ impl Benchmark {
         }
     }
 
-    /// Makes the local of input `index` what the function takes: `let p2: &[f32] = &*p2;`.
+    /// Converts the local of input `index` to the function's parameter type: `let p2: &[f32] = &*p2;`.
     pub(crate) fn pass_input(&self, index: usize, passed: Passed) -> TokenStream {
         let (local, param) = (local(index), &self.params[index].1);
         let (ty, value) = (param.ty_if(passed), self.borrowed(&local, passed));
-        // In two steps, so that a wrong type is told apart from one that cannot be cloned.
+        // Two steps, so that a wrong type and a type that cannot be cloned give different errors.
         let cloned = (passed == Passed::Value).then(|| {
             let made = placed(&local, first(&ty));
             quote_spanned!(first(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
@@ -34,12 +34,12 @@ impl Benchmark {
         quote_spanned!(mixed()=> #cloned let #local: #ty = #value;)
     }
 
-    /// Makes each input what a reset takes: as the function.
+    /// Converts each input to the type that a reset takes: the function's.
     pub(crate) fn pass_inputs(&self) -> TokenStream {
         self.pass_all(|passed| passed)
     }
 
-    /// Makes each input what a check takes: as the function, but read only.
+    /// Converts each input to the type that a check takes: the function's, but read-only.
     pub(crate) fn pass_outputs(&self) -> TokenStream {
         self.pass_all(|passed| if passed == Passed::Mutable { Passed::Shared } else { passed })
     }
@@ -55,7 +55,7 @@ impl Benchmark {
         self.bind(mentions, |_| Passed::Shared)
     }
 
-    /// The same, with inputs by `&mut` that the function takes so.
+    /// Binds the same names, with inputs by `&mut` if the function takes them so.
     pub(crate) fn bind_names_to_change(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
         self.bind(mentions, |passed| if passed == Passed::Mutable { passed } else { Passed::Shared })
     }
@@ -80,13 +80,14 @@ impl Benchmark {
     pub(crate) fn bind_axes(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
         let axes = self.axes.iter().filter(|axis| mentions(&axis.name)).map(|axis| {
             let (name, value) = (&axis.name, axis_value(&axis.name));
-            // Mentioned is not used: it may be a field's name. No `allow`, which a `forbid` would refuse.
+            // A mentioned name need not be used: it may be a field's name. There is no `allow`, which a
+            // `forbid` would reject.
             quote_spanned!(mixed()=> let #name = #value; let _ = &#name;)
         });
         axes.collect()
     }
 
-    /// `&*p2`, in the place of the value of `setup`, which is what a wrong type is to point at.
+    /// Writes `&*p2` at the place of `setup`'s value, so that the compiler reports a wrong type there.
     fn borrowed(&self, local: &Ident, passed: Passed) -> TokenStream {
         let (first, last) = self.made_at();
         let reference = match passed {
@@ -98,7 +99,7 @@ impl Benchmark {
         quote_spanned!(last=> #reference *#local)
     }
 
-    /// Where the inputs come from.
+    /// Returns the place of the inputs' source.
     fn made_at(&self) -> (Span, Span) {
         self.setup
             .as_ref()
@@ -106,24 +107,24 @@ impl Benchmark {
     }
 }
 
-/// The variable of parameter `index`.
+/// Returns the variable of parameter `index`.
 pub(crate) fn local(index: usize) -> Ident {
     format_ident!("p{index}", span = mixed())
 }
 
-/// The same name in another place.
+/// Returns the same name at another place.
 pub(crate) fn placed(name: &Ident, place: Span) -> Ident {
     let mut name = name.clone();
     name.set_span(place);
     name
 }
 
-/// The variable that holds an axis.
+/// Returns the variable that holds an axis.
 pub(crate) fn axis_variable(name: &Ident) -> Ident {
     format_ident!("axis_{}", name.unraw(), span = at(name.span()))
 }
 
-/// The selected value of an axis.
+/// Returns the selected value of an axis.
 pub(crate) fn axis_value(name: &Ident) -> TokenStream {
     let variable = axis_variable(name);
     quote_spanned!(variable.span()=> #variable.value())

@@ -1,5 +1,5 @@
-//! The annotated function, as far as a caller sees it. In: the item's tokens; out: a [`Launch`] with its name,
-//! parameters and return type. The body is not looked at, so that a half-typed one costs nothing.
+//! The annotated function, as far as a caller sees it. In: the item's tokens. Out: a [`Launch`] with its
+//! name, parameters and return type. The body is not parsed, so that a half-typed one does no harm.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt as _, quote, quote_spanned};
@@ -15,7 +15,7 @@ use crate::spans::first;
 
 /// The function that is measured.
 pub(crate) struct Launch {
-    /// Its attributes that its registration needs too: when it exists, and which lints it silences.
+    /// The attributes that its registration needs too: conditional compilation and silenced lints.
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
     pub(crate) unsafety: Option<Token![unsafe]>,
@@ -33,20 +33,20 @@ pub(crate) struct Generic {
 
 /// One of its parameters.
 pub(crate) struct Param {
-    /// The name that expressions call it by; a pattern has none.
+    /// The name that expressions use; a pattern has none.
     pub(crate) name: Option<Ident>,
     pub(crate) passed: Passed,
-    /// Its type without the outermost reference, as a local variable can be annotated with it.
+    /// Its type without the outermost reference, suitable for a local variable.
     pub(crate) ty: TokenStream,
-    /// Whether an `impl Trait` is part of it.
+    /// True if the type contains an `impl Trait`.
     pub(crate) unnamed: bool,
-    /// Where that reference stands.
+    /// The place of that reference.
     ampersand: Option<Span>,
-    /// All that was written.
+    /// The tokens as written.
     pub(crate) tokens: TokenStream,
 }
 
-/// How a parameter is passed.
+/// The way a parameter is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
     Shared,
@@ -55,7 +55,7 @@ pub(crate) enum Passed {
 }
 
 impl Launch {
-    /// Reads the item; `None` where it is not a function that can be called from outside.
+    /// Reads the item; `None` if it is not a function that can be called from outside.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
         let parser = |input: ParseStream| {
             let attributes = input.call(Attribute::parse_outer)?;
@@ -154,7 +154,7 @@ impl Param {
         Self { name, passed, ty, unnamed, ampersand, tokens }
     }
 
-    /// Its type if it were `passed` so, the reference where the user's stands.
+    /// Returns its type as if it were `passed` this way, with the reference at the user's place.
     pub(crate) fn ty_if(&self, passed: Passed) -> TokenStream {
         let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first(&self.ty)));
         match passed {
@@ -164,7 +164,7 @@ impl Param {
         }
     }
 
-    /// What messages call it.
+    /// Returns its name in messages.
     pub(crate) fn shown(&self) -> String {
         match &self.name {
             Some(name) => format!("`{}`", name.unraw()),
@@ -173,7 +173,8 @@ impl Param {
     }
 }
 
-/// A type out of the invisible groups and parentheses around it: a macro that passes `$ty` on adds some.
+/// Takes a type out of the invisible groups and parentheses around it: a macro that passes `$ty` on adds
+/// some.
 fn ungrouped(ty: Type) -> Type {
     match ty {
         Type::Group(group) => ungrouped(*group.elem),
@@ -182,8 +183,8 @@ fn ungrouped(ty: Type) -> Type {
     }
 }
 
-/// The type as a local variable's: the function's own lifetimes become `'_`, and `impl Trait` becomes `_`, which leaves it
-/// `unnamed`.
+/// Converts the type to that of a local variable: the function's own lifetimes become `'_`, and `impl Trait`
+/// becomes `_`, which sets `unnamed`.
 fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> TokenStream {
     let parser = |input: ParseStream| {
         let mut output = TokenStream::new();
@@ -212,7 +213,7 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
         }
         Ok(output)
     };
-    // Only `impl` can fail, and syn has parsed this type before.
+    // Only `impl` can fail, and syn has already parsed this type.
     parser.parse2(ty.clone()).unwrap_or(ty)
 }
 
@@ -224,7 +225,7 @@ fn names_self(tokens: TokenStream) -> bool {
     })
 }
 
-/// What to write instead of a method.
+/// Suggests what to write instead of a method.
 fn method_message(signature: &Signature) -> String {
     let name = &signature.ident;
     let (mut params, mut args) = (Vec::new(), Vec::new());
@@ -257,7 +258,8 @@ fn method_message(signature: &Signature) -> String {
     )
 }
 
-/// The attributes that hold for the registration too. What the function may use without a warning, so may that.
+/// Returns the attributes that apply to the registration too. Code that the function may use without a
+/// warning is also allowed there.
 fn copied(attributes: &[Attribute]) -> TokenStream {
     let mut copied = TokenStream::new();
     for attribute in attributes {
@@ -265,7 +267,7 @@ fn copied(attributes: &[Attribute]) -> TokenStream {
             Meta::List(list) if list.path.is_ident("cfg") || list.path.is_ident("allow") => {
                 attribute.to_tokens(&mut copied);
             }
-            // An expectation that is met once may not be met twice.
+            // An expectation that one use meets may stay unmet by the other.
             Meta::List(list) if list.path.is_ident("expect") => {
                 let lints = &list.tokens;
                 copied.extend(quote!(#[allow(#lints)]));

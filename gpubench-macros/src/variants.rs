@@ -1,5 +1,5 @@
-//! The instances of a generic launch function. In: its type and constant parameters, and what `types` and `consts` choose
-//! for them; out: a [`Variant`] for each combination.
+//! The instances of a generic launch function. In: its type and constant parameters, and the choices of
+//! `types` and `consts`. Out: a [`Variant`] for each combination.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -11,7 +11,7 @@ use crate::parse::{Choices, Options, written};
 use crate::signature::{Generic, Launch};
 use crate::spans::{first, mixed};
 
-/// One instance: what was chosen for each parameter, in their order.
+/// One instance: the choice for each parameter, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Variant(Vec<Choice>);
 
@@ -24,7 +24,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// The parameter's name in the place of what was chosen.
+    /// Returns the parameter's name at the place of the choice.
     fn placed(&self) -> Ident {
         let mut name = self.name.clone();
         name.set_span(first(&self.value).resolved_at(name.span()));
@@ -32,8 +32,8 @@ impl Choice {
     }
 }
 
-/// Every combination of what is chosen, the last parameter running fastest; one instance without any for a function that
-/// is not generic.
+/// Returns every combination of the choices, the last parameter varying fastest; one instance without choices
+/// for a function that is not generic.
 pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) -> Vec<Variant> {
     let types = options.types.iter().map(|choices| Given::of(choices, false));
     let given: Vec<Given> =
@@ -69,7 +69,7 @@ pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) 
     })
 }
 
-/// How a parameter is swept.
+/// Says how to sweep a parameter.
 fn how(generic: &Generic) -> String {
     match generic.constant {
         None => format!("types({} = [f32, f64])", generic.name),
@@ -77,7 +77,7 @@ fn how(generic: &Generic) -> String {
     }
 }
 
-/// What an option chooses for a parameter.
+/// The choices that an option gives for a parameter.
 struct Given {
     name: Ident,
     values: Vec<TokenStream>,
@@ -90,7 +90,7 @@ impl Given {
         Self { name: choices.name.clone(), values, constant }
     }
 
-    /// Whether the function has such a parameter.
+    /// Checks that the function has such a parameter.
     fn check(&self, launch: &Launch, errors: &mut Errors) {
         let (name, function) = (self.name.unraw(), launch.name.unraw());
         let found = launch.generics.iter().find(|generic| generic.name.unraw() == name);
@@ -112,7 +112,7 @@ impl Given {
 }
 
 impl Variant {
-    /// `type T = f32; const B: usize = 128;`, by which the user's code names them.
+    /// Writes `type T = f32; const B: usize = 128;`, by which the user's code names the choices.
     pub(crate) fn aliases(&self) -> TokenStream {
         let alias = |Choice { name, constant, value }: &Choice| match constant {
             None => quote_spanned!(mixed()=> type #name = #value;),
@@ -121,20 +121,21 @@ impl Variant {
         self.0.iter().map(alias).collect()
     }
 
-    /// `::<T, B>`, each in the place of what was chosen, which is at fault if the function cannot take it.
+    /// Writes `::<T, B>`, each at the place of its choice, so that the compiler blames the choice if the
+    /// function cannot take it.
     pub(crate) fn turbofish(&self) -> Option<TokenStream> {
         let placed = self.0.iter().map(Choice::placed);
         (!self.0.is_empty()).then(|| quote_spanned!(mixed()=> ::<#(#placed),*>))
     }
 
-    /// `ty`; in the place of what was chosen for it, where it is one of the parameters.
+    /// Returns `ty`; if it is one of the parameters, at the place of its choice.
     pub(crate) fn placed(&self, ty: &TokenStream) -> TokenStream {
         let name = ty.to_string();
         let choice = self.0.iter().find(|choice| choice.name == name);
         choice.map_or_else(|| ty.clone(), |choice| choice.placed().into_token_stream())
     }
 
-    /// The list of what was chosen: types as they are written, constants by their value.
+    /// Returns the list of the choices: types as written, constants by their value.
     pub(crate) fn generics(&self) -> TokenStream {
         let generics = self.0.iter().map(|Choice { name, constant, value }| {
             let text = name.unraw().to_string();

@@ -1,4 +1,4 @@
-//! Runs code of the user's, so that a panic in it is a failure of its case and not the end of the process.
+//! Runs the user's code, so that a panic in it fails its case and does not end the process.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
@@ -20,12 +20,12 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
     })
 }
 
-// Shared by all threads, since a launch may panic on a thread of its device's pool.
+// One hook for all threads, because a launch may panic on a thread of its device's pool.
 static HOOK: Once = Once::new();
 static CATCHING: AtomicUsize = AtomicUsize::new(0);
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps the place and message of a caught panic for the row of its case, in place of printing them.
+/// Keeps the place and message of a caught panic for the row of its case, and does not print them.
 fn keep_caught_panics_quiet() {
     let uncaught = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -1,10 +1,11 @@
-//! The runtime of gpubench. A measurement goes one way through it, each step knowing only those before:
+//! The runtime of gpubench. A measurement passes through it in one direction, and each step knows only those before:
 //!
 //! [`registry`] → [`plan`] → [`runner`] → [`worker`] ([`device`] and [`mod@measure`]) → records
 //!
-//! What records mean, how they are compared and stored is `gpubench-records`; what people read of them is
-//! `gpubench-report`. [`bind`] is what the expansion of `#[gpu_bench]` is written with, [`peaks`] adds what users and earlier measurements know of them. [`suite`] is the edge: the command
-//! line, everything that is printed, the exit code. Users of gpubench meet all of it through the `gpubench` crate.
+//! [`bind`] holds the building blocks of an expansion of `#[gpu_bench]`. [`peaks`] adds the peaks that users give and
+//! that earlier measurements found. [`suite`] is the edge: the command line, all printing, the exit code. The crate
+//! `gpubench-records` defines, compares and stores records; `gpubench-report` writes them for people. Users of gpubench
+//! reach all of it through the `gpubench` crate.
 
 pub mod bind;
 pub mod device;

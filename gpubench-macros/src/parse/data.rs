@@ -1,5 +1,5 @@
-//! The options that are plain data, which a group gives defaults for. In: their tokens; out: [`Data`], which writes itself
-//! as the fields of a registry entry's options.
+//! The options that are plain data, which a group gives defaults for. In: their tokens. Out: [`Data`], which
+//! writes itself as the fields of a registry entry's options.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -11,12 +11,12 @@ use super::read::{number, skip_value, text, ungrouped, value};
 use crate::errors::{Errors, did_you_mean};
 use crate::spans::{first, mixed};
 
-/// Those that a group takes.
+/// The options that a group takes.
 pub(crate) const KNOWN: [&str; 8] =
     ["cold", "energy", "precision", "max_time", "timeout", "ignore", "tags", "link"];
 const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
-/// Options that are plain data, as far as they are given.
+/// The plain-data options that are given.
 #[derive(Default)]
 pub(crate) struct Data {
     cold: Option<bool>,
@@ -50,7 +50,7 @@ impl Data {
         })
     }
 
-    /// `cold: true, …`, the tags as those of a group or of a benchmark.
+    /// Writes `cold: true, …`, with the tags as those of a group or of a benchmark.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
         let some = quote_spanned!(mixed()=> ::core::option::Option::Some);
         let Self { precision, tags, .. } = self;
@@ -71,9 +71,9 @@ impl Data {
 
 /// `group = "text"` or `group = PATH`.
 pub(crate) enum Group {
-    /// It only names.
+    /// A name only.
     Name(LitStr),
-    /// What `group!` made.
+    /// A constant that `group!` made.
     Defaults(Path),
 }
 
@@ -94,24 +94,25 @@ impl Group {
         Ok(None)
     }
 
-    /// The options that it starts from.
+    /// Returns the options to start from.
     pub(crate) fn base(&self) -> Option<TokenStream> {
         let Self::Defaults(path) = self else { return None };
         Some(quote_spanned!(first(path)=> __gb::Group::options(&#path)))
     }
 
-    /// `group: Some("text"),`.
+    /// Writes `group: Some("text"),`.
     pub(crate) fn field(&self) -> Option<TokenStream> {
         let Self::Name(name) = self else { return None };
         Some(quote_spanned!(mixed()=> group: ::core::option::Option::Some(#name),))
     }
 }
 
-/// A string that can be a part of a benchmark's name; `None` where it is no string, and within that where it cannot.
+/// Reads a string that can be part of a benchmark's name. The outer `None` means no string; the inner one
+/// means that the string cannot be part of a name.
 pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Option<Option<LitStr>> {
     let name = text(value)?;
     let written = name.value();
-    // Those stand around and between the arguments of a case.
+    // These stand around and between the arguments of a case.
     let reserved = written.contains(['[', ']', ',']) || written.contains(char::is_control);
     if reserved || written.trim() != written || written.is_empty() {
         let message = format!(
@@ -124,7 +125,7 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
     Some(Some(name.clone()))
 }
 
-/// `cold`, `cold = true` or `cold = false`.
+/// Reads `cold`, `cold = true` or `cold = false`.
 fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Option<bool>> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
         return Ok(Some(true));
@@ -144,7 +145,7 @@ fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<
     }
 }
 
-/// A string that says something.
+/// Reads a string that is not empty.
 pub(super) fn string(
     name: &Ident,
     such_as: &str,

@@ -1,5 +1,5 @@
-//! The options between the parentheses of the attribute. In: its tokens; out: [`Options`], each as it was written.
-//! A mistake is noted and costs its own option only, so that the others are still looked at.
+//! The options between the parentheses of the attribute. In: its tokens. Out: [`Options`], each as written. A
+//! mistake is noted and costs only its own option, so that the others are still checked.
 
 mod data;
 mod read;
@@ -18,13 +18,13 @@ pub(crate) use self::sweeps::{Args, Choices};
 
 use self::read::{number, separated, text_after, value};
 
-/// Those of the attribute alone.
+/// The options of the attribute alone.
 const KNOWN: [&str; 17] = [
     "args", "types", "consts", "setup", "bytes", "reads", "writes", "flops", "items", "reset", "check",
     "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
 
-/// What the attribute says.
+/// The options of the attribute.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) args: Args,
@@ -33,11 +33,11 @@ pub(crate) struct Options {
     pub(crate) setup: Option<Expr>,
     pub(crate) reset: Option<Expr>,
     pub(crate) check: Option<Expr>,
-    /// When arguments are left out, and why.
+    /// The condition that leaves arguments out, and its reason.
     pub(crate) skip_if: Option<(Expr, LitStr)>,
-    /// `bytes`, `reads`, `writes`, `flops` and `items`, as far as they are given.
+    /// `bytes`, `reads`, `writes`, `flops` and `items`, if given.
     pub(crate) counts: Vec<Named>,
-    /// What `items` counts.
+    /// The unit of `items`.
     pub(crate) item: Option<LitStr>,
     pub(crate) data: Data,
     pub(crate) name: Option<LitStr>,
@@ -125,7 +125,7 @@ impl Options {
     }
 }
 
-/// Reads options with commas between them, each of which may be given once.
+/// Reads comma-separated options, each at most once.
 pub(crate) fn each_option(
     input: ParseStream,
     errors: &mut Errors,
@@ -147,7 +147,7 @@ pub(crate) fn each_option(
     });
 }
 
-/// Notes that there is no option `unknown`, and which of the `known` was meant, or all of them.
+/// Notes that there is no option `unknown`, and names the nearest of the `known` options, or all of them.
 pub(crate) fn tell_unknown(
     name: &Ident,
     unknown: &str,

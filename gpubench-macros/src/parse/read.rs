@@ -1,5 +1,5 @@
-//! How lists, values and literals are read. In: a stream of tokens; out: what stands there, or a mistake at its token. A
-//! mistake costs its own item only.
+//! Reads lists, values and literals. In: a stream of tokens. Out: the parsed item, or a mistake at its token.
+//! A mistake costs only its own item.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
@@ -8,7 +8,7 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr, Token, UnOp};
 
 use crate::errors::Errors;
 
-/// Reads items with commas between them. One that fails is noted and left at its comma.
+/// Reads comma-separated items. Notes a failed one and goes on at the next comma.
 pub(super) fn separated(
     input: ParseStream,
     errors: &mut Errors,
@@ -23,7 +23,7 @@ pub(super) fn separated(
             errors.push(error);
             skip_to_comma(input);
         }
-        // Absent at the end only.
+        // Absent only at the end.
         let _ = input.parse::<Option<Token![,]>>();
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn value<T>(
 pub(super) fn text_after(input: ParseStream) -> Option<LitStr> {
     let ahead = input.fork();
     let text = ahead.parse::<Token![,]>().and_then(|_| ahead.parse::<LitStr>());
-    // Else it is the next option, which may not even be well formed.
+    // Otherwise the next option follows, which may not even be well formed.
     if text.is_ok() && (ahead.is_empty() || ahead.peek(Token![,])) {
         let _ = input.parse::<Token![,]>();
         return input.parse().ok();
@@ -55,7 +55,7 @@ pub(super) fn text_after(input: ParseStream) -> Option<LitStr> {
     None
 }
 
-/// Passes over the value of an option that is wrong already, commas in it included.
+/// Skips the value of an option that is already wrong, commas included.
 pub(crate) fn skip_value(input: ParseStream) {
     if input.peek(Token![=]) {
         let _ = input.parse::<Token![=]>().and_then(|_| input.parse::<Expr>());
@@ -69,7 +69,7 @@ pub(super) fn skip_to_comma(input: ParseStream) {
     }
 }
 
-/// The value of a literal number, with or without a sign.
+/// Returns the value of a literal number, with or without a sign.
 pub(super) fn number(value: &Expr) -> Option<f64> {
     match bare(value) {
         Expr::Lit(literal) => match &literal.lit {
@@ -82,7 +82,7 @@ pub(super) fn number(value: &Expr) -> Option<f64> {
     }
 }
 
-/// A literal string.
+/// Returns a literal string.
 pub(super) fn text(value: &Expr) -> Option<&LitStr> {
     match ungrouped(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
@@ -90,7 +90,7 @@ pub(super) fn text(value: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// An expression out of the invisible groups in which a macro passes it on.
+/// Takes an expression out of the invisible groups that a macro adds when it passes one on.
 pub(super) fn ungrouped(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -98,7 +98,7 @@ pub(super) fn ungrouped(value: &Expr) -> &Expr {
     }
 }
 
-/// An expression out of parentheses too.
+/// Takes an expression out of parentheses too.
 pub(crate) fn bare(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => bare(&group.expr),
@@ -107,7 +107,7 @@ pub(crate) fn bare(value: &Expr) -> &Expr {
     }
 }
 
-/// Tokens as people write them: `Vec<f32>`, not `Vec < f32 >`.
+/// Formats tokens as people write them: `Vec<f32>`, not `Vec < f32 >`.
 pub(crate) fn written(tokens: TokenStream) -> String {
     fn write(tokens: TokenStream, text: &mut String) {
         for token in tokens {

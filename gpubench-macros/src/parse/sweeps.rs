@@ -1,5 +1,5 @@
-//! What is swept: `args(…)`, `types(…)` and `consts(…)`. In: the tokens between the parentheses; out: each name with its
-//! values.
+//! The sweeps: `args(…)`, `types(…)` and `consts(…)`. In: the tokens between the parentheses. Out: each name
+//! with its values.
 
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
@@ -10,20 +10,20 @@ use super::Named;
 use super::read::{separated, skip_value, value, written};
 use crate::errors::Errors;
 
-/// The arguments with their values: all of them, and how many go together in each sweep.
+/// The arguments with their values: all of them, and the number that go together in each sweep.
 #[derive(Default)]
 pub(crate) struct Args {
     pub(crate) axes: Vec<Named>,
     pub(crate) sweeps: Vec<usize>,
 }
 
-/// A type or constant parameter with what is chosen for it.
+/// A type or constant parameter with its choices.
 pub(crate) struct Choices<T> {
     pub(crate) name: Ident,
     pub(crate) values: Vec<T>,
 }
 
-/// `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
+/// Reads `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
 pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Args> {
     let mut args = Args::default();
     list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
@@ -66,7 +66,7 @@ impl Args {
     }
 }
 
-/// Of the lists whose lengths can be seen, all are as long as the first.
+/// Checks that all lists with a visible length are as long as the first.
 fn check_lengths(axes: &[Named], errors: &mut Errors) {
     let mut lists = axes.iter().filter_map(|axis| match &axis.value {
         Expr::Array(array) => Some((axis, array.elems.len())),
@@ -80,7 +80,7 @@ fn check_lengths(axes: &[Named], errors: &mut Errors) {
     }
 }
 
-/// `(T = [f32, f64])`.
+/// Reads `(T = [f32, f64])`.
 pub(super) fn types(
     option: &Ident,
     input: ParseStream,
@@ -89,7 +89,7 @@ pub(super) fn types(
     choices(option, "types for each parameter: `types(T = [f32, f64])`", input, errors)
 }
 
-/// `(BLOCK = [128, 256])`.
+/// Reads `(BLOCK = [128, 256])`.
 pub(super) fn consts(
     option: &Ident,
     input: ParseStream,
@@ -146,7 +146,7 @@ fn choices<T: Parse + ToTokens>(
     Ok(choices)
 }
 
-/// Reads `(ITEM, …)`, or says that the option lists `what`.
+/// Reads `(ITEM, …)`, or notes that the option lists `what`.
 fn list(
     option: &Ident,
     what: &str,

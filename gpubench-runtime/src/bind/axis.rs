@@ -1,4 +1,4 @@
-//! The arguments that a benchmark sweeps. In: the user's values, of any type that can be shown; out: an
+//! The arguments that a benchmark sweeps. In: the user's values, of any type that can be shown. Out: an
 //! [`Axis`](registry::Axis) over them.
 
 use std::cell::RefCell;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::registry;
 
-/// The values of one axis and the one that is selected, the first until told otherwise.
+/// The values of one axis and the selected one, initially the first.
 pub struct Values<T> {
     name: &'static str,
     listed: Vec<T>,
@@ -15,25 +15,25 @@ pub struct Values<T> {
 }
 
 impl<T: Clone> Values<T> {
-    /// The axis `name` over `listed`.
+    /// Returns the axis `name` over `listed`.
     pub fn new(name: &'static str, listed: impl IntoIterator<Item = T>) -> Self {
         Self { name, listed: listed.into_iter().collect(), selected: RefCell::new(None) }
     }
 
-    /// The selected value.
+    /// Returns the selected value.
     ///
     /// # Panics
-    /// If nothing is listed: such an axis has no cases, and nobody asks.
+    /// Panics if nothing is listed. Such an axis has no cases, so nobody asks.
     pub fn value(&self) -> T {
         let selected = self.selected.borrow();
         selected.as_ref().or_else(|| self.listed.first()).expect("an axis with a case has a value").clone()
     }
 }
 
-/// A list of more values is not searched for one that can be read as it is shown.
+/// The longest list that is searched first. In a longer one, a value that parses and shows the same needs no search.
 const LONG: usize = 100;
 
-/// An axis together with how its type is shown and parsed.
+/// An axis with the functions that show and parse its values.
 pub struct Shown<'a, T> {
     values: &'a Values<T>,
     show: fn(&T) -> String,
@@ -64,8 +64,8 @@ impl<T: Clone> registry::Axis for Shown<'_, T> {
     }
 }
 
-/// The axis over `$values`. Which traits its type has is found by autoref: method lookup tries the receiver with more `&`
-/// first, so that `Display` goes before `Debug`, and text and `FromStr` before no parsing.
+/// Makes the axis over `$values`. Autoref finds the traits of its type: method lookup tries the receiver with
+/// more `&` first, so that `Display` precedes `Debug`, and text and `FromStr` precede no parsing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __axis {
@@ -80,7 +80,7 @@ macro_rules! __axis {
 pub use __axis as axis;
 
 impl<'a, T> Shown<'a, T> {
-    /// `values`, shown and parsed by these functions.
+    /// Returns an axis over `values`, shown and parsed by these functions.
     pub fn of(values: &'a Values<T>, show: fn(&T) -> String, parse: fn(&str) -> Option<T>) -> Self {
         Self { values, show, parse }
     }
@@ -88,7 +88,7 @@ impl<'a, T> Shown<'a, T> {
 
 /// Values shown by their `Display`.
 pub trait ByDisplay<T> {
-    /// How.
+    /// Returns the function that shows a value.
     fn show(&self) -> fn(&T) -> String;
 }
 impl<T: Display> ByDisplay<T> for &&Values<T> {
@@ -99,7 +99,7 @@ impl<T: Display> ByDisplay<T> for &&Values<T> {
 
 /// Values shown by their `Debug`, for want of `Display`.
 pub trait ByDebug<T> {
-    /// How.
+    /// Returns the function that shows a value.
     fn show(&self) -> fn(&T) -> String;
 }
 impl<T: Debug> ByDebug<T> for &Values<T> {
@@ -108,9 +108,9 @@ impl<T: Debug> ByDebug<T> for &Values<T> {
     }
 }
 
-/// Values that can be given on the command line without being listed.
+/// Values that the command line can give even if they are not listed.
 pub trait ByFromStr<T> {
-    /// How.
+    /// Returns the function that parses a value.
     fn parse(&self) -> fn(&str) -> Option<T>;
 }
 impl<T: FromStr> ByFromStr<T> for &&Values<T> {
@@ -119,21 +119,21 @@ impl<T: FromStr> ByFromStr<T> for &&Values<T> {
     }
 }
 
-/// Texts, which are values as they stand.
+/// Texts, which are values without any parsing.
 pub trait ByText {
-    /// How.
+    /// Returns the function that parses a value.
     fn parse(&self) -> fn(&str) -> Option<&'static str>;
 }
 impl ByText for &&&Values<&'static str> {
     fn parse(&self) -> fn(&str) -> Option<&'static str> {
-        // A few bytes for each value that the command line gives.
+        // Leaks a few bytes for each value that the command line gives.
         |text| Some(text.to_owned().leak())
     }
 }
 
 /// Values that must be listed.
 pub trait ByListing<T> {
-    /// How.
+    /// Returns the function that parses a value: it finds none.
     fn parse(&self) -> fn(&str) -> Option<T>;
 }
 impl<T> ByListing<T> for &Values<T> {
@@ -142,13 +142,13 @@ impl<T> ByListing<T> for &Values<T> {
     }
 }
 
-/// The powers of two of these `exponents`: the sizes 2ⁿ.
+/// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
 ///
 /// In `args` it needs no path: `args(n = pow2(10..=28))`. Sizes of another type are a step away:
 /// `pow2(10..=20).map(|n| n as u32)`.
 ///
 /// # Panics
-/// Where 2ⁿ does not fit a `usize`. Within `args` that is the benchmark's failure.
+/// Panics if 2ⁿ does not fit a `usize`. Within `args` that is the benchmark's failure.
 pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = usize> {
     exponents.into_iter().map(|exponent| {
         let size = 1usize.checked_shl(exponent);

@@ -1,20 +1,20 @@
-//! The work of one launch. In: the value of `bytes`, `reads`, `writes`, `flops` or `items`; out: a number of at least 1 that
-//! fits 64 bits, or what is wrong with it.
+//! The work of one launch. In: the value of `bytes`, `reads`, `writes`, `flops` or `items`. Out: a number of
+//! at least 1 that fits 64 bits, or the mistake in it.
 
 use std::any::type_name;
 use std::fmt::Display;
 
 use super::Exact;
 
-/// A number that `bytes`, `reads`, `writes`, `flops` or `items` may be.
+/// A number type that `bytes`, `reads`, `writes`, `flops` and `items` accept.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a count",
     label = "expected an integer such as `usize` or `u64`, or a float"
 )]
 pub trait Count: Copy + Display {
-    /// The number, where it is at least 1 and fits 64 bits.
+    /// Returns the number if it is at least 1 and fits 64 bits.
     fn count(self) -> Option<u64>;
-    /// The number as it is, where it is a whole one.
+    /// Returns the exact number if it is a whole one.
     fn whole(self) -> Option<i128>;
 }
 
@@ -50,7 +50,7 @@ macro_rules! count_floats {
 }
 count_floats!(f32 f64);
 
-/// A count option's value, or what is wrong with it.
+/// Returns a count option's value, or the mistake in it.
 pub fn count(option: &str, value: impl Count) -> Result<Option<u64>, String> {
     match value.count() {
         Some(count) => Ok(Some(count)),
@@ -58,7 +58,7 @@ pub fn count(option: &str, value: impl Count) -> Result<Option<u64>, String> {
     }
 }
 
-/// The same of a value whose arithmetic has been done in exact numbers too.
+/// Returns the same for a value whose arithmetic was also done in exact numbers.
 pub fn count_exact<T: Count>(option: &str, value: T, exact: Exact) -> Result<Option<u64>, String> {
     match (value.whole(), exact.value()) {
         (Some(whole), Some(exact)) if whole != exact => Err(format!(

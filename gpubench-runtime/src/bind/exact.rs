@@ -1,20 +1,20 @@
-//! Whole numbers that do not wrap. In: the values that a count is computed from; out: what it would be without limits, or
-//! nothing where one of them is no whole number.
+//! Whole numbers that do not wrap. In: the values that a count is computed from. Out: the count without
+//! limits of size, or nothing if one of the values is no whole number.
 
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 
-/// A whole number, or none that is known.
+/// A whole number, or an unknown one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact(Option<i128>);
 
 impl Exact {
-    /// This number.
+    /// Returns this number.
     #[must_use]
     pub const fn of(number: i128) -> Self {
         Self(Some(number))
     }
 
-    /// The number, if it is known.
+    /// Returns the number, if it is known.
     #[must_use]
     pub const fn value(self) -> Option<i128> {
         self.0
@@ -43,10 +43,11 @@ operators! {
     Shr shr = |one, other| one.checked_shr(u32::try_from(other).ok()?);
 }
 
-/// A value of any type, in the hands of [`exact!`].
+/// A value of any type, as [`exact!`] handles it.
 pub struct Leaf<'a, T>(pub &'a T);
 
-/// The value of `$value` if it is a whole number. Which it is, is found by autoref: see [`axis!`](super::axis).
+/// Returns the value of `$value` if it is a whole number. Autoref finds out which: see
+/// [`axis!`](super::axis).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exact {
@@ -60,7 +61,7 @@ pub use __exact as exact;
 
 /// A type of whole numbers.
 pub trait WholeNumber: Copy {
-    /// The number, where it fits.
+    /// Returns the number, if it fits.
     fn whole(self) -> Option<i128>;
 }
 
@@ -83,7 +84,7 @@ impl<T: WholeNumber> WholeNumber for &T {
 
 /// Values that are whole numbers.
 pub trait Whole {
-    /// Which.
+    /// Returns the number.
     fn exact(&self) -> Exact;
 }
 impl<T: WholeNumber> Whole for &Leaf<'_, T> {
@@ -92,9 +93,9 @@ impl<T: WholeNumber> Whole for &Leaf<'_, T> {
     }
 }
 
-/// Values that are not.
+/// Values that are no whole numbers.
 pub trait NotWhole {
-    /// None that is known.
+    /// Returns an unknown number.
     fn exact(&self) -> Exact;
 }
 impl<T> NotWhole for Leaf<'_, T> {

@@ -1,6 +1,6 @@
-//! What the expansion of `#[gpu_bench]` is written with: the user's values, closures and results come in, an
-//! [`Axis`](crate::registry::Axis) or a [`Case`](crate::registry::Case) goes out. Here is all that an expansion need not
-//! spell out.
+//! The building blocks of an expansion of `#[gpu_bench]`. In: the user's values, closures and results. Out:
+//! an [`Axis`](crate::registry::Axis) or a [`Case`](crate::registry::Case). An expansion spells out only the
+//! rest.
 
 mod axis;
 mod count;

@@ -1,14 +1,15 @@
-//! What the user's functions return. In: nothing, or a `Result` whose error can be displayed; out: the error in words.
+//! The return values of the user's functions. In: nothing, or a `Result` whose error can be displayed. Out:
+//! the error in words.
 
 use std::fmt::Display;
 
-/// What a launch function may return: nothing, or a `Result` whose error can be displayed.
+/// A type that a launch function may return: nothing, or a `Result` whose error can be displayed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a launch function returns",
     label = "expected `()` or a `Result` whose error implements `Display`"
 )]
 pub trait Launched {
-    /// The error in words.
+    /// Returns the error in words.
     fn launched(self) -> Result<(), String>;
 }
 
@@ -24,13 +25,14 @@ impl<T, E: Display> Launched for Result<T, E> {
     }
 }
 
-/// What a check or a reset may return: nothing, or a `Result` of nothing, so that the type of a bare `Err("…")` follows.
+/// A type that a check or a reset may return: nothing, or a `Result` of nothing, so that the type of a bare
+/// `Err("…")` follows.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a check or a reset returns",
     label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
 )]
 pub trait Checked {
-    /// The error in words.
+    /// Returns the error in words.
     fn checked(self) -> Result<(), String>;
 }
 
@@ -46,7 +48,7 @@ impl<E: Display> Checked for Result<(), E> {
     }
 }
 
-/// What the user's `setup` returned, its error in words.
+/// Returns the result of the user's `setup`, its error in words.
 pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }

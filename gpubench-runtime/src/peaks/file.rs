@@ -1,5 +1,5 @@
-//! The user's `gpubench.toml`: peaks of devices, by their UUIDs or names. In: the file; out: the peaks of a device, or the
-//! line that is wrong and what to write there.
+//! The user's `gpubench.toml`: peaks of devices, by their UUIDs or names. In: the file. Out: the peaks of a device, or
+//! the wrong line and what to write there.
 //!
 //! ```toml
 //! [peaks."NVIDIA H200"]
@@ -20,7 +20,7 @@ use gpubench_records::facts::UUID;
 use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
-/// What the file is called where nobody says otherwise.
+/// The default name of the file.
 const NAME: &str = "gpubench.toml";
 /// Its only section.
 const SECTION: &str = "peaks";
@@ -38,7 +38,7 @@ struct Given {
     peak: Peak,
 }
 
-/// A file that cannot be used: where, and what to do.
+/// A file that cannot be used: the place, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read.
@@ -46,44 +46,44 @@ pub enum FileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
-    /// Something in it is wrong.
+    /// It contains a mistake.
     #[error("{}:{line}: {message}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what to write.
+        /// The mistake, and what to write instead.
         message: String,
     },
 }
 
 impl File {
-    /// The nearest `gpubench.toml` in one of these folders or above it, the first folder's before the next's.
+    /// Finds the nearest `gpubench.toml` in one of these folders or above it. Earlier folders come first.
     ///
     /// # Errors
-    /// Where there is one that cannot be used.
+    /// Returns an error if the file cannot be used.
     pub fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Self>, FileError> {
         let mut places = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(NAME));
         places.find(|place| place.is_file()).map(|place| Self::read(&place)).transpose()
     }
 
-    /// The file at `path`.
+    /// Reads the file at `path`.
     ///
     /// # Errors
-    /// Where it cannot be used.
+    /// Returns an error if it cannot be used.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let text = fs::read_to_string(path);
         Self::parse(&text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?, path)
     }
 
-    /// The file at `path`, which has this `text`.
+    /// Parses the file at `path`, which has this `text`.
     ///
     /// # Errors
-    /// Where something in it is wrong.
+    /// Returns an error if it contains a mistake.
     pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let wrong = |Mistake { place, message }| FileError::Wrong {
@@ -94,7 +94,8 @@ impl File {
         parse(text, &name).map(|peaks| Self { peaks }).map_err(wrong)
     }
 
-    /// The peaks of this device: those by its UUID, then those by its name, or by the word for it on the command line.
+    /// Returns the peaks of this device: those by its UUID, then those by its name or by its word on the
+    /// command line.
     #[must_use]
     pub fn peaks(&self, facts: &Facts) -> Vec<Peak> {
         let of = |name: Option<&str>| {
@@ -104,7 +105,7 @@ impl File {
         [facts.text(UUID), Some(&facts.name), Some(&facts.device)].into_iter().flat_map(of).collect()
     }
 
-    /// The precisions that it gives peaks of, each with its place in the file.
+    /// Returns the precisions of its peaks, each with its place in the file.
     pub fn precisions(&self) -> impl Iterator<Item = (&str, &str)> {
         self.peaks.iter().filter_map(|Given { peak, .. }| match &peak.quantity {
             Quantity::Compute(precision) => Some((&**precision, &*peak.method)),
@@ -147,7 +148,7 @@ fn parse(text: &str, name: &str) -> Result<Vec<Given>, Mistake> {
             }
         }
     }
-    // A table forgets in which order its keys were written.
+    // A table does not keep the order in which its keys were written.
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, given)| given).collect())
 }
@@ -167,7 +168,7 @@ fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) ->
     Ok(Peak { quantity: read, value: Rate(amount), source: PeakSource::User, method, uncertain: false })
 }
 
-/// The line of a place in `text`, from 1.
+/// Returns the line of a place in `text`, from 1.
 fn line(text: &str, place: usize) -> usize {
     1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
 }

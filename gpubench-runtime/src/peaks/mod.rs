@@ -1,5 +1,5 @@
-//! Peaks that a device does not tell by itself: those that the user gives on the command line and in `gpubench.toml`, and the
-//! ceilings that were measured on it before. In: what is known of a device; out: more of it, each peak in its place.
+//! Peaks that a device does not report: those that the user gives on the command line and in `gpubench.toml`,
+//! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
 
 mod file;
 mod written;
@@ -16,23 +16,23 @@ pub use gpubench_records::files::ceilings::{Ceiling, CeilingCache};
 
 pub use self::written::read;
 
-/// Where to look for peaks.
+/// The sources of peaks.
 #[derive(Clone, Debug, Default)]
 pub struct PeakSources {
-    /// From the command line, for every device.
+    /// Peaks from the command line, for every device.
     pub given: Vec<Peak>,
-    /// The user's file, where there is one.
+    /// The user's file, if there is one.
     pub file: Option<File>,
-    /// Where measured ceilings are kept; nothing where they are of no interest.
+    /// The store of measured ceilings; `None` if they are not needed.
     pub kept: Option<CeilingCache>,
 }
 
 impl PeakSources {
-    /// The peaks that are `given`, those of the user's file, which is `config` or the nearest of its name above the package or
-    /// the current folder, and what is `kept`.
+    /// Collects the sources: the `given` peaks, the user's file, and the ceilings in `kept`. The user's file
+    /// is `config`, or else the nearest file of the default name above the package or the current folder.
     ///
     /// # Errors
-    /// Where that file cannot be used.
+    /// Returns an error if that file cannot be used.
     pub fn of(
         given: Vec<Peak>,
         config: Option<&Path>,
@@ -46,8 +46,8 @@ impl PeakSources {
         Ok(Self { given, file: file?, kept })
     }
 
-    /// Says which precisions of the user's file are neither known of GPUs nor `used`. They may be another program's, or
-    /// misspelt.
+    /// Warns about precisions of the user's file that are neither known for GPUs nor `used`. They may belong
+    /// to another program, or be misspelt.
     pub fn strange_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
         let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
         let given = self.file.iter().flat_map(File::precisions);
@@ -58,7 +58,7 @@ impl PeakSources {
         strange.map(say).collect()
     }
 
-    /// Adds what is known of this device. Returns what a reader of its results must know of that.
+    /// Adds the known peaks of this device. Returns notes for the reader of its results.
     pub fn add_to(&self, facts: &mut Facts) -> Vec<String> {
         let mut peaks = self.given.clone();
         peaks.extend(self.file.iter().flat_map(|file| file.peaks(facts)));

@@ -1,15 +1,15 @@
-//! A peak as people write it. In: what it is of, such as `memory` or `bf16 tensor`, and how much, such as `4800GB/s`; out: a
-//! quantity and its value in units of 1, or the words that say what to write.
+//! A peak as people write it. In: a name such as `memory` or `bf16 tensor`, and an amount such as `4800GB/s`.
+//! Out: a quantity and its value in units of 1, or a message that says what to write.
 
 use gpubench_records::facts::Quantity;
 
 const BYTES: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
 const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
 
-/// The quantity `name` and its peak `value`, in bytes or operations a second.
+/// Returns the quantity `name` and its peak `value`, in bytes or operations per second.
 ///
 /// # Errors
-/// What to give instead.
+/// Returns an error that says what to give instead.
 pub fn read(name: &str, value: &str) -> Result<(Quantity, f64), String> {
     if name.trim().is_empty() {
         return Err("name memory, l2, h2d, d2h, p2p or a precision, such as f32".to_owned());
@@ -27,7 +27,7 @@ pub fn read(name: &str, value: &str) -> Result<(Quantity, f64), String> {
     Ok((quantity, value))
 }
 
-/// The number before one of these units, in units of 1.
+/// Returns the number before one of these units, in units of 1.
 fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, factor) =
         units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;

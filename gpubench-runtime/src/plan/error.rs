@@ -1,6 +1,6 @@
-//! Why there is no plan, in words that say what to do.
+//! The reasons that there is no plan, in words that say what to do.
 
-/// Why there is nothing to run.
+/// The reason that there is nothing to run.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum PlanError {
     /// No annotated function is linked.
@@ -9,7 +9,7 @@ pub enum PlanError {
          gpubench::main!(my_kernels)"
     )]
     Empty,
-    /// Two benchmarks have one name.
+    /// Two benchmarks have the same name.
     #[error(
         "two benchmarks are called `{name}`: {first} and {second}. Rename one of them, or give it another \
          name by `name = \"…\"` (functions nested in functions share their module's path)"
@@ -17,35 +17,35 @@ pub enum PlanError {
     Duplicate {
         /// The name.
         name: String,
-        /// Where one stands.
+        /// The place of the first.
         first: String,
-        /// Where the other stands.
+        /// The place of the second.
         second: String,
     },
-    /// Two instances of a benchmark have one name.
+    /// Two instances of a benchmark have the same name.
     #[error("`{name}` is there twice ({place}): two of its `types` or `consts` are the same")]
     Twice {
         /// The name.
         name: String,
-        /// Where it stands.
+        /// Its place.
         place: String,
     },
     /// Filters, skips or devices leave nothing.
     #[error("no benchmark {selection}{}. --list shows {}", but_for(*ignored), there(*available))]
     Nothing {
-        /// What no benchmark does, in words.
+        /// The selection in words, as something that no benchmark does.
         selection: String,
-        /// How many there are, counted as a list shows them.
+        /// The number of benchmarks, counted as a list shows them.
         available: usize,
-        /// How many match and are ignored.
+        /// The number that match and are ignored.
         ignored: usize,
     },
-    /// All that is selected needs a kind of device that this machine has not.
+    /// The whole selection needs a kind of device that this machine lacks.
     #[error("{why}; {}", need_one(*benchmarks))]
     NoDevice {
-        /// Which device there is not, and why.
+        /// The missing device, and the reason.
         why: String,
-        /// How many need one, counted as a list shows them.
+        /// The number of benchmarks that need one, counted as a list shows them.
         benchmarks: usize,
     },
     /// `--compare-with` names no benchmark.
@@ -56,17 +56,17 @@ pub enum PlanError {
     Ambiguous {
         /// The name.
         name: String,
-        /// The whole names.
+        /// The full names.
         found: Vec<String>,
     },
-    /// A case has no case of that benchmark to be compared with.
+    /// A case has no matching case of the benchmark to compare it with.
     #[error("`{case}` cannot be compared with `{name}`: {why}")]
     Unpaired {
         /// The case.
         case: String,
-        /// The benchmark as it was named.
+        /// The benchmark as the user named it.
         name: String,
-        /// Why not.
+        /// The reason.
         why: Unpaired,
     },
     /// `--arg` names an axis that no selected benchmark has.
@@ -79,15 +79,15 @@ pub enum PlanError {
         axis: String,
         /// The benchmark that cannot take the value.
         benchmark: String,
-        /// Why not.
+        /// The reason.
         message: String,
     },
 }
 
-/// Why two cases do not pair.
+/// The reason that two cases do not pair.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unpaired {
-    /// They do not run on one device.
+    /// They run on different devices.
     #[error("that runs on {}, and this on {device}; only what runs on one device is compared", runs_on.join(", "))]
     Device {
         /// The device of the case.
@@ -95,13 +95,13 @@ pub enum Unpaired {
         /// The kinds of device of the other.
         runs_on: Vec<&'static str>,
     },
-    /// Brackets name what is no argument of the other.
+    /// The brackets name something that is no argument of the other.
     #[error("that has no argument `{0}`")]
     NoSuchAxis(String),
-    /// The other has an argument that the case has not.
+    /// The other has an argument that the case lacks.
     #[error("only that has the argument `{0}`; say which by --compare-with 'NAME[{0}=…]'")]
     OnlyPartner(String),
-    /// The case has an argument that the other has not.
+    /// The case has an argument that the other lacks.
     #[error("only this has the argument `{0}`")]
     OnlyJob(String),
     /// The other lacks a choice of a type or a constant.

@@ -1,5 +1,5 @@
-//! The combinations of arguments that an instance of a benchmark is measured with. In: its axes, and the values that the
-//! user gives in their place; out: every combination that is wanted, with what becomes of it.
+//! The combinations of arguments to measure an instance of a benchmark with. In: its axes, and the values
+//! that the user gives instead. Out: every selected combination, with its fate.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use crate::catch::catch;
 use crate::registry::{Axis, Case, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage};
 
-/// What an instance has to offer.
+/// The cases that an instance offers.
 pub(super) struct Listed {
-    /// The combinations that are wanted, the last axis running fastest.
+    /// The selected combinations, the last axis varying fastest.
     pub(super) combinations: Vec<(Vec<Arg>, Fate)>,
     /// The names of its axes.
     pub(super) axes: Vec<&'static str>,
-    /// An axis that cannot take what the user gives for it, and why.
+    /// An axis that cannot take the user's value, and the reason.
     pub(super) refused: Option<(&'static str, String)>,
 }
 
-/// Values in place of those that are listed, by the name of their axis.
+/// Values that replace the listed ones, by the name of their axis.
 pub(super) type Given = BTreeMap<String, Vec<String>>;
 
 /// Lists `variant`, whose types and constants are `generics`.
 ///
 /// # Errors
-/// Where the user's code for the axes panics, or an axis has no values.
+/// Returns an error if the user's code for the axes panics, or if an axis has no values.
 pub(super) fn list(
     variant: &Variant,
     generics: &[Arg],
@@ -39,7 +39,7 @@ pub(super) fn list(
     listing.listed.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
 }
 
-/// Looks at the axes of a variant, and lets its case say which of their values are left out.
+/// Reads the axes of a variant, and asks its case which of their values to leave out.
 struct Listing<'a> {
     generics: &'a [Arg],
     given: &'a Given,
@@ -86,7 +86,7 @@ impl Listing<'_> {
     }
 }
 
-/// The values of one axis, or of several that go together: a row for each step.
+/// The values of one axis, or of several that go together: a row per step.
 struct Rows {
     names: Vec<&'static str>,
     rows: Vec<Vec<String>>,
@@ -97,7 +97,7 @@ impl Rows {
     fn of(axes: &[&dyn Axis], given: &Given) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let replaced: Vec<Option<&Vec<String>>> = names.iter().map(|name| given.get(*name)).collect();
-        // Where all are replaced, what is listed need not even be looked at.
+        // If all are replaced, the listed values are not needed.
         let (columns, refused) = match replaced.iter().copied().collect::<Option<Vec<_>>>() {
             Some(replaced) => {
                 let refused = axes.iter().zip(&replaced).find_map(|(axis, values)| {
@@ -129,7 +129,7 @@ impl Rows {
         let mut seen = std::collections::HashSet::with_capacity(first.len());
         for step in 0..first.len() {
             let row: Vec<String> = columns.iter().map(|values| values[step].clone()).collect();
-            // Given twice it is one case all the same, since its name is one.
+            // A value given twice makes one case, because a case is identified by its name.
             if seen.insert(row.clone()) {
                 rows.push(row);
             }
@@ -141,8 +141,8 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Keeps the rows whose values are among those given for some of the axes: a value that is not listed would have
-    /// nothing to go together with.
+    /// Keeps the rows whose values are among those given for some of the axes. A value that is not listed
+    /// would have no partners on the other axes.
     fn choose(&mut self, given: &[Option<&Vec<String>>]) {
         for (column, values) in given.iter().enumerate() {
             let Some(values) = values else { continue };
@@ -169,7 +169,8 @@ impl Rows {
     }
 }
 
-/// Every combination of `sweeps` after the args that are the same in all, the last sweep running fastest.
+/// Returns every combination of `sweeps`, each after the arguments that are the `same` in all. The last sweep
+/// varies fastest.
 fn product(same: &[Arg], sweeps: &[Rows]) -> Vec<Vec<Arg>> {
     sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
         let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {

@@ -1,5 +1,6 @@
-//! Which cases a run measures, in which order. In: the registered entries, what the user selected and the devices to
-//! measure on; out: a [`Plan`] of jobs, or why there is none. Asks benchmarks for their axes, never for their inputs.
+//! The cases that a run measures, in order. In: the registered entries, the user's selection and the devices
+//! to measure on. Out: a [`Plan`] of jobs, or the reason that there is none. Planning asks benchmarks for
+//! their axes, never for their inputs.
 
 mod error;
 mod listing;
@@ -29,21 +30,21 @@ use self::listing::{Listed, list};
 pub struct Job {
     /// The benchmark's path, crate first.
     pub benchmark: String,
-    /// Its arguments in the order of its axes.
+    /// Its arguments, in the order of its axes.
     pub args: Vec<Arg>,
-    /// The device in the words of the command line.
+    /// The device, as the command line names it.
     pub device: String,
     /// The cache states to measure, in this order.
     pub caches: Vec<Cache>,
-    /// The wall time each of them may take, where the benchmark asks for another limit than the run's.
+    /// The limit on the wall time of each, if the benchmark overrides the run's.
     pub timeout: Option<Duration>,
-    /// What they are compared with.
+    /// The benchmark to compare them with.
     #[serde(default)]
     pub with: Option<BenchmarkId>,
 }
 
 impl Job {
-    /// Its case of this cache state.
+    /// Returns its case of this cache state.
     #[must_use]
     pub fn case(&self, cache: Cache) -> CaseId {
         let Self { benchmark, args, device, .. } = self;
@@ -60,30 +61,30 @@ impl Display for Job {
 /// The jobs of a run.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// In the order of the devices, then of the source, then of the arguments.
+    /// Ordered by device, then source, then arguments.
     pub jobs: Vec<(Job, Fate)>,
-    /// How many others are left out because their benchmark is to be ignored.
+    /// The number of further jobs that are left out because their benchmark is ignored.
     pub ignored: usize,
-    /// Those that need a kind of device which this machine has not, and why it has none.
+    /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
     pub absent: Vec<(Job, String)>,
 }
 
-/// What becomes of a job.
+/// The fate of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is measured.
     Measured,
-    /// Its benchmark says why it is left out.
+    /// It is left out, for the reason that its benchmark gives.
     Skipped(&'static str),
-    /// Its arguments could not even be listed.
+    /// Listing its arguments failed.
     Broken(Failure),
 }
 
 impl Plan {
-    /// The plan for `selection` of `entries` on `devices`, each a name and the kind of device that it is.
+    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device.
     ///
     /// # Errors
-    /// See [`PlanError`].
+    /// Returns a [`PlanError`] if there is nothing to run.
     pub fn of(
         entries: &[&Entry],
         selection: &Selection,
@@ -92,10 +93,10 @@ impl Plan {
         Self::with_missing(entries, selection, devices, &[])
     }
 
-    /// The same, where devices are `missing`: what needs one is [`absent`](Self::absent).
+    /// Plans the same while some devices are `missing`. Jobs that need one are [`absent`](Self::absent).
     ///
     /// # Errors
-    /// See [`PlanError`].
+    /// Returns a [`PlanError`] if there is nothing to run.
     pub fn with_missing(
         entries: &[&Entry],
         selection: &Selection,
@@ -132,10 +133,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same plan, if there is anything in it that this machine has a device for.
+    /// Returns the same plan if this machine has a device for any of it.
     ///
     /// # Errors
-    /// Where all of it needs a device that is not there.
+    /// Returns an error if all of it needs a missing device.
     pub fn on_this_machine(self) -> Result<Self, PlanError> {
         match self.absent.first() {
             Some((_, why)) if self.jobs.is_empty() => {
@@ -145,14 +146,14 @@ impl Plan {
         }
     }
 
-    /// How many cases are to be measured, or fail to be.
+    /// Returns the number of cases that will be measured, or that have already failed.
     #[must_use]
     pub fn cases(&self) -> usize {
         let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
         planned.map(|(job, _)| job.caches.len()).sum()
     }
 
-    /// Adds what is selected on a device.
+    /// Adds the selected jobs of a device.
     fn add_all(
         &mut self,
         entries: &[&Entry],
@@ -220,28 +221,28 @@ impl Plan {
     }
 }
 
-/// How many benchmarks a list of all of `entries` shows.
+/// Returns the number of benchmarks in a list of all of `entries`.
 fn listed(entries: &[&Entry]) -> usize {
     let all = Selection { ignored: Ignored::Included, ..Selection::default() };
     let mut plan = Plan::default();
     let variants =
         entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)));
     for (entry, variant) in variants {
-        // Nothing is given that a benchmark could refuse.
+        // No value is given that a benchmark could refuse.
         _ = plan.add(entry, variant, variant.device, &all, &mut BTreeSet::new());
     }
     plan.jobs.len()
 }
 
 impl Generic {
-    /// The choice as an argument of a job.
+    /// Returns the choice as an argument of a job.
     #[must_use]
     pub fn arg(&self) -> Arg {
         Arg { name: self.name.to_owned(), value: (self.value)() }
     }
 }
 
-/// A type or constant of `entry` that the user wants another of than there are, and those that there are.
+/// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.
 fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
@@ -260,7 +261,7 @@ fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str
     })
 }
 
-/// A case is known by its name, so that no two may have the same.
+/// Refuses duplicate names, because a case is identified by its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
     let mut seen: BTreeMap<String, &Entry> = BTreeMap::new();

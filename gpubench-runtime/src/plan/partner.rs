@@ -1,5 +1,6 @@
-//! Which case each job is compared with. In: the jobs of a plan, and the name of a benchmark with some of its arguments; out:
-//! each job with its partner, which has the job's own arguments but for those that are given, or why they do not pair.
+//! The partner that each job is compared with. In: the jobs of a plan, and the name of a benchmark with some
+//! of its arguments. Out: each job with its partner, or the reason that they do not pair. The partner has the
+//! given arguments; the others are the job's own.
 
 use super::error::Unpaired;
 use super::{Arg, BenchmarkId, Fate, Job, PlanError};
@@ -8,7 +9,8 @@ use crate::registry::{Axis, Case, Entry, Generic, Variant, Visitor};
 use gpubench_records::failure::Stage;
 use gpubench_records::id::DeviceId;
 
-/// Gives each of `jobs` its partner. Those that are their own are left out, unless there are no others.
+/// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no
+/// others.
 pub(super) fn pair(
     jobs: Vec<(Job, Fate)>,
     entries: &[&Entry],
@@ -38,7 +40,7 @@ pub(super) fn pair(
     Ok(paired)
 }
 
-/// The benchmark that is asked for, and what of its arguments is given with its name.
+/// The requested benchmark, with the arguments that its name gives.
 struct Wanted<'a> {
     entry: &'a Entry,
     given: &'a [Arg],
@@ -63,7 +65,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// What `job` is compared with, and why that is left out, where the benchmark says so.
+    /// Returns the partner of `job`, and the benchmark's reason if that partner is left out.
     fn partner(
         &self,
         job: &Job,
@@ -86,7 +88,7 @@ impl<'a> Wanted<'a> {
         Ok((BenchmarkId { benchmark: self.entry.path(), args }, skipped))
     }
 
-    /// The instances on the kind of this device, of which there is one at least.
+    /// Returns the instances for the kind of this device; at least one.
     fn variants_on(&self, device: &str) -> Result<Vec<&'a Variant>, Unpaired> {
         let kind = DeviceId::parse(device).kind;
         let all = self.entry.variants.iter();
@@ -99,7 +101,7 @@ impl<'a> Wanted<'a> {
         Ok(here)
     }
 
-    /// What each of the arguments `names` is: what is given, else what it is of `job`.
+    /// Returns a value for each of `names`: the given one, else the job's.
     fn args(&self, job: &Job, names: &[&str]) -> Result<Vec<Arg>, Unpaired> {
         if let Some(arg) = self.given.iter().find(|arg| !names.contains(&&*arg.name)) {
             return Err(Unpaired::NoSuchAxis(arg.name.clone()));
@@ -113,15 +115,15 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The names of a variant's types, constants and axes.
+/// Returns the names of a variant's types, constants and axes.
 fn names(variant: &Variant) -> Result<Vec<&'static str>, Unpaired> {
     let mut axes = Axes { names: Vec::new(), selected: &[], outcome: Ok(None) };
     axes.see(variant)?;
     Ok(variant.generics.iter().map(|generic| generic.name).chain(axes.names).collect())
 }
 
-/// Whether `name` is a type or a constant of `benchmark`. They say which code is measured, and may be one side's alone; what
-/// else one side alone has may change its work.
+/// Returns true if `name` is a type or a constant of `benchmark`. These choose the code to measure, so only
+/// one side may have them. Any other argument that only one side has may change the work.
 fn is_generic(name: &str, benchmark: &str, entries: &[&Entry]) -> bool {
     let mut entry = entries.iter().filter(|entry| entry.path() == benchmark);
     entry.any(|entry| generics(entry.variants.iter()).any(|generic| generic.name == name))
@@ -131,7 +133,7 @@ fn generics<'v>(variants: impl Iterator<Item = &'v Variant>) -> impl Iterator<It
     variants.flat_map(|variant| variant.generics)
 }
 
-/// The instance with these types and constants.
+/// Returns the instance with these types and constants.
 fn choose<'v>(variants: &[&'v Variant], args: &[Arg]) -> Result<&'v Variant, Unpaired> {
     let chosen = |variant: &&&Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
     variants.iter().find(chosen).copied().ok_or_else(|| {
@@ -143,7 +145,8 @@ fn choose<'v>(variants: &[&'v Variant], args: &[Arg]) -> Result<&'v Variant, Unp
     })
 }
 
-/// The axes of a variant; and, where arguments are selected, whether it takes them and why it leaves them out.
+/// Reads the axes of a variant. For selected arguments, finds out if the variant takes them, and its reason
+/// if it leaves them out.
 struct Axes<'a> {
     names: Vec<&'static str>,
     selected: &'a [Arg],

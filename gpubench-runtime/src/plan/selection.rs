@@ -1,4 +1,4 @@
-//! What the user selected of all that is there. In: the flags that say so; out: whether a benchmark or a case is wanted.
+//! The user's selection. In: the selecting flags. Out: true for each benchmark or case that is selected.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,42 @@ use super::{Arg, BenchmarkId, shown_name};
 use crate::registry::{Entry, Options};
 use gpubench_records::method::Cache;
 
-/// What the user selected of all that is there.
+/// The user's selection of benchmarks and cases.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Parts of names, one of which a benchmark must contain; whole names with `exact`.
+    /// Parts of names, one of which a benchmark must contain; full names with `exact`.
     pub filters: Vec<String>,
-    /// Whether filters and skips are whole names.
+    /// True if filters and skips are full names.
     pub exact: bool,
     /// Parts of names that a benchmark must not contain.
     pub skip: Vec<String>,
     /// Tags, one of which a benchmark must have.
     pub tags: Vec<String>,
-    /// What becomes of ignored benchmarks.
+    /// The treatment of ignored benchmarks.
     pub ignored: Ignored,
-    /// Values in place of those an axis lists, by the axis's name; and which of its types and constants.
+    /// Values that replace those of an axis, and choices among the listed types and constants, by the name of
+    /// the argument.
     pub args: BTreeMap<String, Vec<String>>,
-    /// Cache states in place of those that benchmarks ask for.
+    /// Cache states that replace those of the benchmarks.
     pub caches: Option<Vec<Cache>>,
-    /// What all of them are compared with: the end of a benchmark's path, and those of its arguments that are not the same.
+    /// The benchmark to compare all others with: the end of its path, and the arguments in which it differs.
     pub compare_with: Option<BenchmarkId>,
 }
 
-/// What becomes of benchmarks whose attribute says `ignore`.
+/// The treatment of benchmarks whose attribute says `ignore`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ignored {
     /// They are left out.
     #[default]
     Left,
-    /// They are taken with the others.
+    /// They are included with the others.
     Included,
-    /// They alone are taken.
+    /// Only they are taken.
     Only,
 }
 
 impl Ignored {
-    /// Whether a benchmark that is to be ignored, or is not, is taken.
+    /// Returns true if a benchmark with this `ignore` option is taken.
     pub(super) fn takes(self, ignore: bool) -> bool {
         match self {
             Self::Left => !ignore,
@@ -51,21 +52,22 @@ impl Ignored {
 }
 
 impl Selection {
-    /// Whether a case of this name is wanted.
+    /// Returns true if a case of this name is selected.
     pub(super) fn matches(&self, name: &str) -> bool {
         let hit =
             |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
 
-    /// Whether this case would be measured. Of a benchmark that is no longer there its name alone says so.
+    /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
+    /// decides.
     #[must_use]
     pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
         self.takes_benchmark(entries, benchmark, args)
             && self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
-    /// The same, whatever its cache state.
+    /// Returns true if this case would be measured, in any cache state.
     pub(crate) fn takes_benchmark(&self, entries: &[&Entry], benchmark: &str, args: &[Arg]) -> bool {
         let entry = entries.iter().find(|entry| entry.path() == benchmark);
         let options = entry.map_or(Options::DEFAULT, |entry| entry.options);
@@ -76,12 +78,12 @@ impl Selection {
             && args.iter().all(given)
     }
 
-    /// Whether a benchmark of these options has a tag that is wanted.
+    /// Returns true if a benchmark with these options has a selected tag.
     pub(super) fn takes_tags_of(&self, options: &Options) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// All of the selection in words, with the device as the user names it.
+    /// Describes the whole selection in words, with the device as the user names it.
     pub(crate) fn describe_all(&self, device: Option<&str>) -> String {
         let mut words = self.describe_names();
         let args = self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(",")));
@@ -94,7 +96,7 @@ impl Selection {
         words.join(" ")
     }
 
-    /// What a benchmark does that is selected on `devices`, in words.
+    /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
     pub(super) fn describe(&self, devices: &[(String, &str)]) -> String {
         let mut words = self.describe_names();
         words.insert(0, if words.is_empty() { "runs" } else { "matches" }.to_owned());
@@ -105,7 +107,7 @@ impl Selection {
         words.join(" ")
     }
 
-    /// What must be true of a benchmark's name and options.
+    /// Lists the conditions on a benchmark's name and options.
     fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {

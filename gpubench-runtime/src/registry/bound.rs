@@ -1,5 +1,5 @@
-//! A benchmark with its arguments chosen. In: the closures that an expansion is made of; out: a
-//! [`Case`](registry::Case) that takes the runtime through them.
+//! A benchmark with its arguments chosen. In: the closures of an expansion. Out: a [`Case`](registry::Case),
+//! which the runtime takes through its steps.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::registry;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::work::Counts;
 
-/// The steps of a case as an expansion writes them: each tells its error in words.
+/// The steps of a case as an expansion writes them. Each reports its error in words.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, String> + 'a>;
 type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), String> + 'a>;
 type Look<'a, T, R> = Box<dyn Fn(&T) -> Result<R, String> + 'a>;
@@ -24,13 +24,13 @@ pub struct Bound<'a, S: ?Sized, T> {
     counts: Look<'a, T, Counts>,
     check: Option<Look<'a, T, ()>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
-    // Dropped in this order: inputs may need their stream's device.
+    // Dropped in this order, because inputs may need their stream's device.
     inputs: Option<T>,
     stream: Option<Rc<S>>,
 }
 
 impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
-    /// A case that makes its inputs with `setup` and runs `launch` on them.
+    /// Makes a case that creates its inputs with `setup` and runs `launch` on them.
     pub fn new(
         setup: impl Fn(&S) -> Result<T, String> + 'a,
         launch: impl Fn(&mut T, &S) -> Result<(), String> + 'a,
@@ -53,7 +53,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
     reason = "of a slice the compiler then says this alone, and not that it is unsized too"
 )]
 impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
-    /// The same as [`Bound::new`], for a stream that is only assumed to be one.
+    /// Does the same as [`Bound::new`] for a stream that is only assumed to be one.
     pub fn new_on_last(
         setup: impl Fn(&S) -> Result<T, String> + 'a,
         launch: impl Fn(&mut T, &S) -> Result<(), String> + 'a,
@@ -62,27 +62,27 @@ impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
     }
 }
 
-// Of any `S`: where that is no stream, the constructor has said so, and once is enough.
+// For any `S`: if it is no stream, the constructor has already reported that, and one error is enough.
 impl<'a, S: ?Sized, T> Bound<'a, S, T> {
-    /// The same case, whose launches do this much work.
+    /// Adds the work that each launch does.
     #[must_use]
     pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, String> + 'a) -> Self {
         Self { counts: Box::new(counts), ..self }
     }
 
-    /// The same case, whose inputs `reset` makes fresh again before each sample.
+    /// Adds a `reset`, which makes the inputs fresh again before each sample.
     #[must_use]
     pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), String> + 'a) -> Self {
         Self { reset: Some(Box::new(reset)), ..self }
     }
 
-    /// The same case, whose outputs are looked at by `check`.
+    /// Adds a `check` of the outputs.
     #[must_use]
     pub fn check(self, check: impl Fn(&T) -> Result<(), String> + 'a) -> Self {
         Self { check: Some(Box::new(check)), ..self }
     }
 
-    /// The same case, which is left out for arguments that meet `condition`, because of `why`.
+    /// Leaves the case out for arguments that meet `condition`, for the reason `why`.
     #[must_use]
     pub fn skip_if(self, condition: impl Fn() -> bool + 'a, why: &'static str) -> Self {
         Self { skip_if: Some((Box::new(condition), why)), ..self }
@@ -131,7 +131,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
 
     fn setup(&mut self) -> Result<(), Failure> {
         let stream = self.stream.clone().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
-        // EarlierRun inputs go first, so that two sets never need to fit.
+        // Earlier inputs are dropped first, so that two sets never need to fit.
         self.clear();
         self.inputs = Some(guarded(Stage::Setup, || (self.setup)(&stream))?);
         Ok(())

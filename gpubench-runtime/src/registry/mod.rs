@@ -1,6 +1,6 @@
-//! What `#[gpu_bench]` leaves in a binary: one [`Entry`] for each annotated function, found by [`entries`]. An entry
-//! holds data and function pointers only; the protocol of a measurement is the runtime's. Comes in: whatever is
-//! linked. Goes out: the entries in the order of the source, and through [`Variant::visit`] their axes and cases.
+//! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. In: all linked
+//! functions. Out: the [`entries`] in source order and, through [`Variant::visit`], their axes and cases. An
+//! entry holds only data and function pointers; the runtime has the protocol of a measurement.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -19,9 +19,9 @@ use gpubench_records::work::Counts;
 
 /// One annotated launch function.
 pub struct Entry {
-    /// The function's name, or the one that the attribute gives it.
+    /// The function's name, or the name given by the attribute.
     pub name: &'static str,
-    /// The path of the module it stands in, crate first.
+    /// The path of its module, crate first.
     pub module: &'static str,
     /// The source file of the attribute.
     pub file: &'static str,
@@ -29,7 +29,7 @@ pub struct Entry {
     pub line: u32,
     /// The column of the attribute, from 1.
     pub column: u32,
-    /// What the attribute's options say.
+    /// The options of the attribute.
     pub options: Options,
     /// The function's instances, one for each choice of its types and constants.
     pub variants: &'static [Variant],
@@ -38,7 +38,7 @@ pub struct Entry {
 inventory::collect!(Entry);
 
 impl Entry {
-    /// The name by which the benchmark is known: its module's path, its group if it has one, and its own name.
+    /// Returns the full name of the benchmark: its module's path, its group if it has one, and its own name.
     #[must_use]
     pub fn path(&self) -> String {
         match self.options.group {
@@ -52,7 +52,7 @@ impl Entry {
 pub struct Variant {
     /// The kind of device that its stream belongs to, such as `host`.
     pub device: &'static str,
-    /// The types and constants that were chosen for it, in the order of its parameters.
+    /// The choices of its types and constants, in the order of its parameters.
     pub generics: &'static [Generic],
     /// Opens the device of that kind with this ordinal.
     pub open: fn(usize) -> Result<Box<dyn Device>, DeviceError>,
@@ -60,16 +60,16 @@ pub struct Variant {
     pub visit: fn(&mut dyn Visitor),
 }
 
-/// A type or constant parameter with what was chosen for it.
+/// A type or constant parameter with its choice.
 pub struct Generic {
     /// The parameter's name.
     pub name: &'static str,
-    /// The type as it is written, or the constant's value.
+    /// Returns the type as written, or the constant's value.
     pub value: fn() -> String,
 }
 
 impl Variant {
-    /// The instance with these `generics` that is launched on a stream of type `S`.
+    /// Returns the instance with these `generics`, launched on a stream of type `S`.
     #[must_use]
     pub const fn of<S: LaunchStream>(generics: &'static [Generic], visit: fn(&mut dyn Visitor)) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Variant {
         }
     }
 
-    /// The same for a stream that is only assumed to be one.
+    /// Returns the same for a stream that is only assumed to be one.
     #[must_use]
     #[expect(
         clippy::needless_maybe_sized,
@@ -94,77 +94,77 @@ impl Variant {
     }
 }
 
-/// Looks at a variant: a listing at its axes, a measurement at its case.
+/// Visits a variant: a listing reads its axes, a measurement its case.
 pub trait Visitor {
-    /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case has the
-    /// values that are selected.
+    /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case
+    /// has the selected values.
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case);
 }
 
 /// An argument that a benchmark sweeps.
 pub trait Axis {
-    /// The argument's name.
+    /// Returns the argument's name.
     fn name(&self) -> &'static str;
-    /// Its listed values as they are shown.
+    /// Returns its listed values as they are shown.
     fn values(&self) -> Vec<String>;
-    /// Takes the value that is shown so, or parses one that is not listed.
+    /// Selects the value with this shown form, or parses one that is not listed.
     ///
     /// # Errors
-    /// In words, where `shown` is neither listed nor a value of the argument's type.
+    /// Returns an error in words if `shown` is neither listed nor a value of the argument's type.
     fn select(&self, shown: &str) -> Result<(), String>;
 }
 
-/// A benchmark with its arguments chosen, step by step as a measurement goes through it.
+/// A benchmark with its arguments chosen. Its methods are the steps of a measurement.
 pub trait Case {
-    /// Whether the benchmark says of some arguments that they are left out.
+    /// Returns true if the benchmark may leave some arguments out.
     fn skips(&self) -> bool;
-    /// Why the selected arguments are left out, where they are. Needs no device.
+    /// Returns the reason if the selected arguments are left out. Needs no device.
     fn skipped(&self) -> Option<&'static str>;
-    /// Makes the stream that the launches go to.
+    /// Creates the stream for the launches.
     ///
     /// # Errors
-    /// Where the device is of another type or refuses the stream.
+    /// Returns an error if the device is of another type or refuses the stream.
     fn open(&mut self, device: &mut dyn Device) -> Result<(), Failure>;
-    /// The stream, where one is made, for another case that is launched on the same.
+    /// Returns the stream, if there is one, for another case that launches on it.
     fn stream(&self) -> Option<Rc<dyn Any>>;
-    /// Takes the stream of another case for its own.
+    /// Adopts the stream of another case.
     ///
     /// # Errors
-    /// Where it is of another type.
+    /// Returns an error if it is of another type.
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure>;
-    /// Lets go of the inputs.
+    /// Drops the inputs.
     fn clear(&mut self);
-    /// Makes fresh inputs, in place of any earlier ones.
+    /// Makes fresh inputs, which replace any earlier ones.
     ///
     /// # Errors
-    /// What the user's `setup` returned.
+    /// Returns an error if the user's `setup` fails.
     fn setup(&mut self) -> Result<(), Failure>;
-    /// Whether the benchmark has a reset.
+    /// Returns true if the benchmark has a reset.
     fn resets(&self) -> bool;
-    /// Enqueues what makes the inputs fresh again, where there is such a thing.
+    /// Enqueues the reset, if there is one, which makes the inputs fresh again.
     ///
     /// # Errors
-    /// What the user's `reset` returned.
+    /// Returns an error if the user's `reset` fails.
     fn reset(&mut self) -> Result<(), Failure>;
     /// Calls the launch function once.
     ///
     /// # Errors
-    /// What it returned.
+    /// Returns an error if the launch function does.
     fn launch(&mut self) -> Result<(), Failure>;
-    /// How much work one launch does on these inputs.
+    /// Returns the work of one launch on these inputs.
     ///
     /// # Errors
-    /// A count that is not positive or does not fit 64 bits.
+    /// Returns an error if a count is not positive or does not fit 64 bits.
     fn counts(&mut self) -> Result<Counts, Failure>;
-    /// Looks at the outputs; `false` where the benchmark has no check.
+    /// Checks the outputs. Returns `false` if the benchmark has no check.
     ///
     /// # Errors
-    /// What the user's `check` returned.
+    /// Returns an error if the user's `check` fails.
     fn check(&mut self) -> Result<bool, Failure>;
 }
 
-/// Every annotated function that is linked, in the order of crate, file, line and column. Those that one call of a macro
-/// wrote stand in one place: they follow by module and name.
+/// Returns every linked annotated function, in the order of crate, file, line and column. Functions written
+/// by the same macro call share a place; they are ordered by module and name.
 #[must_use]
 pub fn entries() -> Vec<&'static Entry> {
     let mut entries: Vec<&Entry> = inventory::iter::<Entry>().collect();

@@ -1,10 +1,9 @@
-//! Keeps clocks locked while a run lasts. In: GPUs and where to lock their clocks; out: what they are locked to, or why they
-//! are not, and at the end whether they were reset.
+//! Keeps clocks locked while a run lasts. In: GPUs and the clock to lock them to. Out: the locked clocks, or the reason
+//! that there are none, and at the end the result of the reset.
 //!
-//! Whoever locks clocks must outlive the run, however it ends: so that is a process of its own. It hears that the run has
-//! ended by the end of a pipe, of which only the run's process has the other end: a panic, a signal and `kill -9` close it
-//! as a return from `main` does. It is in a session of its own, out of reach of a terminal's Ctrl-C, and lets the signals by
-//! which a run is ended pass.
+//! The lock must be released even if the run crashes, so a process of its own holds it. That process reads a pipe, and
+//! only the run's process has the other end: a return from `main`, a panic, a signal and `kill -9` all close it. The
+//! process is in a session of its own, out of reach of a terminal's Ctrl-C, and ignores the signals that end a run.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,20 +17,21 @@ use crate::device::Available;
 use crate::device::ClockTarget;
 use crate::device::kinds;
 
-/// The first argument of such a process; the target follows, then each GPU's name and UUID.
+/// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 
-/// What it says on its standard output: in words what each GPU is locked to; at the end nothing; or what went wrong.
+/// A message on its standard output: first each GPU's locked clock in words, at the end nothing; or the
+/// error.
 type Told = Result<Vec<String>, String>;
 
-/// Clocks that are locked as long as this lives.
+/// Clocks that stay locked while this lives.
 pub(crate) struct ClockLock {
     process: Child,
-    /// Its end is the run's.
+    /// The pipe whose end marks the end of the run.
     run: Option<ChildStdin>,
     says: BufReader<ChildStdout>,
     gpus: Vec<[String; 2]>,
-    /// Each device with what its clocks are locked to.
+    /// Each device with its locked clock.
     pub(crate) locked: Vec<(String, String)>,
 }
 
@@ -39,7 +39,7 @@ impl ClockLock {
     /// Locks the clocks of all GPUs among `devices`, or of none.
     ///
     /// # Errors
-    /// Which device refuses, and why.
+    /// Returns an error with the device that refuses, and the reason.
     pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
         let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
         let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
@@ -49,7 +49,7 @@ impl ClockLock {
         let started = Self::start(&gpus, target);
         let (process, run, mut says) =
             started.map_err(|error| format!("no process to lock them: {error}"))?;
-        // From here on, whatever happens ends that process and with it the lock.
+        // From here on, every outcome ends that process, and with it the lock.
         let told = listen(&mut says);
         let mut keeper = Self { process, run: Some(run), says, gpus, locked: Vec::new() };
         let names = keeper.gpus.iter().map(|[name, _]| name.clone());
@@ -73,16 +73,16 @@ impl ClockLock {
         Ok((process, run, BufReader::new(says)))
     }
 
-    /// Has the clocks reset, and waits until they are.
+    /// Resets the clocks, and waits until that is done.
     ///
     /// # Errors
-    /// Why they may still be locked.
+    /// Returns an error with the reason that they may still be locked.
     pub(crate) fn release(mut self) -> Result<(), String> {
         drop(self.run.take());
         if listen(&mut self.says).is_ok() {
             return Ok(());
         }
-        // It is gone, or was refused: what it should have done is done here.
+        // That process is gone, or was refused. This process resets the clocks in its place.
         let failed = reset_all(&self.gpus).err();
         failed.map_or(Ok(()), |why| {
             Err(format!("clocks may still be locked: {why} (`nvidia-smi --reset-gpu-clocks` resets them)"))
@@ -91,10 +91,10 @@ impl ClockLock {
 }
 
 impl Drop for ClockLock {
-    /// No keeper is left behind, nor a lock.
+    /// Leaves no such process and no lock behind.
     fn drop(&mut self) {
         drop(self.run.take());
-        // It ends by itself, and has been started by this process.
+        // This process started it, and it ends by itself.
         drop(self.process.wait());
     }
 }
@@ -110,16 +110,17 @@ fn listen(says: &mut BufReader<ChildStdout>) -> Told {
     told.and_then(|told| told)
 }
 
-/// Locks, waits for the end of the run, and resets: all that such a process does. `arguments` are those behind [`FLAG`].
+/// Locks the clocks, waits for the end of the run, and resets them: the whole work of such a process.
+/// `arguments` are those after [`FLAG`].
 ///
 /// # Errors
-/// Where the arguments are none, or standard input cannot be read.
+/// Returns an error if the arguments are invalid, or if standard input cannot be read.
 pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
     let target: ClockTarget = target.parse().map_err(|message: String| invalid(&message))?;
-    // Fails where it leads a process group already, which then is its own.
+    // Fails if this process already leads a process group. That group is then its own.
     _ = rustix::process::setsid();
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
@@ -130,13 +131,13 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     if refused {
         return Ok(());
     }
-    // Nothing is ever sent: the other side goes away.
+    // Nothing is ever sent: the pipe ends with the run.
     io::stdin().read_to_end(&mut Vec::new())?;
     say(&reset_all(gpus).map(|()| Vec::new()));
     Ok(())
 }
 
-/// The run may be gone, which is what this waits for.
+/// Ignores errors, because the run may be gone: this process waits for that.
 fn say(told: &Told) {
     let line = serde_json::to_string(told).unwrap_or_default();
     _ = writeln!(io::stdout(), "{line}");
@@ -148,7 +149,7 @@ fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Told {
         match lock(name, uuid, target) {
             Ok(words) => locked.push(words),
             Err(why) => {
-                // Those before it are locked already.
+                // The GPUs before this one are already locked.
                 let left = reset_all(&gpus[..index])
                     .map_or_else(|why| format!("; still locked: {why}"), |()| String::new());
                 return Err(format!("{name}: {why}{left}"));
@@ -163,7 +164,7 @@ fn lock(device: &str, uuid: &str, target: ClockTarget) -> Result<String, String>
     (clocks.lock)(uuid, target)
 }
 
-/// Resets each, also where another fails; the first failure.
+/// Resets every GPU, even if one fails. Returns the first error.
 fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
     let reset = |[name, uuid]: &[String; 2]| {
         let reset = kinds::clocks(name).map_or(Ok(()), |clocks| (clocks.reset)(uuid));

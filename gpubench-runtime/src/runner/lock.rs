@@ -1,5 +1,6 @@
-//! One GPU, one suite: a lock on a file for each GPU, which goes with the process that holds it, however it ends. In: the
-//! devices to measure on; out: the locks, once they can be had, or who has them. Advisory: who does not ask is not kept out.
+//! One GPU, one suite: a lock on a file per GPU, which ends with the process that holds it. In: the devices
+//! to measure on. Out: the locks, once they are free, or their holder. The lock is advisory: it only stops
+//! programs that ask for it.
 
 use std::env;
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
@@ -15,27 +16,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::Available;
 
-/// How often a lock that is not free is tried again.
+/// The pause between two tries for a lock.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Whoever else measures on the same machine, of any user, must be able to lock the same file, and to say who it is.
+/// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
 const EVERYBODY: u32 = 0o666;
 
-/// A lock that is held. It is given back when this is dropped, and at the latest by the end of the process.
+/// A held lock. It is released when this is dropped, and at the latest when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
-/// Why there is no lock.
+/// The reason that there is no lock.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotLocked {
-    /// Another suite has the device, and the user does not want to wait.
+    /// Another suite holds the device, and the user does not want to wait.
     #[error("device `{device}` is being measured by {holder} (without --no-wait this would wait)")]
     Busy {
         /// The device.
         device: String,
-        /// Who has it.
+        /// The holder.
         holder: String,
     },
     /// The user wants to stop.
@@ -43,7 +44,7 @@ pub(crate) enum NotLocked {
     Interrupted,
 }
 
-/// Who holds a lock, as it says in the file.
+/// The holder of a lock, according to the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -51,12 +52,12 @@ struct Holder {
     since: u64,
 }
 
-/// Locks those of `devices` that are known by a UUID, in an order that is everybody's. Where one is not free, `tells` hears
-/// for whom this waits, unless it is not to `wait`; `stop` ends the wait. A device whose lock cannot be had for another
-/// reason, which `tells` hears too, goes unlocked.
+/// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, tells the
+/// holder to `tells` and waits, but only with `wait`; `stop` ends the wait. If a lock fails for another
+/// reason, tells that to `tells` and leaves the device unlocked.
 ///
 /// # Errors
-/// See [`NotLocked`].
+/// Returns a [`NotLocked`] if the device is busy or the user stops the wait.
 pub(crate) fn lock(
     devices: &[Available],
     suite: &str,
@@ -97,7 +98,8 @@ fn one(
             Err(error) => return Ok(Err(error)),
         };
         match file.try_lock() {
-            // Somebody may have removed the file meanwhile: then the lock is on none that others see.
+            // Another process may have removed the file meanwhile. The lock is then on a file that others do
+            // not see.
             Ok(()) if !is_at(&file, path) => continue,
             Ok(()) => {
                 sign(&mut file, suite);
@@ -121,14 +123,15 @@ fn one(
     }
 }
 
-/// The file, made where there is none. A link is not followed: the folder is everybody's.
+/// Opens the file, and creates it if it is missing. Does not follow links, because every user can write to
+/// the folder.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW.bits() as i32;
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(flags);
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        // To lock it, reading is enough.
+        // Read access is enough for a lock.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return OpenOptions::new().read(true).custom_flags(flags).open(path);
         }
@@ -149,7 +152,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
 }
 
-/// Writes who has the lock. Where that fails, others wait all the same, and do not know for whom.
+/// Writes the holder into the file. If that fails, others still wait, but cannot name the holder.
 fn sign(file: &mut File, suite: &str) {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let holder = Holder { pid: process::id(), suite: suite.to_owned(), since };
@@ -161,7 +164,7 @@ fn sign(file: &mut File, suite: &str) {
     _ = signed;
 }
 
-/// Who has the lock, in words. Anybody may have written anything there.
+/// Returns the holder in words. Any user may have written anything there.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
@@ -201,7 +204,7 @@ mod tests {
         assert_eq!(mode & 0o777, EVERYBODY, "others must be able to lock it too");
     }
 
-    /// What others have left in a folder that is everybody's is not written through, and stops nobody.
+    /// A link that another user left in the shared folder is not written through, and stops nobody.
     #[test]
     fn a_link_is_not_followed() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! Leads a run: has a worker tell the devices' facts and measure job by job, and collects the records. In: a plan; out: a
-//! [`Run`]. What is lost with a worker is one case; the next worker goes on with the rest.
+//! Leads a run: asks workers for the devices' facts and for one job after another, and collects the records.
+//! In: a plan. Out: a [`Run`]. A lost worker costs one case; the next worker goes on with the rest.
 
 pub(crate) mod clock_lock;
 pub(crate) mod lock;
@@ -26,33 +26,33 @@ use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
 
-/// Looking at a device is no case, and may take longer than one is allowed to.
+/// The limit for the facts of a device. This is no case, and may take longer than a case may.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
 
-/// Nor is finding out what a launch writes, which may well hang.
+/// The limit for write detection, which may well hang.
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
 
-/// How a plan is carried out.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// How cases are sampled.
+    /// The sampling of cases.
     pub sampling: Sampling,
-    /// Peaks that devices do not tell by themselves.
+    /// Peaks that devices do not report.
     pub known: PeakSources,
     /// The wall time a case may take.
     pub timeout: Duration,
-    /// Whether a benchmark's own `timeout` goes before that.
+    /// True if a benchmark's own `timeout` overrides that.
     pub own_timeout: bool,
-    /// Measure in this process.
+    /// Measures in this process.
     pub in_process: bool,
-    /// Devices whose clocks are locked, and what to.
+    /// Devices with locked clocks, and the clock of each.
     pub locked: Vec<(String, String)>,
-    /// How often the plan is carried out, each time by a process of its own.
+    /// The number of times to measure the plan, each time in a new process.
     pub runs: usize,
 }
 
 impl RunConfig {
-    /// The wall time that a case of `job` may take.
+    /// Returns the wall time that a case of `job` may take.
     #[must_use]
     pub fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
@@ -61,29 +61,29 @@ impl RunConfig {
 
 /// Follows a run while it goes on.
 pub trait RunEvents {
-    /// All devices are known, and cases are about to be measured: `run` has everything but its records, which begin with
-    /// those that are `kept` of an earlier run.
+    /// Called when all devices are known and measurement is about to begin. `run` is complete except for its
+    /// records, which will begin with those that are `kept` of an earlier run.
     fn begins(&mut self, run: &Run, kept: &[&Record]);
     /// A job begins.
     fn job(&mut self, job: &Job);
     /// A case is done.
     fn record(&mut self, record: &Record);
-    /// Something that the user should hear of, and that is no result.
+    /// Called with a remark for the user that is no result.
     fn tells(&mut self, remark: &str);
 }
 
-/// Why a run ended before its plan did.
+/// The reason that a run ended before its plan did.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
-    /// A device that was found cannot be used.
+    /// A found device cannot be used.
     #[error("device `{device}`: {message}")]
     Device {
         /// The device.
         device: String,
-        /// Why not.
+        /// The reason.
         message: String,
     },
     /// No worker process can be started.
@@ -100,19 +100,19 @@ impl From<Ended> for RunError {
     }
 }
 
-/// What a run begins with, beside its plan.
+/// The facts that a run begins with, beside its plan.
 #[derive(Debug)]
 pub struct Beginning {
-    /// What measures.
+    /// The program that measures.
     pub program: Program,
-    /// What a reader must know first.
+    /// Notes that a reader must see first.
     pub notes: Vec<String>,
-    /// The records of an earlier run that still hold.
+    /// The records of an earlier run that are still valid.
     pub kept: ResumedRecords,
 }
 
-/// Measures what is left of `plan` on `devices`, until it is done or `stop` says so. The run holds all that was measured,
-/// also where it ended early.
+/// Measures the rest of `plan` on `devices`, until it is done or `stop` returns true. The run holds
+/// everything that was measured, even if it ended early.
 pub fn measure(
     plan: &Plan,
     devices: &[Available],
@@ -165,7 +165,7 @@ fn measure_by(
     (run, ended)
 }
 
-/// What benchmarks say is left out.
+/// Returns the cases that benchmarks leave out.
 fn skipped(plan: &Plan) -> Vec<Skipped> {
     let why = |fate: &Fate| if let Fate::Skipped(why) = fate { Some((*why).to_owned()) } else { None };
     let skipped = plan.jobs.iter().filter_map(|(job, fate)| Some((job.clone(), why(fate)?)));
@@ -178,22 +178,23 @@ struct Runner<'a> {
     found: Results<'a>,
     kept: ResumedRecords,
     supervisor: Supervisor<'a>,
-    /// Devices that could not be opened, and why.
+    /// Devices that could not be opened, and the reasons.
     refused: BTreeMap<String, Refused>,
     conduct: &'a RunConfig,
 }
 
-/// Why a device cannot be opened.
+/// The reason that a device cannot be opened.
 struct Refused {
     message: String,
-    /// In how many processes, one after the other.
+    /// The number of processes in a row that it refused.
     times: usize,
 }
 
-/// So many processes may find a device closed before it is given up: the first may have lost it itself.
+/// The number of processes that try to open a device before it is given up. The first may have lost the
+/// device itself.
 const OPENINGS: usize = 2;
 
-/// What has come in so far, and who follows it.
+/// The results so far, and their observer.
 struct Results<'a> {
     run: Run,
     observer: &'a mut dyn RunEvents,
@@ -207,7 +208,7 @@ impl Results<'_> {
         self.run.records.push(record);
     }
 
-    /// The same failure for every case of `job`.
+    /// Records the same failure for every case of `job`.
     fn fail(&mut self, job: &Job, failure: &Failure) {
         for cache in &job.caches {
             self.keep(Record::failed(job.case(*cache), failure.clone()));
@@ -216,8 +217,8 @@ impl Results<'_> {
 }
 
 impl Runner<'_> {
-    /// Has each device that is still needed tell its facts. One that cannot be used costs its own cases, unless there is no
-    /// other.
+    /// Asks each device that is still needed for its facts. An unusable device costs only its own cases,
+    /// unless it is the only one.
     fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
         for Available { device, .. } in devices {
             let facts = match self.kept.instead_of(device, plan, &self.conduct.known) {
@@ -251,7 +252,7 @@ impl Runner<'_> {
         let mut answer = Err("the worker did not tell what is known of it".to_owned());
         let limit = FACTS_LIMIT.max(self.conduct.timeout);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
-            // Whatever it calls itself, its cases ask for it by this name.
+            // The name under which its cases ask for it, whatever it calls itself.
             Reply::Facts(facts) => {
                 let locked = self.conduct.locked.iter().filter(|(locked, _)| locked == device);
                 let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
@@ -270,7 +271,7 @@ impl Runner<'_> {
         Ok(answer)
     }
 
-    /// Carries `plan` out as often as asked, each time by other workers.
+    /// Measures `plan` the requested number of times, each time with new workers.
     fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
         for number in 0..self.conduct.runs.max(1) {
             if number > 0 {
@@ -303,7 +304,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The cases of `job` that are still to be measured. The records of the others become the run's.
+    /// Returns the cases of `job` that are still to be measured. Moves the records of the others to the run.
     fn left_of(&mut self, job: &Job) -> Job {
         let mut left = job.clone();
         left.caches.retain(|cache| match self.kept.take(job, *cache) {
@@ -316,7 +317,7 @@ impl Runner<'_> {
         left
     }
 
-    /// Measures a job, and where it seems to have written nothing finds that out before its records are kept.
+    /// Measures a job. If it seems to have written nothing, runs write detection before its records are kept.
     fn job(&mut self, job: Job) -> Result<(), RunError> {
         let mut held = Vec::new();
         let measured = self.measure(job.clone(), &mut held);
@@ -331,8 +332,8 @@ impl Runner<'_> {
         measured.and(writes.map(drop))
     }
 
-    /// Measures a job; each worker that is lost takes one of its cases along. What may have written nothing is `held`, all
-    /// other records are kept.
+    /// Measures a job. Each lost worker costs one of its cases. Records of cases that may have written
+    /// nothing go to `held`; all others are kept.
     fn measure(&mut self, mut job: Job, held: &mut Vec<Record>) -> Result<(), RunError> {
         while !job.caches.is_empty() {
             if let Some(refused) = self.refused.get(&job.device).filter(|refused| refused.times >= OPENINGS) {
@@ -372,7 +373,7 @@ impl Runner<'_> {
             self.refused.remove(&job.device);
             let failure = match lost {
                 Some(lost) => lost.failure(),
-                // A device that was lost over one case has its others left to a new worker.
+                // The device was lost after a case. A new worker measures the others.
                 None if job.caches.len() < before => continue,
                 None => Failure::new(Stage::Worker, "sent no result"),
             };
@@ -384,8 +385,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Whether launches of `job` write anything where memory holds something else than it did. They may go astray: it is
-    /// tried in a worker that ends with it, and not where there is none.
+    /// Returns true if launches of `job` write anything when memory holds other values than before. They may
+    /// go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
     fn writes(&mut self, job: &Job) -> Result<Option<bool>, RunError> {
         if self.conduct.in_process {
             return Ok(None);

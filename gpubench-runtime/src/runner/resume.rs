@@ -1,6 +1,6 @@
-//! What of an earlier run holds for this one. In: that run, and how this one measures; out: the records that need not be
-//! measured again, and a sentence for all that must. A record holds if the same build measured the same case in the same
-//! way on the same device.
+//! The valid part of an earlier run. In: that run, and the settings of this one. Out: the records that need
+//! no new measurement, and a sentence about all others. A record is valid if the same build measured the same
+//! case in the same way on the same device.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use gpubench_records::verdict::Reason;
 use gpubench_stats::format;
 use gpubench_stats::units::Seconds;
 
-/// A case, with what it is compared with.
+/// A case and its partner, if it is compared.
 type Case = (CaseId, Option<BenchmarkId>);
 
-/// The records of an earlier run that still hold.
+/// The records of an earlier run that are still valid.
 #[derive(Debug, Default)]
 pub struct ResumedRecords {
-    /// What that run is called, how long it took, and on what.
+    /// The name of that run, its duration, and its devices.
     name: String,
     wall: Seconds,
     devices: Vec<Facts>,
@@ -34,7 +34,8 @@ pub struct ResumedRecords {
 }
 
 impl ResumedRecords {
-    /// What of `earlier` holds for a run of `plan` by `program`, which samples so and kills cases after `timeout`.
+    /// Selects the records of `earlier` that are valid for a run of `plan` by `program` with this sampling
+    /// and `timeout`.
     #[must_use]
     pub fn of_earlier(
         earlier: EarlierRun,
@@ -52,7 +53,7 @@ impl ResumedRecords {
         (kept.wall, kept.devices) = (run.wall, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
         let mut again = 0;
-        // A failure does not tell whether it was a comparison's.
+        // A failure does not tell if it happened in a comparison.
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {
             let untold = compared && record.measurement.is_none();
@@ -70,7 +71,7 @@ impl ResumedRecords {
         kept
     }
 
-    /// Leaves out what is no case of `plan`.
+    /// Removes records that are no case of `plan`.
     fn leave_out_others(&mut self, plan: &Plan) {
         let there = self.records.len();
         let mut planned = BTreeMap::new();
@@ -89,7 +90,7 @@ impl ResumedRecords {
         }
     }
 
-    /// What to tell of the earlier run and of what is not kept of it.
+    /// Returns remarks about the earlier run and about the records that are not kept.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
@@ -99,20 +100,20 @@ impl ResumedRecords {
         self.remarks.push(remark);
     }
 
-    /// The time that the earlier run took.
+    /// Returns the time that the earlier run took.
     #[must_use]
     pub fn wall(&self) -> Seconds {
         self.wall
     }
 
-    /// What is known of `device` without asking it, where none of its cases in `plan` is left to measure, or would be if its
-    /// peaks were still the same.
+    /// Returns the facts of `device` without asking it, if all of its cases in `plan` have a record and the
+    /// user gives the same peaks as then.
     #[must_use]
     pub fn instead_of(&self, device: &str, plan: &Plan, known: &PeakSources) -> Option<Facts> {
         let mut ours = cases(plan).filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
         let facts = self.facts(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
-        // As the device tells them: what is known beside that may be something else by now.
+        // Only the facts that the device reports: peaks from other sources may have changed.
         let mut bare = facts.clone();
         bare.peaks.retain(|peak| peak.source != PeakSource::User);
         let mut now = bare.clone();
@@ -120,8 +121,8 @@ impl ResumedRecords {
         (given(&now) == given(facts)).then_some(bare)
     }
 
-    /// What to go on with on a device of which these are the `facts`: what the kept records are held against, if it is the
-    /// one that they were measured on. If it is another, they are not kept.
+    /// Returns the facts to use for a device that reports these `facts`. On the same device, these are the
+    /// facts of the kept records. On another device, the kept records are dropped.
     pub fn on(&mut self, facts: Facts) -> Facts {
         let Some(theirs) = self.facts(&facts.device).cloned() else { return facts };
         let Some(difference) = other_device(&theirs, &facts) else { return theirs };
@@ -140,7 +141,7 @@ impl ResumedRecords {
         self.records.contains_key(&planned_case(job, cache))
     }
 
-    /// The record of a case, which goes from here to the run.
+    /// Takes the record of a case out, for the run.
     pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
         if self.records.is_empty() {
             return None;
@@ -148,26 +149,27 @@ impl ResumedRecords {
         self.records.remove(&planned_case(job, cache))
     }
 
-    /// The records in the order of `plan`.
+    /// Returns the records in the order of `plan`.
     #[must_use]
     pub fn of(&self, plan: &Plan) -> Vec<&Record> {
         cases(plan).filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
     }
 
-    /// Whether no case of `plan` is left to measure.
+    /// Returns true if no case of `plan` is left to measure.
     #[must_use]
     pub fn is_all_of(&self, plan: &Plan) -> bool {
         cases(plan).all(|(job, cache)| self.has(job, cache))
     }
 
-    /// The note of a run of which so many cases of all that are planned are from the earlier one; none of a run without any.
+    /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it
+    /// took none.
     #[must_use]
     pub fn note(&self, kept: usize, planned: usize) -> Option<Resumed> {
         (kept > 0).then(|| Resumed { run: self.name.clone(), kept, planned })
     }
 }
 
-/// All cases that are to be measured, or fail to be.
+/// Returns all cases that will be measured, or that have already failed.
 fn cases(plan: &Plan) -> impl Iterator<Item = (&Job, Cache)> {
     let planned = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
     planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
@@ -182,8 +184,8 @@ fn planned_case(job: &Job, cache: Cache) -> Case {
     (job.case(cache), job.with.clone())
 }
 
-/// Whether nothing was learned of the case: its device was not there; or its process was lost, and may be given another time
-/// now.
+/// Returns true if the record says nothing about the case: its device was missing, or its process was lost
+/// and the limit is another now.
 fn is_tried_again(record: &Record, other_limit: bool) -> bool {
     record.verdict.reasons.iter().any(|reason| match reason {
         Reason::Failed(failure) => {
@@ -193,9 +195,9 @@ fn is_tried_again(record: &Record, other_limit: bool) -> bool {
     })
 }
 
-/// Why nothing of `run` can stand beside what is measured now.
+/// Returns the reason that no record of `run` is comparable with a new measurement.
 fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
-    // One build is of one commit, whether or not that was known each time.
+    // One build is of one commit, even if the commit was not known each time.
     let build = |program: &Program| Program { package: None, ..program.clone() };
     if build(&run.program) != build(program) || program.fingerprint.is_none() {
         return Some("this program was built anew since".to_owned());
@@ -203,7 +205,7 @@ fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<Strin
     sampled_otherwise(&run.sampling, sampling)
 }
 
-/// The first difference between two ways of sampling, by its flag.
+/// Returns the first difference between two ways of sampling, by its flag.
 fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
     if then == now {
         return None;
@@ -226,8 +228,8 @@ fn sampled_otherwise(then: &Sampling, now: &Sampling) -> Option<String> {
     Some(format!("it was sampled otherwise ({flag} is another)"))
 }
 
-/// What tells `now` from the device that was there `then`, or from what was given of it. Peaks that are measured differ from
-/// run to run.
+/// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
+/// gave for it. Measured peaks are ignored, because they differ from run to run.
 fn other_device(then: &Facts, now: &Facts) -> Option<String> {
     let device = &now.device;
     if then.name != now.name {
@@ -242,7 +244,7 @@ fn other_device(then: &Facts, now: &Facts) -> Option<String> {
     (given(then) != given(now)).then(|| format!("other peaks are given for `{device}` now"))
 }
 
-/// What the user gives.
+/// Returns the peaks that the user gives.
 fn given(facts: &Facts) -> Vec<&Peak> {
     facts.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
 }

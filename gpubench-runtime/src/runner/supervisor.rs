@@ -1,5 +1,6 @@
-//! Has workers do what is asked, one request at a time: each device has a worker of its own. In: requests and what to do with
-//! each reply; out: how the worker was lost, if it was, and how far it had come. The next request then gets a new one.
+//! Sends requests to workers, one at a time; each device has a worker of its own. In: a request and a
+//! function for each reply. Out: the loss of the worker, if it was lost, and its last step. The next request
+//! then gets a new worker.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,12 +9,13 @@ use std::time::Duration;
 use crate::worker::{Bench, Loss, Process, Reply, Request, Worker};
 use gpubench_records::failure::{Failure, Stage, Step};
 
-/// The process that plans and reports, towards those that measure.
+/// The link from the process that plans and reports to the workers that measure.
 pub(crate) struct Supervisor<'a> {
-    /// By the device that each has open. A shared one has them all, and goes by no name.
+    /// The workers, by the device that each has open. A shared worker has all devices open, under an empty
+    /// name.
     workers: BTreeMap<String, Box<dyn Worker>>,
     start: Start<'a>,
-    /// One worker has all devices open.
+    /// True if one worker has all devices open.
     shared: bool,
     stop: &'a dyn Fn() -> bool,
 }
@@ -21,7 +23,7 @@ pub(crate) struct Supervisor<'a> {
 /// Starts a worker.
 type Start<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
 
-/// Why nothing more can be asked.
+/// The reason that no more requests are possible.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The user wants to stop.
@@ -30,7 +32,7 @@ pub(crate) enum Ended {
     NoWorker(io::Error),
 }
 
-/// How a worker was lost, and how far the case in progress had come: nowhere, where its device was not open yet.
+/// The loss of a worker, and the last step of the case in progress: `None` if its device was not open yet.
 #[derive(Debug)]
 pub(crate) struct Lost {
     loss: Loss,
@@ -38,12 +40,12 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// Whether it was lost over its device, before the case itself began.
+    /// Returns true if it was lost while it opened its device, before the case itself began.
     pub(crate) fn before_the_case(&self) -> bool {
         self.step.is_none()
     }
 
-    /// The failure that this is of the case in progress.
+    /// Returns this loss as a failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
         let failure = Failure::new(Stage::Worker, &self.loss);
         match self.step {
@@ -54,7 +56,7 @@ impl Lost {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Asks processes of their own, or this very one where `in_process`, until `stop` says otherwise.
+    /// Uses worker processes, or this process if `in_process`, until `stop` returns true.
     pub(crate) fn new(in_process: bool, stop: &'a dyn Fn() -> bool) -> Self {
         let start: Start<'a> = if in_process {
             Box::new(|| Ok(Box::new(Bench::for_all_devices())))
@@ -64,18 +66,19 @@ impl<'a> Supervisor<'a> {
         Self { workers: BTreeMap::new(), start, shared: in_process, stop }
     }
 
-    /// Asks workers that `start` starts, one for each device.
+    /// Uses workers made by `start`, one for each device.
     #[cfg(test)]
     pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool) -> Self {
         Self { workers: BTreeMap::new(), start, shared: false, stop }
     }
 
-    /// Whether the user wants to stop.
+    /// Returns true if the user wants to stop.
     pub(crate) fn stops(&self) -> bool {
         (self.stop)()
     }
 
-    /// Asks the worker of the request's device, a new one where there is none. Returns how it was lost, if it was.
+    /// Sends a request to the worker of its device, which is started if there is none. Returns the loss of
+    /// the worker, if it was lost.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
@@ -92,7 +95,7 @@ impl<'a> Supervisor<'a> {
             Reply::Step(reached) => step = Some(reached),
             Reply::DeviceLost => device_lost = true,
             Reply::Record(record) => {
-                // What is lost from here on is the next case.
+                // A loss from here on belongs to the next case.
                 step = Some(Step::Preparation);
                 reply(Reply::Record(record));
             }
@@ -113,19 +116,19 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// The name by which the worker of a device is kept.
+    /// Returns the name under which the worker of a device is kept.
     fn whose<'d>(&self, device: &'d str) -> &'d str {
         if self.shared { "" } else { device }
     }
 
-    /// Ends the worker of a device, which is of no more use.
+    /// Ends the worker of a device, which is no longer usable.
     pub(crate) fn replace(&mut self, device: &str) {
         if let Some(worker) = self.workers.remove(self.whose(device)) {
             worker.dismiss();
         }
     }
 
-    /// Ends all workers, which come to their own ends.
+    /// Lets all workers end by themselves.
     pub(crate) fn dismiss(&mut self) {
         std::mem::take(&mut self.workers).into_values().for_each(<dyn Worker>::dismiss);
     }

@@ -19,7 +19,7 @@ use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, Verdict};
 
-/// How a fake worker fares with the benchmark of this name.
+/// A fault of a fake worker, with the benchmark that triggers it.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     /// It hangs in the first of its cases, and is killed.
@@ -28,11 +28,11 @@ enum Fault {
     LosesDevice(&'static str),
     /// It ends while it opens its device.
     EndsOpening(&'static str),
-    /// It tells no record and no error.
+    /// It sends no record and no error.
     SaysNothing(&'static str),
 }
 
-/// All that fake workers share: what befalls them, once each, and what was asked of which of them.
+/// The state that all fake workers share: faults, each of which happens once, and the requests by worker.
 #[derive(Default)]
 struct Script {
     faults: Vec<Fault>,
@@ -42,7 +42,7 @@ struct Script {
 }
 
 impl Script {
-    /// Takes a fault out of the script, if it is there.
+    /// Takes a fault out of the script, if it is there. Returns true if it was.
     fn befalls(&mut self, fault: impl Fn(&Fault) -> bool) -> bool {
         let place = self.faults.iter().position(fault);
         place.map(|place| self.faults.remove(place)).is_some()
@@ -139,7 +139,7 @@ impl RunEvents for Heard {
     fn tells(&mut self, _: &str) {}
 }
 
-/// A plan of these benchmarks, each hot and cold, on each of these devices.
+/// Makes a plan of these benchmarks, each hot and cold, on each of these devices.
 fn plan(benchmarks: &[&str], devices: &[&str]) -> Plan {
     let job = |device: &str, benchmark: &str| Job {
         benchmark: benchmark.to_owned(),
@@ -190,7 +190,7 @@ impl Outcome {
         self.run.records.iter().map(|record| (record.case.to_string(), record.verdict.state)).collect()
     }
 
-    /// The failures of rows, in order.
+    /// Returns the failures of rows, in order.
     fn failures(&self) -> Vec<String> {
         let reasons = self.run.records.iter().flat_map(|record| &record.verdict.reasons);
         reasons.map(Reason::to_string).collect()

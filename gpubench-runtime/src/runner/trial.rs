@@ -1,5 +1,5 @@
-//! Test mode: launches every job once, looks at what came out and times nothing. In: a plan; out: what became of each job.
-//! A job that crashes or hangs costs itself and no other.
+//! Test mode: launches every job once, checks its outputs and times nothing. In: a plan. Out: the outcome of
+//! each job. A job that crashes or hangs costs itself and no other.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -10,25 +10,25 @@ use crate::runner::{RunConfig, RunError};
 use crate::worker::{Reply, Request};
 use gpubench_records::failure::{Failure, Stage};
 
-/// A job that was tried.
+/// A job in test mode.
 #[derive(Debug)]
 pub struct Trial {
     /// Its name.
     pub name: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What became of a job in test mode.
+/// The outcome of a job in test mode.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It launched, and its check found nothing wrong.
+    /// It launched and passed its check.
     Passed,
     /// It launched; it has no check.
     Launched,
-    /// Its benchmark says why it is left out.
+    /// It is left out, for the reason that its benchmark gives.
     Skipped(&'static str),
-    /// It needs a device that is not there.
+    /// It needs a missing device.
     Ignored(String),
     /// Something went wrong.
     Failed(Failure),
@@ -40,14 +40,14 @@ impl Display for Outcome {
             Self::Passed => f.write_str("ok"),
             Self::Launched => f.write_str("ok (launched, nothing to check)"),
             Self::Skipped(why) => write!(f, "skipped: {why}"),
-            // As `cargo test` has it.
+            // As `cargo test` prints it.
             Self::Ignored(why) => write!(f, "ignored, {why}"),
             Self::Failed(_) => f.write_str("FAILED"),
         }
     }
 }
 
-/// Tries every job of `plan`, until all are done or `stop` says so. `begins` hears of each before it is launched.
+/// Tries every job of `plan`, until all are done or `stop` returns true. Calls `begins` before each launch.
 pub fn run(
     plan: &Plan,
     conduct: &RunConfig,
@@ -75,7 +75,7 @@ pub fn run(
     (trials, Ok(()))
 }
 
-/// The jobs of `plan` that need a device which is not there. Where just those were `demanded`, they fail.
+/// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
 pub fn absent(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
     plan.absent.iter().map(move |(job, why)| {
         let outcome = match demanded {

@@ -1,8 +1,10 @@
-//! The commit that the user's package was built from. In: the folder of the package when it was built, and this program's file;
-//! out: the commit that is checked out there and whether files have changed since, or nothing where that is not certain.
+//! The commit that the user's package was built from. In: the folder of the package at build time, and this
+//! program's file. Out: the commit that is checked out there, and true if files have changed since; or
+//! nothing if that is not certain.
 //!
-//! A package of the user's has no build script that could ask git, so that git is asked when the program runs. By then another
-//! commit may be checked out. So the answer counts only where no source of the checkout is newer than the program.
+//! A user's package has no build script that could ask git, so the running program asks. Another commit may
+//! be checked out by then. The answer therefore counts only if no source of the checkout is newer than the
+//! program.
 
 use std::fs;
 use std::path::Path;
@@ -13,21 +15,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use gpubench_records::record::Package;
 
-/// Git answers in milliseconds, beside what else a run begins with. A run does not wait longer than this for it.
+/// The longest wait for git. It answers in milliseconds, while the run begins.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The endings of files that programs are built from. What else changes in a checkout leaves a program as it is.
+/// The endings of files that programs are built from. Changes to other files leave a program unchanged.
 const SOURCES: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 
-/// The state of a checkout, as git tells it.
+/// The state of a checkout, as git reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     commit: String,
     dirty: bool,
 }
 
-/// A question to git that is under way.
+/// A pending question to git.
 pub(crate) struct Lookup {
     package: Option<Package>,
     answer: Receiver<Option<State>>,
@@ -35,11 +37,11 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// Asks for the commit of `package`, and does not wait for the answer.
+    /// Asks for the commit of `package`, without waiting for the answer.
     pub(crate) fn begin(package: Option<Package>) -> Self {
         let (sender, answer) = mpsc::channel();
         if let Some(folder) = package.as_ref().map(|package| package.folder.clone()) {
-            // Where no thread can be started there is no answer, and nobody listens any more to one that comes late.
+            // If no thread can be started, there is no answer. A late answer is ignored.
             let asked = thread::Builder::new().spawn(move || {
                 let built = fs::metadata("/proc/self/exe").and_then(|program| program.modified()).ok();
                 _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
@@ -49,7 +51,8 @@ impl Lookup {
         Self { package, answer, until: Instant::now() + PATIENCE }
     }
 
-    /// The package, with its commit where that is known by now.
+    /// Waits for the answer, at most [`PATIENCE`] after the question. Returns the package, with its commit if the
+    /// answer has come.
     pub(crate) fn end(self) -> Option<Package> {
         let left = self.until.saturating_duration_since(Instant::now());
         let found = self.answer.recv_timeout(left).ok().flatten();
@@ -58,12 +61,14 @@ impl Lookup {
     }
 }
 
-/// The state of the checkout that has the package in `folder`, from which a program was `built`.
+/// Returns the state of the checkout with the package in `folder`, if none of its sources is newer than a program
+/// `built` at this time.
 fn state(git: &str, folder: &Path, built: SystemTime) -> Option<State> {
     // The paths of all files of the checkout, as seen from `folder`.
     let files = ask(git, folder, &["ls-files", "-z", ":/"])?;
     let mut files = files.split('\0').filter(|file| !file.is_empty());
-    // A package that somebody else's checkout ignores, such as one of cargo's registry, is not of its commit.
+    // A package that another project's checkout ignores, such as one of cargo's registry, is not part of its
+    // commit.
     let is_tracked = files.clone().any(|file| file == "Cargo.toml");
     if !is_tracked || files.any(|file| is_source(file) && is_newer(&folder.join(file), built)) {
         return None;
@@ -80,7 +85,7 @@ fn is_source(file: &str) -> bool {
     ending.is_some_and(|ending| SOURCES.contains(&ending))
 }
 
-/// Returns true where the file has changed since then. Git reports one that is gone as a change.
+/// Returns true if the file has changed since then. Git reports a missing file as a change.
 fn is_newer(file: &Path, than: SystemTime) -> bool {
     fs::symlink_metadata(file).and_then(|file| file.modified()).is_ok_and(|modified| modified > than)
 }
@@ -88,7 +93,7 @@ fn is_newer(file: &Path, than: SystemTime) -> bool {
 /// Runs git in `folder` and returns what it prints, if it succeeds.
 fn ask(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(git);
-    // In a hook of another checkout these name that one.
+    // A hook of another checkout sets these to that checkout.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
         command.env_remove(name);
     }
@@ -105,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// A checkout with a package in a folder of it, all files of which are an hour old.
+    /// A checkout with a package in one of its folders. All files are an hour old.
     struct Checkout(TempDir);
 
     impl Checkout {
@@ -162,7 +167,7 @@ mod tests {
         let commit = checkout.git(&["rev-parse", "HEAD"]).trim().to_owned();
         let clean = State { commit: commit.clone(), dirty: false };
         assert_eq!(checkout.state(SystemTime::now()), Some(clean));
-        // Changed, built, and committed only then.
+        // Changed, then built, and only then committed.
         checkout.write("src/main.rs", "after", hours_ago(1));
         assert_eq!(checkout.state(hours_ago(0)), Some(State { commit: commit.clone(), dirty: true }));
         let later = checkout.commit();
@@ -186,7 +191,7 @@ mod tests {
         let checkout = Checkout::new();
         assert_eq!(state("no-git-here", &checkout.package(), SystemTime::now()), None);
         assert_eq!(state("git", &checkout.package().join("gone"), SystemTime::now()), None);
-        // A package in somebody's checkout, and not of it.
+        // A package in another project's checkout, and not part of it.
         let other = checkout.0.path().join("vendored");
         fs::create_dir(&other).expect("a folder");
         fs::write(other.join("Cargo.toml"), "").expect("a file");

@@ -1,4 +1,4 @@
-//! What `--list` prints: the jobs of a plan, for people, for test runners, or for programs.
+//! The output of `--list`: the jobs of a plan, for people, for test runners, or for programs.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::suite::cli::ListFormat;
 use gpubench_records::method::Cache;
 use gpubench_stats::format::counted;
 
-/// One line for each job of `plan`.
+/// Writes one line for each job of `plan`.
 #[must_use]
 pub(super) fn list(plan: &Plan, format: ListFormat) -> String {
     let mut text = String::new();

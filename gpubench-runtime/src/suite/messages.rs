@@ -1,25 +1,25 @@
-//! What is said on standard error. In: a sentence; out: a line.
+//! Messages on standard error. In: a sentence. Out: a line.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
 use crate::suite::cli::Exit;
 
-/// Says on standard error what is wrong; the exit code is passed through.
+/// Prints an error on standard error, and returns the exit code unchanged.
 pub(crate) fn complain(what: &dyn Display, exit: Exit) -> Exit {
-    // Where standard error is closed, the exit code still tells.
+    // If standard error is closed, the exit code still reports the error.
     _ = writeln!(io::stderr(), "error: {what}");
     exit
 }
 
-/// Says on standard error what is not as it should be, and no error.
+/// Prints a warning on standard error.
 pub(super) fn warn(what: &str) {
-    // Where standard error is closed, there is nobody to tell.
+    // If standard error is closed, nobody reads it.
     _ = writeln!(io::stderr(), "warning: {what}");
 }
 
-/// Says on standard error what is as it should be.
+/// Prints a remark on standard error.
 pub(super) fn say(what: &str) {
-    // Where standard error is closed, there is nobody to tell.
+    // If standard error is closed, nobody reads it.
     _ = writeln!(io::stderr(), "{what}");
 }

@@ -1,5 +1,5 @@
-//! The edge: where all that is said is printed, and where a process begins and ends. In: the command line; out: results on
-//! standard output, everything else on standard error, and an exit code.
+//! The edge of the runtime: all printing happens here, and processes begin and end here. In: the command
+//! line. Out: results on standard output, everything else on standard error, and an exit code.
 
 mod checkout;
 pub mod cli;
@@ -52,7 +52,7 @@ use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_report as report;
 
-/// The `main` of a suite, which `gpubench::main!` generates; `bench_target` says whether that is one.
+/// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]
 pub fn main(program: Program, bench_target: bool) -> ExitCode {
     if let Some(code) = run_as_child() {
@@ -62,12 +62,12 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
         Ok(options) => options,
         Err(message) => {
             let exit = if message.use_stderr() { Exit::Usage } else { Exit::Done };
-            // Where even this cannot be printed, the exit code still tells.
+            // If even this cannot be printed, the exit code still reports it.
             drop(message.print());
             return exit.into();
         }
     };
-    // From here on the user's code runs, such as what lists arguments: what it prints is no result.
+    // From here on the user's code runs, such as code that lists arguments. Its output is no result.
     let results = match Results::take_standard_output() {
         Ok(results) => results,
         Err(error) => return cannot_print(&error).into(),
@@ -76,7 +76,8 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
     exit.unwrap_or_else(|exit| exit).into()
 }
 
-/// Does what another process of this program started this one for, if one did: measure for it, or keep clocks locked.
+/// Does the work of a child process, if another process of this program started this one: measures for it, or
+/// keeps clocks locked.
 pub(crate) fn run_as_child() -> Option<ExitCode> {
     let served = match env::args_os().nth(1)? {
         flag if flag == worker::FLAG => worker::serve().map_err(|error| complain(&error, Exit::Failed)),
@@ -89,7 +90,7 @@ pub(crate) fn run_as_child() -> Option<ExitCode> {
     Some(served.map_or_else(ExitCode::from, |()| ExitCode::SUCCESS))
 }
 
-/// A suite as its command line has it: its runs are for `deliver` to show, which is asked once if there are any; lists and
+/// Runs a suite as its command line says. Calls `deliver` once with the run, if there is one. Lists and
 /// trials go to `results`.
 pub(crate) fn suite(
     options: &Options,
@@ -111,7 +112,7 @@ pub(crate) fn suite(
         let (planned, _) = fresh(&entries, options, options.device.as_deref())?;
         return test(planned, options, results);
     }
-    // What a device reaches is kept elsewhere, and no run of the suite.
+    // Ceilings are kept elsewhere, and are no run of the suite.
     let runs = if options.measure_peaks { None } else { runs(options)? };
     let checkout = Lookup::begin(program.package.take());
     program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
@@ -136,7 +137,7 @@ pub(crate) fn suite(
     let stops = || stop.signal().is_some();
     let mut followers = RunObserver::of(&plan, options, runs.as_deref());
     let (mut _locks, mut keeper) = (Vec::new(), None);
-    // Where nothing is left to measure, the devices are left alone.
+    // If nothing is left to measure, the devices are not touched.
     if !kept.is_all_of(&plan) {
         _locks =
             lock::lock(&devices, &program.suite, options.wait, &mut |said| followers.tells(said), &stops)
@@ -163,7 +164,8 @@ pub(crate) fn suite(
     Ok(finished.min(kept.err().unwrap_or(Exit::Done)))
 }
 
-/// What becomes of a run, live or stored: held against a baseline, shown, written and stored as far as that is asked for.
+/// Finishes a run, live or stored: compares it with baselines, shows it, writes it and stores it, as
+/// requested.
 fn finish(
     mut run: Run,
     ended: Exit,
@@ -173,7 +175,7 @@ fn finish(
     options: &Options,
     deliver: &mut dyn FnMut(&Run) -> Exit,
 ) -> Exit {
-    // Of a device that is left out no case is missing.
+    // A device that is left out has no missing cases.
     let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
     let wanted = |record: &Record| {
         let CaseId { benchmark, args, device, cache } = &record.case;
@@ -184,12 +186,12 @@ fn finish(
     held.check(&mut run, &wanted);
     let mut exit = ended.min(worst(&run)).min(regressed(&run));
     exit = exit.min(deliver(&run));
-    // A device that failed before anything was measured leaves nothing worth an earlier file.
+    // A device that failed before any measurement gives no reason to overwrite an earlier file.
     for output in outputs.iter().filter(|_| !run.devices.is_empty()) {
         let told = |error| complain(&format!("{}: {error}", output.export), Exit::Failed);
         exit = exit.min(output.write(&run).map_or_else(told, |()| Exit::Done));
     }
-    // An earlier baseline is worth more than a part of a run.
+    // An earlier baseline is worth more than part of a run.
     if ended == Exit::Done {
         run.check = None;
         let saved = held.save(&run).map_err(|error| complain(&error, Exit::Failed));
@@ -206,9 +208,9 @@ fn outputs(options: &Options, results: &Results) -> Result<Vec<Output>, Exit> {
     options.exports.iter().map(open).collect()
 }
 
-/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` hands it to every target. What
-/// needs a device that is not there is ignored, unless `--ignored` asks for just that: a test runner takes a run of one
-/// benchmark that ends well for one that passed.
+/// Launches each benchmark once. A filter that leaves nothing is no error: `cargo test FILTER` passes it to
+/// every target. Benchmarks that need a missing device are ignored, unless `--ignored` requests just those: a
+/// test runner takes a successful run of one benchmark as a passed test.
 fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) -> Result<Exit, Exit> {
     let plan = match planned {
         Ok(plan) => plan,
@@ -233,7 +235,7 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
     Ok(exit.min(print(&trials::trials(&trials, plan.ignored), options, results)))
 }
 
-/// Locks clocks, where that is asked for. What a user asks for and does not get is not measured otherwise.
+/// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
 fn lock_clocks(options: &Options, devices: &[Available]) -> Result<Option<ClockLock>, Exit> {
     let Some(target) = options.lock_clocks else { return Ok(None) };
     let locked = ClockLock::lock(devices, target);
@@ -245,7 +247,7 @@ fn conduct(options: &Options, known: PeakSources, locked: Vec<(String, String)>)
     RunConfig { sampling, known, timeout, own_timeout, in_process, locked, runs }
 }
 
-/// What is known of devices beside what they tell.
+/// Collects the peaks that devices do not report.
 fn known(entries: &[&Entry], options: &Options) -> Result<(PeakSources, Vec<String>), Exit> {
     let kept = CeilingCache::in_folder(options.cache_dir.as_deref()).filter(|_| !options.measure_peaks);
     let known = PeakSources::of(options.peaks.clone(), options.config.as_deref(), kept);
@@ -254,7 +256,8 @@ fn known(entries: &[&Entry], options: &Options) -> Result<(PeakSources, Vec<Stri
     Ok((known, notes))
 }
 
-/// Has each benchmark of a device's limits measured in the cache state that its limit wants, or left out.
+/// Sets the cache state of each ceiling benchmark to the one that its limit needs, or leaves the benchmark
+/// out.
 fn settle_ceilings(plan: &mut Plan) {
     for (job, fate) in &mut plan.jobs {
         let device = DeviceId::parse(&job.device);
@@ -267,7 +270,7 @@ fn settle_ceilings(plan: &mut Plan) {
     }
 }
 
-/// Keeps what the devices of a run were seen to reach, and has the run show it.
+/// Stores the ceilings that a run has measured, and adds them to the run for display.
 fn keep(run: &mut Run, options: &Options) -> Exit {
     let mut exit = Exit::Done;
     let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
@@ -277,7 +280,7 @@ fn keep(run: &mut Run, options: &Options) -> Exit {
             None => Err("there is no place for what was measured: give one by --cache-dir".to_owned()),
         };
         match kept {
-            // Where standard error is closed, the file is there all the same.
+            // If standard error is closed, the file still exists.
             Ok(Some(place)) => say(&format!("kept for later runs in {}", place.display())),
             Ok(None) => {}
             Err(error) => exit = complain(&error, Exit::Failed),
@@ -287,7 +290,7 @@ fn keep(run: &mut Run, options: &Options) -> Exit {
     exit
 }
 
-/// Says why a run ended early, and how to go on where it is kept.
+/// Prints the reason that a run ended early, and the way to resume it if it is kept.
 fn give_up(error: &RunError, stop: &Stop, kept: bool) -> Exit {
     let exit = match error {
         RunError::Interrupted => interrupted(stop),
@@ -310,7 +313,7 @@ fn not_locked(error: &NotLocked, stop: &Stop) -> Exit {
     complain(error, exit)
 }
 
-/// Prints the table, unless another format has standard output to itself.
+/// Prints the table, unless another format uses standard output.
 fn print_run(run: &Run, options: &Options, results: &Results) -> Exit {
     if options.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
         return Exit::Done;
@@ -332,12 +335,13 @@ fn cannot_print(error: &io::Error) -> Exit {
 
 fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit, Exit> {
     let format = options.list.unwrap_or_default();
-    // What is listed are the program's benchmarks, whether or not their devices are here.
+    // The list shows the program's benchmarks, with or without their devices.
     let wanted = options.device.as_deref();
     let kinds =
         kinds(entries).into_iter().filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind)));
     let kinds: Vec<_> = kinds.map(|kind| (kind.to_owned(), kind)).collect();
-    // A test runner learns here which benchmarks are ignored: on this machine also those without a device.
+    // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
+    // a device.
     let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;
     let missing = if runner_asks {
         Devices::find(&kinds.iter().map(|(_, kind)| *kind).collect::<Vec<_>>()).missing(wanted)
@@ -358,7 +362,8 @@ fn list(entries: &[&Entry], options: &Options, results: &Results) -> Result<Exit
     Ok(print(&list::list(&plan, format), options, results))
 }
 
-/// Refuses a peak of a precision that no benchmark has: a misspelt one would be none at all, and say nothing.
+/// Refuses a peak for a precision that no benchmark has. A misspelt one would otherwise have no effect,
+/// silently.
 fn know_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), Exit> {
     let known: BTreeSet<&str> = entries.iter().map(|entry| entry.options.precision).collect();
     for peak in peaks {

@@ -1,4 +1,5 @@
-//! Whoever follows a run while it goes on. In: what the run tells; out: the progress line, and the file that the run is kept in.
+//! The observer of a run in progress. In: the events of the run. Out: the progress line, and the file that
+//! the run is kept in.
 
 use std::io;
 use std::path::Path;
@@ -11,10 +12,10 @@ use crate::suite::cli::{Exit, Options, RunsDir};
 use gpubench_records::files::Store;
 use gpubench_records::record::{Record, Run};
 
-/// Whoever follows a run: the progress line, and the file that it is kept in.
+/// The observer of a run: it updates the progress line and the file that the run is kept in.
 pub(super) struct RunObserver<'a> {
     pub(super) progress: Progress,
-    /// Where runs are kept, and whether the user named it.
+    /// The folder for runs in progress, and true if the user named it.
     runs: Option<&'a Path>,
     asked: bool,
     store: Option<Store>,
@@ -33,7 +34,7 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// Ends the file of the run, and tells whether there is one.
+    /// Ends the file of the run. Returns true if there is one.
     pub(super) fn end(mut self, run: &Run) -> Result<bool, Exit> {
         let ended = self.store.take().map(|store| store.end(run.wall));
         let kept = ended.is_some();
@@ -52,7 +53,7 @@ impl<'a> RunObserver<'a> {
 impl RunEvents for RunObserver<'_> {
     fn begins(&mut self, run: &Run, kept: &[&Record]) {
         self.progress.begins_with(kept.len());
-        // A run with nothing left to measure is there already.
+        // A run with nothing left to measure already has a file.
         let Some(folder) = self.runs.filter(|_| kept.len() < run.planned) else { return };
         match Store::create(folder, run, kept) {
             Ok(store) => self.store = Some(store),

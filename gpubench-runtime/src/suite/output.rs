@@ -1,5 +1,6 @@
-//! Where results go: this process's standard output, kept apart from all that is printed meanwhile, and files. In: text and
-//! runs; out: bytes, or why they could not be written. Called by the edge alone.
+//! The destinations of results: files, and this process's standard output, which is kept apart from all other
+//! output. In: text and runs. Out: bytes, or the reason that they could not be written. Only the edge calls
+//! this.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,16 +12,16 @@ use super::cli::{Export, ExportTo};
 use gpubench_records::files::{Destination, fill};
 use gpubench_records::record::Run;
 
-/// The first descriptor that is none of the standard ones.
+/// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
 
-/// What was this process's standard output when it started. Nobody else can write to it: what is printed from then on, by
-/// whatever code of the user's runs here, goes to standard error.
+/// The original standard output of this process. Nobody else can write to it: all other output of the user's
+/// code goes to standard error.
 #[derive(Debug)]
 pub(crate) struct Results(File);
 
 impl Results {
-    /// Takes standard output away.
+    /// Takes standard output away from all other code.
     pub(super) fn take_standard_output() -> io::Result<Self> {
         io::stdout().flush()?;
         let ours = Self::beside_others()?;
@@ -28,12 +29,12 @@ impl Results {
         Ok(ours)
     }
 
-    /// Leaves standard output to whoever else prints there: a program whose results are its own.
+    /// Shares standard output with other code, in a program that prints its own results.
     pub(crate) fn beside_others() -> io::Result<Self> {
         Ok(Self(File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?)))
     }
 
-    /// Prints, coloured as the user and the terminal want it.
+    /// Prints `text`, coloured as the user and the terminal want it.
     pub(super) fn print(&self, text: &str, color: clap::ColorChoice) -> io::Result<()> {
         let choice = match color {
             clap::ColorChoice::Auto => AutoStream::choice(&self.0),
@@ -45,7 +46,7 @@ impl Results {
     }
 }
 
-/// A reader who has seen enough and closed the pipe is no error.
+/// Ignores the error of a closed pipe: its reader has seen enough.
 fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -53,7 +54,7 @@ fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A place for results, found before anything is measured and written to when all is done.
+/// A destination of results. It is opened before anything is measured, and written at the end.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) export: Export,
@@ -62,14 +63,15 @@ pub(super) struct Output {
 
 #[derive(Debug)]
 enum OutputTo {
-    /// Standard output, which may be a file with somebody else's text in it.
+    /// Standard output, which may be a file that already holds other text.
     Standard(File),
     /// Any other file, pipe or terminal.
     Named(Destination),
 }
 
 impl Output {
-    /// Makes sure that the place of `export` can be written to: the standard output that `results` has kept, or a file.
+    /// Opens the destination of `export`, the standard output that `results` holds or a file, and makes sure
+    /// that it is writable.
     pub(super) fn open(export: &Export, results: &Results) -> io::Result<Self> {
         let to = match &export.to {
             ExportTo::StandardOutput => OutputTo::Standard(results.0.try_clone()?),
@@ -78,7 +80,7 @@ impl Output {
         Ok(Self { export: export.clone(), to })
     }
 
-    /// Writes `run`, to a file in place of what was there.
+    /// Writes `run`. In a file, it replaces the former content.
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
         let contents = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
         match &self.to {

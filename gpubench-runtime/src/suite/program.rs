@@ -1,5 +1,5 @@
-//! Programs of the user's own that measure: an experiment with its own tables and drawings, a tuner, a test. In: what to
-//! measure, in the words of a suite's command line; out: [`Run`]s, for the program to read.
+//! Measurement in the user's own programs: an experiment with its own tables and drawings, a tuner, a test.
+//! In: the words of a suite's command line. Out: [`Run`]s, for the program to read.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -9,26 +9,26 @@ use crate::suite::cli::{self, Exit};
 use crate::suite::{Results, complain, run_as_child, suite};
 use gpubench_records::record::{Program, Run};
 
-/// The benchmarks of this program, to be measured as often and in whatever order its code asks.
+/// The benchmarks of this program, which its code can measure repeatedly and in any order.
 #[derive(Clone, Debug)]
 pub struct Suite {
     build: Program,
 }
 
 impl Suite {
-    /// Measures what `words` say, as a suite would that has them on its command line, and hands back what came of it in
-    /// place of printing it. Flags that say how to print have no effect; the environment's twins of all others hold here too.
+    /// Measures as a suite with `words` on its command line would, and returns the run instead of printing
+    /// it. Flags for printing have no effect. The environment twins of all other flags apply here too.
     ///
-    /// Cases that fail are records of the run: its verdicts tell.
+    /// Failed cases are records of the run, marked by their verdicts.
     ///
     /// # Errors
-    /// Where the run could not be begun or was not ended: nothing matches, the device is not there, it was interrupted. What
-    /// it was has then been said on standard error.
+    /// Returns an error if the run could not begin or did not finish: nothing matches, the device is missing,
+    /// or it was interrupted. The reason has then been printed on standard error.
     pub fn measure<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Result<Run, Exit> {
         let words = words.into_iter().map(Into::into);
         let options =
             cli::parse(std::iter::once(OsString::from("suite")).chain(words), false).map_err(|message| {
-                // Where even this cannot be printed, the exit code still tells.
+                // If even this cannot be printed, the exit code still reports it.
                 drop(message.print());
                 Exit::Usage
             })?;
@@ -48,10 +48,11 @@ impl Suite {
     }
 }
 
-/// The `main` of such a program: `body` is what it does. Where this process was started by another one of it, to measure for
-/// instance, that is done instead.
+/// Runs such a program: its `main` calls this with its code as `body`. If another process of the program
+/// started this one, to measure for instance, it does that work instead.
 ///
-/// An [`Exit`] that `body` returns as its error becomes the exit code; any other error is said on standard error.
+/// If `body` returns an [`Exit`] as its error, that becomes the exit code. Any other error is printed on
+/// standard error.
 pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
     if let Some(code) = run_as_child() {
         return code;

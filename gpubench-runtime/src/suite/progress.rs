@@ -1,4 +1,4 @@
-//! How far a run has come, on standard error while that is a terminal. In: what whoever follows a run hears; out: one line
+//! The progress of a run, on standard error if that is a terminal. In: the events of the run. Out: one line
 //! that moves.
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,7 +11,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A line that counts up to `total` of `what`, such as cases; hidden where standard error is no terminal.
+    /// Returns a line that counts up to `total` of `what`, such as cases. It is hidden if standard error is
+    /// no terminal.
     #[must_use]
     pub(super) fn over(total: usize, what: &str) -> Self {
         let bar = ProgressBar::new(total as u64);
@@ -24,36 +25,36 @@ impl Progress {
         Self { bar }
     }
 
-    /// What is being done.
+    /// Shows the current activity.
     pub(super) fn says(&mut self, what: &str) {
         self.bar.set_message(what.to_owned());
         self.bar.tick();
     }
 
-    /// A job of a run that measures nothing begins.
+    /// Shows that a job of a run that measures nothing begins.
     pub(super) fn tries(&mut self, job: &Job) {
         self.comes_to(job);
         self.advances();
     }
 
-    /// A job begins.
+    /// Shows that a job begins.
     pub(super) fn comes_to(&mut self, job: &Job) {
         self.bar.set_message(job.to_string());
     }
 
-    /// A case is done.
+    /// Counts a finished case.
     pub(super) fn advances(&mut self) {
         self.bar.inc(1);
     }
 
-    /// So many cases are done before the first begins.
+    /// Counts the cases that are finished before the first begins.
     pub(super) fn begins_with(&mut self, cases: usize) {
         self.bar.inc(cases as u64);
-        // What is left is what the time is estimated from.
+        // The estimate counts only the remaining cases.
         self.bar.reset_eta();
     }
 
-    /// Says something else meanwhile, with the line out of its way.
+    /// Hides the line while `say` prints something else.
     pub(super) fn aside(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }

@@ -1,5 +1,5 @@
-//! What is to be measured, and on which devices: everything that is selected, or what an earlier run has left of it. In: what
-//! is registered and the command line; out: a [`RunSetup`], or the exit code with which there is none.
+//! The setup of a run: the selection, or the rest of an earlier run, with its devices. In: the registered
+//! entries and the command line. Out: a [`RunSetup`], or the exit code if there is none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use gpubench_records::files::{self as store, EarlierRun};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Program;
 
-/// What a user reads who wants a CPU's ceilings.
+/// The message for a user who asks for a CPU's ceilings.
 const NO_GPU: &str = "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run";
 
-/// What is to be measured, and on what.
+/// The cases to measure, and the devices to measure them on.
 pub(super) struct RunSetup {
     pub(super) plan: Plan,
     pub(super) devices: Vec<Available>,
@@ -27,7 +27,7 @@ pub(super) struct RunSetup {
     pub(super) kept: ResumedRecords,
 }
 
-/// Everything that is selected, or with `--resume` what is left of it.
+/// Sets up a run of the selection, or with `--resume` of the rest of an earlier run.
 pub(super) fn prospect(
     entries: &[&Entry],
     options: &Options,
@@ -44,7 +44,7 @@ pub(super) fn prospect(
     Ok(RunSetup { plan, devices, notes, kept: ResumedRecords::default() })
 }
 
-/// What is planned on the devices that are `wanted`, and a note where some of it needs one that is not there.
+/// Plans the selection on the `wanted` devices. Adds a note if some of it needs a missing device.
 pub(super) fn fresh(
     entries: &[&Entry],
     options: &Options,
@@ -64,7 +64,8 @@ pub(super) fn fresh(
     Ok((planned, selected))
 }
 
-/// What is planned where devices are `missing`. In test mode what needs one is ignored, so that `--ignored` selects it too.
+/// Plans the selection while devices are `missing`. In test mode, benchmarks that need one are ignored, so
+/// `--ignored` selects them too.
 fn planned(
     entries: &[&Entry],
     options: &Options,
@@ -83,7 +84,8 @@ fn planned(
     }
 }
 
-/// Has `notes` say how many benchmarks of `plan` are left out for want of a device, in the line that says that there is none.
+/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that
+/// device.
 fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
     let left_out = match plan.absent.len() {
@@ -96,8 +98,8 @@ fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
     }
 }
 
-/// What is left of a run that began earlier, on its devices unless the user names others. Where nothing is left, they need
-/// not be there.
+/// Sets up the rest of an earlier run, on its devices unless the user names others. If nothing is left, they
+/// may be missing.
 fn resumed(
     entries: &[&Entry],
     options: &Options,
@@ -125,7 +127,7 @@ fn resumed(
     Ok(RunSetup { plan, devices, notes, kept })
 }
 
-/// Devices by the names that they have in a run, whether or not they are there.
+/// Returns devices by their names in a run, present or not.
 fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
     let found = devices.iter().filter_map(|device| {
         let kind = *kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
@@ -134,7 +136,7 @@ fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
     found.collect()
 }
 
-/// Where this run is kept, and earlier ones are.
+/// Returns the folder for this run and earlier ones.
 pub(super) fn runs(options: &Options) -> Result<Option<PathBuf>, Exit> {
     let (folder, asked) = match &options.runs_dir {
         RunsDir::Nowhere => return Ok(None),
@@ -173,7 +175,7 @@ fn names(devices: &[Available]) -> Vec<(String, &'static str)> {
     devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
 }
 
-/// The kinds of device that the entries run on, in the order they are first met.
+/// Returns the kinds of device that the entries run on, in order of first appearance.
 pub(super) fn kinds(entries: &[&Entry]) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     for variant in entries.iter().flat_map(|entry| entry.variants) {

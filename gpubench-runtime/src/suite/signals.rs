@@ -1,5 +1,5 @@
-//! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP; out: which one came, which a run looks at between two
-//! glances at its worker. Whoever cannot wait for the end that is in order sends another.
+//! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP. Out: the signal that came. A run looks
+//! for it between two looks at its worker. A second signal ends the process at once.
 
 use std::ffi::c_int;
 use std::fs;
@@ -13,15 +13,15 @@ use signal_hook::flag::{register, register_conditional_shutdown, register_usize}
 pub(super) struct Stop(Arc<AtomicUsize>);
 
 impl Stop {
-    /// From here on the signals end the run rather than the process. The second one ends that too.
+    /// Makes the first signal end the run rather than the process. The second one ends the process too.
     pub(super) fn on_signals() -> Self {
         let seen = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(AtomicBool::new(false));
-        // `nohup` ignores the end of the terminal, and so does what it starts.
+        // `nohup` ignores the end of the terminal, and its child processes inherit that.
         let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
         for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
-            // These fail only for signals that cannot be caught, which these are not. The first signal must find no earlier
-            // one, so that it is registered last that there was one.
+            // Registration fails only for signals that cannot be caught, and these can. The handler that
+            // notes a signal is registered last, so that the first signal finds no earlier one.
             _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
             _ = register(signal, Arc::clone(&again));
             _ = register_usize(signal, Arc::clone(&seen), signal as usize);
@@ -29,18 +29,18 @@ impl Stop {
         Self(seen)
     }
 
-    /// The signal that came, if one did.
+    /// Returns the signal that came, if any.
     pub(super) fn signal(&self) -> Option<u8> {
         u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
 }
 
-/// Returns true where this process was started with `signal` ignored, as far as the system tells.
+/// Returns true if this process was started with `signal` ignored, as far as the system reports it.
 fn is_ignored(signal: c_int) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, signal))
 }
 
-/// Looks for `signal` in the mask of ignored signals, whose lowest bit is that of signal 1.
+/// Looks for `signal` in the mask of ignored signals. The lowest bit is that of signal 1.
 fn mask_has(status: &str, signal: c_int) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -1,5 +1,5 @@
-//! A stored run in place of a measurement: `--from`. In: the file that `--json` wrote, and what the user selects; out: the run
-//! with the selected cases alone, or the exit code with which there is none.
+//! A stored run instead of a measurement: `--from`. In: the file that `--json` wrote, and the user's
+//! selection. Out: the run with only the selected cases, or the exit code if there is none.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use gpubench_records::id::Arg;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_stats::format;
 
-/// The run in `file`, as far as `options` select its cases.
+/// Reads the run in `file`, and keeps the cases that `options` select.
 pub(super) fn stored(file: &Path, entries: &[&Entry], options: &Options) -> Result<Run, Exit> {
     let mut run =
         read(file).map_err(|why| complain(&format!("--from {}: {why}", file.display()), Exit::Usage))?;
@@ -42,7 +42,8 @@ fn read(file: &Path) -> Result<Run, String> {
     Run::parse(&json).map_err(|error| error.to_string())
 }
 
-/// A stored run has no tags, and a program that lacks a benchmark cannot tell them either.
+/// Explains unknown tags: a stored run has none, and a program that lacks a benchmark does not know them
+/// either.
 fn tags_unknown(benchmarks: usize) -> String {
     match benchmarks {
         0 => String::new(),
@@ -58,11 +59,11 @@ fn args_of(run: &Run) -> impl Iterator<Item = &Arg> {
     measured.chain(run.skipped.iter().flat_map(|skipped| &skipped.args))
 }
 
-/// The cases of a stored run that the user wants.
+/// The selected cases of a stored run.
 struct Chosen<'a> {
     entries: &'a [&'a Entry],
     selection: Selection,
-    /// The names of the devices whose cases are wanted.
+    /// The names of the selected devices.
     devices: Vec<String>,
 }
 
@@ -70,7 +71,7 @@ impl<'a> Chosen<'a> {
     fn of(entries: &'a [&'a Entry], options: &Options, run: &Run) -> Self {
         let mut selection = options.selection.clone();
         if selection.ignored == Ignored::Left {
-            // Whoever measured these had asked for them.
+            // The user who measured these had requested them.
             selection.ignored = Ignored::Included;
         }
         let wanted = options.device.as_deref();
@@ -78,7 +79,7 @@ impl<'a> Chosen<'a> {
         Self { entries, selection, devices: devices.map(|facts| facts.device.clone()).collect() }
     }
 
-    /// Leaves out of `run` what is not wanted: cases, what was skipped, and devices that have no cases any more.
+    /// Removes everything that is not selected from `run`: cases, skipped cases, and devices without cases.
     fn narrow(&self, run: &mut Run) {
         let had: Vec<String> = devices_with_cases(run);
         let before = run.records.len();
@@ -107,7 +108,7 @@ impl<'a> Chosen<'a> {
             && self.selection.takes_benchmark(self.entries, &skipped.benchmark, &skipped.args)
     }
 
-    /// How many benchmarks are left out because nobody here knows their tags.
+    /// Returns the number of benchmarks that are left out because their tags are unknown here.
     fn benchmarks_without_known_tags(&self, run: &Run) -> usize {
         if self.selection.tags.is_empty() {
             return 0;
@@ -125,7 +126,7 @@ fn devices_with_cases(run: &Run) -> Vec<String> {
     measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
-/// Returns true where `wanted`, as `--device` has it, names the device of `facts`.
+/// Returns true if `wanted`, in the form of `--device`, names the device of `facts`.
 fn is_named(wanted: &str, facts: &Facts) -> bool {
     let uuid = facts.properties.iter().find_map(|property| match &property.value {
         Value::Text(uuid) if property.name == UUID => Some(uuid.as_str()),

@@ -1,5 +1,5 @@
-//! What test mode prints, much as `cargo test` does: a line for each benchmark, then what failed and why, then a line that
-//! counts them.
+//! The output of test mode, much like that of `cargo test`: a line for each benchmark, then the failures with
+//! their reasons, then a line that counts them.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::runner::trial::{Outcome, Trial};
 use gpubench_records::verdict::State;
 use gpubench_report::style::{BOLD, of_state};
 
-/// The results of test mode; `ignored` says how many benchmarks were left out beside those.
+/// Formats the results of test mode. `ignored` is the number of further benchmarks that were left out.
 #[must_use]
 pub(super) fn trials(trials: &[Trial], ignored: usize) -> String {
     let mut text = String::new();
@@ -46,7 +46,7 @@ pub(super) fn trials(trials: &[Trial], ignored: usize) -> String {
 fn state(outcome: &Outcome) -> State {
     match outcome {
         Outcome::Passed | Outcome::Launched | Outcome::Skipped(_) => State::Valid,
-        // Whether it works is not known.
+        // It is unknown if it works.
         Outcome::Ignored(_) => State::Suspect,
         Outcome::Failed(_) => State::Invalid,
     }

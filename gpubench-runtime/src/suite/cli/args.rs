@@ -18,7 +18,7 @@ use clap::{ArgAction, Parser, ValueEnum};
                   Each flag can be given in the environment too; an empty variable counts as unset. Of a flag that is \
                   given twice the last value counts; lists add up.",
     disable_version_flag = true,
-    // Scripts append flags to those that are there already.
+    // Scripts append flags to existing ones.
     args_override_self = true
 )]
 pub(super) struct Args {
@@ -261,7 +261,7 @@ pub(super) struct Args {
     pub(super) test_threads: Option<usize>,
 }
 
-/// Which cache states to measure.
+/// The cache states to measure.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum CacheChoice {
     /// With the data in the caches
@@ -272,7 +272,7 @@ pub(super) enum CacheChoice {
     Both,
 }
 
-/// What to flush with.
+/// The method to flush with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum FlushChoice {
     /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
@@ -285,7 +285,7 @@ pub(super) enum FlushChoice {
     None,
 }
 
-/// Which path to time on.
+/// The path to time on.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum PathChoice {
     /// A graph, or the stream where a launch cannot be captured
@@ -296,7 +296,7 @@ pub(super) enum PathChoice {
     Stream,
 }
 
-/// How `--list` writes.
+/// The format of `--list`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
     /// For people

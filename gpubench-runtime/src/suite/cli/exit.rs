@@ -1,30 +1,30 @@
-//! What a program's exit code means. The only table of them.
+//! The exit codes of a program, in their only table.
 
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::process::ExitCode;
 
-/// How a run ended, from the most to the least important: where several apply, the first one counts.
+/// The end of a run, from the most to the least important: if several apply, the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early; 128 + its number.
     Interrupted(u8),
-    /// 2: the command line asks for what cannot be done.
+    /// 2: the command line asks for something impossible.
     Usage,
-    /// 5: the device asked for is not there, or not free where the user does not want to wait.
+    /// 5: the requested device is missing, or busy and the user does not want to wait.
     NoDevice,
     /// 4: no benchmark matches.
     Nothing,
     /// 1: a benchmark failed or is invalid, or results could not be written.
     Failed,
-    /// 3: a case is slower than it may be.
+    /// 3: a case is slower than allowed.
     Regression,
-    /// 0: all that was asked for was done; suspect rows included.
+    /// 0: everything requested was done, even if some rows are suspect.
     Done,
 }
 
 impl Exit {
-    /// The number that the process ends with.
+    /// Returns the number that the process ends with.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {

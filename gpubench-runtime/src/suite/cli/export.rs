@@ -1,21 +1,21 @@
-//! The flags that write a run in a format of their own: `--json`, `--csv`, `--markdown`. In: the files that the user names; out:
-//! a place for each format.
+//! The flags that write a run in another format: `--json`, `--csv`, `--markdown`. In: the files that the user
+//! names. Out: a destination for each format.
 
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 
 use gpubench_report::export::Format;
 
-/// A format, and the place that the run goes to in it.
+/// A format with its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The format.
     pub format: Format,
-    /// The place.
+    /// The destination.
     pub to: ExportTo,
 }
 
-/// The place that a run goes to.
+/// The destination of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExportTo {
     /// Standard output, which then carries nothing else.
@@ -24,7 +24,7 @@ pub enum ExportTo {
     File(PathBuf),
 }
 
-/// The flag as the user gave it.
+/// Formats the flag as the user gave it.
 impl Display for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flag = self.format.name();
@@ -35,7 +35,7 @@ impl Display for Export {
     }
 }
 
-/// The formats for which a file is given. Standard output takes one of them, and a file one.
+/// Returns the formats for which a file is given. Standard output takes one of them, and so does each file.
 pub(super) fn exports<const N: usize>(given: [(Format, Option<PathBuf>); N]) -> Result<Vec<Export>, String> {
     let mut exports: Vec<Export> = Vec::new();
     for (format, path) in given {

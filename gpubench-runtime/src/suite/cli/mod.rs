@@ -1,4 +1,5 @@
-//! The command line: flags and their environment twins in, settled [`Options`] out, and the table of exit codes.
+//! The command line: flags and their environment twins in, validated [`Options`] out, and the table of exit
+//! codes.
 
 mod args;
 mod exit;
@@ -20,11 +21,12 @@ pub use self::options::{Options, RunsDir};
 
 use self::args::Args;
 
-/// Reads the command line of this process, `arguments` with the program's name first. A `bench_target` is in test mode
-/// unless cargo's `--bench` is among them.
+/// Reads the command line of this process: `arguments`, beginning with the program's name. A `bench_target`
+/// is in test mode unless cargo's `--bench` is among them.
 ///
 /// # Errors
-/// What to print, and where to: help that was asked for goes to standard output, mistakes to standard error.
+/// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard
+/// error.
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     bench_target: bool,
@@ -46,8 +48,8 @@ fn matches(arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
     }
 }
 
-/// The same command, which does not look at variables that are set to nothing: `GPUBENCH_SKIP=` is how a shell or a CI
-/// leaves a variable out.
+/// Makes the command ignore variables with an empty value: `GPUBENCH_SKIP=` is the way in which a shell or a
+/// CI omits a variable.
 fn without_empty_twins(command: Command) -> Command {
     let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
     command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })

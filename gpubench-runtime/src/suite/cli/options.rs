@@ -1,5 +1,5 @@
-//! What the command line means. In: [`Args`] as typed; out: [`Options`] that make sense together, or the sentence that
-//! says what does not.
+//! The meaning of the command line. In: [`Args`] as typed. Out: [`Options`] that fit together, or a sentence
+//! about those that do not.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,61 +19,61 @@ use gpubench_records::sampling::Sampling;
 use gpubench_report::export::Format;
 use gpubench_stats::units::Seconds;
 
-/// What the user wants, settled.
+/// The user's wishes, validated.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which cases.
+    /// The selection of cases.
     pub selection: Selection,
-    /// On which device, if one is named.
+    /// The device, if one is named.
     pub device: Option<String>,
-    /// List the cases in this way and measure nothing.
+    /// Lists the cases in this format and measures nothing.
     pub list: Option<ListFormat>,
-    /// Launch each benchmark once and time nothing.
+    /// Launches each benchmark once and times nothing.
     pub test: bool,
-    /// How to sample.
+    /// The sampling of cases.
     pub sampling: Sampling,
-    /// Limits that go before those that are known of a device.
+    /// Peaks that override the known ones of a device.
     pub peaks: Vec<Peak>,
-    /// Measure what the device reaches and no benchmark.
+    /// Measures the ceilings of the device and no benchmark.
     pub measure_peaks: bool,
-    /// Where that is kept, if not in the user's cache.
+    /// The folder for measured ceilings, if not the user's cache.
     pub cache_dir: Option<PathBuf>,
-    /// The file with the user's peaks, if not the nearest of its name.
+    /// The file with the user's peaks, if not the nearest of the default name.
     pub config: Option<PathBuf>,
     /// The wall time a case may take.
     pub timeout: Duration,
-    /// Whether a benchmark's own `timeout` goes before that.
+    /// True if a benchmark's own `timeout` overrides that.
     pub own_timeout: bool,
-    /// Where the clocks of GPUs are locked for the run.
+    /// The clock to lock GPUs to for the run.
     pub lock_clocks: Option<ClockTarget>,
-    /// Wait for a GPU that another suite is measuring.
+    /// Waits for a GPU that another suite is measuring.
     pub wait: bool,
-    /// Measure in this process.
+    /// Measures in this process.
     pub in_process: bool,
-    /// How often to measure everything, each time in a process of its own.
+    /// The number of times to measure everything, each time in a new process.
     pub runs: usize,
-    /// What to hold the run against, and where to store it.
+    /// The baselines to compare the run with, and the one to store it as.
     pub baselines: BaselineOptions,
-    /// From when on slower is a regression.
+    /// The slowdown from which on a case is a regression.
     pub threshold: Option<Threshold>,
-    /// Take this stored run in place of measuring.
+    /// Reads this stored run instead of measuring.
     pub from: Option<PathBuf>,
-    /// Say how each number came about.
+    /// Explains the origin of each number.
     pub explain: bool,
-    /// The run to go on from, or `last`.
+    /// The run to resume, or `last`.
     pub resume: Option<String>,
-    /// Where runs are kept.
+    /// The folder for runs in progress.
     pub runs_dir: RunsDir,
-    /// The formats that the run is written in, and their places.
+    /// The formats that the run is written in, and their destinations.
     pub exports: Vec<Export>,
-    /// Whether to colour.
+    /// The choice of colour.
     pub color: clap::ColorChoice,
 }
 
-/// Where runs are kept.
+/// The folder for runs in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunsDir {
-    /// In the folder that suits this program.
+    /// The default folder of this program.
     Usual,
     /// In this one.
     In(PathBuf),
@@ -82,7 +82,7 @@ pub enum RunsDir {
 }
 
 impl Options {
-    /// What `args` mean to a program that is a bench target, or is none.
+    /// Validates `args` for a program that is a bench target or not.
     pub(super) fn of(args: Args, bench_target: bool) -> Result<Self, String> {
         let mut sampling = if args.quick { QUICK } else { Sampling::USUAL };
         if let Some(precision) = &args.precision {
@@ -161,7 +161,7 @@ impl Options {
         let ignored = match (args.ignored, args.include_ignored) {
             (_, true) => Ignored::Included,
             (true, false) => Ignored::Only,
-            // As test runners expect of a list: those that are ignored are on it.
+            // Test runners expect a list to contain the ignored ones.
             (false, false) if args.list => Ignored::Included,
             (false, false) => Ignored::Left,
         };
@@ -217,13 +217,13 @@ impl Options {
     }
 }
 
-/// How long a case may take where nobody says otherwise.
+/// The default limit for a case.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 const QUICK: Sampling =
     Sampling { warm_up: Seconds(0.02), max_time: Seconds(0.05), energy: Some(false), ..Sampling::USUAL };
 
-/// Names that are separated by commas. Those within a name, as in `f[n=1, m=2]`, have a space behind them.
+/// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space.
 fn split_names(names: &str) -> Vec<String> {
     let mut split: Vec<String> = Vec::new();
     for part in names.split(',') {
@@ -235,7 +235,7 @@ fn split_names(names: &str) -> Vec<String> {
     split
 }
 
-/// `0.5%` or `0.5` as 0.005.
+/// Reads `0.5%` or `0.5` as 0.005.
 fn parse_percent(text: &str) -> Option<f64> {
     let number = text.trim().trim_end_matches('%').trim_end();
     number
@@ -245,7 +245,7 @@ fn parse_percent(text: &str) -> Option<f64> {
         .map(|percent| percent / 100.0)
 }
 
-/// `5%`, or `noise`.
+/// Reads `5%`, or `noise`.
 fn parse_threshold(text: &str) -> Result<Threshold, String> {
     if text.trim() == "noise" {
         return Ok(Threshold::Noise);
@@ -256,7 +256,7 @@ fn parse_threshold(text: &str) -> Result<Threshold, String> {
 }
 
 fn parse_place(flag: &str, name: &str) -> Result<Place, String> {
-    // What begins with a point is hidden, or a way out of the folder.
+    // A name that begins with a point is hidden, or leads out of the folder.
     let plain = !name.is_empty() && (name.contains('/') || !name.starts_with('.'));
     if plain {
         Ok(Place::of(name))
@@ -277,7 +277,7 @@ fn parse_lock(text: &str) -> Result<ClockTarget, String> {
     text.parse().map_err(|what| format!("--lock-clocks {text}: {what}"))
 }
 
-/// `n=1,2` as the name and its values; several such from one environment variable, with `;` between them.
+/// Reads `n=1,2` as the name and its values. One environment variable holds several, with `;` between them.
 fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut args: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for arg in given.iter().flat_map(|given| split_outside_brackets(given, ';')) {
@@ -292,7 +292,7 @@ fn parse_args(given: &[String]) -> Result<BTreeMap<String, Vec<String>>, String>
     Ok(args)
 }
 
-/// `sum`, or `sum[BLOCK=128, n=1024]` as cases are shown.
+/// Reads `sum`, or `sum[BLOCK=128, n=1024]` in the form of case names.
 fn parse_partner(text: &str) -> Result<BenchmarkId, String> {
     let named = text.strip_suffix(']').and_then(|text| text.split_once('[')).unwrap_or((text, ""));
     let (benchmark, args) = (named.0.trim(), named.1);
@@ -311,7 +311,7 @@ fn parse_partner(text: &str) -> Result<BenchmarkId, String> {
     }
 }
 
-/// The parts of `text` between each `separator` that is not within brackets, as those of `[u8; 4]` and `Pair<u8, u8>` are.
+/// Splits `text` at each `separator` outside brackets, such as those of `[u8; 4]` and `Pair<u8, u8>`.
 fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
     for (place, letter) in text.char_indices() {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever a value is made of that is not there to part values.
+        /// Draws values from all characters that do not separate values.
         #[test]
         fn any_value_is_read_as_it_is_written(
             name in "[a-zA-Z_][a-zA-Z0-9_]{0,8}",

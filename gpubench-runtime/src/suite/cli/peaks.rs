@@ -1,11 +1,11 @@
-//! Peaks on the command line. In: `memory=4800GB/s` or `f32=60TFLOP/s`, several with `;` between them; out: [`Peak`]s, or the
-//! sentence that says what is wrong.
+//! Peaks on the command line. In: `memory=4800GB/s` or `f32=60TFLOP/s`, several with `;` between them. Out:
+//! [`Peak`]s, or a sentence about the mistake.
 
 use crate::peaks;
 use gpubench_records::facts::{Peak, PeakSource};
 use gpubench_stats::units::Rate;
 
-/// Every peak that is given, each of another quantity.
+/// Reads all given peaks, each of a different quantity.
 pub(super) fn parse_peaks(given: &[String]) -> Result<Vec<Peak>, String> {
     let mut found: Vec<Peak> = Vec::new();
     for text in given.iter().flat_map(|given| given.split(';')).map(str::trim) {
@@ -56,7 +56,7 @@ mod tests {
             parsed(&["memory=4800GB/s", "f32=60TFLOP/s", "h2d=55GB/s"]),
             Ok(vec![memory(4.8e12), compute("f32", 60e12), (Quantity::HostToDevice, 55e9)])
         );
-        // As an environment variable has them, with spaces where people put them.
+        // The form of an environment variable, with spaces as people may put them.
         assert_eq!(
             parsed(&["memory = 4.8 TB/s; bf16 tensor=0.5PFLOP/s"]),
             Ok(vec![memory(4.8e12), compute("bf16 tensor", 0.5e15)])
