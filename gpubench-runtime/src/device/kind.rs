@@ -14,8 +14,8 @@ pub struct Kind {
     pub name: &'static str,
     /// Lists this machine's devices of this kind, or says in a few words why there are none.
     pub list: fn() -> Result<Vec<Available>, String>,
-    /// Explains to a user why there is no device of this kind, from the error of `list`.
-    pub absent: fn(&str) -> String,
+    /// The words for a device of this kind, such as `CUDA device`.
+    pub noun: &'static str,
     /// The choice if the user names no device.
     pub choice: Choice,
     /// The compute precisions for which some device of this kind reports a peak.

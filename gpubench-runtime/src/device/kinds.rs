@@ -17,7 +17,7 @@ pub const KINDS: [Kind; 2] = [
     Kind {
         name: Cuda::KIND,
         list: cuda::list,
-        absent: |why| format!("no CUDA device ({why})"),
+        noun: "CUDA device",
         choice: Choice::First,
         precisions: cuda::precisions,
         clocks: Some(Clocks { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
@@ -26,7 +26,7 @@ pub const KINDS: [Kind; 2] = [
     Kind {
         name: Host::KIND,
         list: || Ok(vec![host::this_machine()]),
-        absent: |why| format!("no CPU ({why})"),
+        noun: "CPU",
         choice: Choice::StandIn,
         precisions: Vec::new,
         clocks: None,

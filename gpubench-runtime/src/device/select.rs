@@ -55,9 +55,24 @@ pub struct NoSuchDevice {
 pub struct Devices {
     there: Vec<Available>,
     /// The kinds that come with gpubench and of which this machine has no device, wanted by a benchmark or not.
-    absent: Vec<Missing>,
+    absent: Vec<Absent>,
     /// The kinds that benchmarks are written for.
     wanted: Vec<&'static str>,
+}
+
+/// A kind of which this machine has no device.
+#[derive(Clone, Debug)]
+struct Absent {
+    kind: &'static str,
+    /// The words for a device of this kind.
+    noun: &'static str,
+    reason: String,
+}
+
+impl Absent {
+    fn missing(&self) -> Missing {
+        Missing { kind: self.kind, why: format!("no {} ({})", self.noun, self.reason) }
+    }
 }
 
 impl Devices {
@@ -65,17 +80,25 @@ impl Devices {
     #[must_use]
     pub fn find(kinds: &[&'static str]) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
-        for Kind { name, list, absent, .. } in &KINDS {
-            match list() {
-                Ok(found) if kinds.contains(name) => devices.there.extend(found),
-                Ok(_) => {}
-                Err(why) => devices.absent.push(Missing { kind: name, why: absent(&why) }),
+        let (mut first, mut others) = (Vec::new(), Vec::new());
+        for Kind { name, noun, list, choice, .. } in &KINDS {
+            match (list(), choice) {
+                (Ok(found), Choice::First) => first.extend(found),
+                (Ok(found), Choice::StandIn) => others.extend(found),
+                (Err(reason), _) => devices.absent.push(Absent { kind: name, noun, reason }),
             }
         }
-        let others = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
-        let other =
-            |kind: &'static str| Available { device: kind.to_owned(), kind, name: String::new(), uuid: None };
-        devices.there.extend(others.map(other));
+        let unknown = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
+        others.extend(unknown.map(|kind| Available {
+            device: kind.to_owned(),
+            kind,
+            name: String::new(),
+            uuid: None,
+        }));
+        // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
+        let place = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
+        others.sort_by_key(place);
+        devices.there = first.into_iter().chain(others).filter(|found| place(found).is_some()).collect();
         devices
     }
 
@@ -99,8 +122,8 @@ impl Devices {
     #[must_use]
     pub fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
-        let missing = self.absent.iter().filter(|missing| selects && self.wanted.contains(&missing.kind));
-        missing.cloned().collect()
+        let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
+        missing.map(Absent::missing).collect()
     }
 
     fn usual(&self) -> Selected {
@@ -113,14 +136,19 @@ impl Devices {
         let devices: Vec<Available> = usual.cloned().collect();
         let stands_in = devices.iter().any(|found| chosen(found.kind) == Some(Choice::StandIn));
         let notes = self.absent.iter().filter(|_| stands_in);
-        let notes = notes.map(|missing| format!("{}: measuring this machine's CPU", missing.why)).collect();
+        let notes =
+            notes.map(|absent| format!("{}: measuring this machine's CPU", absent.missing().why)).collect();
         Selected { devices, notes, missing: self.missing(None) }
     }
 
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
         let found = self.there.iter().find(|found| names(wanted, &found.device, found.uuid.as_deref()));
         found.cloned().ok_or_else(|| {
-            let reasons: Vec<&str> = self.absent.iter().map(|missing| &*missing.why).collect();
+            let reasons: Vec<String> = self
+                .absent
+                .iter()
+                .map(|Absent { noun, reason, .. }| format!("no {noun}: {reason}"))
+                .collect();
             let reasons =
                 if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
             let there: Vec<String> = self.there.iter().map(Available::describe).collect();
@@ -151,7 +179,7 @@ mod tests {
     fn without_gpu() -> Devices {
         let there = vec![device("host", "host"), device("clockwork", "clockwork")];
         let absent =
-            vec![Missing { kind: "cuda", why: "no CUDA device (libcuda.so.1 not found)".to_owned() }];
+            vec![Absent { kind: "cuda", noun: "CUDA device", reason: "libcuda.so.1 not found".to_owned() }];
         Devices { there, absent, wanted: vec!["host", "clockwork"] }
     }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ impl Waiting {
 
     fn start_of(program: &Path, folder: TempDir) -> Self {
         let json = folder.path().join("run.json");
-        let mut command = command(program.to_str().expect("UTF-8"));
+        let mut command = heeding_hangups(program);
         command.args(["first", "waits", "then[n=1]", "--quick", "--json"]).arg(&json).process_group(0);
         command.env("GPUBENCH_RUNS_DIR", folder.path().join("runs"));
         command.arg("--save-baseline").arg(folder.path().join("baseline.json"));
@@ -89,6 +89,13 @@ impl Waiting {
 
 const FIRST: &str = "interrupted::first hot";
 
+/// `program`, which heeds SIGHUP also where these tests run under `nohup`.
+fn heeding_hangups(program: &Path) -> Command {
+    let mut command = command("env");
+    command.arg("--default-signal=HUP").arg(program);
+    command
+}
+
 /// The page's words for a run that ends as the user wants.
 const REPORTED: &str = "the report so far, all of it in the JSON and in the file of the run";
 
@@ -136,7 +143,9 @@ fn sighup_that_is_ignored_ends_nothing() {
     shell.args(["-c", told, "sh", SUITE, "hangs_up", "first", "then[n=1]", "--quick"]);
     let ended: Ended = shell.output().expect("sh is everywhere").into();
     ended.with_code(0).shows("3 cases: 3 valid, 0 suspect, 0 invalid");
-    let ended = run_with(SUITE, &["hangs_up", "then", "--quick"], &[]).with_code(129);
+    let mut heeding = heeding_hangups(SUITE.as_ref());
+    let ended: Ended = heeding.args(["hangs_up", "then", "--quick"]).output().expect("it starts").into();
+    let ended = ended.with_code(129);
     assert!(ended.stderr.contains("error: interrupted"), "{ended}");
 }
 

@@ -37,7 +37,6 @@ fn pretty_lists_are_for_people() {
     two_devices::wakes_up: benchmark
     two_devices::sorts: benchmark
     two_devices::needs_its_reset: benchmark
-    two_devices::needs_its_reset_on_the_host: benchmark
     two_devices::sweep[n=1]: benchmark
     two_devices::sweep[n=2]: benchmark
     two_devices::sweep[n=10]: benchmark
@@ -47,6 +46,7 @@ fn pretty_lists_are_for_people() {
     two_devices::grid[n=2, unit=Tock]: benchmark
     two_devices::inner::beat[size=one]: benchmark
     two_devices::inner::beat[size=three]: benchmark
+    two_devices::needs_its_reset_on_the_host: benchmark
     two_devices::sum[n=1024]: benchmark
 
     19 benchmarks, 22 cases
