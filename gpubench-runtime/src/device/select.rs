@@ -113,8 +113,15 @@ impl Devices {
             let missing = self.missing(Some(wanted));
             return Ok(Selected { devices: self.there.clone(), notes: Vec::new(), missing });
         }
-        let named = wanted.split(',').map(|name| self.named(name.trim()));
-        Ok(Selected { devices: named.collect::<Result<_, _>>()?, ..Selected::default() })
+        let mut devices: Vec<Available> = Vec::new();
+        for name in wanted.split(',') {
+            let found = self.named(name.trim())?;
+            // Named twice, by its number and its UUID for instance, it is one device all the same.
+            if !devices.contains(&found) {
+                devices.push(found);
+            }
+        }
+        Ok(Selected { devices, ..Selected::default() })
     }
 
     /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
@@ -219,6 +226,7 @@ mod tests {
         assert_eq!(selected(&with_gpus(), Some("1")), ["cuda:1"]);
         assert_eq!(selected(&with_gpus(), Some("cuda:1, 0")), ["cuda:1", "cuda:0"]);
         assert_eq!(selected(&with_gpus(), Some("GPU-cuda:1")), ["cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("0,cuda:0,GPU-cuda:0,1")), ["cuda:0", "cuda:1"]);
         assert_eq!(selected(&with_gpus(), Some("host")), ["host"]);
         assert_eq!(selected(&with_gpus(), Some("all")), ["cuda:0", "cuda:1", "host"]);
     }

@@ -24,6 +24,23 @@ pub enum ExportTo {
     File(PathBuf),
 }
 
+impl ExportTo {
+    /// Returns true if `other` is the same place, whatever its spelling.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(other)) => {
+                let place = |path: &PathBuf| {
+                    path.canonicalize()
+                        .or_else(|_| std::path::absolute(path))
+                        .unwrap_or_else(|_| path.clone())
+                };
+                place(one) == place(other)
+            }
+            (one, other) => one == other,
+        }
+    }
+}
+
 /// Formats the flag as the user gave it.
 impl Display for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,7 +59,7 @@ pub(super) fn exports<const N: usize>(given: [(Format, Option<PathBuf>); N]) -> 
         let Some(path) = path else { continue };
         let to = if path.as_os_str() == "-" { ExportTo::StandardOutput } else { ExportTo::File(path) };
         let export = Export { format, to };
-        if let Some(other) = exports.iter().find(|other| other.to == export.to) {
+        if let Some(other) = exports.iter().find(|other| other.to.is(&export.to)) {
             return Err(format!("{other} and {export}: give each a file of its own"));
         }
         exports.push(export);
@@ -61,6 +78,8 @@ mod tests {
             exports([(Format::Json, path("-")), (Format::Csv, None), (Format::Markdown, path("run.md"))]);
         let told: Vec<String> = two.expect("they differ").iter().map(Export::to_string).collect();
         assert_eq!(told, ["--json -", "--markdown run.md"]);
+        let spelt_otherwise = exports([(Format::Json, path("x")), (Format::Csv, path("./x"))]);
+        assert_eq!(spelt_otherwise, Err("--json x and --csv ./x: give each a file of its own".to_owned()));
         for same in ["-", "a file"] {
             let told = exports([(Format::Json, path(same)), (Format::Csv, path(same))]);
             let expected = format!("--json {same} and --csv {same}: give each a file of its own");
