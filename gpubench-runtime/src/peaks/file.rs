@@ -16,8 +16,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::written;
-use gpubench_records::facts::UUID;
-use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity};
+use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, UUID};
 use gpubench_stats::units::Rate;
 
 /// The default name of the file.

@@ -51,10 +51,10 @@ impl ClockLock {
             started.map_err(|error| format!("no process to lock them: {error}"))?;
         // From here on, every outcome ends that process, and with it the lock.
         let told = listen(&mut says);
-        let mut keeper = Self { process, run: Some(run), says, gpus, locked: Vec::new() };
-        let names = keeper.gpus.iter().map(|[name, _]| name.clone());
-        keeper.locked = names.zip(told?).collect();
-        Ok(keeper)
+        let mut lock = Self { process, run: Some(run), says, gpus, locked: Vec::new() };
+        let names = lock.gpus.iter().map(|[name, _]| name.clone());
+        lock.locked = names.zip(told?).collect();
+        Ok(lock)
     }
 
     fn start(

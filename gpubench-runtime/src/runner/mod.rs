@@ -19,8 +19,7 @@ use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::{Ended, Supervisor};
 use crate::worker::{Reply, Request};
-use gpubench_records::facts::Facts;
-use gpubench_records::facts::{Property, Value};
+use gpubench_records::facts::{Facts, Property, Value};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
@@ -117,12 +116,12 @@ pub fn measure(
     plan: &Plan,
     devices: &[Available],
     beginning: Beginning,
-    conduct: &RunConfig,
+    config: &RunConfig,
     observer: &mut dyn RunEvents,
     stop: &dyn Fn() -> bool,
 ) -> (Run, Result<(), RunError>) {
-    let supervisor = Supervisor::new(conduct.in_process, stop);
-    measure_by(supervisor, plan, devices, beginning, conduct, observer)
+    let supervisor = Supervisor::new(config.in_process, stop);
+    measure_by(supervisor, plan, devices, beginning, config, observer)
 }
 
 /// Measures with the workers of `supervisor`.
@@ -131,7 +130,7 @@ fn measure_by(
     plan: &Plan,
     devices: &[Available],
     beginning: Beginning,
-    conduct: &RunConfig,
+    config: &RunConfig,
     observer: &mut dyn RunEvents,
 ) -> (Run, Result<(), RunError>) {
     let Beginning { program, notes, kept } = beginning;
@@ -144,8 +143,8 @@ fn measure_by(
         wall: kept.wall(),
         notes,
         resumed: None,
-        sampling: conduct.sampling,
-        timeout: Some(conduct.timeout.into()),
+        sampling: config.sampling,
+        timeout: Some(config.timeout.into()),
         planned: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
@@ -153,12 +152,12 @@ fn measure_by(
         threshold: None,
         check: None,
     };
-    let mut lead =
-        Runner { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), conduct };
-    let ended = lead.devices(devices, plan).and_then(|()| lead.plans(plan));
-    lead.supervisor.dismiss();
-    let mut run = lead.found.run;
-    if conduct.runs > 1 {
+    let mut runner =
+        Runner { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), config };
+    let ended = runner.devices(devices, plan).and_then(|()| runner.plans(plan));
+    runner.supervisor.dismiss();
+    let mut run = runner.found.run;
+    if config.runs > 1 {
         run.records = merged(run.records);
     }
     run.wall += begin.elapsed().into();
@@ -180,7 +179,7 @@ struct Runner<'a> {
     supervisor: Supervisor<'a>,
     /// Devices that could not be opened, and the reasons.
     refused: BTreeMap<String, Refused>,
-    conduct: &'a RunConfig,
+    config: &'a RunConfig,
 }
 
 /// The reason that a device cannot be opened.
@@ -221,13 +220,13 @@ impl Runner<'_> {
     /// unless it is the only one.
     fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
         for Available { device, .. } in devices {
-            let facts = match self.kept.instead_of(device, plan, &self.conduct.known) {
+            let facts = match self.kept.instead_of(device, plan, &self.config.known) {
                 Some(facts) => Ok(facts),
                 None => self.device(device)?,
             };
             match facts {
                 Ok(mut facts) => {
-                    self.found.run.notes.extend(self.conduct.known.add_to(&mut facts));
+                    self.found.run.notes.extend(self.config.known.add_to(&mut facts));
                     self.found.run.devices.push(self.kept.on(facts));
                 }
                 Err(message) if devices.len() == 1 => {
@@ -250,11 +249,11 @@ impl Runner<'_> {
     fn device(&mut self, device: &str) -> Result<Result<Facts, String>, RunError> {
         let request = Request::Facts { device: device.to_owned() };
         let mut answer = Err("the worker did not tell what is known of it".to_owned());
-        let limit = FACTS_LIMIT.max(self.conduct.timeout);
+        let limit = FACTS_LIMIT.max(self.config.timeout);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
             // The name under which its cases ask for it, whatever it calls itself.
             Reply::Facts(facts) => {
-                let locked = self.conduct.locked.iter().filter(|(locked, _)| locked == device);
+                let locked = self.config.locked.iter().filter(|(locked, _)| locked == device);
                 let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
                 let properties = facts.properties.into_iter().chain(locked).collect();
                 answer = Ok(Facts { device: device.to_owned(), properties, ..facts });
@@ -273,7 +272,7 @@ impl Runner<'_> {
 
     /// Measures `plan` the requested number of times, each time with new workers.
     fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
-        for number in 0..self.conduct.runs.max(1) {
+        for number in 0..self.config.runs.max(1) {
             if number > 0 {
                 self.supervisor.dismiss();
             }
@@ -343,7 +342,7 @@ impl Runner<'_> {
             }
             let facts = self.found.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
-            let (sampling, limit) = (self.conduct.sampling, self.conduct.limit(&job));
+            let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
             let request = Request::Measure { job: job.clone(), sampling, facts, limit };
             let before = job.caches.len();
             let mut refused = None;
@@ -388,12 +387,12 @@ impl Runner<'_> {
     /// Returns true if launches of `job` write anything when memory holds other values than before. They may
     /// go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
     fn writes(&mut self, job: &Job) -> Result<Option<bool>, RunError> {
-        if self.conduct.in_process {
+        if self.config.in_process {
             return Ok(None);
         }
         let request = Request::Writes { job: job.clone() };
         let mut writes = None;
-        let limit = self.conduct.limit(job).min(WRITES_LIMIT);
+        let limit = self.config.limit(job).min(WRITES_LIMIT);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| {
             if let Reply::Writes(found) = reply {
                 writes = found;

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
-use gpubench_records::facts::Property;
-use gpubench_records::facts::{Facts, Peak, PeakSource};
+use gpubench_records::facts::{Facts, Peak, PeakSource, Property};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::EarlierRun;
 use gpubench_records::id::{BenchmarkId, CaseId};

@@ -50,11 +50,11 @@ impl Display for Outcome {
 /// Tries every job of `plan`, until all are done or `stop` returns true. Calls `begins` before each launch.
 pub fn run(
     plan: &Plan,
-    conduct: &RunConfig,
+    config: &RunConfig,
     begins: &mut dyn FnMut(&Job),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {
-    let mut supervisor = Supervisor::new(conduct.in_process, stop);
+    let mut supervisor = Supervisor::new(config.in_process, stop);
     let mut trials = Vec::with_capacity(plan.jobs.len());
     for (job, fate) in &plan.jobs {
         let outcome = match fate {
@@ -63,7 +63,7 @@ pub fn run(
             Fate::Measured if supervisor.stops() => Err(RunError::Interrupted),
             Fate::Measured => {
                 begins(job);
-                test(&mut supervisor, job, conduct.limit(job))
+                test(&mut supervisor, job, config.limit(job))
             }
         };
         match outcome {

@@ -30,7 +30,7 @@ use self::messages::say;
 use self::observer::RunObserver;
 use self::output::Output;
 use self::progress::Progress;
-use self::setup::{RunSetup, fresh, kinds, prospect, refuse, runs};
+use self::setup::{RunSetup, fresh, kinds, refuse, run_setup, runs};
 use self::signals::Stop;
 use self::stored::stored;
 use crate::device::Available;
@@ -117,7 +117,7 @@ pub(crate) fn suite(
     let checkout = Lookup::begin(program.package.take());
     program.fingerprint = runs.as_ref().and_then(|_| store::fingerprint());
     let RunSetup { mut plan, devices, mut notes, kept } =
-        prospect(&entries, options, &program, runs.as_deref())?;
+        run_setup(&entries, options, &program, runs.as_deref())?;
     if options.measure_peaks {
         settle_ceilings(&mut plan);
     }
@@ -135,23 +135,28 @@ pub(crate) fn suite(
 
     let stop = Stop::on_signals();
     let stops = || stop.signal().is_some();
-    let mut followers = RunObserver::of(&plan, options, runs.as_deref());
-    let (mut _locks, mut keeper) = (Vec::new(), None);
+    let mut observer = RunObserver::of(&plan, options, runs.as_deref());
+    let (mut _locks, mut clock_lock) = (Vec::new(), None);
     // If nothing is left to measure, the devices are not touched.
     if !kept.is_all_of(&plan) {
-        _locks =
-            lock::lock(&devices, &program.suite, options.wait, &mut |said| followers.tells(said), &stops)
-                .map_err(|error| not_locked(&error, &stop))?;
-        keeper = lock_clocks(options, &devices)?;
+        _locks = lock::lock(&devices, &program.suite, options.wait, &mut |said| observer.tells(said), &stops)
+            .map_err(|error| not_locked(&error, &stop))?;
+        clock_lock = lock_clocks(options, &devices)?;
     }
-    let locked = keeper.iter().flat_map(|keeper: &ClockLock| keeper.locked.clone()).collect();
-    followers.progress.says("measuring the device's peaks");
+    let locked = clock_lock.iter().flat_map(|clock_lock: &ClockLock| clock_lock.locked.clone()).collect();
+    observer.progress.says("measuring the device's peaks");
     program.package = checkout.end();
     let beginning = Beginning { program, notes, kept };
-    let (mut run, ended) =
-        runner::measure(&plan, &devices, beginning, &conduct(options, known, locked), &mut followers, &stops);
-    let kept = followers.end(&run);
-    let released = keeper.map_or(Ok(()), ClockLock::release);
+    let (mut run, ended) = runner::measure(
+        &plan,
+        &devices,
+        beginning,
+        &run_config(options, known, locked),
+        &mut observer,
+        &stops,
+    );
+    let kept = observer.end(&run);
+    let released = clock_lock.map_or(Ok(()), ClockLock::release);
 
     let mut exit = ended.map_or_else(|error| give_up(&error, &stop, kept == Ok(true)), |()| Exit::Done);
     if let Err(why) = released {
@@ -221,7 +226,7 @@ fn test(planned: Result<Plan, PlanError>, options: &Options, results: &Results) 
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
     let (mut trials, ended) = trial::run(
         &plan,
-        &conduct(options, PeakSources::default(), Vec::new()),
+        &run_config(options, PeakSources::default(), Vec::new()),
         &mut |job| progress.tries(job),
         &|| stop.signal().is_some(),
     );
@@ -242,7 +247,7 @@ fn lock_clocks(options: &Options, devices: &[Available]) -> Result<Option<ClockL
     locked.map(Some).map_err(|why| complain(&format!("--lock-clocks {target}: {why}"), Exit::Usage))
 }
 
-fn conduct(options: &Options, known: PeakSources, locked: Vec<(String, String)>) -> RunConfig {
+fn run_config(options: &Options, known: PeakSources, locked: Vec<(String, String)>) -> RunConfig {
     let Options { sampling, timeout, own_timeout, in_process, runs, .. } = *options;
     RunConfig { sampling, known, timeout, own_timeout, in_process, locked, runs }
 }

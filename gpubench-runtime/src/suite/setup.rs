@@ -28,7 +28,7 @@ pub(super) struct RunSetup {
 }
 
 /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run.
-pub(super) fn prospect(
+pub(super) fn run_setup(
     entries: &[&Entry],
     options: &Options,
     program: &Program,

@@ -15,8 +15,7 @@ use crate::device::cuda::driver::check;
 use crate::device::cuda::facts::peaks::{Attributes, peaks};
 use crate::device::cuda::kernels::driver_error;
 use crate::device::{DeviceError, DeviceType};
-use gpubench_records::facts::Facts;
-use gpubench_records::facts::{DRIVER_FOR_CUDA, Property, UUID, Value};
+use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, Property, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 
 /// Lists the GPUs of this machine.

@@ -15,8 +15,7 @@ use crate::device::ClockTarget;
 use crate::device::Monitor;
 use crate::device::cuda::facts::links;
 use gpubench_records::conditions::Reading;
-use gpubench_records::facts::Peak;
-use gpubench_records::facts::{DRIVER, Property, Value};
+use gpubench_records::facts::{DRIVER, Peak, Property, Value};
 use gpubench_stats::units::{Hertz, Joules, Watts};
 
 /// The environment variable with the library's path, for a library that the system does not find.
