@@ -152,7 +152,7 @@ pub mod __private {
     };
     pub use gpubench_runtime::main;
     pub use gpubench_runtime::registry::{
-        Bound, Entry, Generic, Group, Options, Variant, Visitor, inventory,
+        BenchmarkOptions, Bound, Entry, Generic, Group, Variant, Visitor, inventory,
     };
 
     /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.

@@ -28,7 +28,7 @@ use serde::Serialize;
 use self::bench::Bench;
 use self::by_hand::Point;
 use self::common::{Flags, Lab, Result};
-use self::steps::{STEPS, Step};
+use self::steps::{Pitfall, STEPS};
 
 #[derive(Debug, Parser)]
 #[command(about = "Shows the pitfalls of timing a kernel by hand, each beside the number that holds.")]
@@ -82,16 +82,16 @@ fn show(suite: &Suite) -> Result<()> {
     drawings.iter().try_for_each(|(name, drawing)| lab.write(name, drawing))?;
     lab.write(
         "-read.json",
-        &(serde_json::to_string(&Read { schema: "gpubench-pitfalls/1", steps: read })? + "\n"),
+        &(serde_json::to_string(&PitfallReport { schema: "gpubench-pitfalls/1", steps: read })? + "\n"),
     )?;
     lab.close()
 }
 
 /// Everything that was read by hand, beside what was made of it.
 #[derive(Serialize)]
-struct Read {
+struct PitfallReport {
     schema: &'static str,
-    steps: Vec<Step>,
+    steps: Vec<Pitfall>,
 }
 
 /// An error of a step, with its name; an exit code, of which all has been said, as it is.

@@ -5,25 +5,25 @@ use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::format;
 use gpubench::units::{Hertz, Nanoseconds, Watts};
 
-use crate::Read;
-use crate::regimes::Group;
+use crate::Experiment;
+use crate::regimes::SampleGroup;
 use crate::summary::{mean, median};
 
 /// Points of a curve. More would be drawn on top of each other.
 const POINTS: usize = 150;
 
 /// All of them; of what no sensor told there is none.
-pub(crate) fn all(read: &Read, device: &str) -> Vec<(&'static str, String)> {
+pub(crate) fn all(read: &Experiment, device: &str) -> Vec<(&'static str, String)> {
     let time = Axis::linear("time of a launch", |time| format::time(Nanoseconds(time)));
     let clock = Axis::linear("SM clock", |hertz| format::clock(Hertz(hertz as u64)));
     let power = Axis::linear("power", |watts| format::power(Watts(watts)));
     let temperature = Axis::linear("temperature", |degrees| format!("{degrees:.0} °C"));
-    let told = |of: fn(&Group) -> Option<f64>| points(&read.sustained, |groups| mean(groups, of));
+    let told = |of: fn(&SampleGroup) -> Option<f64>| points(&read.sustained, |groups| mean(groups, of));
     let drawn = [
         ("-time.svg", "time", time, points(&read.sustained, |groups| Some(median(groups).0))),
-        ("-clock.svg", "clock", clock, told(Group::clock)),
-        ("-power.svg", "power", power, told(Group::power)),
-        ("-temperature.svg", "temperature", temperature, told(Group::temperature)),
+        ("-clock.svg", "clock", clock, told(SampleGroup::clock)),
+        ("-power.svg", "power", power, told(SampleGroup::power)),
+        ("-temperature.svg", "temperature", temperature, told(SampleGroup::temperature)),
     ];
     let drawn = drawn.into_iter().filter(|(_, _, _, points)| !points.is_empty());
     let size = read.size;
@@ -46,7 +46,7 @@ pub(crate) fn all(read: &Read, device: &str) -> Vec<(&'static str, String)> {
 }
 
 /// One point for so many groups in a row: the number of their first launch, and what `of` makes of them.
-fn points(groups: &[Group], of: impl Fn(&[Group]) -> Option<f64>) -> Vec<(f64, f64)> {
+fn points(groups: &[SampleGroup], of: impl Fn(&[SampleGroup]) -> Option<f64>) -> Vec<(f64, f64)> {
     let together = groups.len().div_ceil(POINTS).max(1);
     groups.chunks(together).filter_map(|groups| Some((groups[0].first as f64, of(groups)?))).collect()
 }

@@ -27,7 +27,7 @@ use gpubench::facts::Facts;
 use serde::Serialize;
 
 use self::common::{Flags, Lab, Result};
-use self::regimes::{Group, measure};
+use self::regimes::{SampleGroup, measure};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -53,13 +53,13 @@ fn size(text: &str) -> std::result::Result<usize, String> {
 
 /// Everything that was read.
 #[derive(Debug, Serialize)]
-struct Read {
+struct Experiment {
     schema: &'static str,
     size: usize,
     /// Launches with rests between them.
-    burst: Vec<Group>,
+    burst: Vec<SampleGroup>,
     /// Launches without.
-    sustained: Vec<Group>,
+    sustained: Vec<SampleGroup>,
 }
 
 fn main() -> ExitCode {
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 fn show(lab: &mut Lab<'_>, facts: &Facts, args: &Args) -> Result<()> {
     let ordinal = facts.device.rsplit(':').next().unwrap_or_default().parse()?;
     let (burst, sustained) = measure(&mut Cuda::open(ordinal)?, args.size, args.seconds)?;
-    let read = Read { schema: "gpubench-throttle/1", size: args.size, burst, sustained };
+    let read = Experiment { schema: "gpubench-throttle/1", size: args.size, burst, sustained };
     print!("{}", summary::text(&read, facts));
     for (name, drawing) in drawings::all(&read, &facts.name) {
         lab.write(name, &drawing)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::device::cuda::Cuda;
-use gpubench::device::{Device as _, Sampler, Wanted, Work};
+use gpubench::device::{Device as _, SampleOptions, Sampler, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::units::{Nanoseconds, Watts};
@@ -16,7 +16,7 @@ use gpubench_kernels::cuda::matmul::{Tensor, bf16_inputs, tensor};
 use serde::Serialize;
 
 use crate::common::Result;
-use crate::sensors::Sensors;
+use crate::sensors::SensorReader;
 
 /// Launches of a burst, and what lies between them: long enough that power and heat do not add up.
 const BURSTS: usize = 30;
@@ -26,7 +26,7 @@ const GROUP: f64 = 20e6;
 
 /// Launches that were submitted together.
 #[derive(Debug, Serialize)]
-pub(crate) struct Group {
+pub(crate) struct SampleGroup {
     /// The number of its first launch.
     pub(crate) first: usize,
     /// The time of each.
@@ -41,7 +41,7 @@ pub(crate) struct Group {
     pub(crate) slowed_by: Vec<String>,
 }
 
-impl Group {
+impl SampleGroup {
     /// The clock as a number of hertz.
     pub(crate) fn clock(&self) -> Option<f64> {
         self.clock.map(|hertz| hertz as f64)
@@ -59,15 +59,19 @@ impl Group {
 }
 
 /// Measures products of n × n matrices in a burst, then for so many seconds of the device's time.
-pub(crate) fn measure(device: &mut Cuda, n: usize, seconds: f64) -> Result<(Vec<Group>, Vec<Group>)> {
-    let sensors = device.monitor().ok().map(Sensors::over);
+pub(crate) fn measure(
+    device: &mut Cuda,
+    n: usize,
+    seconds: f64,
+) -> Result<(Vec<SampleGroup>, Vec<SampleGroup>)> {
+    let sensors = device.monitor().ok().map(SensorReader::over);
     let stream = Stream::over(device)?;
     let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;
     let mut product = Product { kernels, a, b, c, stream };
     // Loading comes to its end, and what goes wrong to light.
     product.launch()?;
     product.stream.synchronize()?;
-    let wanted = Wanted { cache: Cache::Hot, flush: None, path: None };
+    let wanted = SampleOptions { cache: Cache::Hot, flush: None, path: None };
     let mut sampler = device.sampler(&mut product, &wanted)?;
     let overhead = sampler.timer()?.overhead;
     let mut regime =
@@ -107,7 +111,7 @@ impl Work for Product {
 /// Takes groups and reads the sensors beside them.
 struct Regime<'a> {
     sampler: &'a mut dyn Sampler,
-    sensors: Option<Sensors>,
+    sensors: Option<SensorReader>,
     overhead: Nanoseconds,
     launches: usize,
     /// The time of all groups on the device.
@@ -115,13 +119,13 @@ struct Regime<'a> {
 }
 
 impl Regime<'_> {
-    fn group(&mut self, launches: usize) -> std::result::Result<Group, Failure> {
+    fn group(&mut self, launches: usize) -> std::result::Result<SampleGroup, Failure> {
         let mut events = Vec::with_capacity(launches);
         self.elapsed.0 += self.sampler.group(launches, &mut events)?.0;
-        let reading = self.sensors.as_ref().map(Sensors::last).unwrap_or_default();
+        let reading = self.sensors.as_ref().map(SensorReader::last).unwrap_or_default();
         let first = self.launches;
         self.launches += events.len();
-        Ok(Group {
+        Ok(SampleGroup {
             first,
             times: events.iter().map(|event| Nanoseconds(event.0 - self.overhead.0)).collect(),
             clock: self.sampler.clock().or(reading.sm_clock.map(|clock| clock.0)),

@@ -13,13 +13,13 @@ use gpubench::device::Monitor;
 const PERIOD: Duration = Duration::from_millis(20);
 
 /// A thread that reads until this is dropped.
-pub(crate) struct Sensors {
+pub(crate) struct SensorReader {
     last: Arc<Mutex<Reading>>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Sensors {
+impl SensorReader {
     /// Begins to read.
     pub(crate) fn over(mut monitor: Box<dyn Monitor>) -> Self {
         let last = Arc::new(Mutex::new(monitor.read()));
@@ -41,7 +41,7 @@ impl Sensors {
     }
 }
 
-impl Drop for Sensors {
+impl Drop for SensorReader {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -4,9 +4,9 @@ use gpubench::facts::{Facts, Quantity};
 use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Watts};
 use gpubench::{format, stats};
 
-use crate::Read;
+use crate::Experiment;
 use crate::common::table;
-use crate::regimes::Group;
+use crate::regimes::SampleGroup;
 
 /// The operations of a launch.
 fn flops(n: usize) -> u64 {
@@ -14,7 +14,7 @@ fn flops(n: usize) -> u64 {
 }
 
 /// All of it.
-pub(crate) fn text(read: &Read, facts: &Facts) -> String {
+pub(crate) fn text(read: &Experiment, facts: &Facts) -> String {
     let size = read.size;
     let (first, last) = thirds(&read.sustained);
     let head = ["", "time", "speed", "of peak", "SM clock", "power", "temperature", "launches"];
@@ -38,13 +38,13 @@ pub(crate) fn text(read: &Read, facts: &Facts) -> String {
 }
 
 /// The first groups and the last, each a third of all.
-fn thirds(groups: &[Group]) -> (&[Group], &[Group]) {
+fn thirds(groups: &[SampleGroup]) -> (&[SampleGroup], &[SampleGroup]) {
     let third = groups.len().div_ceil(3);
     (&groups[..third], &groups[groups.len() - third..])
 }
 
 /// One regime: time, speed, and what the sensors said, as a mean.
-fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] {
+fn row(name: &str, groups: &[SampleGroup], size: usize, facts: &Facts) -> [String; 8] {
     let time = median(groups);
     let rate = FlopsPerSecond(flops(size) as f64 / time.as_seconds());
     let peak = facts.peak(&Quantity::Compute("bf16 tensor".to_owned()));
@@ -55,15 +55,15 @@ fn row(name: &str, groups: &[Group], size: usize, facts: &Facts) -> [String; 8] 
         format::time(time),
         format::throughput(rate),
         or_nothing(peak.map(|peak| format::percent(rate.0 / peak.value.0))),
-        or_nothing(mean(groups, Group::clock).map(|hertz| format::clock(Hertz(hertz as u64)))),
-        or_nothing(mean(groups, Group::power).map(|watts| format::power(Watts(watts)))),
-        or_nothing(mean(groups, Group::temperature).map(|degrees| format!("{degrees:.0} °C"))),
+        or_nothing(mean(groups, SampleGroup::clock).map(|hertz| format::clock(Hertz(hertz as u64)))),
+        or_nothing(mean(groups, SampleGroup::power).map(|watts| format::power(Watts(watts)))),
+        or_nothing(mean(groups, SampleGroup::temperature).map(|degrees| format!("{degrees:.0} °C"))),
         launches.to_string(),
     ]
 }
 
 /// The causes that held the clock down in any of these groups.
-fn slowed_by(groups: &[Group]) -> Vec<&str> {
+fn slowed_by(groups: &[SampleGroup]) -> Vec<&str> {
     let mut held: Vec<&str> =
         groups.iter().flat_map(|group| group.slowed_by.iter().map(String::as_str)).collect();
     held.sort_unstable();
@@ -72,13 +72,13 @@ fn slowed_by(groups: &[Group]) -> Vec<&str> {
 }
 
 /// The median time of a launch.
-pub(crate) fn median(groups: &[Group]) -> Nanoseconds {
+pub(crate) fn median(groups: &[SampleGroup]) -> Nanoseconds {
     let times: Vec<Nanoseconds> = groups.iter().flat_map(|group| group.times.iter().copied()).collect();
     stats::median(&times).unwrap_or_default()
 }
 
 /// The mean of what the sensors told; nothing where they told none of it.
-pub(crate) fn mean(groups: &[Group], of: fn(&Group) -> Option<f64>) -> Option<f64> {
+pub(crate) fn mean(groups: &[SampleGroup], of: fn(&SampleGroup) -> Option<f64>) -> Option<f64> {
     let told: Vec<f64> = groups.iter().filter_map(of).collect();
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
 }

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 
 use cust_raw::CUstream;
 
-use crate::entry::Entry;
+use crate::entry::EntryPoint;
 use crate::library::Function;
 
 /// `CU_STREAM_CAPTURE_STATUS_NONE`
@@ -16,7 +16,7 @@ const NOT_CAPTURED: c_int = 0;
 /// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     type IsCapturing = unsafe extern "C" fn(CUstream, *mut c_int) -> u32;
-    static ENTRY: Entry = Entry::new("cuStreamIsCapturing");
+    static ENTRY: EntryPoint = EntryPoint::new("cuStreamIsCapturing");
 
     let Some(function) = ENTRY.function() else { return false };
     // SAFETY: this is the C type of the function of that name; enums are ints.

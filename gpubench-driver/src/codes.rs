@@ -8,7 +8,7 @@ use cust_raw::CUresult;
 
 /// A code of the enum: its variant, and its name and text as C strings.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownCode {
     pub(crate) result: CUresult,
     pub(crate) name: &'static CStr,
     pub(crate) text: &'static CStr,
@@ -18,10 +18,10 @@ pub(crate) struct Known {
 macro_rules! codes {
     ($($name:ident $text:literal;)*) => {
         /// Returns the entry of cust_raw's enum for a code.
-        pub(crate) fn known(code: u32) -> Option<Known> {
+        pub(crate) fn known(code: u32) -> Option<KnownCode> {
             $(const $name: u32 = CUresult::$name as u32;)*
             match code {
-                $($name => Some(Known {
+                $($name => Some(KnownCode {
                     result: CUresult::$name,
                     name: const { c_string(concat!(stringify!($name), "\0")) },
                     text: $text,

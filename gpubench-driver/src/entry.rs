@@ -8,12 +8,12 @@ use crate::library::{self, Function};
 /// The state of a forwarder: its name, and the driver's function once looked up (`None`: the driver lacks
 /// it).
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct EntryPoint {
     symbol: &'static str,
     function: OnceLock<Option<Function>>,
 }
 
-impl Entry {
+impl EntryPoint {
     pub(crate) const fn new(symbol: &'static str) -> Self {
         Self { symbol, function: OnceLock::new() }
     }

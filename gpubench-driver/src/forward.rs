@@ -42,7 +42,7 @@ macro_rules! forwarders {
         // In C the result is an int. A driver may return codes that are no variant of `CUresult`; reading
         // those as that enum would be undefined behaviour.
         type Named = unsafe extern "C" fn($($type),*) -> u32;
-        static ENTRY: Entry = Entry::new(stringify!($name));
+        static ENTRY: EntryPoint = EntryPoint::new(stringify!($name));
         let Some(function) = ENTRY.function() else { return absent(&ENTRY) };
         // SAFETY: the driver exports it under the name that cust_raw declares with these arguments.
         let function = unsafe { std::mem::transmute::<Function, Named>(function) };

@@ -10,13 +10,13 @@ use std::ffi::{c_int, c_uint};
 use cust_raw::{CUevent, CUfunction, CUstream};
 
 use crate::capture::is_capturing;
-use crate::entry::Entry;
+use crate::entry::EntryPoint;
 use crate::library::Function;
 use crate::watch::kernel_name;
 
 /// A call that a thread made to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum StreamCall {
     /// It enqueued work on a stream.
     Enqueued {
         /// The stream's handle; 0 is the NULL stream.
@@ -85,12 +85,12 @@ const LOCAL: c_int = 3;
 const REGISTERS: c_int = 4;
 
 thread_local! {
-    static STEPS: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
+    static STEPS: RefCell<Option<Vec<StreamCall>>> = const { RefCell::new(None) };
 }
 
 /// Runs `body`. Returns the calls in it that enqueued work or waited, as far as they went through this crate
 /// on this thread.
-pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<Step>) {
+pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<StreamCall>) {
     /// Ends the watch even if `body` panics.
     struct Ends;
     impl Drop for Ends {
@@ -106,7 +106,7 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<Step>) {
 }
 
 /// Adds the step of a successful call, if somebody watches.
-fn add(code: u32, step: impl FnOnce(&[Step]) -> Step) {
+fn add(code: u32, step: impl FnOnce(&[StreamCall]) -> StreamCall) {
     // The variable no longer exists in a thread that is ending.
     _ = STEPS.try_with(|steps| {
         if let (0, Some(steps)) = (code, &mut *steps.borrow_mut()) {
@@ -117,7 +117,7 @@ fn add(code: u32, step: impl FnOnce(&[Step]) -> Step) {
 }
 
 fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
-    add(code, |_| Step::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+    add(code, |_| StreamCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }
 
 pub(crate) unsafe fn copied(code: u32, stream: CUstream) {
@@ -143,30 +143,30 @@ pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
 /// Records a copy on the NULL stream that the host waits for.
 pub(crate) unsafe fn copied_now(code: u32) {
     enqueued(code, std::ptr::null_mut(), Enqueued::Copy);
-    add(code, |_| Step::Waited(Some(0)));
+    add(code, |_| StreamCall::Waited(Some(0)));
 }
 
 /// Records a copy on the NULL stream to the host or to an array, which the host waits for.
 pub(crate) unsafe fn copied_out_now(code: u32) {
     enqueued(code, std::ptr::null_mut(), Enqueued::CopyOut);
-    add(code, |_| Step::Waited(Some(0)));
+    add(code, |_| StreamCall::Waited(Some(0)));
 }
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
-    add(code, |_| Step::Waited(Some(stream as u64)));
+    add(code, |_| StreamCall::Waited(Some(stream as u64)));
 }
 
 pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
-    add(code, |_| Step::Destroyed(stream as u64));
+    add(code, |_| StreamCall::Destroyed(stream as u64));
 }
 
 /// Records a wait for an event. The stream that the event was recorded on is not followed.
 pub(crate) unsafe fn waited_for_event(code: u32, _: CUevent) {
-    add(code, |_| Step::Waited(None));
+    add(code, |_| StreamCall::Waited(None));
 }
 
 pub(crate) unsafe fn waited(code: u32) {
-    add(code, |_| Step::Waited(None));
+    add(code, |_| StreamCall::Waited(None));
 }
 
 /// # Safety
@@ -185,7 +185,7 @@ pub(crate) unsafe fn kernel_launched(
         // SAFETY: the function exists.
         let told = asks.then(|| unsafe { facts(function, block, dynamic_shared) }).flatten();
         let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, told };
-        Step::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
+        StreamCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }
 
@@ -196,8 +196,8 @@ pub(crate) unsafe fn kernel_launched(
 unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint) -> Option<KernelFacts> {
     type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
     type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
-    static ATTRIBUTE: Entry = Entry::new("cuFuncGetAttribute");
-    static OCCUPANCY: Entry = Entry::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    static ATTRIBUTE: EntryPoint = EntryPoint::new("cuFuncGetAttribute");
+    static OCCUPANCY: EntryPoint = EntryPoint::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 
     let (attribute, occupancy) = (ATTRIBUTE.function()?, OCCUPANCY.function()?);
     // SAFETY: these are the C types of the functions of these names; enums are ints.
@@ -244,15 +244,15 @@ mod tests {
             waited_for_stream(0, stream(7));
             destroyed(0, stream(7));
         });
-        let on = |stream, work| Step::Enqueued { stream, captured: false, work };
+        let on = |stream, work| StreamCall::Enqueued { stream, captured: false, work };
         assert_eq!(
             steps,
             [
                 on(7, Enqueued::Memset),
                 on(0, Enqueued::CopyOut),
-                Step::Waited(Some(0)),
-                Step::Waited(Some(7)),
-                Step::Destroyed(7)
+                StreamCall::Waited(Some(0)),
+                StreamCall::Waited(Some(7)),
+                StreamCall::Destroyed(7)
             ]
         );
         // SAFETY: as above.

@@ -56,7 +56,7 @@ mod text;
 mod watch;
 
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
-pub use launches::{Enqueued, KernelFacts, KernelLaunch, Step, watch};
+pub use launches::{Enqueued, KernelFacts, KernelLaunch, StreamCall, watch};
 pub use library::load;
 pub use memory::{Memory, MemoryKind, memory, unlisted};
 pub use result::{Call, Origin, last_call, take_failure};

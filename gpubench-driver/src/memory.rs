@@ -40,19 +40,20 @@ pub enum MemoryKind {
 }
 
 /// The known memory.
-struct Known {
+struct Allocations {
     /// The ranges by address, each with its module, or [`NO_MODULE`].
     there: BTreeMap<u64, (Memory, usize)>,
     made: u64,
     unlisted: Option<&'static str>,
 }
 
-static KNOWN: Mutex<Known> = Mutex::new(Known { there: BTreeMap::new(), made: 0, unlisted: None });
+static KNOWN: Mutex<Allocations> =
+    Mutex::new(Allocations { there: BTreeMap::new(), made: 0, unlisted: None });
 
 /// The key of memory that belongs to no module.
 const NO_MODULE: usize = 0;
 
-fn with<T>(look: impl FnOnce(&mut Known) -> T) -> T {
+fn with<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
     look(&mut KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

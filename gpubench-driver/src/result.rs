@@ -7,14 +7,14 @@ use std::fmt;
 use cust_raw::CUresult;
 
 use crate::codes;
-use crate::entry::Entry;
+use crate::entry::EntryPoint;
 use crate::library;
 use crate::text::{error_name, error_text};
 
 /// A forwarded call and the code it returned.
 #[derive(Clone, Copy)]
 struct Returned {
-    entry: &'static Entry,
+    entry: &'static EntryPoint,
     code: u32,
 }
 
@@ -29,7 +29,7 @@ thread_local! {
 
 /// Keeps the driver's code and returns it as cust_raw's enum.
 #[inline]
-pub(crate) fn returned(entry: &'static Entry, code: u32) -> CUresult {
+pub(crate) fn returned(entry: &'static EntryPoint, code: u32) -> CUresult {
     LAST.set(Some(Returned { entry, code }));
     if code == 0 { CUresult::CUDA_SUCCESS } else { failed(entry, code) }
 }
@@ -41,7 +41,7 @@ pub(crate) fn returned(entry: &'static Entry, code: u32) -> CUresult {
 /// would blame the caller for a missing `cuInit`. A driver without this one function gives `NOT_FOUND`, whose
 /// text is "named symbol not found".
 #[cold]
-pub(crate) fn absent(entry: &'static Entry) -> CUresult {
+pub(crate) fn absent(entry: &'static EntryPoint) -> CUresult {
     let result =
         if library::is_open() { CUresult::CUDA_ERROR_NOT_FOUND } else { CUresult::CUDA_ERROR_NO_DEVICE };
     returned(entry, result as u32)
@@ -49,7 +49,7 @@ pub(crate) fn absent(entry: &'static Entry) -> CUresult {
 
 /// Keeps a failed call. Returns its code as cust_raw's enum, or `CUDA_ERROR_UNKNOWN` if that enum lacks it.
 #[cold]
-fn failed(entry: &'static Entry, code: u32) -> CUresult {
+fn failed(entry: &'static EntryPoint, code: u32) -> CUresult {
     let result = codes::known(code).map_or(CUresult::CUDA_ERROR_UNKNOWN, |known| known.result);
     if result != CUresult::CUDA_ERROR_NOT_READY {
         FAILED.set(Some(Returned { entry, code }));

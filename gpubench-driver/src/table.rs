@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use cust_raw::*;
 
-use crate::entry::Entry;
+use crate::entry::EntryPoint;
 use crate::forward::forwarders;
 use crate::library::Function;
 use crate::result::{absent, returned};

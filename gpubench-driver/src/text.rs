@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 
 use cust_raw::CUresult;
 
-use crate::codes::{self, Known};
-use crate::entry::Entry;
+use crate::codes::{self, KnownCode};
+use crate::entry::EntryPoint;
 use crate::library::{self, Function};
 
-static NAME: Entry = Entry::new("cuGetErrorName");
-static TEXT: Entry = Entry::new("cuGetErrorString");
+static NAME: EntryPoint = EntryPoint::new("cuGetErrorName");
+static TEXT: EntryPoint = EntryPoint::new("cuGetErrorString");
 
 /// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`: the driver's, if it knows the code.
 #[must_use]
@@ -45,15 +45,15 @@ fn text_of(code: u32) -> Option<&'static CStr> {
         CString::new(format!("no CUDA device ({})", error.short())).ok()
     });
     ask(&TEXT, code).or_else(|| match codes::known(code)? {
-        Known { result: CUresult::CUDA_ERROR_NO_DEVICE, text, .. } => {
+        KnownCode { result: CUresult::CUDA_ERROR_NO_DEVICE, text, .. } => {
             Some(NO_DRIVER.as_deref().unwrap_or(text))
         }
-        Known { text, .. } => Some(text),
+        KnownCode { text, .. } => Some(text),
     })
 }
 
 /// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
-fn ask(entry: &Entry, code: u32) -> Option<&'static CStr> {
+fn ask(entry: &EntryPoint, code: u32) -> Option<&'static CStr> {
     let function = entry.function()?;
     // SAFETY: both functions take a code, an int in C, and a place for the string, and return a code.
     let function = unsafe {

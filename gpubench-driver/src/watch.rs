@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule};
 
-use crate::entry::Entry;
+use crate::entry::EntryPoint;
 use crate::library::Function;
 use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;
@@ -154,7 +154,7 @@ fn variables(ptx: &CStr) -> Vec<String> {
 /// Lists a variable of a module as memory.
 fn list_variable(module: CUmodule, name: &str) {
     type GetGlobal = unsafe extern "C" fn(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char) -> u32;
-    static ENTRY: Entry = Entry::new("cuModuleGetGlobal_v2");
+    static ENTRY: EntryPoint = EntryPoint::new("cuModuleGetGlobal_v2");
 
     let (Some(function), Ok(name)) = (ENTRY.function(), CString::new(name)) else { return };
     // SAFETY: this is the C type of the function of that name.
@@ -174,8 +174,8 @@ fn compiler_log(ptx: &CStr) -> Option<String> {
     type Unload = unsafe extern "C" fn(CUmodule) -> u32;
     /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
     const OPTIONS: [c_int; 2] = [5, 6];
-    static LOAD: Entry = Entry::new("cuModuleLoadDataEx");
-    static UNLOAD: Entry = Entry::new("cuModuleUnload");
+    static LOAD: EntryPoint = EntryPoint::new("cuModuleLoadDataEx");
+    static UNLOAD: EntryPoint = EntryPoint::new("cuModuleUnload");
 
     let (load, unload) = (LOAD.function()?, UNLOAD.function()?);
     // SAFETY: these are the C types of the functions of these names; enums are ints.

@@ -8,9 +8,9 @@ use syn::{Expr, ExprClosure, Ident, LitStr, Path, Token};
 
 use crate::code::{Code, first_use};
 use crate::errors::{Errors, did_you_mean};
-use crate::parse::{Data, Group, Named, Options};
+use crate::parse::{AttributeOptions, Data, GroupOption, Named};
 use crate::signature::{Launch, Param, Passed};
-use crate::variants::{Variant, variants};
+use crate::variants::{Instantiation, variants};
 
 /// All parts of an expansion.
 pub(crate) struct Benchmark {
@@ -21,7 +21,7 @@ pub(crate) struct Benchmark {
     /// The user's `unsafe`: a promise that the function may be called this way.
     pub(crate) unsafety: Option<Token![unsafe]>,
     /// Its instances: one, unless types or constants are swept.
-    pub(crate) variants: Vec<Variant>,
+    pub(crate) variants: Vec<Instantiation>,
     pub(crate) output: Option<TokenStream>,
     pub(crate) params: Vec<(Role, Param)>,
     /// The index of the stream among the parameters.
@@ -38,7 +38,7 @@ pub(crate) struct Benchmark {
     pub(crate) check: Option<Code>,
     pub(crate) skip_if: Option<(Expr, LitStr)>,
     pub(crate) data: Data,
-    pub(crate) group: Option<Group>,
+    pub(crate) group: Option<GroupOption>,
     pub(crate) krate: Option<Path>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Role {
 
 impl Benchmark {
     /// Combines options and function; `None` if there is no stream.
-    pub(crate) fn check(options: Options, launch: Launch, errors: &mut Errors) -> Option<Self> {
+    pub(crate) fn check(options: AttributeOptions, launch: Launch, errors: &mut Errors) -> Option<Self> {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
         let variants = variants(&options, &launch, errors);
@@ -202,7 +202,7 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
 }
 
 /// Checks that both the options and the function say `unsafe`, or neither.
-fn check_safety(options: &Options, launch: &Launch, errors: &mut Errors) {
+fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) {
     let name = launch.name.unraw();
     match (&options.unsafety, &launch.unsafety) {
         (None, Some(unsafety)) => {
@@ -219,7 +219,7 @@ fn check_safety(options: &Options, launch: &Launch, errors: &mut Errors) {
 }
 
 /// Returns the index of the stream among the parameters, and true if it is assumed because it is the last.
-fn stream_of(options: &Options, launch: &Launch, errors: &mut Errors) -> Option<(usize, bool)> {
+fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<(usize, bool)> {
     let called = |name: &Ident| launch.params.iter().position(|param| is_named(param, name));
     let Some(last) = launch.params.len().checked_sub(1) else {
         let message = "a launch function takes a stream: the parameter named `stream`, else the last one";

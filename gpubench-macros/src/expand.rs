@@ -9,11 +9,11 @@ use syn::{Expr, LitStr, ReturnType};
 use crate::check::{Benchmark, Role};
 use crate::code::{Code, inlined, mentions};
 use crate::exact::exact;
-use crate::parse::Group as Named;
+use crate::parse::GroupOption;
 use crate::scope::{axis_value, axis_variable, local, placed};
 use crate::signature::Passed;
 use crate::spans::{at, first, last, mixed};
-use crate::variants::Variant;
+use crate::variants::Instantiation;
 
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     let krate = benchmark.krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
@@ -38,7 +38,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
 
 impl Benchmark {
     /// `const NAME: Variant = …;`
-    fn variant(&self, name: &Ident, variant: &Variant) -> TokenStream {
+    fn variant(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
         let declared = self.axes.iter().map(|axis| {
             let (variable, name, values) =
                 (axis_variable(&axis.name), shown(&axis.name), values(&axis.value));
@@ -90,17 +90,18 @@ impl Benchmark {
     fn entry(&self, variants: &[Ident]) -> TokenStream {
         let name = self.title.as_ref().map_or_else(|| shown(&self.name), LitStr::value);
         let group = self.group.as_ref();
-        let own = [self.data.fields(false)].into_iter().chain(group.and_then(Named::field));
+        let own = [self.data.fields(false)].into_iter().chain(group.and_then(GroupOption::field));
         let item = self
             .item
             .as_ref()
             .map(|item| quote_spanned!(mixed()=> item: ::core::option::Option::Some(#item),));
         let fields: TokenStream = own.chain(item).collect();
-        let base =
-            group.and_then(Named::base).unwrap_or_else(|| quote_spanned!(mixed()=> __gb::Options::DEFAULT));
+        let base = group
+            .and_then(GroupOption::base)
+            .unwrap_or_else(|| quote_spanned!(mixed()=> __gb::BenchmarkOptions::DEFAULT));
         let options = match fields.is_empty() {
             true => base,
-            false => quote_spanned!(mixed()=> __gb::Options { #fields ..#base }),
+            false => quote_spanned!(mixed()=> __gb::BenchmarkOptions { #fields ..#base }),
         };
         quote_spanned! {mixed()=>
             __gb::Entry {
@@ -146,7 +147,7 @@ impl Benchmark {
     }
 
     /// Writes the closure that calls the function once.
-    fn launch(&self, variant: &Variant) -> TokenStream {
+    fn launch(&self, variant: &Instantiation) -> TokenStream {
         let stream = &self.stream().ty;
         let state = self.take_apart(|_| true);
         let values = self.params.iter().enumerate().map(|(index, (role, param))| match role {

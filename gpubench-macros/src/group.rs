@@ -14,7 +14,7 @@ use crate::spans::mixed;
 /// Returns the constant, or the mistakes.
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
-    let parser = |input: ParseStream| Group::read(input, &mut errors);
+    let parser = |input: ParseStream| GroupInput::read(input, &mut errors);
     let group = match parser.parse2(tokens) {
         Ok(group) => Some(group),
         Err(error) => {
@@ -26,7 +26,7 @@ pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
 }
 
 /// The arguments of the macro.
-struct Group {
+struct GroupInput {
     /// gpubench's path as the calling macro sees it, valid under any name.
     own: TokenStream,
     attributes: Vec<Attribute>,
@@ -37,7 +37,7 @@ struct Group {
     krate: Option<Path>,
 }
 
-impl Group {
+impl GroupInput {
     /// `($crate) #[…] pub NAME = "shown", cold, …`.
     fn read(input: ParseStream, errors: &mut Errors) -> syn::Result<Self> {
         let own;
@@ -84,10 +84,10 @@ impl Group {
             #(#attributes)*
             #visibility const #name: #krate::Group = {
                 use #krate::__private as __gb;
-                __gb::Group::new(__gb::Options {
+                __gb::Group::new(__gb::BenchmarkOptions {
                     group: ::core::option::Option::Some(#shown),
                     #fields
-                    ..__gb::Options::DEFAULT
+                    ..__gb::BenchmarkOptions::DEFAULT
                 })
             };
         }

@@ -6,7 +6,7 @@ use quote::quote;
 
 use crate::check::Benchmark;
 use crate::errors::Errors;
-use crate::parse::Options;
+use crate::parse::AttributeOptions;
 use crate::signature::Launch;
 
 mod check;
@@ -45,7 +45,7 @@ fn register(
     function: proc_macro2::TokenStream,
 ) -> syn::Result<proc_macro2::TokenStream> {
     let mut errors = Errors::default();
-    let options = Options::parse(options, &mut errors);
+    let options = AttributeOptions::parse(options, &mut errors);
     let launch = Launch::parse(function, &mut errors);
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
     Ok(expand::expand(&errors.finish(benchmark)?))

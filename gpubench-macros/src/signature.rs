@@ -19,14 +19,14 @@ pub(crate) struct Launch {
     pub(crate) attributes: TokenStream,
     pub(crate) name: Ident,
     pub(crate) unsafety: Option<Token![unsafe]>,
-    pub(crate) generics: Vec<Generic>,
+    pub(crate) generics: Vec<GenericParameter>,
     pub(crate) params: Vec<Param>,
     /// The tokens of its return type.
     pub(crate) output: Option<TokenStream>,
 }
 
 /// A type parameter, or a constant one with its type.
-pub(crate) struct Generic {
+pub(crate) struct GenericParameter {
     pub(crate) name: Ident,
     pub(crate) constant: Option<TokenStream>,
 }
@@ -99,7 +99,7 @@ impl Launch {
             Safety::Unsafe(token) => Some(token),
             _ => None,
         };
-        let generics = signature.generics.params.iter().filter_map(Generic::of).collect();
+        let generics = signature.generics.params.iter().filter_map(GenericParameter::of).collect();
         let lifetimes: Vec<Lifetime> =
             signature.generics.lifetimes().map(|param| param.lifetime.clone()).collect();
         let mut params = Vec::new();
@@ -117,7 +117,7 @@ impl Launch {
     }
 }
 
-impl Generic {
+impl GenericParameter {
     fn of(param: &GenericParam) -> Option<Self> {
         match param {
             GenericParam::Type(param) => Some(Self { name: param.ident.clone(), constant: None }),

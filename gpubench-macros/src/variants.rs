@@ -1,5 +1,5 @@
 //! The instances of a generic launch function. In: its type and constant parameters, and the choices of
-//! `types` and `consts`. Out: a [`Variant`] for each combination.
+//! `types` and `consts`. Out: a [`Instantiation`] for each combination.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -7,13 +7,13 @@ use syn::Ident;
 use syn::ext::IdentExt as _;
 
 use crate::errors::{Errors, did_you_mean};
-use crate::parse::{Choices, Options, written};
-use crate::signature::{Generic, Launch};
+use crate::parse::{AttributeOptions, Choices, written};
+use crate::signature::{GenericParameter, Launch};
 use crate::spans::{first, mixed};
 
 /// One instance: the choice for each parameter, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Variant(Vec<Choice>);
+pub(crate) struct Instantiation(Vec<Choice>);
 
 #[derive(Clone)]
 struct Choice {
@@ -34,10 +34,14 @@ impl Choice {
 
 /// Returns every combination of the choices, the last parameter varying fastest; one instance without choices
 /// for a function that is not generic.
-pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) -> Vec<Variant> {
-    let types = options.types.iter().map(|choices| Given::of(choices, false));
-    let given: Vec<Given> =
-        types.chain(options.consts.iter().map(|choices| Given::of(choices, true))).collect();
+pub(crate) fn variants(
+    options: &AttributeOptions,
+    launch: &Launch,
+    errors: &mut Errors,
+) -> Vec<Instantiation> {
+    let types = options.types.iter().map(|choices| ListedChoices::of(choices, false));
+    let given: Vec<ListedChoices> =
+        types.chain(options.consts.iter().map(|choices| ListedChoices::of(choices, true))).collect();
     for choices in &given {
         choices.check(launch, errors);
     }
@@ -50,7 +54,7 @@ pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) 
             errors.at(&axis.name, message);
         }
     }
-    launch.generics.iter().fold(vec![Variant::default()], |variants, generic| {
+    launch.generics.iter().fold(vec![Instantiation::default()], |variants, generic| {
         let chosen = given.iter().find(|given| given.name.unraw() == generic.name.unraw());
         let Some(chosen) = chosen else {
             let message = format!("nothing chooses the parameter `{}`: add `{}`", generic.name, how(generic));
@@ -60,9 +64,9 @@ pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) 
         let extended = variants.iter().flat_map(|variant| {
             chosen.values.iter().map(|value| {
                 let mut choices = variant.0.clone();
-                let Generic { name, constant } = generic;
+                let GenericParameter { name, constant } = generic;
                 choices.push(Choice { name: name.clone(), constant: constant.clone(), value: value.clone() });
-                Variant(choices)
+                Instantiation(choices)
             })
         });
         extended.collect()
@@ -70,7 +74,7 @@ pub(crate) fn variants(options: &Options, launch: &Launch, errors: &mut Errors) 
 }
 
 /// Says how to sweep a parameter.
-fn how(generic: &Generic) -> String {
+fn how(generic: &GenericParameter) -> String {
     match generic.constant {
         None => format!("types({} = [f32, f64])", generic.name),
         Some(_) => format!("consts({} = [128, 256])", generic.name),
@@ -78,13 +82,13 @@ fn how(generic: &Generic) -> String {
 }
 
 /// The choices that an option gives for a parameter.
-struct Given {
+struct ListedChoices {
     name: Ident,
     values: Vec<TokenStream>,
     constant: bool,
 }
 
-impl Given {
+impl ListedChoices {
     fn of<T: ToTokens>(choices: &Choices<T>, constant: bool) -> Self {
         let values = choices.values.iter().map(ToTokens::to_token_stream).collect();
         Self { name: choices.name.clone(), values, constant }
@@ -111,7 +115,7 @@ impl Given {
     }
 }
 
-impl Variant {
+impl Instantiation {
     /// Writes `type T = f32; const B: usize = 128;`, by which the user's code names the choices.
     pub(crate) fn aliases(&self) -> TokenStream {
         let alias = |Choice { name, constant, value }: &Choice| match constant {

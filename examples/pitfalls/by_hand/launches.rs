@@ -29,7 +29,7 @@ pub(crate) enum Short {
 
 /// The times of a number of launches in nanoseconds, in the order in which they were read.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Row {
+pub(crate) struct LaunchTimes {
     /// The number of launches.
     pub(crate) count: usize,
     /// One by one.
@@ -48,7 +48,7 @@ pub(crate) struct Times {
 }
 
 /// Reads a row of each length.
-pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<Row>> {
+pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<LaunchTimes>> {
     let stream = stream()?;
     let kernels = Elementwise::load()?;
     let mut x = DeviceBuffer::from_slice(&vec![1.0_f32; BYTES / size_of::<f32>()])?;
@@ -62,7 +62,7 @@ pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<Row>> {
         let replay = Replay::capture(&stream, || (0..count).try_for_each(|_| launch()))?;
         let graph = times(&stream, || Ok(replay.launch()?))?;
         drop(replay);
-        rows.push(Row { count, plain, graph });
+        rows.push(LaunchTimes { count, plain, graph });
     }
     Ok(rows)
 }

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::common::Result;
 
 pub(crate) use self::first_launch::Before;
-pub(crate) use self::launches::{Row, Short};
+pub(crate) use self::launches::{LaunchTimes, Short};
 pub(crate) use self::load::Loaded;
 pub(crate) use self::streams::Streams;
 pub(crate) use self::timers::Timers;
@@ -43,7 +43,7 @@ pub(crate) enum Point {
     Link { to: PathBuf },
     /// One product, the first or after something else, in nanoseconds: `f64`.
     FirstLaunch { n: usize, before: Before },
-    /// So many launches in a row, plain and as a graph: a [`Row`] for each of `counts`.
+    /// So many launches in a row, plain and as a graph: a [`LaunchTimes`] for each of `counts`.
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },

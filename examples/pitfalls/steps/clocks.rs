@@ -6,13 +6,13 @@ use gpubench::format;
 use gpubench::units::Range;
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::Bench;
 use crate::common::Result;
 use crate::table::Table;
 
 /// Looks.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(4096);
     let measured = bench.naive(&[n])?.remove(0);
     let during = measured.conditions.as_ref().map(|conditions| conditions.during.clone());
@@ -21,7 +21,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
         .row("before anything large ran", cells(idle_span.as_ref()))
         .row(&format!("while a product of {n} was measured"), cells(during.as_ref()))
         .row("source: locked by hand", ["1800 MHz"]);
-    Ok(Step {
+    Ok(Pitfall {
         row: "B8",
         title: "Clocks move, and times with them",
         table,

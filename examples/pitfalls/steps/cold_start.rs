@@ -4,7 +4,7 @@
 use gpubench::units::Nanoseconds;
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::{Bench, above, median, shown, stated};
 use crate::by_hand::{Before, Point};
 use crate::common::Result;
@@ -15,20 +15,20 @@ const TIMES: usize = 5;
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
 
 /// The work before a launch, and the readings after it.
-struct Kind {
+struct ColdStart {
     before: Before,
     name: &'static str,
     /// The source's name for it and its readings, in milliseconds.
     source: (&'static str, [(usize, f64); 4]),
 }
 
-const KINDS: [Kind; 3] = [
-    Kind {
+const KINDS: [ColdStart; 3] = [
+    ColdStart {
         before: Before::Nothing,
         name: "wrong: the first launch",
         source: ("source: without warm-up", [(512, 0.363), (1024, 2.020), (2048, 15.479), (4096, 130.988)]),
     },
-    Kind {
+    ColdStart {
         before: Before::Empty,
         name: "after an empty kernel",
         source: (
@@ -36,7 +36,7 @@ const KINDS: [Kind; 3] = [
             [(512, 0.243), (1024, 1.897), (2048, 15.343), (4096, 118.828)],
         ),
     },
-    Kind {
+    ColdStart {
         before: Before::Same,
         name: "after the same kernel",
         source: (
@@ -47,12 +47,12 @@ const KINDS: [Kind; 3] = [
 ];
 
 /// Measures it.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let sizes = bench.sizes(SIZES);
     let right = bench.naive_times(&sizes)?;
     let mut table = Table::new(sizes.iter().map(ToString::to_string));
     let mut read = Vec::new();
-    for Kind { before, name, .. } in KINDS {
+    for ColdStart { before, name, .. } in KINDS {
         let times = |n: &usize| -> Result<Vec<f64>> {
             (0..TIMES).map(|_| bench.ask(&Point::FirstLaunch { n: *n, before }, &[])).collect()
         };
@@ -63,10 +63,10 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
         read.push(json!({ "before": before, "times": times }));
     }
     table = table.row("right: gpubench", shown(&right));
-    for Kind { source: (name, theirs), .. } in KINDS {
+    for ColdStart { source: (name, theirs), .. } in KINDS {
         table = table.row(name, stated(&sizes, &theirs));
     }
-    Ok(Step {
+    Ok(Pitfall {
         row: "B5",
         title: "The first launch is not like the others",
         table,

@@ -9,7 +9,7 @@ use gpubench::format;
 use gpubench::units::Nanoseconds;
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::{Bench, median};
 use crate::by_hand::{Loaded, Point};
 use crate::common::Result;
@@ -22,7 +22,7 @@ const FORCED: f64 = 17.436;
 const CACHED: f64 = 2.010;
 
 /// Measures it.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(1024);
     let folder = std::env::temp_dir().join(format!("gpubench-pitfalls-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
@@ -47,7 +47,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
         .row("right: gpubench", [String::new(), String::new(), String::new(), format::time(right)])
         .row("source: compiled now", theirs(FORCED))
         .row("source: compiled before", theirs(CACHED));
-    Ok(Step {
+    Ok(Pitfall {
         row: "B4",
         title: "Compilation at run time is in the first reading",
         table,
@@ -63,9 +63,9 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
 }
 
 /// Compiled now, compiled before, and machine code, where the linker made any.
-type Read = (Vec<Loaded>, Vec<Loaded>, std::result::Result<Vec<Loaded>, String>);
+type ModuleLoads = (Vec<Loaded>, Vec<Loaded>, std::result::Result<Vec<Loaded>, String>);
 
-fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<Read> {
+fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<ModuleLoads> {
     let cache = folder.join("cache");
     let again = |machine_code: Option<&Path>, environment: &[(&str, &OsStr)]| {
         let point = Point::Load { n, machine_code: machine_code.map(Into::into) };

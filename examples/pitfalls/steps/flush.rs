@@ -9,7 +9,7 @@ use gpubench::method::Cache;
 use gpubench::units::{Bytes, Nanoseconds};
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::{Bench, above, arg, times};
 use crate::common::Result;
 use crate::table::Table;
@@ -23,7 +23,7 @@ const LAST: usize = 6144;
 const STATED: [(usize, &str); 3] = [(256, "up to 5 %"), (1024, "under 0.5 %"), (2048, "under 0.5 %")];
 
 /// The times of a product by its sizes.
-struct Product {
+struct MatmulTimes {
     name: &'static str,
     hot: BTreeMap<usize, Nanoseconds>,
     /// Behind gpubench's own flush.
@@ -32,7 +32,7 @@ struct Product {
     written: BTreeMap<usize, Nanoseconds>,
 }
 
-impl Product {
+impl MatmulTimes {
     fn measured(bench: &Bench<'_>, kernel: &str, name: &'static str, sizes: &[usize]) -> Result<Self> {
         let (filter, sizes_wanted) = (format!("matmul::{kernel}"), arg(sizes));
         let words =
@@ -55,7 +55,7 @@ impl Product {
 }
 
 /// Measures it.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let (theirs, last) = (bench.size(THEIRS), bench.size(LAST));
     let first = bench.size(256);
     let mut sizes: Vec<usize> = (first..=theirs).step_by(bench.step).collect();
@@ -63,8 +63,8 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
     let mut tiled: Vec<usize> = sizes.iter().map(|n| n.next_multiple_of(128)).collect();
     tiled.dedup();
     let products = [
-        Product::measured(bench, "naive", "the source's product", &sizes)?,
-        Product::measured(bench, "registers", "from registers", &tiled)?,
+        MatmulTimes::measured(bench, "naive", "the source's product", &sizes)?,
+        MatmulTimes::measured(bench, "registers", "from registers", &tiled)?,
     ];
     let mut table = Table::new(["matrices", "hot", "cold", "increase", "written", "increase"]);
     for product in &products {
@@ -87,7 +87,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
             [format::bytes(Bytes(12 * (n * n) as u64)), none(), none(), none(), none(), (*stated).to_owned()];
         table = table.row(&format!("the source (4 MiB of L2), {n}"), cells);
     }
-    Ok(Step {
+    Ok(Pitfall {
         row: "B7",
         title: "The last launch left its data in the cache",
         table,
@@ -104,7 +104,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
     })
 }
 
-fn drawing(bench: &Bench<'_>, products: &[Product]) -> String {
+fn drawing(bench: &Bench<'_>, products: &[MatmulTimes]) -> String {
     let series = products.iter().flat_map(|product| {
         [
             Series::new(format!("{}, cold", product.name), product.increase(&product.cold)),

@@ -7,9 +7,9 @@ use gpubench::method::Cache;
 use gpubench::units::Nanoseconds;
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::{Bench, median};
-use crate::by_hand::{Point, Row, Short};
+use crate::by_hand::{LaunchTimes, Point, Short};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
 
@@ -18,13 +18,13 @@ const SHORT: [(Short, &str, &str); 2] =
     [(Short::Empty, "an empty kernel", "empty"), (Short::Update, "an update of 64 KiB", "rmw[n=16384]")];
 
 /// Measures it.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let columns = COUNTS.iter().map(|count| format!("of {count}"));
     let mut table = Table::new(columns);
     let (mut series, mut read) = (Vec::new(), Vec::new());
     for (short, name, case) in SHORT {
-        let rows: Vec<Row> = bench.ask(&Point::Launches { short, counts: COUNTS.to_vec() }, &[])?;
-        let each = |of: fn(&Row) -> &[f64]| -> Vec<Nanoseconds> {
+        let rows: Vec<LaunchTimes> = bench.ask(&Point::Launches { short, counts: COUNTS.to_vec() }, &[])?;
+        let each = |of: fn(&LaunchTimes) -> &[f64]| -> Vec<Nanoseconds> {
             rows.iter().map(|row| Nanoseconds(median(of(row)).0 / row.count as f64)).collect()
         };
         let [plain, graph] = [each(|row| &row.plain.done), each(|row| &row.graph.done)];
@@ -61,7 +61,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
         series,
         marks: Vec::new(),
     };
-    Ok(Step {
+    Ok(Pitfall {
         row: "B9",
         title: "Short kernels: the launch is what costs",
         table,

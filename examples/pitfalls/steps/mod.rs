@@ -1,4 +1,4 @@
-//! The steps, each a file: what is read wrong, what is right, and why. In: a [`Bench`]; out: a [`Step`] to be printed
+//! The steps, each a file: what is read wrong, what is right, and why. In: a [`Bench`]; out: a [`Pitfall`] to be printed
 //! and kept. Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
 
 mod clocks;
@@ -21,7 +21,7 @@ use crate::table::Table;
 
 /// The results of a step.
 #[derive(Debug, Serialize)]
-pub(crate) struct Step {
+pub(crate) struct Pitfall {
     /// The row of the sources that it is.
     row: &'static str,
     title: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct Step {
 }
 
 /// Something to be shown.
-type Show = fn(&Bench<'_>) -> Result<Step>;
+type Show = fn(&Bench<'_>) -> Result<Pitfall>;
 
 /// All of them, in order.
 pub(crate) const STEPS: [(&str, Show); 10] = [
@@ -52,7 +52,7 @@ pub(crate) const STEPS: [(&str, Show); 10] = [
     ("B11", streams::show),
 ];
 
-impl Display for Step {
+impl Display for Pitfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.row, self.title)?;
         write!(f, "{}", self.table)?;

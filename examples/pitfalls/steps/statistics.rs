@@ -4,13 +4,13 @@ use gpubench::format;
 use gpubench::units::Nanoseconds;
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::Bench;
 use crate::common::Result;
 use crate::table::Table;
 
 /// Measures it.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(1024);
     let by_hand = bench.timers(&[n])?.remove(0);
     let measured = bench.naive(&[n])?.remove(0);
@@ -29,7 +29,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
         .row("standard deviation", [format::time(time.standard_deviation)])
         .row("coefficient of variation", [format::percent(time.cv)])
         .row("interquartile range", [format::time(time.iqr)]);
-    Ok(Step {
+    Ok(Pitfall {
         row: "B6",
         title: "One reading is no result",
         table,

@@ -5,14 +5,14 @@ use gpubench::format;
 use gpubench::method::Cache;
 use serde_json::json;
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::{Bench, arg, median};
 use crate::by_hand::{Point, Streams};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
 
 /// Measures it.
-pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     // Blocks for half of an H200's multiprocessors, and for a quarter.
     let n = bench.size(16_384);
     let read: Streams = bench.ask(&Point::Streams { n }, &[])?;
@@ -28,7 +28,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Step> {
         .row("from the first event to the last", both(&read.span))
         .row("events, alone", row(&read.alone))
         .row("right: gpubench, alone", right.iter().copied().map(format::time));
-    Ok(Step {
+    Ok(Pitfall {
         row: "B11",
         title: "Work that overlaps: a wait for the device cannot tell one from the other",
         table,

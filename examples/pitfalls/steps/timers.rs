@@ -6,7 +6,7 @@ use gpubench::format;
 use gpubench::units::Nanoseconds;
 use serde_json::{Value, json};
 
-use super::Step;
+use super::Pitfall;
 use crate::bench::{Bench, above, median, shown, stated};
 use crate::by_hand::Timers;
 use crate::common::Result;
@@ -21,10 +21,10 @@ const SYNCHRONISED: [(usize, f64); 3] = [(2048, 15.518), (4096, 121.314), (8192,
 const BOTH: [(usize, f64, f64); 3] = [(512, 0.293, 0.407), (1024, 1.953, 2.042), (2048, 15.372, 15.464)];
 
 /// B1.
-pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     let what = ["wrong: host clock around the launch", "source: host clock around the launch"];
     let (table, read) = host_clock(bench, |timers| &timers.unsynchronised, what, &UNSYNCHRONISED)?;
-    Ok(Step {
+    Ok(Pitfall {
         row: "B1",
         title: "The host's clock, and nobody waits",
         table,
@@ -38,10 +38,10 @@ pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Step> {
 }
 
 /// B2.
-pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     let what = ["host clock around launch and wait", "source: host clock around launch and wait"];
     let (table, read) = host_clock(bench, |timers| &timers.synchronised, what, &SYNCHRONISED)?;
-    Ok(Step {
+    Ok(Pitfall {
         row: "B2",
         title: "The host's clock, and the device is waited for",
         table,
@@ -99,7 +99,7 @@ fn drawing(bench: &Bench<'_>) -> Result<String> {
 }
 
 /// B3.
-pub(crate) fn events(bench: &Bench<'_>) -> Result<Step> {
+pub(crate) fn events(bench: &Bench<'_>) -> Result<Pitfall> {
     let sizes = bench.sizes(SMALL);
     let read = bench.timers(&sizes)?;
     let right = bench.naive_times(&sizes)?;
@@ -125,7 +125,7 @@ pub(crate) fn events(bench: &Bench<'_>) -> Result<Step> {
             "source: host clock above events",
             theirs(|events, host| above(Nanoseconds(host), Nanoseconds(events))),
         );
-    Ok(Step {
+    Ok(Pitfall {
         row: "B3",
         title: "Events are time stamps of the GPU itself",
         table,

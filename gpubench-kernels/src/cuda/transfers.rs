@@ -30,7 +30,7 @@ const UNWRITTEN: u32 = u32::MAX;
 
 /// A kind of the host's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum HostMemory {
     /// The system's own, which the driver copies by way of a pinned buffer.
     Pageable,
     /// Locked in place, so that the device can reach it.
@@ -39,12 +39,12 @@ pub enum Memory {
     Managed,
 }
 
-impl Memory {
+impl HostMemory {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Pageable, Self::Pinned, Self::Managed];
 }
 
-impl Display for Memory {
+impl Display for HostMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Pageable => "pageable",
@@ -54,7 +54,7 @@ impl Display for Memory {
     }
 }
 
-impl FromStr for Memory {
+impl FromStr for HostMemory {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -78,16 +78,16 @@ impl HostBuffer {
     ///
     /// # Errors
     /// There is not enough memory of that kind.
-    pub fn of(memory: Memory, n: usize, word: impl Fn(usize) -> u32 + Sync) -> Result<Self, Refusal> {
+    pub fn of(memory: HostMemory, n: usize, word: impl Fn(usize) -> u32 + Sync) -> Result<Self, Refusal> {
         let mut buffer = match memory {
-            Memory::Pageable => {
+            HostMemory::Pageable => {
                 let mut words = Vec::new();
                 words.try_reserve_exact(n)?;
                 words.resize(n, 0);
                 Self::Pageable(words)
             }
-            Memory::Pinned => Self::Pinned(LockedBuffer::new(&0, n)?),
-            Memory::Managed => Self::Managed(managed(n)?),
+            HostMemory::Pinned => Self::Pinned(LockedBuffer::new(&0, n)?),
+            HostMemory::Managed => Self::Managed(managed(n)?),
         };
         buffer.as_mut().par_iter_mut().enumerate().for_each(|(index, place)| *place = word(index));
         Ok(buffer)
@@ -161,7 +161,7 @@ pub fn d2d(x: &DeviceBuffer<u32>, y: &mut DeviceBuffer<u32>, stream: &Stream) ->
 
 /// y ← x, from the host to the device. One launch moves `bytes`.
 #[gpu_bench(
-    args(memory = Memory::ALL, bytes = BYTES),
+    args(memory = HostMemory::ALL, bytes = BYTES),
     setup = |memory, bytes| {
         let x = HostBuffer::of(memory, words(bytes), |i| bits(X, i))?;
         Ok((x, Inputs::on(stream)?.unwritten(words(bytes))?))
@@ -178,7 +178,7 @@ pub fn h2d(x: &HostBuffer, y: &mut DeviceBuffer<u32>, stream: &Stream) -> CudaRe
 
 /// y ← x, from the device to the host. One launch moves `bytes`.
 #[gpu_bench(
-    args(memory = Memory::ALL, bytes = BYTES),
+    args(memory = HostMemory::ALL, bytes = BYTES),
     setup = |memory, bytes| {
         let x = Inputs::on(stream)?.random(X, words(bytes))?;
         Ok((x, HostBuffer::of(memory, words(bytes), |_| UNWRITTEN)?))
@@ -197,8 +197,8 @@ pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaRe
 #[gpu_bench(
     args(bytes = BYTES),
     setup = |bytes| {
-        let random = HostBuffer::of(Memory::Managed, words(bytes), |i| bits(X, i))?;
-        Ok((random, HostBuffer::of(Memory::Managed, words(bytes), |_| UNWRITTEN)?))
+        let random = HostBuffer::of(HostMemory::Managed, words(bytes), |i| bits(X, i))?;
+        Ok((random, HostBuffer::of(HostMemory::Managed, words(bytes), |_| UNWRITTEN)?))
     },
     items = 4 * x.as_ref().len(), "bytes",
     reset = |x: &HostBuffer, y: &HostBuffer, stream| x.go_back(stream).and_then(|()| y.go_back(stream)),

@@ -3,16 +3,16 @@
 use super::Input;
 
 /// The bytes of an array.
-pub(super) struct Bytes(pub(super) Vec<u8>);
+pub(super) struct ByteArray(pub(super) Vec<u8>);
 
-impl Bytes {
+impl ByteArray {
     /// The bytes of these elements.
     pub(super) fn of(values: &[f32]) -> Self {
         Self(values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 }
 
-impl Input for Bytes {
+impl Input for ByteArray {
     fn length(&self) -> u64 {
         self.0.len() as u64
     }

@@ -1,7 +1,7 @@
 //! `elementwise.cu`, and the kernels of the same names in `sources.cu`. The output's element follows from the elements at
 //! its index.
 
-use super::{Array, Call, Reference, change, f32_at, f64_at, set};
+use super::{Array, KernelCall, Reference, change, f32_at, f64_at, set};
 
 /// x + a.
 #[must_use]
@@ -85,7 +85,7 @@ pub const KERNELS: &[Reference] = &[
 ];
 
 /// Two inputs and an output of `bytes` each, which are the arguments from number `first` on.
-fn two_inputs(call: &Call, first: usize, bytes: u64) -> Vec<Array> {
+fn two_inputs(call: &KernelCall, first: usize, bytes: u64) -> Vec<Array> {
     let [x, y, z] = [0, 1, 2].map(|index| call.word(first + index));
     vec![Array::read(x, bytes), Array::read(y, bytes), Array::write(z, bytes)]
 }

@@ -1,6 +1,6 @@
 //! `inputs.cu`: inputs that look random and can be made again from a seed and an index, and the cycle of the chain of loads.
 
-use super::{Array, Call, Reference, set};
+use super::{Array, KernelCall, Reference, set};
 
 /// Element `index` of the input `seed`: uniform in [0, 1), with 24 random bits, so that it is exact as `f32` too.
 #[must_use]
@@ -49,12 +49,17 @@ pub fn cycle(word: u64, lines: u64) -> u64 {
 }
 
 /// The output of a kernel that fills an array of elements of `SIZE` bytes.
-fn output<const SIZE: u64>(call: &Call) -> Vec<Array> {
+fn output<const SIZE: u64>(call: &KernelCall) -> Vec<Array> {
     vec![Array::write(call.word(0), SIZE * call.word(1))]
 }
 
 /// Sets the elements from `first` on to what `element` returns for the seed and their indices.
-fn fill<const SIZE: usize>(call: &Call, first: u64, out: &mut [u8], element: fn(u64, usize) -> [u8; SIZE]) {
+fn fill<const SIZE: usize>(
+    call: &KernelCall,
+    first: u64,
+    out: &mut [u8],
+    element: fn(u64, usize) -> [u8; SIZE],
+) {
     let seed = call.word(2);
     set(out, |index| element(seed, first as usize + index));
 }

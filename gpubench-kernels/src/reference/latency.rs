@@ -1,6 +1,6 @@
 //! `latency.cu`: a chain of loads, each from where the load before it points.
 
-use super::{Array, Reference, Values, Work};
+use super::{Array, KernelWork, OutputValues, Reference};
 
 /// The word to which `loads` loads lead from word `from`.
 pub fn chase(from: u64, loads: u64, word: impl Fn(u64) -> u64) -> u64 {
@@ -12,7 +12,7 @@ pub const KERNELS: &[Reference] = &[Reference {
     kernel: "chase",
     parameters: &[8, 8, 8],
     arrays: |call| vec![Array::table(call.word(0)), Array::update(call.word(1), 8)],
-    values: Values::Gathered {
+    values: OutputValues::Gathered {
         size: 8,
         compute: |call, inputs, _first, at| {
             let word = |input: usize, index: u64| {
@@ -24,5 +24,5 @@ pub const KERNELS: &[Reference] = &[Reference {
             super::set(at, |_| end.to_le_bytes());
         },
     },
-    work: |call| Work::Loads(call.word(2)),
+    work: |call| KernelWork::Loads(call.word(2)),
 }];

@@ -3,7 +3,7 @@
 use std::ops::{AddAssign, Mul};
 
 use super::inputs::from_bf16;
-use super::{Array, Call, Input, Reference, Values, Work, f32s, set};
+use super::{Array, Input, KernelCall, KernelWork, OutputValues, Reference, f32s, set};
 
 /// Adds a factor of a row of a, times a part of the same row of b, to the sums of that part of c.
 pub fn add_products<T: Copy + AddAssign + Mul<Output = T>>(sums: &mut [T], factor: T, row: &[T]) {
@@ -13,15 +13,15 @@ pub fn add_products<T: Copy + AddAssign + Mul<Output = T>>(sums: &mut [T], facto
 /// A kernel whose factors have elements of so many bytes.
 const fn reference(
     kernel: &'static str,
-    arrays: fn(&Call) -> Vec<Array>,
-    compute: fn(&Call, &[&dyn Input], u64, &mut [u8]),
-    work: fn(&Call) -> Work,
+    arrays: fn(&KernelCall) -> Vec<Array>,
+    compute: fn(&KernelCall, &[&dyn Input], u64, &mut [u8]),
+    work: fn(&KernelCall) -> KernelWork,
 ) -> Reference {
     Reference {
         kernel,
         parameters: &[8, 8, 8, 8],
         arrays,
-        values: Values::Gathered { size: 4, compute },
+        values: OutputValues::Gathered { size: 4, compute },
         work,
     }
 }
@@ -35,17 +35,17 @@ pub const KERNELS: &[Reference] = &[
 ];
 
 /// Two factors with elements of `SIZE` bytes, and a product of `f32`.
-fn matrices<const SIZE: u64>(call: &Call) -> Vec<Array> {
+fn matrices<const SIZE: u64>(call: &KernelCall) -> Vec<Array> {
     let [a, b, c, n] = [0, 1, 2, 3].map(|index| call.word(index));
     vec![Array::read(a, SIZE * n * n), Array::read(b, SIZE * n * n), Array::write(c, 4 * n * n)]
 }
 
-fn operations(call: &Call, speed: f64) -> Work {
-    Work::Operations { count: 2 * call.word(3).pow(3), speed }
+fn operations(call: &KernelCall, speed: f64) -> KernelWork {
+    KernelWork::Operations { count: 2 * call.word(3).pow(3), speed }
 }
 
 /// Computes elements of c from number `first` on, from factors with elements of `SIZE` bytes: `f32`, or bf16 for 2.
-fn product<const SIZE: usize>(call: &Call, inputs: &[&dyn Input], first: u64, c: &mut [u8]) {
+fn product<const SIZE: usize>(call: &KernelCall, inputs: &[&dyn Input], first: u64, c: &mut [u8]) {
     let n = call.word(3) as usize;
     let terms = n - call.left_out as usize;
     let b = inputs[1].all();
@@ -80,11 +80,11 @@ fn decode<const SIZE: usize>(bytes: &[u8], values: &mut Vec<f32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bytes::Bytes;
+    use super::super::bytes::ByteArray;
     use super::*;
 
-    fn of<const SIZE: usize>(a: &Bytes, b: &Bytes, n: usize, left_out: u64) -> Vec<f32> {
-        let call = Call { arguments: vec![0, 0, 0, n as u64], left_out, ..Call::default() };
+    fn of<const SIZE: usize>(a: &ByteArray, b: &ByteArray, n: usize, left_out: u64) -> Vec<f32> {
+        let call = KernelCall { arguments: vec![0, 0, 0, n as u64], left_out, ..KernelCall::default() };
         let mut c = vec![0; 4 * n * n];
         product::<SIZE>(&call, &[a, b], 0, &mut c);
         f32s(&c).collect()
@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn products_are_those_of_matrices() {
-        let [a, b] = [Bytes::of(&[1.0, 2.0, 3.0, 4.0]), Bytes::of(&[5.0, 6.0, 7.0, 8.0])];
+        let [a, b] = [ByteArray::of(&[1.0, 2.0, 3.0, 4.0]), ByteArray::of(&[5.0, 6.0, 7.0, 8.0])];
         assert_eq!(of::<4>(&a, &b, 2, 0), [19.0, 22.0, 43.0, 50.0]);
         assert_eq!(of::<4>(&a, &b, 2, 1), [5.0, 6.0, 15.0, 18.0]);
         // 1.5 and 2 in bf16, in one word.
         let [a, b] =
-            [1.5_f32, 2.0].map(|value| Bytes(((value.to_bits() >> 16) as u16).to_le_bytes().to_vec()));
+            [1.5_f32, 2.0].map(|value| ByteArray(((value.to_bits() >> 16) as u16).to_le_bytes().to_vec()));
         assert_eq!(of::<2>(&a, &b, 1, 0), [3.0]);
     }
 }

@@ -1,6 +1,6 @@
 //! `mix.cu`: `mix_R_W` reads R vectors of 16 bytes in each thread and writes W.
 
-use super::{Array, Call, Reference, Values, little, set, word_of};
+use super::{Array, KernelCall, OutputValues, Reference, little, set, word_of};
 
 /// The value of a word that is not written.
 pub const UNWRITTEN: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub fn written(index: usize, threads: usize, reads: usize, writes: usize, x: imp
 }
 
 /// The vectors that each thread of a kernel reads and writes, by its name.
-fn balance(call: &Call) -> (u64, u64) {
+fn balance(call: &KernelCall) -> (u64, u64) {
     let mut numbers = call.kernel.split('_').skip(1).map(|number| number.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
@@ -45,7 +45,7 @@ pub const KERNELS: &[Reference] = &[Reference {
         let y = Array { is_traffic: writes > 0, ..Array::write(y, 16 * threads * writes.max(1)) };
         vec![Array::read(x, 16 * threads * reads), y]
     },
-    values: Values::Gathered {
+    values: OutputValues::Gathered {
         size: 4,
         compute: |call, inputs, first, y| {
             let ((reads, writes), threads) = (balance(call), call.word(2) as usize);

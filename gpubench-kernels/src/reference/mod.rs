@@ -40,11 +40,11 @@ pub struct Reference {
     /// The size of each parameter in bytes.
     pub parameters: &'static [usize],
     /// The arrays that a launch reads and writes. One of them is the output.
-    pub arrays: fn(&Call) -> Vec<Array>,
+    pub arrays: fn(&KernelCall) -> Vec<Array>,
     /// The values that it leaves in the output.
-    pub values: Values,
+    pub values: OutputValues,
     /// The work of a launch.
-    pub work: fn(&Call) -> Work,
+    pub work: fn(&KernelCall) -> KernelWork,
 }
 
 impl Reference {
@@ -53,11 +53,11 @@ impl Reference {
     pub const fn elementwise(
         kernel: &'static str,
         parameters: &'static [usize],
-        arrays: fn(&Call) -> Vec<Array>,
+        arrays: fn(&KernelCall) -> Vec<Array>,
         size: usize,
-        compute: fn(&Call, u64, &[&[u8]], &mut [u8]),
+        compute: fn(&KernelCall, u64, &[&[u8]], &mut [u8]),
     ) -> Self {
-        Self { kernel, parameters, arrays, values: Values::Elementwise { size, compute }, work: little }
+        Self { kernel, parameters, arrays, values: OutputValues::Elementwise { size, compute }, work: little }
     }
 
     /// Returns the reference for a kernel of this name and with parameters of these sizes.
@@ -72,7 +72,7 @@ impl Reference {
 
 /// A launch of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Call {
+pub struct KernelCall {
     /// The name of the kernel.
     pub kernel: String,
     /// The bits of each argument.
@@ -83,7 +83,7 @@ pub struct Call {
     pub left_out: u64,
 }
 
-impl Call {
+impl KernelCall {
     /// Returns an argument that is an address or a number.
     #[must_use]
     pub fn word(&self, index: usize) -> u64 {
@@ -161,25 +161,25 @@ impl Array {
 
 /// The values that a launch leaves in its output.
 #[derive(Clone, Copy, Debug)]
-pub enum Values {
+pub enum OutputValues {
     /// Each element follows from the elements at the same index of the inputs. The slices are the same part of each
     /// array: its first index, the inputs, and the output, which holds its earlier values where it is updated.
     Elementwise {
         /// The size of an element in bytes.
         size: usize,
         /// Computes that part of the output.
-        compute: fn(&Call, u64, &[&[u8]], &mut [u8]),
+        compute: fn(&KernelCall, u64, &[&[u8]], &mut [u8]),
     },
     /// An element follows from any elements of the inputs.
     Gathered {
         /// The size of an element in bytes.
         size: usize,
         /// Computes the elements from this index on.
-        compute: fn(&Call, &[&dyn Input], u64, &mut [u8]),
+        compute: fn(&KernelCall, &[&dyn Input], u64, &mut [u8]),
     },
 }
 
-impl Values {
+impl OutputValues {
     /// Returns the size of an element in bytes.
     #[must_use]
     pub const fn size(&self) -> usize {
@@ -201,7 +201,7 @@ pub trait Input {
 
 /// The work of a launch beside its memory traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Work {
+pub enum KernelWork {
     /// So little that the traffic hides it.
     Little,
     /// Loads that wait for each other.
@@ -217,8 +217,8 @@ pub enum Work {
 
 /// The work of a launch that does little.
 #[must_use]
-pub fn little(_call: &Call) -> Work {
-    Work::Little
+pub fn little(_call: &KernelCall) -> KernelWork {
+    KernelWork::Little
 }
 
 /// Element `index` of an array.

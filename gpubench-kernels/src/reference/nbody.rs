@@ -1,6 +1,6 @@
 //! `nbody.cu`: gravity between all pairs of bodies.
 
-use super::{Array, Call, Input, Reference, Values, Work, set};
+use super::{Array, Input, KernelCall, KernelWork, OutputValues, Reference, set};
 
 /// The acceleration of a body of four numbers, which are its place and its mass, by `bodies`; and the sum of the absolute
 /// values of its terms. `softening` is added to each squared distance.
@@ -26,13 +26,13 @@ pub const KERNELS: &[Reference] = &[Reference {
         let bytes = 16 * call.word(2);
         vec![Array::read(call.word(0), bytes), Array::write(call.word(1), bytes)]
     },
-    values: Values::Gathered { size: 16, compute: accelerate },
+    values: OutputValues::Gathered { size: 16, compute: accelerate },
     // 20 operations an interaction, by convention.
-    work: |call| Work::Operations { count: 20 * call.word(2).pow(2), speed: 40e3 },
+    work: |call| KernelWork::Operations { count: 20 * call.word(2).pow(2), speed: 40e3 },
 }];
 
 /// Computes the accelerations of the bodies from number `first` on, each with a 0 behind it.
-fn accelerate(call: &Call, inputs: &[&dyn Input], first: u64, accelerations: &mut [u8]) {
+fn accelerate(call: &KernelCall, inputs: &[&dyn Input], first: u64, accelerations: &mut [u8]) {
     let numbers: &[[[u8; 4]; 4]] = inputs[0].all().as_chunks().0.as_chunks().0;
     let body = |index: usize| numbers[index].map(|number| f64::from(f32::from_le_bytes(number)));
     let pulling = numbers.len() - call.left_out as usize;
@@ -45,15 +45,15 @@ fn accelerate(call: &Call, inputs: &[&dyn Input], first: u64, accelerations: &mu
 
 #[cfg(test)]
 mod tests {
-    use super::super::bytes::Bytes;
+    use super::super::bytes::ByteArray;
     use super::super::f32s;
     use super::*;
 
     #[test]
     fn bodies_pull_each_other() {
-        let bodies = Bytes::of(&[0.0, 0.0, 0.0, 2.0, 3.0, 0.0, 0.0, 5.4]);
+        let bodies = ByteArray::of(&[0.0, 0.0, 0.0, 2.0, 3.0, 0.0, 0.0, 5.4]);
         let softening = 1e-9_f32.to_bits().into();
-        let call = Call { arguments: vec![0, 0, 2, softening], ..Call::default() };
+        let call = KernelCall { arguments: vec![0, 0, 2, softening], ..KernelCall::default() };
         let mut accelerations = vec![0; 32];
         accelerate(&call, &[&bodies], 0, &mut accelerations);
         let found: Vec<f32> = f32s(&accelerations).collect();

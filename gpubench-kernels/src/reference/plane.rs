@@ -1,6 +1,6 @@
 //! `transpose.cu` and `stencil.cu`: kernels over squares of `n` × `n` elements of `f32`, row by row.
 
-use super::{Array, Call, Input, Reference, Values, little, set, word_of};
+use super::{Array, Input, KernelCall, OutputValues, Reference, little, set, word_of};
 
 /// The index of the element that a transpose moves to `index`.
 #[must_use]
@@ -18,7 +18,10 @@ pub fn relaxed(index: usize, n: usize, x: impl Fn(usize) -> f32) -> f32 {
     0.25 * ((x(index - n) + x(index + n)) + (x(index - 1) + x(index + 1)))
 }
 
-const fn reference(kernel: &'static str, compute: fn(&Call, &[&dyn Input], u64, &mut [u8])) -> Reference {
+const fn reference(
+    kernel: &'static str,
+    compute: fn(&KernelCall, &[&dyn Input], u64, &mut [u8]),
+) -> Reference {
     Reference {
         kernel,
         parameters: &[8, 8, 8],
@@ -26,12 +29,12 @@ const fn reference(kernel: &'static str, compute: fn(&Call, &[&dyn Input], u64, 
             let bytes = 4 * call.word(2).pow(2);
             vec![Array::read(call.word(0), bytes), Array::write(call.word(1), bytes)]
         },
-        values: Values::Gathered { size: 4, compute },
+        values: OutputValues::Gathered { size: 4, compute },
         work: little,
     }
 }
 
-fn transpose(call: &Call, inputs: &[&dyn Input], first: u64, y: &mut [u8]) {
+fn transpose(call: &KernelCall, inputs: &[&dyn Input], first: u64, y: &mut [u8]) {
     let n = call.word(2) as usize;
     set(y, |index| word_of(inputs[0], transposed(first as usize + index, n) as u64).to_le_bytes());
 }

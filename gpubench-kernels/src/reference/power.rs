@@ -1,6 +1,6 @@
 //! `power.cu`: fused multiply-adds from registers alone.
 
-use super::{Array, Reference, Values, Work, f32s, set};
+use super::{Array, KernelWork, OutputValues, Reference, f32s, set};
 
 /// The pairs of a thread, and the threads of a block.
 pub const PAIRS: usize = 8;
@@ -28,7 +28,7 @@ pub const KERNELS: &[Reference] = &[Reference {
         let sums = 4 * THREADS as u64 * call.blocks;
         vec![Array::read(call.word(1), (4 * 2 * PAIRS * THREADS) as u64), Array::write(call.word(3), sums)]
     },
-    values: Values::Gathered {
+    values: OutputValues::Gathered {
         size: 4,
         compute: |call, inputs, first, sums| {
             // Every block computes the same.
@@ -41,7 +41,7 @@ pub const KERNELS: &[Reference] = &[Reference {
     },
     work: |call| {
         let threads = THREADS as u64 * call.blocks;
-        Work::Operations { count: 4 * PAIRS as u64 * threads * call.word(2), speed: 63_500.0 }
+        KernelWork::Operations { count: 4 * PAIRS as u64 * threads * call.word(2), speed: 63_500.0 }
     },
 }];
 

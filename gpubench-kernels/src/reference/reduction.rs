@@ -1,6 +1,6 @@
 //! `reduction.cu`: sums in `f64`, exact for the inputs of the suite.
 
-use super::{Array, Call, Input, Reference, Values, f32s, little, parts, set};
+use super::{Array, Input, KernelCall, OutputValues, Reference, f32s, little, parts, set};
 
 /// A term of the dot product: the product is rounded to `f32`.
 #[must_use]
@@ -14,7 +14,7 @@ pub const KERNELS: &[Reference] = &[
         kernel: "sum",
         parameters: &[8, 8, 8, 8],
         arrays: |call| reduced(call, &[0], 1),
-        values: Values::Gathered {
+        values: OutputValues::Gathered {
             size: 8,
             compute: |_call, inputs, _first, total| {
                 let sum: f64 = parts(inputs[0].length())
@@ -29,7 +29,7 @@ pub const KERNELS: &[Reference] = &[
         kernel: "dot",
         parameters: &[8, 8, 8, 8, 8],
         arrays: |call| reduced(call, &[0, 1], 2),
-        values: Values::Gathered {
+        values: OutputValues::Gathered {
             size: 8,
             compute: |_call, inputs, _first, total| {
                 let of_part = |part| {
@@ -46,7 +46,7 @@ pub const KERNELS: &[Reference] = &[
 
 /// The arrays of a launch: these arguments as inputs of as many `f32` as argument `n` says, behind it the slots in which the
 /// blocks meet, and the total.
-fn reduced(call: &Call, inputs: &[usize], n: usize) -> Vec<Array> {
+fn reduced(call: &KernelCall, inputs: &[usize], n: usize) -> Vec<Array> {
     let inputs = inputs.iter().map(|input| Array::read(call.word(*input), 4 * call.word(n)));
     let slots = Array::exchange(call.word(n + 1), 8 * call.blocks);
     inputs.chain([slots, Array::write(call.word(n + 2), 8)]).collect()

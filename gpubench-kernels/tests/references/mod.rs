@@ -4,7 +4,7 @@
 
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 use gpubench_kernels::inputs::{bits, element};
-use gpubench_kernels::reference::{ALL, Access, Array, Call, Input, Reference, Values, inputs};
+use gpubench_kernels::reference::{ALL, Access, Array, Input, KernelCall, OutputValues, Reference, inputs};
 
 use crate::interpreter::{Grid, Memory, Program, run};
 
@@ -183,7 +183,7 @@ impl Input for Bytes<'_> {
 /// The output as the reference has it, from the memory before the launch.
 fn expected(
     reference: &Reference,
-    call: &Call,
+    call: &KernelCall,
     output: &Array,
     arrays: &[Array],
     memory: &Memory,
@@ -193,11 +193,11 @@ fn expected(
     let mut out = if updates { array(output).to_vec() } else { vec![0; array(output).len()] };
     let read = arrays.iter().filter(|array| array.has_values && array.access != Access::Write);
     match reference.values {
-        Values::Elementwise { compute, .. } => {
+        OutputValues::Elementwise { compute, .. } => {
             let inputs: Vec<&[u8]> = read.filter(|array| array.access == Access::Read).map(array).collect();
             compute(call, 0, &inputs, &mut out);
         }
-        Values::Gathered { compute, .. } => {
+        OutputValues::Gathered { compute, .. } => {
             let inputs: Vec<Bytes> = read.map(|it| Bytes(array(it))).collect();
             let inputs: Vec<&dyn Input> = inputs.iter().map(|input| input as &dyn Input).collect();
             compute(call, &inputs, 0, &mut out);
@@ -229,7 +229,7 @@ fn compare(launch: Launch) -> &'static str {
         .collect();
     let reference = Reference::find(&kernel, &sizes).unwrap_or_else(|| panic!("{kernel} has no reference"));
     let blocks = u64::from(grid.blocks[0]) * u64::from(grid.blocks[1]);
-    let call = Call { kernel: kernel.clone(), arguments: arguments.clone(), blocks, left_out: 0 };
+    let call = KernelCall { kernel: kernel.clone(), arguments: arguments.clone(), blocks, left_out: 0 };
     let arrays = (reference.arrays)(&call);
     let output =
         arrays.iter().find(|array| array.has_values && array.access != Access::Read).expect("an output");

@@ -70,14 +70,14 @@ impl Data {
 }
 
 /// `group = "text"` or `group = PATH`.
-pub(crate) enum Group {
+pub(crate) enum GroupOption {
     /// A name only.
     Name(LitStr),
     /// A constant that `group!` made.
     Defaults(Path),
 }
 
-impl Group {
+impl GroupOption {
     pub(super) fn parse(
         option: &Ident,
         input: ParseStream,

@@ -1,4 +1,4 @@
-//! The options between the parentheses of the attribute. In: its tokens. Out: [`Options`], each as written. A
+//! The options between the parentheses of the attribute. In: its tokens. Out: [`AttributeOptions`], each as written. A
 //! mistake is noted and costs only its own option, so that the others are still checked.
 
 mod data;
@@ -12,9 +12,9 @@ use syn::{Expr, Ident, LitStr, Path, Token, Type};
 
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use self::data::{Data, Group, KNOWN as KNOWN_TO_GROUPS, name_of};
+pub(crate) use self::data::{Data, GroupOption, KNOWN as KNOWN_TO_GROUPS, name_of};
 pub(crate) use self::read::{bare, skip_value, written};
-pub(crate) use self::sweeps::{Args, Choices};
+pub(crate) use self::sweeps::{Choices, Sweeps};
 
 use self::read::{number, separated, text_after, value};
 
@@ -26,8 +26,8 @@ const KNOWN: [&str; 17] = [
 
 /// The options of the attribute.
 #[derive(Default)]
-pub(crate) struct Options {
-    pub(crate) args: Args,
+pub(crate) struct AttributeOptions {
+    pub(crate) args: Sweeps,
     pub(crate) types: Vec<Choices<Type>>,
     pub(crate) consts: Vec<Choices<Expr>>,
     pub(crate) setup: Option<Expr>,
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     pub(crate) item: Option<LitStr>,
     pub(crate) data: Data,
     pub(crate) name: Option<LitStr>,
-    pub(crate) group: Option<Group>,
+    pub(crate) group: Option<GroupOption>,
     pub(crate) stream: Option<Ident>,
     pub(crate) unsafety: Option<Token![unsafe]>,
     pub(crate) krate: Option<Path>,
@@ -53,7 +53,7 @@ pub(crate) struct Named {
     pub(crate) value: Expr,
 }
 
-impl Options {
+impl AttributeOptions {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let parser = |input: ParseStream| {
@@ -103,7 +103,7 @@ impl Options {
                     None => errors.at(value, "`name` is a string such as \"copy in place\""),
                 }
             }
-            "group" => self.group = Group::parse(name, input, errors)?,
+            "group" => self.group = GroupOption::parse(name, input, errors)?,
             "stream" => {
                 let value = value(name, input, Expr::parse)?;
                 match value {
@@ -175,14 +175,14 @@ pub(crate) fn crate_path(name: &Ident, input: ParseStream) -> syn::Result<Path> 
 mod tests {
     use super::*;
 
-    fn parse(options: &str) -> (Options, Vec<String>) {
+    fn parse(options: &str) -> (AttributeOptions, Vec<String>) {
         let mut errors = Errors::default();
-        let options = Options::parse(options.parse().expect(options), &mut errors);
+        let options = AttributeOptions::parse(options.parse().expect(options), &mut errors);
         let errors = errors.finish(Some(())).err().into_iter().flatten().map(|error| error.to_string());
         (options, errors.collect())
     }
 
-    fn axes(options: &Options) -> Vec<String> {
+    fn axes(options: &AttributeOptions) -> Vec<String> {
         options.args.axes.iter().map(|axis| axis.name.to_string()).collect()
     }
 

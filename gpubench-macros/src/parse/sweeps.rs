@@ -12,7 +12,7 @@ use crate::errors::Errors;
 
 /// The arguments with their values: all of them, and the number that go together in each sweep.
 #[derive(Default)]
-pub(crate) struct Args {
+pub(crate) struct Sweeps {
     pub(crate) axes: Vec<Named>,
     pub(crate) sweeps: Vec<usize>,
 }
@@ -24,8 +24,8 @@ pub(crate) struct Choices<T> {
 }
 
 /// Reads `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
-pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Args> {
-    let mut args = Args::default();
+pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Sweeps> {
+    let mut args = Sweeps::default();
     list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
         if name == "zip" && input.peek(token::Paren) {
@@ -52,7 +52,7 @@ pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     Ok(args)
 }
 
-impl Args {
+impl Sweeps {
     fn axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         let value = value(&name, input, Expr::parse)?;
         if self.axes.iter().any(|arg| arg.name.unraw() == name.unraw()) {

@@ -21,10 +21,10 @@ impl MeasuredRecord<'_> {
 }
 
 /// One of the counts, where it is told.
-type Count = fn(&Counts) -> Option<u64>;
+type CountOf = fn(&Counts) -> Option<u64>;
 
 /// The counts that must be equal. Bytes are the sum of those read and those written, where it is told which.
-const COUNTS: [(&str, Count); 5] = [
+const COUNTS: [(&str, CountOf); 5] = [
     ("bytes read", |counts| counts.reads),
     ("bytes written", |counts| counts.writes),
     ("bytes", |counts| counts.bytes.filter(|_| counts.reads.is_none() && counts.writes.is_none())),

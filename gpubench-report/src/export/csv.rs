@@ -17,7 +17,7 @@ use gpubench_records::work::Link;
 pub(super) struct Csv;
 
 /// A column, and its cell in the row of a record.
-struct Column {
+struct CsvColumn {
     head: &'static str,
     cell: fn(&Run, &Record) -> String,
 }
@@ -28,9 +28,9 @@ macro_rules! columns {
         case { $($case_head:literal: |$run:ident, $record:ident| $case_cell:expr,)+ }
         measurement { $($head:literal: |$it:ident| $cell:expr,)+ }
     ) => {
-        const COLUMNS: &[Column] = &[
-            $(Column { head: $case_head, cell: |$run, $record| Text::text($case_cell) },)+
-            $(Column { head: $head, cell: |_, record| of(record, |$it| Text::text($cell)) },)+
+        const COLUMNS: &[CsvColumn] = &[
+            $(CsvColumn { head: $case_head, cell: |$run, $record| Text::text($case_cell) },)+
+            $(CsvColumn { head: $head, cell: |_, record| of(record, |$it| Text::text($cell)) },)+
         ];
     };
 }

@@ -9,7 +9,7 @@ use super::{Available, ClockTarget};
 use crate::registry::Entry;
 
 /// A kind of device.
-pub struct Kind {
+pub struct DeviceKind {
     /// The name on the command line and in records.
     pub name: &'static str,
     /// Lists this machine's devices of this kind, or says in a few words why there are none.
@@ -17,18 +17,18 @@ pub struct Kind {
     /// The words for a device of this kind, such as `CUDA device`.
     pub noun: &'static str,
     /// The choice if the user names no device.
-    pub choice: Choice,
+    pub choice: DefaultChoice,
     /// The compute precisions for which some device of this kind reports a peak.
     pub precisions: fn() -> Vec<&'static str>,
     /// Locks its clocks, if the kind supports that.
-    pub clocks: Option<Clocks>,
+    pub clocks: Option<ClockControl>,
     /// Benchmarks of its own limits, if it has any.
     pub ceilings: Option<Ceilings>,
 }
 
 /// The rule for choosing devices of a kind if the user names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum DefaultChoice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,
     /// This machine itself, if there is no other device.
@@ -37,7 +37,7 @@ pub enum Choice {
 
 /// Locks and unlocks the clock of a device, which its UUID names.
 #[derive(Clone, Copy)]
-pub struct Clocks {
+pub struct ClockControl {
     /// Locks the clock, and returns the locked clock in words.
     pub lock: fn(&str, ClockTarget) -> Result<String, String>,
     /// Resets it to the driver's default.

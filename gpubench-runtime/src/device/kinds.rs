@@ -9,25 +9,25 @@ use gpubench_records::record::Run;
 use super::DeviceType;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-use super::kind::{Choice, Clocks, Kind};
+use super::kind::{ClockControl, DefaultChoice, DeviceKind};
 use crate::registry::Entry;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
-pub const KINDS: [Kind; 2] = [
-    Kind {
+pub const KINDS: [DeviceKind; 2] = [
+    DeviceKind {
         name: Cuda::KIND,
         list: cuda::list,
         noun: "CUDA device",
-        choice: Choice::First,
+        choice: DefaultChoice::First,
         precisions: cuda::precisions,
-        clocks: Some(Clocks { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
+        clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
         ceilings: Some(cuda::limits::CEILINGS_OF_A_GPU),
     },
-    Kind {
+    DeviceKind {
         name: Host::KIND,
         list: || Ok(vec![host::this_machine()]),
         noun: "CPU",
-        choice: Choice::StandIn,
+        choice: DefaultChoice::StandIn,
         precisions: Vec::new,
         clocks: None,
         ceilings: None,
@@ -36,7 +36,7 @@ pub const KINDS: [Kind; 2] = [
 
 /// Returns the kind of this name, if it comes with gpubench.
 #[must_use]
-pub fn kind(name: &str) -> Option<&'static Kind> {
+pub fn kind(name: &str) -> Option<&'static DeviceKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
@@ -46,7 +46,7 @@ pub fn precisions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the clock lock of the device of this name, such as `cuda:0`.
-pub(crate) fn clocks(device: &str) -> Option<Clocks> {
+pub(crate) fn clocks(device: &str) -> Option<ClockControl> {
     kind(DeviceId::parse(device).kind)?.clocks
 }
 

@@ -144,7 +144,7 @@ pub trait Device: Any {
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 
     /// Prepares to time two `works` in turn, each as `wanted`. Both launch on one stream.
@@ -155,7 +155,7 @@ pub trait Device: Any {
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
         _ = (works, wanted);
         Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
@@ -171,7 +171,7 @@ pub trait Device: Any {
 
 /// The options for taking samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SampleOptions {
     /// Hot or cold.
     pub cache: Cache,
     /// The flush to use; `None` for the device's own choice.

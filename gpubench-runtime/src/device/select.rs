@@ -1,7 +1,7 @@
 //! The choice of devices for a run. In: the user's wish, and the kinds that benchmarks are written for; out: the
 //! devices, notes for the reader of the results, and the kinds that are missing.
 
-use super::kind::{Choice, Kind};
+use super::kind::{DefaultChoice, DeviceKind};
 use super::kinds::{self, KINDS};
 use super::{Available, Missing};
 use gpubench_records::id::DeviceId;
@@ -14,7 +14,7 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
             device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-");
         device == "all"
             || DeviceId::parse(device).kind == kind
-            || (unnamed && chosen(kind) == Some(Choice::First))
+            || (unnamed && chosen(kind) == Some(DefaultChoice::First))
     })
 }
 
@@ -27,7 +27,7 @@ pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
 }
 
 /// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
-fn chosen(kind: &str) -> Option<Choice> {
+fn chosen(kind: &str) -> Option<DefaultChoice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 
@@ -81,10 +81,10 @@ impl Devices {
     pub fn find(kinds: &[&'static str]) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
         let (mut first, mut others) = (Vec::new(), Vec::new());
-        for Kind { name, noun, list, choice, .. } in &KINDS {
+        for DeviceKind { name, noun, list, choice, .. } in &KINDS {
             match (list(), choice) {
-                (Ok(found), Choice::First) => first.extend(found),
-                (Ok(found), Choice::StandIn) => others.extend(found),
+                (Ok(found), DefaultChoice::First) => first.extend(found),
+                (Ok(found), DefaultChoice::StandIn) => others.extend(found),
                 (Err(reason), _) => devices.absent.push(Absent { kind: name, noun, reason }),
             }
         }
@@ -134,14 +134,14 @@ impl Devices {
     }
 
     fn usual(&self) -> Selected {
-        let first = self.there.iter().find(|found| chosen(found.kind) == Some(Choice::First));
+        let first = self.there.iter().find(|found| chosen(found.kind) == Some(DefaultChoice::First));
         let usual = self.there.iter().filter(|found| match chosen(found.kind) {
-            Some(Choice::First) => first == Some(*found),
-            Some(Choice::StandIn) => first.is_none(),
+            Some(DefaultChoice::First) => first == Some(*found),
+            Some(DefaultChoice::StandIn) => first.is_none(),
             None => true,
         });
         let devices: Vec<Available> = usual.cloned().collect();
-        let stands_in = devices.iter().any(|found| chosen(found.kind) == Some(Choice::StandIn));
+        let stands_in = devices.iter().any(|found| chosen(found.kind) == Some(DefaultChoice::StandIn));
         let notes = self.absent.iter().filter(|_| stands_in);
         let notes =
             notes.map(|absent| format!("{}: measuring this machine's CPU", absent.missing().why)).collect();

@@ -8,14 +8,14 @@ use gpubench_stats::units::{Hertz, Range};
 
 /// The readings taken after the groups.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Clocks {
+pub(super) struct ClockReadings {
     range: Option<Range<Hertz>>,
     sum: u64,
     last: Hertz,
     readings: usize,
 }
 
-impl Clocks {
+impl ClockReadings {
     /// Takes the reading after the last group, if there is one.
     pub(super) fn read(&mut self, sampler: &mut dyn Sampler) {
         let Some(hertz) = sampler.clock() else { return };

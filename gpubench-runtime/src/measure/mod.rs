@@ -20,12 +20,12 @@ use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::{Nanoseconds, Seconds};
 use gpubench_stats::{Decision, Drift, Modes, StopRule, Summary};
 
-use self::clock::Clocks;
+use self::clock::ClockReadings;
 use gpubench_records::samples::{Samples, WarmUp};
 
 pub use self::energy::energy;
 use self::groups::GroupSize;
-pub use self::turns::{Compared, Rounds, compare};
+pub use self::turns::{ComparedSamples, Rounds, compare};
 use self::watch::Watch;
 
 /// The fewest samples that the stop rule may end on.
@@ -54,7 +54,7 @@ pub fn measure(
     let timer = sampler.timer()?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
-    let (mut warming, mut clocks) = (Clocks::default(), Clocks::default());
+    let (mut warming, mut clocks) = (ClockReadings::default(), ClockReadings::default());
     let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming, comes_to)?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
     let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));

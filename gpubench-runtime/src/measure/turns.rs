@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::WarmUp;
-use super::clock::Clocks;
+use super::clock::ClockReadings;
 use super::groups::GroupSize;
 use super::warm_up::warm_up;
 use super::watch::Watch;
@@ -40,7 +40,7 @@ pub trait Rounds {
 
 /// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
+pub struct ComparedSamples {
     /// The samples of both launches.
     pub samples: [Samples; 2],
     /// The comparison of the first with the second.
@@ -59,18 +59,18 @@ pub fn compare(
     limit: Duration,
     monitor: Option<Box<dyn Monitor>>,
     comes_to: &mut dyn FnMut(Step),
-) -> Result<Compared, Failure> {
+) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
-    let mut turns: Option<Turns> = None;
+    let mut turns: Option<RunningComparison> = None;
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
         comes_to(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
         let mut sampler = rounds.begin(number)?;
         let turns = match &mut turns {
             Some(turns) => turns,
-            None => turns.insert(Turns::begin(sampler.as_mut(), sampling, &mut size, comes_to)?),
+            None => turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, comes_to)?),
         };
         turns.round(sampler.as_mut(), sampling, &mut size)?;
         let done = match sampling.samples {
@@ -116,16 +116,16 @@ pub fn compare(
     let plain = |samples: Result<Samples, Failure>| {
         samples.map(|samples| Samples { drift: None, modes: None, ..samples })
     };
-    Ok(Compared { samples: [plain(first)?, plain(second)?], comparison })
+    Ok(ComparedSamples { samples: [plain(first)?, plain(second)?], comparison })
 }
 
 /// A comparison under way.
-struct Turns {
+struct RunningComparison {
     methods: [Method; 2],
     timer: Timer,
     warm_up: WarmUp,
-    warming: Clocks,
-    clocks: Clocks,
+    warming: ClockReadings,
+    clocks: ClockReadings,
     sampling_since: Instant,
     events: Vec<[Nanoseconds; 2]>,
     rounds: Vec<Round>,
@@ -134,7 +134,7 @@ struct Turns {
     elapsed: Nanoseconds,
 }
 
-impl Turns {
+impl RunningComparison {
     /// Warms up on the first round's inputs.
     fn begin(
         sampler: &mut dyn PairSampler,
@@ -143,14 +143,14 @@ impl Turns {
         comes_to: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         let (methods, timer) = (sampler.methods(), sampler.timer()?);
-        let mut warming = Clocks::default();
+        let mut warming = ClockReadings::default();
         let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming, comes_to)?;
         Ok(Self {
             methods,
             timer,
             warm_up,
             warming,
-            clocks: Clocks::default(),
+            clocks: ClockReadings::default(),
             sampling_since: Instant::now(),
             events: Vec::new(),
             rounds: Vec::with_capacity(MOST_ROUNDS),

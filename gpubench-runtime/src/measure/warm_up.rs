@@ -10,7 +10,7 @@ use gpubench_records::sampling::Sampling;
 use gpubench_stats as stats;
 use gpubench_stats::units::{Nanoseconds, Seconds};
 
-use super::clock::Clocks;
+use super::clock::ClockReadings;
 use super::groups::GroupSize;
 
 /// Successive groups agree when their medians differ by no more than this fraction.
@@ -24,7 +24,7 @@ pub(super) fn warm_up(
     timer: Timer,
     sampling: &Sampling,
     size: &mut GroupSize,
-    clocks: &mut Clocks,
+    clocks: &mut ClockReadings,
     comes_to: &mut dyn FnMut(Step),
 ) -> Result<WarmUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };

@@ -289,7 +289,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
 mod tests {
     use super::*;
     use crate::device::host::Stream;
-    use crate::registry::{Options, Visitor};
+    use crate::registry::{BenchmarkOptions, Visitor};
 
     fn visit(_: &mut dyn Visitor) {}
 
@@ -303,7 +303,7 @@ mod tests {
     fn constants_of_one_value_are_refused() {
         let variants: &[Variant] =
             Box::leak(Box::new([Variant::of::<Stream>(&N, visit), Variant::of::<Stream>(&N, visit)]));
-        let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", Options::DEFAULT);
+        let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
         let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
         let devices = [("host".to_owned(), "host")];
         let refused = Plan::of(&[&entry], &Selection::default(), &devices).expect_err("they are the same");

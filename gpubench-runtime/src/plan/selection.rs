@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Arg, BenchmarkId, shown_name};
-use crate::registry::{Entry, Options};
+use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_records::method::Cache;
 
 /// The user's selection of benchmarks and cases.
@@ -70,7 +70,7 @@ impl Selection {
     /// Returns true if this case would be measured, in any cache state.
     pub(crate) fn takes_benchmark(&self, entries: &[&Entry], benchmark: &str, args: &[Arg]) -> bool {
         let entry = entries.iter().find(|entry| entry.path() == benchmark);
-        let options = entry.map_or(Options::DEFAULT, |entry| entry.options);
+        let options = entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options);
         let given = |arg: &Arg| self.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
         self.takes_tags_of(&options)
             && self.ignored.takes(options.ignore)
@@ -79,7 +79,7 @@ impl Selection {
     }
 
     /// Returns true if a benchmark with these options has a selected tag.
-    pub(super) fn takes_tags_of(&self, options: &Options) -> bool {
+    pub(super) fn takes_tags_of(&self, options: &BenchmarkOptions) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 

@@ -14,7 +14,7 @@ mod bound;
 mod options;
 
 pub use self::bound::Bound;
-pub use self::options::{Group, Options};
+pub use self::options::{BenchmarkOptions, Group};
 use gpubench_records::work::Counts;
 
 /// One annotated launch function.
@@ -30,7 +30,7 @@ pub struct Entry {
     /// The column of the attribute, from 1.
     pub column: u32,
     /// The options of the attribute.
-    pub options: Options,
+    pub options: BenchmarkOptions,
     /// The function's instances, one for each choice of its types and constants.
     pub variants: &'static [Variant],
 }

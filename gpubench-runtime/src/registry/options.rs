@@ -1,11 +1,11 @@
 //! The options of an attribute that are plain data. In: the options as the expansion writes them, and the
-//! group that they start from. Out: [`Options`].
+//! group that they start from. Out: [`BenchmarkOptions`].
 
 use gpubench_records::work::Link;
 
 /// The options of an attribute that are plain data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
+pub struct BenchmarkOptions {
     /// Measures cold beside hot.
     pub cold: bool,
     /// Measures the energy of a launch too.
@@ -30,7 +30,7 @@ pub struct Options {
     pub link: Option<Link>,
 }
 
-impl Options {
+impl BenchmarkOptions {
     /// The options of an attribute without any.
     pub const DEFAULT: Self = Self {
         cold: false,
@@ -55,18 +55,18 @@ impl Options {
 
 /// Defaults that the benchmarks of a group share. Made by `gpubench::group!`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Group(Options);
+pub struct Group(BenchmarkOptions);
 
 impl Group {
     /// Makes the group whose benchmarks start from these options.
     #[must_use]
-    pub const fn new(options: Options) -> Self {
+    pub const fn new(options: BenchmarkOptions) -> Self {
         Self(options)
     }
 
     /// Returns the options that its benchmarks start from.
     #[must_use]
-    pub const fn options(&self) -> Options {
+    pub const fn options(&self) -> BenchmarkOptions {
         self.0
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use crate::worker::{Bench, Loss, Process, Reply, Request, Worker};
+use crate::worker::{Loss, Process, Reply, Request, Worker, WorkerState};
 use gpubench_records::failure::{Failure, Stage, Step};
 
 /// The link from the process that plans and reports to the workers that measure.
@@ -59,7 +59,7 @@ impl<'a> Supervisor<'a> {
     /// Uses worker processes, or this process if `in_process`, until `stop` returns true.
     pub(crate) fn new(in_process: bool, stop: &'a dyn Fn() -> bool) -> Self {
         let start: Start<'a> = if in_process {
-            Box::new(|| Ok(Box::new(Bench::for_all_devices())))
+            Box::new(|| Ok(Box::new(WorkerState::for_all_devices())))
         } else {
             Box::new(|| Ok(Box::new(Process::start()?)))
         };

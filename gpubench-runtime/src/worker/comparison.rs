@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::Reply;
 use super::job::{
-    Launches, Measured, Prepared, Progress, launch, own_sampling, remarked, report_lost_device, select,
-    set_up,
+    Launches, Measured, PreparedCase, StepReporter, launch, own_sampling, remarked, report_lost_device,
+    select, set_up,
 };
 use crate::catch::catch;
-use crate::device::{Device, PairSampler, Wanted};
+use crate::device::{Device, PairSampler, SampleOptions};
 use crate::measure::{self, Rounds};
 use crate::plan::Job;
-use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
+use crate::registry::{Axis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
@@ -141,9 +141,9 @@ impl Inner<'_, '_> {
         let sampling = own_sampling(own, sampling);
         let device = &mut *self.outer.device;
         let monitor = device.monitor().ok();
-        let wanted = Wanted { cache, flush: sampling.flush, path: sampling.path };
+        let wanted = SampleOptions { cache, flush: sampling.flush, path: sampling.path };
         let works = [Launches(self.case), Launches(partner)];
-        let progress = RefCell::new(Progress::new(self.outer.reply));
+        let progress = RefCell::new(StepReporter::new(self.outer.reply));
         let comes_to = |step| progress.borrow_mut().comes_to(step);
         let mut beside =
             Beside { works, with, device: &mut *device, wanted, comes_to: &comes_to, prepared: None };
@@ -170,7 +170,7 @@ impl Inner<'_, '_> {
             }
             (Err(failure), _) => return Record::failed(job.case(cache), failure),
         };
-        let found = |options: &Options, samples, prepared, hot| {
+        let found = |options: &BenchmarkOptions, samples, prepared, hot| {
             Measured { options, sampling: &sampling, facts }.found((samples, None), prepared, cache, hot)
         };
         let Hot(hot) = hot.unwrap_or(Hot([None; 2]));
@@ -203,10 +203,10 @@ struct Beside<'a> {
     works: [Launches<'a>; 2],
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
-    wanted: Wanted,
+    wanted: SampleOptions,
     comes_to: &'a dyn Fn(Step),
     /// The first launches of both; present from the first round on.
-    prepared: Option<[Prepared; 2]>,
+    prepared: Option<[PreparedCase; 2]>,
 }
 
 impl Rounds for Beside<'_> {
@@ -227,7 +227,9 @@ impl Rounds for Beside<'_> {
         } else {
             let comes_to = self.comes_to;
             let mut launched = |whose| {
-                self.of(whose, |case, device| Prepared::launched(case, device, &mut |step| comes_to(step)))
+                self.of(whose, |case, device| {
+                    PreparedCase::launched(case, device, &mut |step| comes_to(step))
+                })
             };
             self.prepared = Some([launched(0)?, launched(1)?]);
         }

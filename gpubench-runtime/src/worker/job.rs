@@ -4,10 +4,10 @@
 use super::Reply;
 use crate::catch::catch;
 use crate::device::Monitor;
-use crate::device::{Device, Sampler, Wanted, Work, not_left};
+use crate::device::{Device, SampleOptions, Sampler, Work, not_left};
 use crate::measure;
 use crate::plan::Job;
-use crate::registry::{Axis, Case, Entry, Options, Variant, Visitor};
+use crate::registry::{Axis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -64,7 +64,7 @@ pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
 }
 
 /// Returns `sampling` with the benchmark's own options applied.
-pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
+pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> Sampling {
     let own = options.max_time.filter(|_| sampling.own_max_time);
     Sampling { max_time: own.map_or(sampling.max_time, Seconds), ..*sampling }
 }
@@ -73,7 +73,7 @@ pub(super) fn own_sampling(options: &Options, sampling: &Sampling) -> Sampling {
 /// check.
 pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     once(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
-        let prepared = catch(Stage::Device, || Prepared::of(case, device, reply))?;
+        let prepared = catch(Stage::Device, || PreparedCase::of(case, device, reply))?;
         Ok(prepared.checked)
     });
 }
@@ -148,7 +148,7 @@ pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn Axis]]) -> Result<(), Failur
 /// Selects the job's arguments, then measures the resulting cases.
 struct Visit<'a> {
     job: &'a Job,
-    options: Options,
+    options: BenchmarkOptions,
     device: &'a mut dyn Device,
     sampling: Sampling,
     facts: &'a Facts,
@@ -160,7 +160,7 @@ struct Visit<'a> {
 impl Visitor for Visit<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
         let prepared = select(&self.job.args, sweeps)
-            .and_then(|()| catch(Stage::Device, || Prepared::of(case, self.device, self.reply)));
+            .and_then(|()| catch(Stage::Device, || PreparedCase::of(case, self.device, self.reply)));
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(failure) => {
@@ -203,15 +203,15 @@ impl Visit<'_> {
         &mut self,
         case: &mut dyn Case,
         cache: Cache,
-        prepared: &Prepared,
+        prepared: &PreparedCase,
         hot: Option<Nanoseconds>,
     ) -> Record {
         // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
-        let mut progress = Progress::new(self.reply);
+        let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
-            let wanted = Wanted { cache, flush: self.sampling.flush, path: self.sampling.path };
+            let wanted = SampleOptions { cache, flush: self.sampling.flush, path: self.sampling.path };
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
             let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut |step| {
@@ -236,7 +236,7 @@ impl Visit<'_> {
 
 /// The context that turns samples into a stored measurement.
 pub(super) struct Measured<'a> {
-    pub(super) options: &'a Options,
+    pub(super) options: &'a BenchmarkOptions,
     pub(super) sampling: &'a Sampling,
     pub(super) facts: &'a Facts,
 }
@@ -247,11 +247,11 @@ impl Measured<'_> {
     pub(super) fn found(
         &self,
         (samples, energy): (Samples, Option<Energy>),
-        prepared: &Prepared,
+        prepared: &PreparedCase,
         cache: Cache,
         hot: Option<Nanoseconds>,
     ) -> (Measurement, Verdict) {
-        let Options { precision, link, item, .. } = *self.options;
+        let BenchmarkOptions { precision, link, item, .. } = *self.options;
         let (median, timer) = (samples.time.median, samples.timer);
         let cold = begins_cold(cache, &samples.method);
         let claim = Claim { counts: prepared.counts, precision, link, cold };
@@ -292,14 +292,14 @@ impl Measured<'_> {
 
 /// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
 /// doubled: a message between groups costs microseconds, and one for each group would be too many.
-pub(super) struct Progress<'a> {
+pub(super) struct StepReporter<'a> {
     pub(super) step: Step,
     /// The number of samples to report next.
     next: usize,
     reply: &'a mut dyn FnMut(Reply),
 }
 
-impl<'a> Progress<'a> {
+impl<'a> StepReporter<'a> {
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));
@@ -323,13 +323,13 @@ impl<'a> Progress<'a> {
 }
 
 /// The facts that all cases of a job share.
-pub(super) struct Prepared {
+pub(super) struct PreparedCase {
     counts: Counts,
     checked: bool,
     seen: LaunchFacts,
 }
 
-impl Prepared {
+impl PreparedCase {
     /// Makes the inputs, launches once on them and checks the outputs, all of it untimed.
     fn of(
         case: &mut dyn Case,

@@ -100,14 +100,14 @@ impl Request {
 }
 
 /// The open devices and the linked entries: the state that a worker keeps between requests.
-pub struct Bench {
+pub struct WorkerState {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
     /// The largest number of open devices.
     most: usize,
 }
 
-impl Bench {
+impl WorkerState {
     /// Returns a bench for one device at a time, none open yet, so that one device's failures reach no other.
     #[must_use]
     pub fn for_one_device() -> Self {
@@ -241,13 +241,13 @@ mod tests {
     #[test]
     fn a_worker_opens_one_device() {
         let variant = Variant::of::<crate::device::host::Stream>(&[], visit);
-        let mut bench = Bench::for_one_device();
+        let mut bench = WorkerState::for_one_device();
         assert!(bench.open("host", &variant).is_ok() && bench.open("host", &variant).is_ok());
         let refused = bench.open("other", &variant).err();
         let expected =
             "a worker process opens one device, and this one has `host` open: `other` needs another";
         assert_eq!(refused.as_deref(), Some(expected));
-        let mut bench = Bench::for_all_devices();
+        let mut bench = WorkerState::for_all_devices();
         assert!(bench.open("host", &variant).is_ok() && bench.open("other", &variant).is_ok());
     }
 }

@@ -15,7 +15,7 @@ use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Bench, Reply, Request};
+use super::{Reply, Request, WorkerState};
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
@@ -30,7 +30,7 @@ pub fn serve() -> io::Result<()> {
     let mut replies = socket.try_clone()?;
     let (sender, requests) = channel();
     thread::spawn(move || receive(socket, &sender));
-    let mut bench = Bench::for_one_device();
+    let mut bench = WorkerState::for_one_device();
     for request in requests {
         bench.answer(&request?, &mut |reply| say(&mut replies, &reply));
     }

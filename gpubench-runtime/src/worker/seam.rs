@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use super::{Bench, Reply, Request};
+use super::{Reply, Request, WorkerState};
 
 /// Answers requests. It is a process of its own, this very process (for debuggers), or a script (in tests).
 pub(crate) trait Worker {
@@ -28,7 +28,7 @@ pub(crate) trait Worker {
 }
 
 /// This process.
-impl Worker for Bench {
+impl Worker for WorkerState {
     fn ask(
         &mut self,
         request: &Request,

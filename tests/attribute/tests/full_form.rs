@@ -2,7 +2,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_records::work::{Counts, Link};
-use gpubench_runtime::registry::Options;
+use gpubench_runtime::registry::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 
@@ -56,7 +56,7 @@ fn every_option_is_taken() {
     assert_eq!(entry.path(), concat!(module_path!(), "::blas::a x plus y"));
     assert!(entry.file.ends_with("full_form.rs"));
     assert_eq!((entry.line, entry.column), (10, 1));
-    let options = Options {
+    let options = BenchmarkOptions {
         cold: true,
         precision: "f64",
         max_time: Some(0.5),

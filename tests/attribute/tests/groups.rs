@@ -2,7 +2,7 @@
 
 use gpubench::{Group, gpu_bench, group, host};
 use gpubench_records::work::Link;
-use gpubench_runtime::registry::Options;
+use gpubench_runtime::registry::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 
@@ -47,7 +47,7 @@ const OURS: Benchmarks = Benchmarks::of(module_path!());
 #[test]
 fn benchmarks_say_more_than_their_group() {
     let options = |name| OURS.entry(name).options;
-    let group = Options {
+    let group = BenchmarkOptions {
         cold: true,
         energy: true,
         max_time: Some(0.5),
@@ -57,10 +57,10 @@ fn benchmarks_say_more_than_their_group() {
         group: Some("transfers"),
         group_tags: &["bus", "slow"],
         link: Some(Link::H2d),
-        ..Options::DEFAULT
+        ..BenchmarkOptions::DEFAULT
     };
     assert_eq!(options("as_the_group"), group);
-    let own = Options {
+    let own = BenchmarkOptions {
         cold: false,
         energy: false,
         max_time: Some(1.0),
@@ -73,7 +73,7 @@ fn benchmarks_say_more_than_their_group() {
     };
     assert_eq!(options("otherwise"), own);
     assert!(own.has_tag("own") && own.has_tag("bus") && !own.has_tag("nightly"));
-    let named = Options { cold: true, group: Some("two words"), ..Options::DEFAULT };
+    let named = BenchmarkOptions { cold: true, group: Some("two words"), ..BenchmarkOptions::DEFAULT };
     assert_eq!(options("named"), named);
     assert_eq!(OURS.entry("named").path(), concat!(module_path!(), "::two words::named"));
     assert_eq!(OURS.entry("shown").path(), concat!(module_path!(), "::text::shown"));

@@ -2,7 +2,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_records::work::Counts;
-use gpubench_runtime::registry::Options;
+use gpubench_runtime::registry::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 
@@ -35,6 +35,9 @@ fn a_stream_is_enough() {
         let seen = OURS.run(name);
         assert!(seen.axes.is_empty() && !seen.checked && seen.counts == Counts::default(), "{name}");
     }
-    assert_eq!(OURS.entry("nothing").options, Options::DEFAULT);
-    assert_eq!(OURS.entry("foreign_abi").options, Options { cold: true, ..Options::DEFAULT });
+    assert_eq!(OURS.entry("nothing").options, BenchmarkOptions::DEFAULT);
+    assert_eq!(
+        OURS.entry("foreign_abi").options,
+        BenchmarkOptions { cold: true, ..BenchmarkOptions::DEFAULT }
+    );
 }

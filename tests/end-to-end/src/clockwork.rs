@@ -6,7 +6,9 @@ use std::env;
 use std::rc::Rc;
 
 use gpubench::device::turns::swapped;
-use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use gpubench::device::{
+    Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
+};
 use gpubench::facts::{Facts, Peak, PeakSource, Quantity};
 use gpubench::facts::{Property, UUID, Value};
 use gpubench::failure::Failure;
@@ -96,7 +98,7 @@ impl Device for Tower {
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
         Ok(Box::new(Readings { clock: &self.0, works: work, cache: wanted.cache }))
@@ -105,7 +107,7 @@ impl Device for Tower {
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
         Ok(Box::new(Readings { clock: &self.0, works, cache: wanted.cache }))

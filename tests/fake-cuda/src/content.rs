@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::reference::{Call, Input, Reference, Values};
+use crate::reference::{Input, KernelCall, OutputValues, Reference};
 
 /// The bytes of a recipe that are computed at once.
 const BLOCK: usize = 16 << 10;
@@ -28,7 +28,7 @@ pub(crate) enum Content {
 #[derive(Debug)]
 pub(crate) struct Output {
     reference: &'static Reference,
-    call: Call,
+    call: KernelCall,
     /// The inputs of the first launch in the order of its arguments. The earlier content of an updated output is the
     /// last one.
     inputs: Vec<Stored>,
@@ -98,7 +98,7 @@ impl View {
     /// The output of a launch, in so many bytes. The last of `inputs` is its earlier content, if the launch `updates` it.
     pub(crate) fn output(
         reference: &'static Reference,
-        call: Call,
+        call: KernelCall,
         mut inputs: Vec<Self>,
         updates: bool,
         bytes: u64,
@@ -120,11 +120,11 @@ impl View {
 
     /// The inputs of the first of several equal launches and their number, if the last of `inputs` is their output and
     /// this launch is one more of them.
-    fn again(call: &Call, inputs: &[Self], updates: bool, bytes: u64) -> Option<(Vec<Self>, u32)> {
+    fn again(call: &KernelCall, inputs: &[Self], updates: bool, bytes: u64) -> Option<(Vec<Self>, u32)> {
         let (last, others) = inputs.split_last().filter(|_| updates)?;
         let [Piece { content, offset: 0, bytes: length }] = &last.0[..] else { return None };
         let Content::Output(output) = &**content else { return None };
-        let Values::Elementwise { .. } = output.reference.values else { return None };
+        let OutputValues::Elementwise { .. } = output.reference.values else { return None };
         let (_, before) = output.inputs.split_last()?;
         let same = before.len() == others.len() && before.iter().zip(others).all(|(a, b)| a.view.same(b));
         (same && output.updates && output.call == *call && *length == bytes)
@@ -194,20 +194,20 @@ impl Content {
 
 impl Output {
     /// The parts of the recipe that tell it from others.
-    pub(crate) fn recipe(&self) -> (&Call, u32, impl Iterator<Item = &View>) {
+    pub(crate) fn recipe(&self) -> (&KernelCall, u32, impl Iterator<Item = &View>) {
         (&self.call, self.times, self.inputs.iter().map(|input| &input.view))
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) {
         let size = self.reference.values.size() as u64;
         match self.reference.values {
-            Values::Elementwise { compute, .. } => {
+            OutputValues::Elementwise { compute, .. } => {
                 for (block, out) in out.chunks_mut(BLOCK).enumerate() {
                     let offset = offset + (block * BLOCK) as u64;
                     elements(size, offset, out, |first, out| self.elementwise(compute, first, out));
                 }
             }
-            Values::Gathered { compute, .. } => {
+            OutputValues::Gathered { compute, .. } => {
                 let inputs: Vec<&dyn Input> = self.inputs.iter().map(|input| input as &dyn Input).collect();
                 elements(size, offset, out, |first, out| compute(&self.call, &inputs, first, out));
             }
@@ -215,7 +215,7 @@ impl Output {
     }
 
     /// Computes the elements from number `first` on, launch after launch.
-    fn elementwise(&self, compute: fn(&Call, u64, &[&[u8]], &mut [u8]), first: u64, out: &mut [u8]) {
+    fn elementwise(&self, compute: fn(&KernelCall, u64, &[&[u8]], &mut [u8]), first: u64, out: &mut [u8]) {
         let from = first * self.reference.values.size() as u64;
         let mut inputs = &self.inputs[..];
         if let (true, Some((earlier, others))) = (self.updates, inputs.split_last()) {
@@ -270,7 +270,8 @@ mod tests {
         bytes: u64,
     ) -> View {
         let reference = Reference::find(kernel, parameters).expect("the suite has this kernel");
-        let call = Call { kernel: kernel.to_owned(), arguments: arguments.to_vec(), ..Call::default() };
+        let call =
+            KernelCall { kernel: kernel.to_owned(), arguments: arguments.to_vec(), ..KernelCall::default() };
         let updates =
             (reference.arrays)(&call).iter().any(|array| array.access == Access::Update && array.has_values);
         View::output(reference, call, inputs, updates, bytes)

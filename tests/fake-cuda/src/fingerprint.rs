@@ -153,7 +153,7 @@ fn origin(content: &Content) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reference::{Call, Reference};
+    use crate::reference::{KernelCall, Reference};
 
     const LARGE: u64 = 2 * LITTLE;
 
@@ -173,7 +173,7 @@ mod tests {
         bytes: u64,
     ) -> View {
         let reference = Reference::find(kernel, parameters).expect("the suite has this kernel");
-        let call = Call { kernel: kernel.to_owned(), arguments, ..Call::default() };
+        let call = KernelCall { kernel: kernel.to_owned(), arguments, ..KernelCall::default() };
         View::output(reference, call, inputs, true, bytes)
     }
 

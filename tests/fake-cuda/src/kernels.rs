@@ -10,7 +10,7 @@ use crate::l2::Traffic;
 use crate::memory::Memory;
 use crate::model::{self, ARITHMETIC, LOAD, STEP};
 use crate::ptx::Entry;
-use crate::reference::{self, Access, Array, Call, Reference};
+use crate::reference::{self, Access, Array, KernelCall, Reference};
 
 /// The longest that the measurement's own delay lasts, and its count of cycles.
 const LONGEST_DELAY: u64 = 2_000_000;
@@ -76,7 +76,7 @@ pub(crate) enum Effect {
 #[derive(Clone, Debug)]
 pub(crate) struct Launched {
     reference: &'static Reference,
-    call: Call,
+    call: KernelCall,
     /// The arrays that are inputs or the output.
     arrays: Vec<Array>,
 }
@@ -107,14 +107,15 @@ impl Launch {
     /// Describes a launch of a kernel of the suite.
     fn of_the_suite(&self, reference: &'static Reference) -> Doing {
         let Self { name, arguments, blocks, .. } = self;
-        let call = Call { kernel: name.clone(), arguments: arguments.clone(), blocks: *blocks, left_out: 0 };
+        let call =
+            KernelCall { kernel: name.clone(), arguments: arguments.clone(), blocks: *blocks, left_out: 0 };
         let mut arrays = (reference.arrays)(&call);
         let traffic = arrays.iter().filter(|array| array.is_traffic);
         let touched = traffic.map(|array| (addresses(array), array.access)).collect();
         let lasts = match (reference.work)(&call) {
-            reference::Work::Little => Lasts::Model,
-            reference::Work::Loads(loads) => Lasts::AndMemory(loads as f64 * LOAD),
-            reference::Work::Operations { count, speed } => Lasts::AndMemory(count as f64 / speed),
+            reference::KernelWork::Little => Lasts::Model,
+            reference::KernelWork::Loads(loads) => Lasts::AndMemory(loads as f64 * LOAD),
+            reference::KernelWork::Operations { count, speed } => Lasts::AndMemory(count as f64 / speed),
         };
         arrays.retain(|array| array.has_values);
         let effect = Effect::Output(Launched { reference, call, arrays });

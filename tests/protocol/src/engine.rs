@@ -4,7 +4,7 @@
 use cust::launch;
 use cust::module::Module;
 use cust::stream::Stream;
-use gpubench::device::{Device, DeviceType, LaunchStream, Wanted, Work};
+use gpubench::device::{Device, DeviceType, LaunchStream, SampleOptions, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::stats::Summary;
@@ -61,7 +61,7 @@ impl Engine {
     /// # Errors
     /// Where a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
-        let wanted = Wanted { cache: Cache::Cold, flush: None, path: None };
+        let wanted = SampleOptions { cache: Cache::Cold, flush: None, path: None };
         let sampling = Sampling { samples: Some(samples), warm_up: Seconds(0.0), ..Sampling::USUAL };
         let sampled = self
             .device

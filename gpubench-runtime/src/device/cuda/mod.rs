@@ -26,10 +26,10 @@ pub(super) use crate::device::cuda::facts::list;
 pub(crate) use crate::device::cuda::facts::nvml::{lock_clocks, reset_clocks};
 
 use super::Monitor;
-use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work};
 use crate::device::cuda::driver::check;
 use crate::device::cuda::driver::current::{Guarded, Own};
-use crate::device::cuda::driver::event::Pair;
+use crate::device::cuda::driver::event::EventPair;
 use crate::device::cuda::facts::nvml::Sensors;
 use crate::device::cuda::flush::Flusher;
 use crate::device::cuda::kernels::{Kernels, driver_error};
@@ -69,7 +69,7 @@ pub struct Cuda {
     multiprocessors: Multiprocessors,
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
-    pairs: Vec<Pair>,
+    pairs: Vec<EventPair>,
     timers: HashMap<Path, Timer>,
     proofs: HashMap<Flush, FlushProof>,
     clock: ClockProbe,
@@ -185,7 +185,7 @@ impl Device for Cuda {
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         sampling::sampler(self, work, wanted)
     }
@@ -193,7 +193,7 @@ impl Device for Cuda {
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
         sampling::pair_sampler::pair_sampler(self, works, wanted)
     }
@@ -224,7 +224,7 @@ impl Cuda {
     /// Makes sure that at least this many pairs of events exist.
     fn want_pairs(&mut self, count: usize) -> Result<(), Failure> {
         while self.pairs.len() < count {
-            self.pairs.push(Pair::new()?);
+            self.pairs.push(EventPair::new()?);
         }
         Ok(())
     }

@@ -13,7 +13,9 @@ use self::topology::cpu_name;
 
 use self::flush::Sweep;
 use super::turns::swapped;
-use super::{Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, Sampler, Wanted, Work};
+use super::{
+    Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
+};
 use gpubench_records::facts::{Facts, Property, Value};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
@@ -69,7 +71,7 @@ impl Device for Host {
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         let flush = flush(wanted)?;
         Ok(Box::new(HostSampler { device: self, work, cache: wanted.cache, flush }))
@@ -78,7 +80,7 @@ impl Device for Host {
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
         let flush = flush(wanted)?;
         Ok(Box::new(HostPairSampler { device: self, works, cache: wanted.cache, flush }))
@@ -86,7 +88,7 @@ impl Device for Host {
 }
 
 /// Returns the flush before each sample, as `wanted`.
-fn flush(wanted: &Wanted) -> Result<Flush, Failure> {
+fn flush(wanted: &SampleOptions) -> Result<Flush, Failure> {
     if let Some(path) = wanted.path {
         let message = format!("--path {path}: this machine's CPU is timed by its clock alone");
         return Err(Failure::new(Stage::Device, message));

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use end_to_end::clockwork::{Clockwork, Tower};
-use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, Sampler, Wanted, Work};
+use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOptions, Sampler, Work};
 use gpubench::facts::Facts;
 use gpubench::failure::Failure;
 use gpubench::gpu_bench;
@@ -53,7 +53,7 @@ impl<const KIND: usize> Device for Odd<KIND> {
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
-        wanted: &Wanted,
+        wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
         self.0.sampler(work, wanted)
     }

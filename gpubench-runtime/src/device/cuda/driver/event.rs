@@ -53,12 +53,12 @@ impl Drop for Event {
 }
 
 /// The two events around a launch.
-pub(crate) struct Pair {
+pub(crate) struct EventPair {
     pub(crate) start: Event,
     pub(crate) stop: Event,
 }
 
-impl Pair {
+impl EventPair {
     pub(crate) fn new() -> Result<Self, CallError> {
         Ok(Self { start: Event::new()?, stop: Event::new()? })
     }

@@ -59,7 +59,7 @@ pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
         [Quantity::HostToDevice, Quantity::DeviceToHost].map(|quantity| (quantity, limit.clone()))
     });
     let to_peers = peer_links(device).map(|limit| (Quantity::PeerToPeer, limit));
-    let peak = |(quantity, Limit { value, method })| Peak {
+    let peak = |(quantity, LinkLimit { value, method })| Peak {
         quantity,
         value: Rate(value),
         source: PeakSource::Attribute,
@@ -71,19 +71,19 @@ pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
 
 /// A limit one way, in bytes a second, and its derivation in words.
 #[derive(Clone, Debug, PartialEq)]
-struct Limit {
+struct LinkLimit {
     value: f64,
     method: String,
 }
 
 /// Returns the limit of PCIe, for the fastest generation that GPU and system share, since an idle link drops to a
 /// slower one.
-fn host_link(device: &Device<'_>) -> Option<Limit> {
+fn host_link(device: &Device<'_>) -> Option<LinkLimit> {
     let (generation, lanes) = (device.max_pcie_link_gen().ok()?, device.max_pcie_link_width().ok()?);
     pcie_limit(generation, lanes, device.current_pcie_link_width().ok())
 }
 
-fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<Limit> {
+fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkLimit> {
     let Pcie { gigatransfers, encoding: (counts, all), .. } =
         PCIE.iter().find(|pcie| pcie.generation == generation)?;
     let value = f64::from(lanes) * gigatransfers * 1e9 * counts / all / 8.0;
@@ -91,24 +91,24 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<Limit
     let fewer = fewer.map(|present| format!("; {present} lanes at present")).unwrap_or_default();
     let method =
         format!("PCIe {generation}.0: {lanes} lanes × {gigatransfers} GT/s × {counts}/{all} / 8{fewer}");
-    (lanes > 0).then_some(Limit { value, method })
+    (lanes > 0).then_some(LinkLimit { value, method })
 }
 
 /// Returns the limit of all NVLinks together. They may lead to a switch, and through it to any other GPU. They may also
 /// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
-fn peer_links(device: &Device<'_>) -> Option<Limit> {
+fn peer_links(device: &Device<'_>) -> Option<LinkLimit> {
     let links = (0..MOST_NVLINKS).map(|number| device.link_wrapper_for(number));
     let active = links.filter(|link| link.is_active().is_ok_and(|active| active));
     nvlink_limit(&active.map(|link| link.version().ok()).collect::<Option<Vec<_>>>()?)
 }
 
 /// Returns the limit of NVLinks of these versions.
-fn nvlink_limit(versions: &[u32]) -> Option<Limit> {
+fn nvlink_limit(versions: &[u32]) -> Option<LinkLimit> {
     let (first, others) = versions.split_first()?;
     let (_, name, gigabytes) = NVLINK.iter().find(|(version, ..)| version == first)?;
     let (count, value) = (versions.len(), versions.len() as f64 * gigabytes * 1e9);
     let method = format!("{name}: {count} links × {gigabytes} GB/s");
-    others.iter().all(|other| other == first).then_some(Limit { value, method })
+    others.iter().all(|other| other == first).then_some(LinkLimit { value, method })
 }
 
 #[cfg(test)]

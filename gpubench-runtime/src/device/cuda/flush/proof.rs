@@ -10,8 +10,8 @@ use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::flush::Flusher;
 use crate::device::cuda::kernels::Kernels;
 use crate::device::cuda::sampling::graph_path::GraphPath;
-use crate::device::cuda::sampling::samples::{Samples, Works};
-use crate::device::{Wanted, Work};
+use crate::device::cuda::sampling::samples::{SamplingState, Works};
+use crate::device::{SampleOptions, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, FlushProof};
 use gpubench_stats::format;
@@ -33,7 +33,7 @@ const ATTEMPTS: usize = 3;
 
 /// A flush, and the facts known about it.
 #[derive(Clone, Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct ChosenFlush {
     pub(crate) flush: Flush,
     pub(crate) reason: Option<String>,
     pub(crate) proof: Option<FlushProof>,
@@ -41,8 +41,8 @@ pub(crate) struct Chosen {
 
 /// Chooses the flush for `wanted`: the user's, whatever it does; otherwise the first that empties the L2 and leaves it
 /// clean.
-pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failure> {
-    let none = Chosen { flush: Flush::None, reason: None, proof: None };
+pub(crate) fn choose(device: &mut Cuda, wanted: &SampleOptions) -> Result<ChosenFlush, Failure> {
+    let none = ChosenFlush { flush: Flush::None, reason: None, proof: None };
     let flush = match (wanted.cache, wanted.flush) {
         (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => return Ok(none),
         (Cache::Cold, flush) => flush,
@@ -54,7 +54,7 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failu
     if let Some(flush) = flush {
         let proof = prove(device, flush)?;
         let reason = (!proof.is_empty()).then(|| against(flush, &proof));
-        return Ok(Chosen { flush, reason, proof: Some(proof) });
+        return Ok(ChosenFlush { flush, reason, proof: Some(proof) });
     }
     let usual = device.usual_flush();
     let mut proof = prove(device, usual)?;
@@ -67,16 +67,16 @@ pub(crate) fn choose(device: &mut Cuda, wanted: &Wanted) -> Result<Chosen, Failu
         proof = prove(device, usual)?;
     }
     if proof.is_empty() && proof.is_clean() {
-        return Ok(Chosen { flush: usual, reason: None, proof: Some(proof) });
+        return Ok(ChosenFlush { flush: usual, reason: None, proof: Some(proof) });
     }
     let why = against(usual, &proof);
     for flush in [Flush::Read, Flush::Write] {
         let proof = prove(device, flush)?;
         if flush != usual && proof.is_empty() && (proof.is_clean() || flush == Flush::Write) {
-            return Ok(Chosen { flush, reason: Some(why), proof: Some(proof) });
+            return Ok(ChosenFlush { flush, reason: Some(why), proof: Some(proof) });
         }
     }
-    Ok(Chosen { flush: usual, reason: Some(format!("{why}; nor does another")), proof: Some(proof) })
+    Ok(ChosenFlush { flush: usual, reason: Some(format!("{why}; nor does another")), proof: Some(proof) })
 }
 
 /// Returns the objection to a flush, in words.
@@ -117,7 +117,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
     let works = Works::One(Guarded::new(&mut probe, device.own));
-    let mut path = GraphPath::new(Samples::new(device, works, cache, flush)?);
+    let mut path = GraphPath::new(SamplingState::new(device, works, cache, flush)?);
     let mut events = Vec::with_capacity(2 * READS);
     for _ in 0..2 {
         path.group(READS, &mut events)?;

@@ -15,20 +15,20 @@ const DISCARD: &str = include_str!("discard.ptx");
 
 /// A kernel of gpubench and its place in a module.
 #[derive(Clone, Copy)]
-pub(crate) struct Kernel(CUfunction);
+pub(crate) struct LoadedKernel(CUfunction);
 
 /// The kernels, loaded.
 pub(crate) struct Kernels {
     /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
-    pub(crate) read_sweep: Kernel,
+    pub(crate) read_sweep: LoadedKernel,
     /// `(void* buffer, u64 lines)`: discards lines of 128 bytes; from compute capability 8.0.
-    pub(crate) discard: Option<Kernel>,
+    pub(crate) discard: Option<LoadedKernel>,
     /// `(u64 nanoseconds)`: one thread waits for that time, 2 ms at most.
-    delay: Kernel,
+    delay: LoadedKernel,
     /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for that time, 2 ms at most.
-    pub(crate) clock: Kernel,
+    pub(crate) clock: LoadedKernel,
     /// `()`: does nothing.
-    pub(crate) empty: Kernel,
+    pub(crate) empty: LoadedKernel,
     // The functions belong to these modules.
     _modules: Vec<Module>,
 }
@@ -62,9 +62,9 @@ pub(crate) fn load(ptx: &str) -> Result<Module, DeviceError> {
         .map_err(|error| driver_error("a kernel of the measurement cannot be loaded", error))
 }
 
-pub(crate) fn find(module: &Module, name: &str) -> Result<Kernel, DeviceError> {
+pub(crate) fn find(module: &Module, name: &str) -> Result<LoadedKernel, DeviceError> {
     let function = module.get_function(name).map_err(|error| driver_error(name, error))?;
-    Ok(Kernel(function.to_raw()))
+    Ok(LoadedKernel(function.to_raw()))
 }
 
 /// Returns the driver's error for a failed call of `cust`.
@@ -73,7 +73,7 @@ pub(crate) fn driver_error(what: &str, error: cust::error::CudaError) -> DeviceE
     DeviceError(format!("{what}: {call}"))
 }
 
-impl Kernel {
+impl LoadedKernel {
     /// Launches `blocks` × `threads` on `stream`; `arguments` points at each argument, in order.
     ///
     /// # Safety

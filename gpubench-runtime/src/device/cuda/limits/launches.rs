@@ -11,7 +11,7 @@ use cust::stream::Stream;
 
 use crate::device::DeviceError;
 use crate::device::cuda::facts::{self, memory};
-use crate::device::cuda::kernels::{Kernel, driver_error, find, load};
+use crate::device::cuda::kernels::{LoadedKernel, driver_error, find, load};
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");
 const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
@@ -58,16 +58,16 @@ const TILES: u64 = 32;
 
 /// A launch that reaches a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ceiling {
+pub(crate) struct CeilingLaunch {
     /// The benchmark's name. A compute kernel has the same name, behind a prefix.
     pub(crate) name: &'static str,
     /// The limit it reaches.
-    pub(crate) limit: Limit,
+    pub(crate) limit: CeilingLimit,
 }
 
 /// The limit of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub(crate) enum CeilingLimit {
     /// The memory, by reads.
     Read,
     /// The memory, by writes.
@@ -89,7 +89,7 @@ pub(crate) enum Limit {
     },
 }
 
-impl Limit {
+impl CeilingLimit {
     /// Returns true if tensor cores do the work.
     pub(crate) fn on_tensor_cores(self) -> bool {
         matches!(self, Self::Compute { precision, .. } if precision.ends_with(" tensor"))
@@ -101,22 +101,22 @@ impl Limit {
     }
 }
 
-const fn moves(name: &'static str, limit: Limit) -> Ceiling {
-    Ceiling { name, limit }
+const fn moves(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
+    CeilingLaunch { name, limit }
 }
 
-const fn computes(name: &'static str, precision: &'static str, flops: u64, steps: u64) -> Ceiling {
-    Ceiling { name, limit: Limit::Compute { precision, flops, steps } }
+const fn computes(name: &'static str, precision: &'static str, flops: u64, steps: u64) -> CeilingLaunch {
+    CeilingLaunch { name, limit: CeilingLimit::Compute { precision, flops, steps } }
 }
 
 /// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
 /// tiles.
-pub(crate) const CEILINGS: [Ceiling; 13] = [
-    moves("read", Limit::Read),
-    moves("write", Limit::Write),
-    moves("copy", Limit::Copy),
-    moves("l2_read", Limit::CacheRead),
-    moves("l2_write", Limit::CacheWrite),
+pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
+    moves("read", CeilingLimit::Read),
+    moves("write", CeilingLimit::Write),
+    moves("copy", CeilingLimit::Copy),
+    moves("l2_read", CeilingLimit::CacheRead),
+    moves("l2_write", CeilingLimit::CacheWrite),
     computes("f64", "f64", 2, 2000),
     computes("f32", "f32", 2, 4000),
     computes("f16", "f16", 2 * 2, 4000),
@@ -129,7 +129,7 @@ pub(crate) const CEILINGS: [Ceiling; 13] = [
 
 /// The work of one launch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct LaunchWork {
     /// Bytes read.
     pub(crate) reads: u64,
     /// Bytes written.
@@ -139,21 +139,21 @@ pub(crate) struct Work {
 }
 
 /// A launch that is ready, with its buffers.
-pub(crate) struct Prepared {
-    kernel: Kernel,
+pub(crate) struct ReadyLaunch {
+    kernel: LoadedKernel,
     grid: (u32, u32),
     arguments: Vec<u64>,
     /// The work of one launch.
-    pub(crate) work: Work,
+    pub(crate) work: LaunchWork,
     /// The buffers; the last is written, if any is.
     buffers: Vec<DeviceBuffer<u32>>,
     // The kernel belongs to this module.
     _module: Module,
 }
 
-impl Ceiling {
+impl CeilingLaunch {
     /// Prepares the launch on the GPU of the current context.
-    pub(crate) fn prepare(&self) -> Result<Prepared, DeviceError> {
+    pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
         let device =
             CurrentContext::get_device().map_err(|error| driver_error("the current device", error))?;
         let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
@@ -163,17 +163,17 @@ impl Ceiling {
         // Repeats the sweep, so that the launch lasts long enough.
         let sweeps = (MEMORY / cache).max(1);
         match self.limit {
-            Limit::Read => reads(READER.once(memory), memory, 1),
-            Limit::CacheRead => reads(READER.again(multiprocessors), cache, sweeps),
-            Limit::Write => writes(WRITER.once(memory), memory, 1),
-            Limit::CacheWrite => writes(WRITER.again(multiprocessors), cache, sweeps),
-            Limit::Copy => {
+            CeilingLimit::Read => reads(READER.once(memory), memory, 1),
+            CeilingLimit::CacheRead => reads(READER.again(multiprocessors), cache, sweeps),
+            CeilingLimit::Write => writes(WRITER.once(memory), memory, 1),
+            CeilingLimit::CacheWrite => writes(WRITER.again(multiprocessors), cache, sweeps),
+            CeilingLimit::Copy => {
                 let (from, to) = (allocate(memory, WORD)?, allocate(memory, 0)?);
                 let arguments = vec![place(&from), place(&to), memory / 16];
-                let work = Work { reads: memory, writes: memory, flops: 0 };
-                Prepared::of(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
+                let work = LaunchWork { reads: memory, writes: memory, flops: 0 };
+                ReadyLaunch::of(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
             }
-            Limit::Compute { flops, steps, .. } => {
+            CeilingLimit::Compute { flops, steps, .. } => {
                 let grid = (COMPUTING * multiprocessors, COMPUTERS);
                 let threads = u64::from(grid.0) * u64::from(grid.1);
                 let instructions = if self.limit.on_tensor_cores() {
@@ -182,36 +182,36 @@ impl Ceiling {
                     threads * MULTIPLY_ADDS
                 };
                 let out = allocate(8 * threads, 0)?;
-                let work = Work { flops: instructions * steps * flops, ..Work::default() };
+                let work = LaunchWork { flops: instructions * steps * flops, ..LaunchWork::default() };
                 let module = if self.limit.needs_8_0() { FROM_8_0 } else { ANY };
-                Prepared::of(module, self.name, grid, vec![place(&out), steps], work, vec![out])
+                ReadyLaunch::of(module, self.name, grid, vec![place(&out), steps], work, vec![out])
             }
         }
     }
 }
 
-fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<Prepared, DeviceError> {
+fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let (from, sink) = (allocate(bytes, WORD)?, allocate(CHUNK, 0)?);
     let arguments = vec![place(&from), bytes / 16, sweeps, place(&sink)];
-    let work = Work { reads: sweeps * bytes, ..Work::default() };
-    Prepared::of(ANY, "read", grid, arguments, work, vec![from, sink])
+    let work = LaunchWork { reads: sweeps * bytes, ..LaunchWork::default() };
+    ReadyLaunch::of(ANY, "read", grid, arguments, work, vec![from, sink])
 }
 
-fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<Prepared, DeviceError> {
+fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let to = allocate(bytes, 0)?;
     let arguments = vec![place(&to), bytes / 16, sweeps, WORD.into()];
-    let work = Work { writes: sweeps * bytes, ..Work::default() };
-    Prepared::of(ANY, "write", grid, arguments, work, vec![to])
+    let work = LaunchWork { writes: sweeps * bytes, ..LaunchWork::default() };
+    ReadyLaunch::of(ANY, "write", grid, arguments, work, vec![to])
 }
 
-impl Prepared {
+impl ReadyLaunch {
     /// Loads the kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
     fn of(
         ptx: &str,
         name: &str,
         grid: (u32, u32),
         arguments: Vec<u64>,
-        work: Work,
+        work: LaunchWork,
         buffers: Vec<DeviceBuffer<u32>>,
     ) -> Result<Self, DeviceError> {
         let module = load(ptx)?;
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn every_kernel_does_in_a_step_what_is_counted() {
         for ceiling in CEILINGS {
-            let Limit::Compute { precision, flops, .. } = ceiling.limit else { continue };
+            let CeilingLimit::Compute { precision, flops, .. } = ceiling.limit else { continue };
             let module = if ceiling.limit.needs_8_0() { FROM_8_0 } else { ANY };
             let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
             let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));

@@ -5,10 +5,10 @@ pub(crate) mod launches;
 
 use cust::stream::Stream;
 
-use self::launches::{CEILINGS, Ceiling as Launches, Limit, Prepared};
+use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use crate::device::cuda;
 use crate::device::kind::Ceilings;
-use crate::registry::{Bound, Case, Entry, Options, Variant, Visitor};
+use crate::registry::{BenchmarkOptions, Bound, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
@@ -45,13 +45,13 @@ impl<const N: usize> Nth<N> {
 
     fn visit(visitor: &mut dyn Visitor) {
         let ceiling = &CEILINGS[N];
-        let mut case: Bound<'_, Stream, Prepared> = Bound::new(
+        let mut case: Bound<'_, Stream, ReadyLaunch> = Bound::new(
             |_| ceiling.prepare().map_err(|error| error.to_string()),
-            |launch: &mut Prepared, stream| launch.launch(stream).map_err(|error| error.to_string()),
+            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(|error| error.to_string()),
         )
         .counts(|launch| Ok(counts(launch)));
-        if matches!(ceiling.limit, Limit::Write | Limit::Copy | Limit::CacheWrite) {
-            case = case.check(Prepared::check);
+        if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
+            case = case.check(ReadyLaunch::check);
         }
         visitor.visit(&[], &mut case as &mut dyn Case);
     }
@@ -63,15 +63,19 @@ macro_rules! entries {
 
 static ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
 
-const fn options(limit: Limit) -> Options {
+const fn options(limit: CeilingLimit) -> BenchmarkOptions {
     match limit {
-        Limit::Compute { precision, .. } => Options { precision, ..Options::DEFAULT },
-        Limit::CacheRead | Limit::CacheWrite => Options { link: Some(Link::L2), ..Options::DEFAULT },
-        Limit::Read | Limit::Write | Limit::Copy => Options::DEFAULT,
+        CeilingLimit::Compute { precision, .. } => {
+            BenchmarkOptions { precision, ..BenchmarkOptions::DEFAULT }
+        }
+        CeilingLimit::CacheRead | CeilingLimit::CacheWrite => {
+            BenchmarkOptions { link: Some(Link::L2), ..BenchmarkOptions::DEFAULT }
+        }
+        CeilingLimit::Read | CeilingLimit::Write | CeilingLimit::Copy => BenchmarkOptions::DEFAULT,
     }
 }
 
-fn counts(launch: &Prepared) -> Counts {
+fn counts(launch: &ReadyLaunch) -> Counts {
     let some = |count: u64| Some(count).filter(|count| *count > 0);
     let work = launch.work;
     Counts {
@@ -91,11 +95,11 @@ fn cache(benchmark: &str, device: &DeviceId<'_>) -> Option<Result<Cache, &'stati
     if ceiling.limit.needs_8_0() && capability.is_some_and(|capability| capability < (8, 0)) {
         return Some(Err("its instructions need compute capability 8.0"));
     }
-    Some(Ok(if ceiling.limit == Limit::Read { Cache::Cold } else { Cache::Hot }))
+    Some(Ok(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot }))
 }
 
 /// Returns the ceiling that a benchmark's path names.
-fn named(benchmark: &str) -> Option<&'static Launches> {
+fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
     let name = benchmark.strip_prefix(MODULE)?.strip_prefix("::")?;
     CEILINGS.iter().find(|ceiling| ceiling.name == name)
 }
@@ -116,7 +120,7 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {
-        Limit::Compute { precision, .. } => {
+        CeilingLimit::Compute { precision, .. } => {
             (Quantity::Compute(precision.to_owned()), metrics.throughput?.into())
         }
         _ => (Link::quantity(measured.link), metrics.bandwidth?.into()),
@@ -135,14 +139,14 @@ fn outgrew_mma((major, _): (u64, u64)) -> bool {
 }
 
 /// Describes the measurement: the work, its clock, and the reader's caveats.
-fn method(limit: Limit, low: bool, measured: &Measurement) -> String {
+fn method(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
     let what = match limit {
-        Limit::Read | Limit::CacheRead => "reads",
-        Limit::Write | Limit::CacheWrite => "writes",
-        Limit::Copy => "copies, read + written",
-        Limit::Compute { .. } if low => "mma.sync of 8.0",
-        Limit::Compute { .. } if limit.on_tensor_cores() => "mma.sync",
-        Limit::Compute { .. } => "fused multiply-adds on registers",
+        CeilingLimit::Read | CeilingLimit::CacheRead => "reads",
+        CeilingLimit::Write | CeilingLimit::CacheWrite => "writes",
+        CeilingLimit::Copy => "copies, read + written",
+        CeilingLimit::Compute { .. } if low => "mma.sync of 8.0",
+        CeilingLimit::Compute { .. } if limit.on_tensor_cores() => "mma.sync",
+        CeilingLimit::Compute { .. } => "fused multiply-adds on registers",
     };
     let clock = measured.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
     let clock = clock.map(|clock| format!(" at {}", format::from_to(clock, format::clock)));

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::device::cuda::driver::event::Event;
 use crate::device::cuda::sampling::graph::{Capture, Executable};
-use crate::device::cuda::sampling::samples::Samples;
+use crate::device::cuda::sampling::samples::SamplingState;
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
@@ -25,7 +25,7 @@ const LONGEST_ROW: usize = 256;
 
 /// Captures groups and replays them.
 pub(crate) struct GraphPath<'a> {
-    pub(crate) samples: Samples<'a>,
+    pub(crate) samples: SamplingState<'a>,
     /// Graphs of the longest size, each captured when it is first needed.
     longest: Vec<Executable>,
     /// The index of the next graph to replay.
@@ -37,7 +37,7 @@ pub(crate) struct GraphPath<'a> {
 }
 
 impl<'a> GraphPath<'a> {
-    pub(crate) fn new(samples: Samples<'a>) -> Self {
+    pub(crate) fn new(samples: SamplingState<'a>) -> Self {
         Self { samples, longest: Vec::new(), next: 0, shorter: HashMap::new(), row: None }
     }
 

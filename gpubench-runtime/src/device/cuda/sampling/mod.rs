@@ -14,13 +14,13 @@ use cust::sys::CUstream;
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::flush::persisting::Suspended;
-use crate::device::cuda::flush::proof::{self, Chosen};
+use crate::device::cuda::flush::proof::{self, ChosenFlush};
 use crate::device::cuda::sampling::graph::{Capture, Node};
 use crate::device::cuda::sampling::graph_path::GraphPath;
-use crate::device::cuda::sampling::samples::{Samples, Works};
+use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
 use crate::device::cuda::watch::elsewhere;
-use crate::device::{Sampler, Wanted, Work};
+use crate::device::{SampleOptions, Sampler, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_stats::format;
@@ -33,14 +33,14 @@ const UNJOINED: u32 = 904;
 pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
-    wanted: &Wanted,
+    wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let mut work = Guarded::new(work, device.own);
     let flush = proof::choose(device, wanted)?;
     let looked = looked(device.stream, &mut work, wanted)?;
     let method = method(&flush, &looked);
     let suspended = suspended(&flush)?;
-    let samples = Samples::new(device, Works::One(work), wanted.cache, flush.flush)?;
+    let samples = SamplingState::new(device, Works::One(work), wanted.cache, flush.flush)?;
     Ok(if looked.is_ok() {
         Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
     } else {
@@ -53,7 +53,7 @@ pub(crate) fn sampler<'a>(
 pub(crate) fn looked(
     stream: CUstream,
     work: &mut dyn Work,
-    wanted: &Wanted,
+    wanted: &SampleOptions,
 ) -> Result<Result<usize, String>, Failure> {
     let looked = match wanted.path {
         Some(Path::Stream) => Err("asked for".to_owned()),
@@ -66,7 +66,7 @@ pub(crate) fn looked(
 }
 
 /// Returns the method for a launch, from the answer of [`looked`].
-pub(crate) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
+pub(crate) fn method(flush: &ChosenFlush, looked: &Result<usize, String>) -> Method {
     Method {
         path: if looked.is_ok() { Path::Graph } else { Path::Stream },
         path_reason: looked.clone().err(),
@@ -78,7 +78,7 @@ pub(crate) fn method(flush: &Chosen, looked: &Result<usize, String>) -> Method {
 }
 
 /// Suspends persisting lines while samples are flushed, so that the flush evicts every line.
-pub(crate) fn suspended(flush: &Chosen) -> Result<Option<Suspended>, Failure> {
+pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failure> {
     if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
 }
 
@@ -180,7 +180,7 @@ impl Sampler for OnGraph<'_> {
 }
 
 struct OnStream<'a> {
-    samples: Samples<'a>,
+    samples: SamplingState<'a>,
     path: StreamPath,
     method: Method,
     _suspended: Option<Suspended>,

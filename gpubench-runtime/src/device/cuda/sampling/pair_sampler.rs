@@ -6,11 +6,11 @@ use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::flush::persisting::Suspended;
 use crate::device::cuda::flush::proof;
 use crate::device::cuda::sampling::graph_path::GraphPath;
-use crate::device::cuda::sampling::samples::{Samples, Works};
+use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
 use crate::device::cuda::sampling::timer;
 use crate::device::cuda::sampling::{looked, method, suspended};
-use crate::device::{PairSampler, Wanted, Work};
+use crate::device::{PairSampler, SampleOptions, Work};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
@@ -19,7 +19,7 @@ use gpubench_stats::units::Nanoseconds;
 pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
     works: [&'a mut dyn Work; 2],
-    wanted: &Wanted,
+    wanted: &SampleOptions,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
     let flush = proof::choose(device, wanted)?;
     let [mut a, mut b] = works.map(|work| Guarded::new(work, device.own));
@@ -30,12 +30,12 @@ pub(crate) fn pair_sampler<'a>(
     };
     let methods = [method(&flush, &both[0]), method(&flush, &both[1])];
     let suspended = suspended(&flush)?;
-    let samples = Samples::new(device, Works::Two([a, b]), wanted.cache, flush.flush)?;
+    let samples = SamplingState::new(device, Works::Two([a, b]), wanted.cache, flush.flush)?;
     let way = match methods[0].path {
         Path::Graph => Way::Graph(GraphPath::new(samples)),
         Path::Stream | Path::Host => Way::Stream(samples, StreamPath::default()),
     };
-    Ok(Box::new(Turns { way, methods, flat: Vec::new(), _suspended: suspended }))
+    Ok(Box::new(CudaPairSampler { way, methods, flat: Vec::new(), _suspended: suspended }))
 }
 
 /// Explains why a launch is on the stream that could be on a graph.
@@ -45,10 +45,10 @@ fn beside(reason: &str) -> String {
 
 enum Way<'a> {
     Graph(GraphPath<'a>),
-    Stream(Samples<'a>, StreamPath),
+    Stream(SamplingState<'a>, StreamPath),
 }
 
-struct Turns<'a> {
+struct CudaPairSampler<'a> {
     way: Way<'a>,
     methods: [Method; 2],
     /// The event times of a group, one after the other.
@@ -56,7 +56,7 @@ struct Turns<'a> {
     _suspended: Option<Suspended>,
 }
 
-impl PairSampler for Turns<'_> {
+impl PairSampler for CudaPairSampler<'_> {
     fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
         self.flat.clear();
         let elapsed = match &mut self.way {

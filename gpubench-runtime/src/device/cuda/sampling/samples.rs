@@ -8,7 +8,7 @@ use cust::sys::{self, CUstream};
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;
-use crate::device::cuda::driver::event::{Event, Pair};
+use crate::device::cuda::driver::event::{Event, EventPair};
 use crate::device::cuda::driver::{CallError, check};
 use crate::device::{Work, turns};
 use gpubench_records::failure::Failure;
@@ -21,13 +21,13 @@ use gpubench_stats::units::Nanoseconds;
 const SPACE: Duration = Duration::from_micros(8);
 
 /// The state that both paths share: the work, the steps before it, and the events around it.
-pub(crate) struct Samples<'a> {
+pub(crate) struct SamplingState<'a> {
     pub(crate) device: &'a mut Cuda,
     pub(crate) works: Works<'a>,
     pub(crate) cache: Cache,
     pub(crate) flush: Flush,
     /// The pair of events around the whole group.
-    pub(crate) whole: Pair,
+    pub(crate) whole: EventPair,
 }
 
 /// The launches to sample: one, or two that take turns.
@@ -59,14 +59,14 @@ fn turn(place: usize) -> usize {
     if turns::swapped(place / 2) { place ^ 1 } else { place }
 }
 
-impl<'a> Samples<'a> {
+impl<'a> SamplingState<'a> {
     pub(crate) fn new(
         device: &'a mut Cuda,
         works: Works<'a>,
         cache: Cache,
         flush: Flush,
     ) -> Result<Self, Failure> {
-        Ok(Self { device, works, cache, flush, whole: Pair::new()? })
+        Ok(Self { device, works, cache, flush, whole: EventPair::new()? })
     }
 
     pub(crate) fn stream(&self) -> CUstream {

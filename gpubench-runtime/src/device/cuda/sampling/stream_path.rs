@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::device::cuda::driver::event::Event;
-use crate::device::cuda::sampling::samples::Samples;
+use crate::device::cuda::sampling::samples::SamplingState;
 use gpubench_records::failure::Failure;
 use gpubench_stats::units::Nanoseconds;
 
@@ -34,7 +34,7 @@ impl StreamPath {
     /// Takes a group of `count` samples, or of as many as can be enqueued during the delay.
     pub(crate) fn group(
         &mut self,
-        samples: &mut Samples<'_>,
+        samples: &mut SamplingState<'_>,
         count: usize,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {

@@ -12,9 +12,9 @@ use cust::sys::CUstream;
 use crate::device::Work;
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;
-use crate::device::cuda::kernels::Kernel;
+use crate::device::cuda::kernels::LoadedKernel;
 use crate::device::cuda::sampling::graph_path::GraphPath;
-use crate::device::cuda::sampling::samples::{Samples, Works};
+use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Path, Timer};
@@ -95,7 +95,7 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
     let mut unread = WARM_UP;
     for _ in 0..rounds {
         let works = Works::One(Guarded::new(work, device.own));
-        let mut samples = Samples::new(device, works, Cache::Cold, flush)?;
+        let mut samples = SamplingState::new(device, works, Cache::Cold, flush)?;
         match path {
             Path::Stream => {
                 let mut path = StreamPath::default();
@@ -112,7 +112,7 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
 }
 
 /// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
-pub(crate) fn on_stream(samples: &mut Samples<'_>) -> Result<Nanoseconds, Failure> {
+pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, Failure> {
     let timer = of(samples.device, Path::Stream)?;
     let mut path = StreamPath::default();
     let mut events = Vec::new();
@@ -152,7 +152,7 @@ impl Work for Nothing {
 
 /// A launch that does nothing.
 struct Empty {
-    kernel: Kernel,
+    kernel: LoadedKernel,
     stream: CUstream,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cust::sys::{self, CUresult, CUstream};
-use gpubench_driver::Step;
+use gpubench_driver::StreamCall;
 
 use crate::device::cuda::driver::event::Event;
 use crate::device::cuda::driver::{CallError, check};
@@ -16,34 +16,34 @@ const GRACE: Duration = Duration::from_micros(50);
 
 /// Counts the work that was not captured, for each stream but `own`. If `waits_count`, leaves out streams that the host
 /// has waited for since.
-fn others(own: CUstream, steps: &[Step], waits_count: bool) -> BTreeMap<u64, usize> {
+fn others(own: CUstream, steps: &[StreamCall], waits_count: bool) -> BTreeMap<u64, usize> {
     let mut streams = BTreeMap::new();
     for step in steps {
         match step {
-            Step::Enqueued { stream, captured: false, .. } if *stream != own as u64 => {
+            StreamCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => {
                 *streams.entry(*stream).or_default() += 1;
             }
-            Step::Waited(Some(stream)) if waits_count => _ = streams.remove(stream),
-            Step::Waited(None) if waits_count => streams.clear(),
-            Step::Enqueued { .. } | Step::Waited(_) | Step::Destroyed(_) => {}
+            StreamCall::Waited(Some(stream)) if waits_count => _ = streams.remove(stream),
+            StreamCall::Waited(None) if waits_count => streams.clear(),
+            StreamCall::Enqueued { .. } | StreamCall::Waited(_) | StreamCall::Destroyed(_) => {}
         }
     }
     streams
 }
 
 /// Counts the work of a launch captured on `own` that went elsewhere and was not waited for: no graph contains it.
-pub(crate) fn escaped(own: CUstream, steps: &[Step]) -> usize {
+pub(crate) fn escaped(own: CUstream, steps: &[StreamCall]) -> usize {
     others(own, steps, true).into_values().sum()
 }
 
 /// Returns true if work of a launch captured on `own` ran at once, even if the host waited for it.
-pub(crate) fn some_at_once(own: CUstream, steps: &[Step]) -> bool {
+pub(crate) fn some_at_once(own: CUstream, steps: &[StreamCall]) -> bool {
     !others(own, steps, false).is_empty()
 }
 
 /// Waits for `own`, as the second event of a launch would, and counts the other streams on which work of this launch is
 /// still running.
-pub(crate) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, CallError> {
+pub(crate) fn still_running(own: CUstream, steps: &[StreamCall]) -> Result<usize, CallError> {
     let others = others(own, steps, false);
     if others.is_empty() {
         return Ok(0);
@@ -51,7 +51,7 @@ pub(crate) fn still_running(own: CUstream, steps: &[Step]) -> Result<usize, Call
     let stop = Event::new()?;
     stop.record(own)?;
     stop.wait()?;
-    let destroyed = |stream: u64| steps.contains(&Step::Destroyed(stream));
+    let destroyed = |stream: u64| steps.contains(&StreamCall::Destroyed(stream));
     let mut running = 0;
     for stream in others.into_keys().filter(|stream| !destroyed(*stream)) {
         running += usize::from(goes_on(stream as CUstream)?);
@@ -73,8 +73,8 @@ fn goes_on(stream: CUstream) -> Result<bool, CallError> {
 }
 
 /// Returns true if a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
-pub(crate) fn some_here(own: CUstream, steps: &[Step]) -> bool {
-    let here = |it: &Step| matches!(it, Step::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
+pub(crate) fn some_here(own: CUstream, steps: &[StreamCall]) -> bool {
+    let here = |it: &StreamCall| matches!(it, StreamCall::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
     steps.iter().any(here)
 }
 
@@ -99,8 +99,8 @@ mod tests {
 
     use super::*;
 
-    fn on(stream: u64, captured: bool) -> Step {
-        Step::Enqueued { stream, captured, work: Enqueued::Memset }
+    fn on(stream: u64, captured: bool) -> StreamCall {
+        StreamCall::Enqueued { stream, captured, work: Enqueued::Memset }
     }
 
     #[test]
@@ -109,11 +109,13 @@ mod tests {
         // Captured together with the own stream, or on it.
         assert_eq!(escaped(own, &[on(7, true), on(8, true), on(7, false)]), 0);
         assert_eq!(escaped(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
-        let waits = [on(8, false), on(9, false), Step::Waited(Some(8)), on(9, false)];
+        let waits = [on(8, false), on(9, false), StreamCall::Waited(Some(8)), on(9, false)];
         assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (2, true));
-        let waits = [on(8, false), Step::Waited(None), Step::Destroyed(8)];
+        let waits = [on(8, false), StreamCall::Waited(None), StreamCall::Destroyed(8)];
         assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (0, true));
-        assert!(!some_at_once(own, &[on(7, true), Step::Waited(None)]));
-        assert!(some_here(own, &[on(0, false)]) && !some_here(own, &[on(8, true), Step::Waited(Some(7))]));
+        assert!(!some_at_once(own, &[on(7, true), StreamCall::Waited(None)]));
+        assert!(
+            some_here(own, &[on(0, false)]) && !some_here(own, &[on(8, true), StreamCall::Waited(Some(7))])
+        );
     }
 }

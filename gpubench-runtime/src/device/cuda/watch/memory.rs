@@ -13,7 +13,7 @@ use gpubench_driver::{Memory, MemoryKind};
 
 use crate::device::DeviceError;
 use crate::device::cuda::driver::{CallError, check};
-use crate::device::cuda::kernels::{Kernel, driver_error, find, load};
+use crate::device::cuda::kernels::{LoadedKernel, driver_error, find, load};
 use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
@@ -42,8 +42,8 @@ pub(crate) struct Regions {
 
 /// Takes and compares fingerprints.
 pub(crate) struct WriteDetector {
-    fingerprint: Kernel,
-    complement: Kernel,
+    fingerprint: LoadedKernel,
+    complement: LoadedKernel,
     prints: DeviceBuffer<u64>,
     changed: DeviceBuffer<u64>,
     device: CUdevice,

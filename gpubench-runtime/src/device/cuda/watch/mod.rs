@@ -5,7 +5,7 @@ pub(crate) mod elsewhere;
 pub(crate) mod memory;
 
 use cust::device::DeviceAttribute;
-use gpubench_driver::{Enqueued, KernelLaunch, Step};
+use gpubench_driver::{Enqueued, KernelLaunch, StreamCall};
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::facts;
@@ -90,7 +90,7 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 }
 
 /// Returns an error if launched work is still running after the stream has ended.
-fn nothing_goes_on(device: &Cuda, steps: &[Step]) -> Result<(), Failure> {
+fn nothing_goes_on(device: &Cuda, steps: &[StreamCall]) -> Result<(), Failure> {
     let running =
         elsewhere::still_running(device.stream, steps).map_err(|error| Failure::new(Stage::Launch, error))?;
     match (running, elsewhere::some_here(device.stream, steps)) {
@@ -122,7 +122,7 @@ fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
 }
 
 /// Returns the memory that a launch of these steps changed, out of the memory that existed `before`.
-fn written(device: &Cuda, before: &Regions, steps: &[Step]) -> Result<Written, String> {
+fn written(device: &Cuda, before: &Regions, steps: &[StreamCall]) -> Result<Written, String> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
     let changed = device.write_detector.changed(&regions).map_err(|error| error.to_string())?;
@@ -133,11 +133,11 @@ fn written(device: &Cuda, before: &Regions, steps: &[Step]) -> Result<Written, S
 }
 
 /// Returns the reason why a launch of these steps may have written memory that is not looked at.
-fn elsewhere_written(steps: &[Step]) -> Option<String> {
+fn elsewhere_written(steps: &[StreamCall]) -> Option<String> {
     let works = || {
         steps.iter().filter_map(|step| match step {
-            Step::Enqueued { work, .. } => Some(work),
-            Step::Waited(_) | Step::Destroyed(_) => None,
+            StreamCall::Enqueued { work, .. } => Some(work),
+            StreamCall::Waited(_) | StreamCall::Destroyed(_) => None,
         })
     };
     if works().next().is_none() {
@@ -152,9 +152,9 @@ fn elsewhere_written(steps: &[Step]) -> Option<String> {
     why.map(str::to_owned)
 }
 
-fn kernel(step: &Step) -> Option<&KernelLaunch> {
+fn kernel(step: &StreamCall) -> Option<&KernelLaunch> {
     match step {
-        Step::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
+        StreamCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
         _ => None,
     }
 }
