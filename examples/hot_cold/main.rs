@@ -18,6 +18,7 @@ use common::{Flags, KERNELS, Lab, Result, gigabytes, hot_and_cold, peak_mark, ta
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
+use gpubench::record::Measurement;
 use gpubench::units::Bytes;
 // Whose benchmarks are measured.
 use gpubench_kernels as _;
@@ -77,7 +78,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
                 let words = ["--exact", &name, "--arg", &n, "--cache", "both", "--flush", flush];
                 let often = ["--samples", &repeats, "--warmup-launches", &warm_ups];
                 let run = lab.measure(&[&words[..], &often].concat())?;
-                let [hot, cold] = hot_and_cold(&run, &name)?.map(|measured| &measured.time);
+                let [hot, cold] = hot_and_cold(&run, &name)?.map(|measured| &measured.samples.time);
                 let label = format!("{what}, L2/{part}, flush `{flush}`");
                 let over = format::ratio(cold.mean.0 / hot.mean.0);
                 let [a, b, c, d] = [hot.mean, cold.mean, hot.median, cold.median].map(format::time);
@@ -104,7 +105,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         let mut points = [Vec::new(), Vec::new()];
         let mut fits = None;
         for (bytes, name) in touched.into_iter().zip(&names) {
-            let [hot, cold] = hot_and_cold(&run, name)?.map(|measured| measured.time.median);
+            let [hot, cold] = hot_and_cold(&run, name)?.map(Measurement::median);
             let size = Bytes(bytes as u64);
             for (points, time) in points.iter_mut().zip([hot, cold]) {
                 points.push((bytes as f64, size.per(time).0));

@@ -72,7 +72,7 @@ fn theoretical(facts: &Facts) {
 
 /// Bandwidth and throughput of a measurement, each with its part of the peak for a precision.
 fn rates(measured: &Measurement, facts: &Facts, precision: &str) -> [String; 5] {
-    let (counts, time) = (measured.counts, measured.time.median);
+    let (counts, time) = (measured.counts, measured.median());
     let bytes = Bytes(counts.bytes.unwrap_or_default()).per(time);
     let flops = FlopsPerSecond(counts.flops.unwrap_or_default() as f64 / time.as_seconds());
     let compute = Quantity::Compute(precision.to_owned());
@@ -123,7 +123,7 @@ fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
     let checked =
         if first.checked { "0: every element was looked at" } else { "unknown: nothing was looked at" };
     println!("maximum error {checked}");
-    let items = ItemsPerSecond(n as f64 / first.time.median.as_seconds());
+    let items = ItemsPerSecond(n as f64 / first.median().as_seconds());
     println!("in the problem's own unit: {}\n", format::items(items, "elements"));
     Ok(())
 }

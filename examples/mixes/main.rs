@@ -65,7 +65,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         let name = format!("{benchmark}[reads={reads}, writes={writes}, bytes={bytes}]");
         let mut row = vec![format!("{reads} : {writes}")];
         for (measured, points) in hot_and_cold(&run, &name)?.into_iter().zip(&mut points) {
-            let (counted, time) = (Bytes(measured.counts.bytes.unwrap_or_default()), measured.time.median);
+            let (counted, time) = (Bytes(measured.counts.bytes.unwrap_or_default()), measured.median());
             points.push((writes as f64 / (reads + writes) as f64, counted.per(time).0));
             let rate = counted.per(time);
             row.extend([format::gigabytes(rate), of_peak(rate.0, &Quantity::MemoryBandwidth, facts)]);
@@ -100,7 +100,7 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let mut points = Vec::new();
     for (eighths, (up, down)) in EIGHTHS.into_iter().zip(ways) {
         let name = format!("{benchmark}[up={up}, down={down}]");
-        let time = measured(&run, &name, Cache::Hot)?.time.median;
+        let time = measured(&run, &name, Cache::Hot)?.median();
         let rate = Bytes((up + down) as u64).per(time);
         points.push((down as f64 / (up + down) as f64, rate.0));
         let gib = format!("{:.2}", rate.0 / f64::from(1 << 30));

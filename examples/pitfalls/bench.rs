@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
 
     /// Their times.
     pub(crate) fn naive_times(&self, sizes: &[usize]) -> Result<Vec<Nanoseconds>> {
-        Ok(self.naive(sizes)?.into_iter().map(|measured| measured.time.median).collect())
+        Ok(self.naive(sizes)?.into_iter().map(|measured| measured.median()).collect())
     }
 
     /// The readings of these products by hand, each in a process of its own.
@@ -125,7 +125,7 @@ pub(crate) fn times(
 ) -> Result<BTreeMap<usize, Nanoseconds>> {
     let time = |n: &usize| {
         let measured = measured(run, &format!("{KERNELS}::matmul::{product}[n={n}]"), cache)?;
-        Ok((*n, measured.time.median))
+        Ok((*n, measured.median()))
     };
     sizes.iter().map(time).collect()
 }

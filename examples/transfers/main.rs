@@ -128,9 +128,7 @@ impl Transfer {
 
 fn timed<'a>(run: &Run, transfer: &'a Transfer, bytes: usize) -> Result<Timed<'a>> {
     let measured = measured(run, &transfer.case(bytes), Cache::Hot)?;
-    // What events read, less their overhead.
-    let times = measured.samples.iter().map(|event| Nanoseconds(event.0 - measured.timer.overhead.0));
-    Ok(Timed { transfer, times: times.collect(), median: measured.time.median })
+    Ok(Timed { transfer, times: measured.times(), median: measured.median() })
 }
 
 fn milliseconds(time: Nanoseconds) -> f64 {
@@ -182,7 +180,7 @@ fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     let name = format!("{KERNELS}::transfers::both[up={bytes}, down={bytes}]");
     let (up, down) = (format!("up={bytes}"), format!("down={bytes}"));
     let run = lab.measure(&["--exact", &name, "--arg", &up, "--arg", &down])?;
-    let time = measured(&run, &name, Cache::Hot)?.time.median;
+    let time = measured(&run, &name, Cache::Hot)?.median();
     println!(
         "both directions at once, pinned, as much in each: {} ms, {} GiB/s together\n",
         format::number(milliseconds(time)),
@@ -202,7 +200,7 @@ fn impossible(lab: &mut Lab<'_>) -> Result<()> {
         CLAIMED >> 20
     );
     if let Some(measured) = &record.measurement {
-        let time = measured.time.median;
+        let time = measured.median();
         let rate = format::number(gibibytes(2 * CLAIMED as u64, time));
         println!("  {} ms, {rate} GiB/s", format::number(milliseconds(time)));
     }

@@ -1,7 +1,7 @@
 //! The records of several processes made one for each case. In: records in the order they were made; out: of each case the one
 //! whose median is in the middle, with what the others measured. Nothing is left out, and whatever failed is told.
 
-use crate::record::Record;
+use crate::record::{Measurement, Record};
 use gpubench_stats::units::Nanoseconds;
 
 /// One record for each case, in the order in which cases first came.
@@ -21,7 +21,7 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let worst = records.iter().map(|record| record.verdict.state).max()?;
     let median =
-        |record: &Record| record.measurement.as_ref().map_or(Nanoseconds(f64::INFINITY), |it| it.time.median);
+        |record: &Record| record.measurement.as_ref().map_or(Nanoseconds(f64::INFINITY), Measurement::median);
     records.sort_by(|a, b| median(a).total_cmp(&median(b)));
     let middle = records.len() / 2;
     let distance = |place: usize| place.abs_diff(middle);

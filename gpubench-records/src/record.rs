@@ -6,22 +6,20 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Check, Comparison, Finding, Threshold};
-use crate::conditions::{Conditions, DeviceClock};
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::files::{self, FormatError};
 use crate::id::{Arg, BenchmarkId, CaseId, shown_name};
 use crate::launch::LaunchFacts;
-use crate::method::{Method, Timer};
 use crate::metrics::Metrics;
 pub use crate::program::{Package, Program};
 use crate::resumed::Resumed;
-use crate::samples::{Energy, WarmUp};
+use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
 use crate::verdict::{self, Reason, Verdict};
 use crate::work::{Counts, Link};
+use gpubench_stats::Ratio;
 use gpubench_stats::units::{Nanoseconds, Range, Seconds};
-use gpubench_stats::{Ratio, Summary};
 
 /// The name of this format.
 pub const SCHEMA: &str = files::RUN.schema;
@@ -166,48 +164,27 @@ pub struct Measurement {
     /// The facts of the checked launch, as the device saw them.
     #[serde(default)]
     pub seen: LaunchFacts,
-    /// The way in which it was timed.
-    pub method: Method,
-    /// The timer's step and what it reads around nothing, in nanoseconds.
-    pub timer: Timer,
-    /// The launches before the samples.
-    pub warm_up: WarmUp,
-    /// The readings of the device's sensors meanwhile, where it has some.
-    #[serde(default)]
-    pub conditions: Option<Conditions>,
-    /// The clock of the multiprocessors behind its groups by the device's own counters, where it has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_clock: Option<DeviceClock>,
-    /// In how many groups the samples were taken.
-    pub groups: usize,
-    /// The time of all groups on the device, flushes included.
-    pub elapsed: Nanoseconds,
-    /// Their time by the measuring machine's clock: the device's part of it is `elapsed` over this.
-    pub wall: Nanoseconds,
-    /// True where the stop rule was met.
-    pub converged: bool,
-    /// The time of a launch: event time less overhead, in nanoseconds.
-    pub time: Summary,
-    /// The time of one more back-to-back launch, for hot launches under 5 µs.
-    #[serde(rename = "in_a_row")]
-    pub back_to_back: Option<Nanoseconds>,
-    /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph, in
-    /// nanoseconds.
-    pub on_stream: Option<Nanoseconds>,
     /// The energy of a launch, or the reason why it is not known, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
     /// The metrics that follow from it.
     pub metrics: Metrics,
-    /// The event times in the order they ran, in nanoseconds.
-    pub samples: Vec<Nanoseconds>,
+    /// The samples. Stored with their fields beside those of the measurement.
+    #[serde(flatten)]
+    pub samples: Samples,
 }
 
 impl Measurement {
+    /// The median time of a launch.
+    #[must_use]
+    pub fn median(&self) -> Nanoseconds {
+        self.samples.time.median
+    }
+
     /// The times of its samples, in the order they ran: event times less overhead.
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
-        self.samples.iter().map(|event| *event - self.timer.overhead).collect()
+        self.samples.times()
     }
 }
 
@@ -261,7 +238,7 @@ impl Record {
     #[must_use]
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
         let own = self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
-        let medians = std::iter::once(own).chain(&self.other_processes).map(|measured| measured.time.median);
+        let medians = std::iter::once(own).chain(&self.other_processes).map(Measurement::median);
         Some((Range::of(medians)?, 1 + self.other_processes.len()))
     }
 }

@@ -8,38 +8,79 @@ use crate::conditions::{Conditions, DeviceClock};
 use crate::method::{Method, Timer};
 
 /// The samples of a case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// The event times in the order they ran.
-    pub events: Vec<Nanoseconds>,
-    /// The figures that describe the times: the event times less the timer's overhead.
-    pub time: Summary,
-    /// Their movement while they were taken, if there was one.
-    pub drift: Option<Drift>,
-    /// Their two kinds, if they are of two.
-    pub modes: Option<Modes>,
-    /// The way in which the samples were taken.
+    /// The way in which they were taken.
     pub method: Method,
     /// The timer on that path.
     pub timer: Timer,
-    /// The launches that went before them.
+    /// The launches before them.
     pub warm_up: WarmUp,
-    /// The readings of the device's sensors meanwhile.
+    /// The readings of the device's sensors meanwhile, where it has some.
+    #[serde(default)]
     pub conditions: Option<Conditions>,
-    /// The clock behind their groups by the device's own counters.
+    /// The clock of the multiprocessors behind their groups by the device's own counters, where it has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_clock: Option<DeviceClock>,
-    /// The time of one more back-to-back launch, where a launch alone is so short that its start and end count.
-    pub back_to_back: Option<Nanoseconds>,
-    /// The time of a launch of several kernels on the stream, where it was sampled in a graph.
-    pub on_stream: Option<Nanoseconds>,
-    /// In how many groups they were taken.
+    /// The number of groups that they were taken in.
     pub groups: usize,
+    /// True where another launch took turns with this one. Each group then had inputs at other addresses, so that times move
+    /// from group to group on purpose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turns: bool,
     /// The time of all groups on the device, flushes included.
     pub elapsed: Nanoseconds,
-    /// The time of all groups by this machine's clock, from the end of the warm-up to the last sample's reading.
+    /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
+    /// device's part of it is `elapsed` over this.
     pub wall: Nanoseconds,
     /// True where the stop rule was met, rather than a budget spent. A number of samples asked for is met when it is there.
     pub converged: bool,
+    /// The figures that describe the times of a launch: event times less overhead.
+    pub time: Summary,
+    /// The time of one more back-to-back launch, where a launch alone is so short that its start and end count.
+    #[serde(rename = "in_a_row")]
+    pub back_to_back: Option<Nanoseconds>,
+    /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph.
+    pub on_stream: Option<Nanoseconds>,
+    /// The event times in the order they ran.
+    #[serde(rename = "samples")]
+    pub events: Vec<Nanoseconds>,
+}
+
+impl Samples {
+    /// The times, in the order they ran: event times less overhead.
+    #[must_use]
+    pub fn times(&self) -> Vec<Nanoseconds> {
+        times(&self.events, self.timer)
+    }
+
+    /// The movement of the times while they were taken, if there is more than the timer's own. Nothing of launches that took
+    /// turns.
+    #[must_use]
+    pub fn drift(&self) -> Option<Drift> {
+        if self.in_turns {
+            return None;
+        }
+        let drift = Drift::of(&self.times(), self.timer.step)?;
+        ((drift.change * self.time.median).abs() > self.timer.group_spread).then_some(drift)
+    }
+
+    /// The two kinds of times, if they are of two that lie further apart than the timer's own spread. Nothing of launches that
+    /// took turns.
+    #[must_use]
+    pub fn modes(&self) -> Option<Modes> {
+        if self.in_turns {
+            return None;
+        }
+        let modes = Modes::of(&self.times(), self.timer.step)?;
+        (modes.high - modes.low > self.timer.spread).then_some(modes)
+    }
+}
+
+/// Returns these event times less the timer's overhead.
+#[must_use]
+pub fn times(events: &[Nanoseconds], timer: Timer) -> Vec<Nanoseconds> {
+    events.iter().map(|event| *event - timer.overhead).collect()
 }
 
 /// The launches before the samples of a case.

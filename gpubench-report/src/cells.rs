@@ -32,14 +32,14 @@ const COLUMNS: &[Column] = &[
     Column { head: "time", title: "time", cell: time, ..NUMBER },
     Column {
         title: "95 % interval",
-        cell: |record| of(record, |it| format::plus_minus(half_width(&it.time))),
+        cell: |record| of(record, |it| format::plus_minus(half_width(&it.samples.time))),
         ..NUMBER
     },
     Column { head: "processes", title: "processes", cell: processes, ..OPTIONAL },
     Column {
         head: "in a row",
         title: "back-to-back",
-        cell: |record| maybe(record, |it| it.back_to_back.map(format::time)),
+        cell: |record| maybe(record, |it| it.samples.back_to_back.map(format::time)),
         ..OPTIONAL
     },
     Column {
@@ -84,7 +84,7 @@ const COLUMNS: &[Column] = &[
     Column {
         head: "samples",
         title: "samples",
-        cell: |record| of(record, |it| it.time.samples.to_string()),
+        cell: |record| of(record, |it| it.samples.time.samples.to_string()),
         ..NUMBER
     },
     Column { title: "verdict", cell: mark, ..NUMBER },
@@ -111,7 +111,7 @@ fn time(record: &Record) -> String {
     record
         .measurement
         .as_ref()
-        .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.time.median))
+        .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.median()))
 }
 
 /// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.

@@ -28,8 +28,8 @@ fn in_turn(run: &Run) -> String {
         let mut cells = vec![
             split(&record.case.benchmark, &record.case.args).1,
             record.case.cache.to_string(),
-            format::time(measured.time.median),
-            format!("against {}", format::time(compared.measurement.time.median)),
+            format::time(measured.median()),
+            format!("against {}", format::time(compared.measurement.median())),
         ];
         cells.extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], ratio_cells));
         cells.push(than(compared) + &explained(measured, compared));
@@ -64,7 +64,7 @@ fn explained(measured: &Measurement, compared: &Compared) -> String {
     let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
         return String::new();
     };
-    let medians = measured.time.median / compared.measurement.time.median;
+    let medians = measured.median() / compared.measurement.median();
     if agree(ratio, medians, *band) {
         return String::new();
     }

@@ -50,14 +50,14 @@ fn program(program: &Program) -> String {
 }
 
 fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("time", time(measured)), ("path", path(&measured.method))];
+    let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
     }
     lines.push(("warm-up", warm_up(measured)));
     lines.push(("samples", samples(measured)));
-    lines.extend(measured.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
-    lines.extend(measured.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
+    lines.extend(measured.samples.device_clock.as_ref().map(|counted| ("clock", clock(counted))));
+    lines.extend(measured.samples.conditions.as_ref().map(|conditions| ("sensors", sensors(conditions))));
     lines.extend(measured.energy.as_ref().map(|it| ("energy", energy(it, &measured.metrics))));
     lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
     lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
@@ -95,9 +95,9 @@ fn in_turn(compared: &Compared) -> String {
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, floor, empty_launch, overhead, .. } = measured.timer;
+    let Timer { step, floor, empty_launch, overhead, .. } = measured.samples.timer;
     let event = format::time(event_time(measured));
-    let [median, overhead, floor, step] = [measured.time.median, overhead, floor, step].map(format::time);
+    let [median, overhead, floor, step] = [measured.median(), overhead, floor, step].map(format::time);
     let why = match empty_launch {
         Some(empty) => format!(
             "half of the {} that a pair reads around an empty launch, where one around nothing reads {floor}",
@@ -110,7 +110,7 @@ fn time(measured: &Measurement) -> String {
 
 /// The median of what the events read.
 fn event_time(measured: &Measurement) -> Nanoseconds {
-    measured.time.median + measured.timer.overhead
+    measured.median() + measured.samples.timer.overhead
 }
 
 fn path(method: &Method) -> String {
@@ -121,8 +121,8 @@ fn path(method: &Method) -> String {
 }
 
 fn flush(measured: &Measurement) -> String {
-    let Method { flush, flush_reason, flush_proof, .. } = &measured.method;
-    let sample = measured.elapsed / measured.samples.len().max(1) as f64;
+    let Method { flush, flush_reason, flush_proof, .. } = &measured.samples.method;
+    let sample = measured.samples.elapsed / measured.samples.events.len().max(1) as f64;
     let each = sample - event_time(measured);
     let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
     if let Some(proof) = flush_proof {
@@ -208,14 +208,14 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
 }
 
 fn warm_up(measured: &Measurement) -> String {
-    let warm_up = measured.warm_up;
+    let warm_up = measured.samples.warm_up;
     let steady = if warm_up.steady { "steady then" } else { "not steady even then" };
     format!("{} launches in {}, {steady}", warm_up.launches, format::time(warm_up.elapsed))
 }
 
 fn samples(measured: &Measurement) -> String {
-    let count = measured.samples.len();
-    let worth = match measured.time.effective_samples {
+    let count = measured.samples.events.len();
+    let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
             format!(" that are worth {effective:.0} independent ones")
         }
@@ -223,10 +223,10 @@ fn samples(measured: &Measurement) -> String {
     };
     format!(
         "{count}{worth} in {}; {} on the device, flushes included, of {} by this machine's clock ({})",
-        format::counted(measured.groups, "group"),
-        format::time(measured.elapsed),
-        format::time(measured.wall),
-        format::percent(measured.elapsed / measured.wall)
+        format::counted(measured.samples.groups, "group"),
+        format::time(measured.samples.elapsed),
+        format::time(measured.samples.wall),
+        format::percent(measured.samples.elapsed / measured.samples.wall)
     )
 }
 
@@ -271,10 +271,10 @@ fn roof(measured: &Measurement) -> Option<String> {
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 fn launch_bound(measured: &Measurement) -> Option<String> {
-    let Timer { empty_launch, overhead, .. } = measured.timer;
+    let Timer { empty_launch, overhead, .. } = measured.samples.timer;
     let empty = empty_launch? - overhead;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
-    (claims && measured.time.median <= 2.0 * empty).then(|| {
+    (claims && measured.median() <= 2.0 * empty).then(|| {
         format!("launch-bound: an empty launch takes {}, which is half of this or more", format::time(empty))
     })
 }

@@ -108,8 +108,8 @@ fn methods(run: &Run) -> String {
         text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
     }
     for (record, measured) in measured() {
-        if let (Some(kernels), Some(stream)) = (measured.method.kernels, measured.on_stream) {
-            let graph = format::time(measured.time.median);
+        if let (Some(kernels), Some(stream)) = (measured.samples.method.kernels, measured.samples.on_stream) {
+            let graph = format::time(measured.median());
             let stream = format::time(stream);
             _ = writeln!(
                 text,
@@ -124,8 +124,8 @@ fn methods(run: &Run) -> String {
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
     for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
-        if let Some(reason) = &measured.method.path_reason {
-            _ = writeln!(text, "{} path: {}: {reason}", measured.method.path, case(record));
+        if let Some(reason) = &measured.samples.method.path_reason {
+            _ = writeln!(text, "{} path: {}: {reason}", measured.samples.method.path, case(record));
         }
     }
     text
@@ -164,14 +164,14 @@ fn above_memory(measured: &Measurement) -> bool {
 
 fn way(record: &Record, measured: &Measurement) -> String {
     let (device, cache) = (&record.case.device, record.case.cache);
-    let by = match measured.method.path {
+    let by = match measured.samples.method.path {
         Path::Graph => "events in a captured graph",
         Path::Stream => "events on the stream, behind a delay",
         Path::Host => "the monotonic clock",
     };
     let flush = match cache {
         Cache::Hot => String::new(),
-        Cache::Cold => flushed(&measured.method),
+        Cache::Cold => flushed(&measured.samples.method),
     };
     format!("{device} {cache}: timed by {by}{flush}")
 }

@@ -118,13 +118,13 @@ fn odd_names_stay_in_their_cells_in_markdown() {
 #[test]
 fn numbers_are_read_back_exactly() {
     let numbers: &[(&str, Number)] = &[
-        ("time_ns", |it| Some(it.time.median.0)),
-        ("time_low_ns", |it| Some(it.time.median_ci.low.0)),
-        ("time_high_ns", |it| Some(it.time.median_ci.high.0)),
-        ("mean_ns", |it| Some(it.time.mean.0)),
-        ("standard_deviation_ns", |it| Some(it.time.standard_deviation.0)),
-        ("effective_samples", |it| it.time.effective_samples),
-        ("overhead_ns", |it| Some(it.timer.overhead.0)),
+        ("time_ns", |it| Some(it.median().0)),
+        ("time_low_ns", |it| Some(it.samples.time.median_ci.low.0)),
+        ("time_high_ns", |it| Some(it.samples.time.median_ci.high.0)),
+        ("mean_ns", |it| Some(it.samples.time.mean.0)),
+        ("standard_deviation_ns", |it| Some(it.samples.time.standard_deviation.0)),
+        ("effective_samples", |it| it.samples.time.effective_samples),
+        ("overhead_ns", |it| Some(it.samples.timer.overhead.0)),
         ("moved_bytes", |it| it.counts.bytes.map(|bytes| bytes as f64)),
         ("bandwidth_bytes_per_s", |it| it.metrics.bandwidth.map(|rate| rate.0)),
         ("throughput_flop_per_s", |it| it.metrics.throughput.map(|rate| rate.0)),

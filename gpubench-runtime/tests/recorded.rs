@@ -24,7 +24,12 @@ fn recorded_runs_print_as_they_did() {
         assert_eq!(rendered, fs::read_to_string(&text).expect("it is there"), "{name}");
         for record in &run.records {
             let Some(measured) = &record.measurement else { continue };
-            assert_eq!(measured.samples.len(), measured.time.samples, "{name}: {}", record.case.name());
+            assert_eq!(
+                measured.samples.events.len(),
+                measured.samples.time.samples,
+                "{name}: {}",
+                record.case.name()
+            );
         }
     }
 }
@@ -38,11 +43,11 @@ fn what_was_measured_is_not_impossible() {
         let run: Run = serde_json::from_slice(&fs::read(&json).expect("it is there")).expect("a run");
         for record in &run.records {
             let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
-            let cold = begins_cold(record.case.cache, &measured.method);
+            let cold = begins_cold(record.case.cache, &measured.samples.method);
             let (counts, precision, link) = (measured.counts, &*measured.precision, measured.link);
             let claim = Claim { counts, precision, link, cold };
-            let timer = measured.timer;
-            let took = Nanoseconds(measured.time.median.0 + timer.overhead.0 + timer.step.0);
+            let timer = measured.samples.timer;
+            let took = Nanoseconds(measured.median().0 + timer.overhead.0 + timer.step.0);
             assert_eq!(broken(&claim, took, facts), None, "{}: {}", json.display(), record.case.name());
             // At no time at all it would be, for all that must cross the memory.
             if let Some(limit) = broken(&claim, Nanoseconds(0.0), facts) {

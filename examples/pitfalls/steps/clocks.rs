@@ -15,7 +15,7 @@ use crate::table::Table;
 pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(4096);
     let measured = bench.naive(&[n])?.remove(0);
-    let during = measured.conditions.as_ref().map(|conditions| conditions.during.clone());
+    let during = measured.samples.conditions.as_ref().map(|conditions| conditions.during.clone());
     let idle_span = bench.idle.as_ref().map(|reading| Span::of(std::slice::from_ref(reading)));
     let table = Table::new(["SM clock", "memory clock", "power", "temperature", "slowed by"])
         .row("before anything large ran", cells(idle_span.as_ref()))
@@ -29,7 +29,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
             "`suite --lock-clocks 1500` locks the clock for a run, as root; by hand, `nvidia-smi -lgc 1500` does, and `-rgc` unlocks it.".to_owned(),
             "Locked or not, gpubench reads the sensors beside every case, keeps that, and marks rows whose clock fell.".to_owned(),
         ],
-        read: json!({ "idle": bench.idle, "size": n, "measured": measured.conditions }),
+        read: json!({ "idle": bench.idle, "size": n, "measured": measured.samples.conditions }),
         drawings: Vec::new(),
     })
 }

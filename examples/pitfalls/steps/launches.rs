@@ -41,8 +41,8 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         ] {
             table = table.row(&format!("{name}: {what}"), times.iter().copied().map(format::time));
         }
-        table = table.row(&format!("{name}: right, gpubench, alone"), [format::time(engine.time.median)]);
-        if let Some(in_a_row) = engine.back_to_back {
+        table = table.row(&format!("{name}: right, gpubench, alone"), [format::time(engine.median())]);
+        if let Some(in_a_row) = engine.samples.back_to_back {
             table = table.row(&format!("{name}: right, gpubench, in a row"), [format::time(in_a_row)]);
         }
         for (way, times) in [("one by one", &plain), ("a graph", &graph)] {
@@ -50,7 +50,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
             series.push(Series::new(format!("{name}, {way}"), points));
         }
         read.push(
-            json!({ "kernel": short, "by_hand": rows, "gpubench": engine.time, "in_a_row": engine.back_to_back }),
+            json!({ "kernel": short, "by_hand": rows, "gpubench": engine.samples.time, "in_a_row": engine.samples.back_to_back }),
         );
     }
     let drawing = Curves {

@@ -14,7 +14,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(1024);
     let by_hand = bench.timers(&[n])?.remove(0);
     let measured = bench.naive(&[n])?.remove(0);
-    let (time, one) = (&measured.time, by_hand.synchronised.first().copied().unwrap_or_default());
+    let (time, one) = (&measured.samples.time, by_hand.synchronised.first().copied().unwrap_or_default());
     let interval = format!("{} to {}", format::time(time.median_ci.low), format::time(time.median_ci.high));
     let table = Table::new(["time"])
         .row("wrong: one reading, host clock and wait", [format::time(Nanoseconds(one))])
@@ -39,7 +39,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
             "The interval says how far to trust it, and the spread whether the kernel is at one speed."
                 .to_owned(),
         ],
-        read: json!({ "size": n, "by_hand": by_hand, "gpubench": measured.time, "samples": measured.samples }),
+        read: json!({ "size": n, "by_hand": by_hand, "gpubench": measured.samples.time, "samples": measured.samples.events }),
         drawings: Vec::new(),
     })
 }

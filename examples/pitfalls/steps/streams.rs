@@ -18,7 +18,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let read: Streams = bench.ask(&Point::Streams { n }, &[])?;
     let run = bench.measure(&["nbody::gravity", "--arg", &arg(&[n, n / 2]), "--cache", "hot"])?;
     let time =
-        |n: usize| Ok(measured(&run, &format!("{KERNELS}::nbody::gravity[n={n}]"), Cache::Hot)?.time.median);
+        |n: usize| Ok(measured(&run, &format!("{KERNELS}::nbody::gravity[n={n}]"), Cache::Hot)?.median());
     let right = [n, n / 2].map(time).into_iter().collect::<Result<Vec<_>>>()?;
     let row = |both: &[Vec<f64>; 2]| both.iter().map(|read| format::time(median(read))).collect::<Vec<_>>();
     let both = |read: &[f64]| [String::new(), String::new(), format::time(median(read))];

@@ -44,8 +44,8 @@ pub(super) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
     for (what, count) in COUNTS {
         hold(what, counted(count(&new.counts)), counted(count(&old.counts)));
     }
-    hold("path", new.method.path.to_string(), old.method.path.to_string());
-    hold("flush", new.method.flush.to_string(), old.method.flush.to_string());
+    hold("path", new.samples.method.path.to_string(), old.samples.method.path.to_string());
+    hold("flush", new.samples.method.flush.to_string(), old.samples.method.flush.to_string());
     hold("device", device(&now), device(&then));
     // Code of the program is as fast as it was compiled. Runs of before this was stored do not say.
     if [now, then].iter().any(|it| it.facts().is_some_and(|facts| facts.runs_program_code)) {

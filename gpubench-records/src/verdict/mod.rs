@@ -111,8 +111,8 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
     } else {
         reasons.extend(imprecise(&samples.time, samples.converged, wanted));
     }
-    reasons.extend(samples.drift.map(Reason::Drift));
-    reasons.extend(samples.modes.map(Reason::TwoModes));
+    reasons.extend(samples.drift().map(Reason::Drift));
+    reasons.extend(samples.modes().map(Reason::TwoModes));
     let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
     reasons.extend(clocks_fell(during, samples.device_clock.as_ref()));
     reasons.extend(during.and_then(other_processes));

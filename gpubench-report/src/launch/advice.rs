@@ -18,7 +18,7 @@ const LITTLE_TRAFFIC: f64 = 0.6;
 /// Advice that would make the launch faster, or its number better, as far as that follows from what was seen and measured.
 pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> {
     let mut advice = Vec::new();
-    if !measured.converged {
+    if !measured.samples.converged {
         advice.push("more samples (--max-time), since the interval is wider than was asked for".to_owned());
     }
     if launch_bound {
@@ -37,8 +37,8 @@ pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> 
 
 /// The time that a graph saves a launch of several kernels.
 fn in_a_graph(measured: &Measurement) -> Option<String> {
-    let saved = measured.on_stream? - measured.time.median;
-    let counts = saved > 0.1 * measured.time.median && saved > measured.timer.spread;
+    let saved = measured.samples.on_stream? - measured.median();
+    let counts = saved > 0.1 * measured.median() && saved > measured.samples.timer.spread;
     counts.then(|| {
         format!(
             "launching it in a graph, as was measured: on the stream it takes {} more",

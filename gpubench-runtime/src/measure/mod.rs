@@ -13,15 +13,14 @@ mod watch;
 use std::time::Instant;
 
 use crate::device::{Monitor, Sampler};
-use gpubench_records::conditions::{Conditions, DeviceClock};
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::{Method, Timer};
+use gpubench_records::method::Timer;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::{Nanoseconds, Seconds};
-use gpubench_stats::{Decision, Drift, Modes, StopRule, Summary};
+use gpubench_stats::{Decision, StopRule, Summary};
 
 use self::clock::ClockReadings;
-use gpubench_records::samples::{Samples, WarmUp};
+use gpubench_records::samples::{Samples, times};
 
 pub use self::energy::energy;
 use self::groups::GroupSize;
@@ -91,19 +90,22 @@ pub fn measure(
     let conditions = watch.and_then(|watch| watch.conditions(begin, end));
     comes_to(Step::Afterwards(events.len()));
     let method = sampler.method();
-    let mut samples = Taken {
-        events,
+    let mut samples = Samples {
         method,
         timer,
         warm_up,
         conditions,
         device_clock: clocks.after(warming),
         groups,
+        in_turns: false,
         elapsed,
         wall: (end - begin).into(),
         converged,
-    }
-    .samples()?;
+        time: summary(&events, timer)?,
+        back_to_back: None,
+        on_stream: None,
+        events,
+    };
     if samples.time.median.0 < SHORT.0 {
         samples.back_to_back = sampler.in_a_row()?;
     }
@@ -111,53 +113,8 @@ pub fn measure(
     Ok(samples)
 }
 
-/// The samples taken so far, not summarised yet.
-struct Taken {
-    events: Vec<Nanoseconds>,
-    method: Method,
-    timer: Timer,
-    warm_up: WarmUp,
-    conditions: Option<Conditions>,
-    device_clock: Option<DeviceClock>,
-    groups: usize,
-    elapsed: Nanoseconds,
-    wall: Nanoseconds,
-    converged: bool,
-}
-
-impl Taken {
-    /// Summarises the samples.
-    fn samples(self) -> Result<Samples, Failure> {
-        let Self { events, method, timer, warm_up, conditions, device_clock, groups, .. } = self;
-        let Self { elapsed, wall, converged, .. } = self;
-        let times = times(&events, timer);
-        let time = Summary::of(&times, timer.step);
-        let time = time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-        // Drift and modes within the timer's own spread belong to the timer, not to the launch.
-        let drift = Drift::of(&times, timer.step)
-            .filter(|drift| (drift.change * time.median.0).abs() > timer.group_spread.0);
-        let modes = Modes::of(&times, timer.step).filter(|modes| modes.high.0 - modes.low.0 > timer.spread.0);
-        Ok(Samples {
-            events,
-            time,
-            drift,
-            modes,
-            method,
-            timer,
-            warm_up,
-            conditions,
-            device_clock,
-            back_to_back: None,
-            on_stream: None,
-            groups,
-            elapsed,
-            wall,
-            converged,
-        })
-    }
-}
-
-/// Returns the event times less the timer's overhead.
-fn times(events: &[Nanoseconds], timer: Timer) -> Vec<Nanoseconds> {
-    events.iter().map(|event| Nanoseconds(event.0 - timer.overhead.0)).collect()
+/// Summarises the samples.
+fn summary(events: &[Nanoseconds], timer: Timer) -> Result<Summary, Failure> {
+    let time = Summary::of(&times(events, timer), timer.step);
+    time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))
 }

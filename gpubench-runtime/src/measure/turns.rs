@@ -6,17 +6,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::WarmUp;
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
+use super::summary;
 use super::warm_up::warm_up;
 use super::watch::Watch;
-use super::{Samples, Taken, times};
 use crate::device::Monitor;
 use crate::device::{PairSampler, Sampler};
 use gpubench_records::comparison::{Answer, Comparison, Round};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Timer};
+use gpubench_records::samples::{Samples, WarmUp, times};
 use gpubench_records::sampling::Sampling;
 use gpubench_stats as stats;
 use gpubench_stats::units::{Nanoseconds, Seconds};
@@ -96,27 +96,27 @@ pub fn compare(
     let comparison = Comparison { ratio, band: sampling.band, answer, rounds: turns.rounds.clone() };
     let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end));
     let wall = Nanoseconds::from(end - turns.sampling_since);
-    let [first, second] = [0, 1].map(|whose| {
-        Taken {
-            events: turns.events.iter().map(|pair| pair[whose]).collect(),
+    let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
+        let events: Vec<_> = turns.events.iter().map(|pair| pair[whose]).collect();
+        Ok(Samples {
             method: turns.methods[whose].clone(),
             timer: turns.timer,
             warm_up: turns.warm_up,
             conditions: conditions.clone(),
             device_clock: turns.clocks.after(turns.warming),
             groups: turns.rounds.len(),
+            in_turns: true,
             elapsed: turns.elapsed,
             wall,
             // The answer says if there are enough samples.
             converged: true,
-        }
-        .samples()
+            time: summary(&events, turns.timer)?,
+            back_to_back: None,
+            on_stream: None,
+            events,
+        })
     });
-    // Rounds use different addresses on purpose, so their samples have several modes.
-    let plain = |samples: Result<Samples, Failure>| {
-        samples.map(|samples| Samples { drift: None, modes: None, ..samples })
-    };
-    Ok(ComparedSamples { samples: [plain(first)?, plain(second)?], comparison })
+    Ok(ComparedSamples { samples: [first?, second?], comparison })
 }
 
 /// A comparison under way.

@@ -18,7 +18,7 @@ use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::method::Cache;
-use gpubench_records::record::{Compared, Record};
+use gpubench_records::record::{Compared, Measurement, Record};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::State;
 use gpubench_stats::units::Nanoseconds;
@@ -130,7 +130,7 @@ impl Hot {
         let compared = record.compared.as_ref()?;
         let own = record.measurement.as_ref().filter(|_| record.verdict.state != State::Invalid);
         let other = Some(&compared.measurement).filter(|_| compared.verdict.state != State::Invalid);
-        Some(Self([own, other].map(|measured| measured.map(|measured| measured.time.median))))
+        Some(Self([own, other].map(|measured| measured.map(Measurement::median))))
     }
 }
 

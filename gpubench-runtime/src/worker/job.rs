@@ -176,7 +176,7 @@ impl Visitor for Visit<'_> {
             if cache == Cache::Hot {
                 let measured = record.measurement.as_ref();
                 let holds = record.verdict.state != State::Invalid;
-                hot = measured.filter(|_| holds).map(|measured| measured.time.median);
+                hot = measured.filter(|_| holds).map(Measurement::median);
             }
             self.finish(record);
             if failed && report_lost_device(self.device, self.reply) {
@@ -270,21 +270,9 @@ impl Measured<'_> {
             link,
             checked: prepared.checked,
             seen: prepared.seen.clone(),
-            method: samples.method,
-            timer,
-            warm_up: samples.warm_up,
-            conditions: samples.conditions,
-            device_clock: samples.device_clock,
-            groups: samples.groups,
-            elapsed: samples.elapsed,
-            wall: samples.wall,
-            converged: samples.converged,
-            time: samples.time,
-            back_to_back: samples.back_to_back,
-            on_stream: samples.on_stream,
             energy,
             metrics,
-            samples: samples.events,
+            samples,
         };
         (measurement, verdict)
     }

@@ -247,8 +247,8 @@ fn what_processes_differ_by_is_noise() {
     // The row itself says so too.
     ended.shows("told[n=10]  hot  326.4 µs  ± 0.01 %  5: 320.0 µs to 332.8 µs");
     let [record] = &run.records[..] else { panic!("one case: {run:?}") };
-    assert_eq!(record.measurement.as_ref().expect("a number").time.median.0, 326_400.0);
-    let others: Vec<f64> = record.other_processes.iter().map(|other| other.time.median.0).collect();
+    assert_eq!(record.measurement.as_ref().expect("a number").median().0, 326_400.0);
+    let others: Vec<f64> = record.other_processes.iter().map(|other| other.median().0).collect();
     assert_eq!(others, [320_000.0, 323_200.0, 329_600.0, 332_800.0]);
 
     let gate = ["told[n=10]", "--cache", "hot", "--baseline", "main", "--fail-on-regression", "noise"];

@@ -58,12 +58,12 @@ fn every_answer_comes_out() {
     let (own, other) =
         (longer.measurement.as_ref().expect("a number"), longer.compared.as_ref().expect("another"));
     assert_eq!(
-        (other.with.to_string(), own.samples.len()),
-        ("compared::plain[n=10]".to_owned(), other.measurement.samples.len())
+        (other.with.to_string(), own.samples.events.len()),
+        ("compared::plain[n=10]".to_owned(), other.measurement.samples.events.len())
     );
-    assert_eq!((own.time.median.0, other.measurement.time.median.0), (326_400.0, 320_000.0));
+    assert_eq!((own.median().0, other.measurement.median().0), (326_400.0, 320_000.0));
     let pairs: usize = other.comparison.rounds.iter().map(|round| round.pairs).sum();
-    assert_eq!(pairs, own.samples.len());
+    assert_eq!(pairs, own.samples.events.len());
 }
 
 /// Half a percent of 3.2 µs is half a step of the clock.
@@ -101,8 +101,7 @@ fn times_that_do_not_make_the_difference_are_explained() {
     let record = record(&run, "compared::tick_tock hot");
     let other = &record.compared.as_ref().expect("it was compared");
     let ratio = other.comparison.ratio.expect("there are rounds");
-    let medians =
-        record.measurement.as_ref().expect("a number").time.median.0 / other.measurement.time.median.0;
+    let medians = record.measurement.as_ref().expect("a number").median().0 / other.measurement.median().0;
     assert!((medians / ratio.value - 1.0).abs() > 0.005, "{ratio:?} {medians}");
     let row = block(&ended.with_code(0).stdout);
     let said = format!("(the medians differ by {}: ", gpubench_stats::format::change(medians));
@@ -126,7 +125,7 @@ fn a_number_of_samples_is_what_it_says() {
         let arguments = ["longer", "--compare-with", "compared::plain", "--samples", &wanted.to_string()];
         let (_, run) = clocked(&arguments);
         for record in &run.records {
-            assert_eq!(record.measurement.as_ref().expect("a number").samples.len(), wanted);
+            assert_eq!(record.measurement.as_ref().expect("a number").samples.events.len(), wanted);
         }
         let answer = comparison(&run, "compared::longer[n=10] hot").answer;
         assert_eq!(answer, if wanted == 1 { Answer::Undecided } else { Answer::Slower }, "{wanted}");

@@ -127,7 +127,7 @@ fn its_bench_target_finds_and_measures_its_own() {
     for record in &run.records {
         assert_ne!(record.verdict.state, State::Invalid, "{:?}", record.verdict);
         assert!(
-            record.measurement.as_ref().is_some_and(|measured| measured.time.samples > 0),
+            record.measurement.as_ref().is_some_and(|measured| measured.samples.time.samples > 0),
             "{}",
             record.case.name()
         );

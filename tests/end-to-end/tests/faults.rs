@@ -32,7 +32,7 @@ fn reason(run: &Run, case: &str) -> String {
 fn is_measured(run: &Run, case: &str) {
     let record = record(run, case);
     assert_eq!(record.verdict.state, State::Valid, "{case}: {:?}", record.verdict);
-    assert_eq!(record.measurement.as_ref().map(|measured| measured.time.median.0), Some(3_200.0), "{case}");
+    assert_eq!(record.measurement.as_ref().map(|measured| measured.median().0), Some(3_200.0), "{case}");
 }
 
 /// A fault by its name on the page, a case that has it, and what its row must say.
@@ -255,7 +255,7 @@ fn in_process_records_are_the_same() {
     let [records, same] = [records, same].map(|run| {
         let mut records = run.records;
         let measured = records.iter_mut().filter_map(|record| record.measurement.as_mut());
-        measured.for_each(|measured| measured.wall = Nanoseconds(0.0));
+        measured.for_each(|measured| measured.samples.wall = Nanoseconds(0.0));
         records
     });
     assert_eq!(records, same);

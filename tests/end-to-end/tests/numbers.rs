@@ -34,14 +34,17 @@ fn a_steady_launch_is_measured_exactly() {
         [("hot", Flush::None, 3_200, 3.0), ("cold", Flush::Read, 8_000, 1.2)]
     {
         let beat = measurement(&run, &format!("beat {cache}"));
-        assert_eq!(beat.time.median.0, f64::from(launch));
-        assert_eq!((beat.time.min, beat.time.max, beat.time.cv), (beat.time.median, beat.time.median, 0.0));
+        assert_eq!(beat.median().0, f64::from(launch));
+        assert_eq!(
+            (beat.samples.time.min, beat.samples.time.max, beat.samples.time.cv),
+            (beat.median(), beat.median(), 0.0)
+        );
         // What was read is kept, with the overhead still in it.
         let event = f64::from(launch) + FLOOR as f64;
-        assert!(beat.samples.iter().all(|sample| sample.0 == event), "{:?}", beat.samples);
-        assert_eq!((beat.timer.step.0, beat.timer.overhead.0), (STEP as f64, FLOOR as f64));
-        assert_eq!(beat.method.flush, flush);
-        assert!(beat.converged && !beat.checked);
+        assert!(beat.samples.events.iter().all(|sample| sample.0 == event), "{:?}", beat.samples.events);
+        assert_eq!((beat.samples.timer.step.0, beat.samples.timer.overhead.0), (STEP as f64, FLOOR as f64));
+        assert_eq!(beat.samples.method.flush, flush);
+        assert!(beat.samples.converged && !beat.checked);
         assert_eq!(
             (beat.counts.reads, beat.counts.writes, beat.counts.bytes),
             (Some(6_400), Some(3_200), Some(9_600))
@@ -71,7 +74,7 @@ fn a_reset_goes_before_each_sample_and_is_not_timed() {
     let (_, run) = measured(&["sorts", "--quick"]);
     for case in ["sorts hot", "sorts cold"] {
         let sorts = measurement(&run, case);
-        assert_eq!((sorts.time.min.0, sorts.time.max.0), (3_200.0, 3_200.0), "{case}");
+        assert_eq!((sorts.samples.time.min.0, sorts.samples.time.max.0), (3_200.0, 3_200.0), "{case}");
     }
 }
 
@@ -134,7 +137,7 @@ fn the_table_shows_them() {
 #[test]
 fn between_two_steps_the_time_is_off_by_less_than_one() {
     let (_, run) = measured(&["between_steps"]);
-    let time = &measurement(&run, "between_steps hot").time;
+    let time = &measurement(&run, "between_steps hot").samples.time;
     assert!((time.median.0 - 3_000.0).abs() < STEP as f64, "{time:?}");
     assert!(time.median_ci.low.0 <= 3_000.0 && 3_000.0 <= time.median_ci.high.0, "{time:?}");
     // The mean averages the steps out.
@@ -166,9 +169,9 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert!(same(reached, 1.0 / 3.0) && wanted == 0.005, "{:?}", case.verdict);
     assert_eq!((modes.low.0, modes.high.0, modes.share_high), (3_200.0, 6_400.0, 0.5));
     let measured = measurement(&run, "tick_tock hot");
-    assert!(!measured.converged && measured.time.median.0 == 4_800.0);
+    assert!(!measured.samples.converged && measured.median().0 == 4_800.0);
     // All samples are kept, none of them dropped as an outlier.
-    assert_eq!((measured.time.min.0, measured.time.max.0), (3_200.0, 6_400.0));
+    assert_eq!((measured.samples.time.min.0, measured.samples.time.max.0), (3_200.0, 6_400.0));
     ended.shows("suspect 1 case not converged (?): the time was spent before ± 0.50 % was reached");
 }
 
@@ -176,10 +179,10 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
 fn the_precision_asked_for_decides() {
     let (_, run) = measured(&["tick_tock", "--skip", "haste", "--precision", "34%"]);
     let two_modes = |run: &Run| record(run, "two_devices::tick_tock hot").verdict.reasons.len();
-    assert!(measurement(&run, "tick_tock hot").converged && two_modes(&run) == 1);
+    assert!(measurement(&run, "tick_tock hot").samples.converged && two_modes(&run) == 1);
     assert_eq!(run.sampling.precision, 0.34);
     let (_, run) = measured(&["tick_tock", "--skip", "haste", "--precision", "33%", "--max-time", "0.1"]);
-    assert!(!measurement(&run, "tick_tock hot").converged && two_modes(&run) == 2);
+    assert!(!measurement(&run, "tick_tock hot").samples.converged && two_modes(&run) == 2);
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn exactly_as_many_samples_as_asked_for() {
         for record in &run.records {
             let measured = record.measurement.as_ref().expect("it was measured");
             assert_eq!(
-                (measured.samples.len(), measured.time.samples),
+                (measured.samples.events.len(), measured.samples.time.samples),
                 (samples, samples),
                 "{}",
                 record.case.name()
@@ -224,7 +227,7 @@ fn exactly_as_many_samples_as_asked_for() {
     ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
     let (_, run) = measured(&["s::beat", "--cache", "hot", "--samples", "70000"]);
-    assert_eq!(measurement(&run, "beat hot").samples.len(), 70_000);
+    assert_eq!(measurement(&run, "beat hot").samples.events.len(), 70_000);
 }
 
 /// Groups take at most about 10 ms, so that a budget is overdrawn by no more.
@@ -233,19 +236,23 @@ fn budgets_are_in_device_time() {
     let group = 12e6;
     let within = |elapsed: f64, budget: f64| (budget..budget + group).contains(&elapsed);
     let (_, run) = measured(&["tick_tock", "--skip", "haste", "--max-time", "0.15", "--quick"]);
-    let elapsed = measurement(&run, "tick_tock hot").elapsed.0;
+    let elapsed = measurement(&run, "tick_tock hot").samples.elapsed.0;
     assert!(within(elapsed, 0.15e9), "{elapsed}");
     let (_, run) = measured(&["s::beat", "--min-time", "0.15", "--quick"]);
     for cache in [Cache::Hot, Cache::Cold] {
         let beat = measurement(&run, &format!("beat {cache}"));
-        assert!(within(beat.elapsed.0, 0.15e9) && beat.converged, "{}", beat.elapsed.0);
+        assert!(
+            within(beat.samples.elapsed.0, 0.15e9) && beat.samples.converged,
+            "{}",
+            beat.samples.elapsed.0
+        );
         // A flush takes its part of the budget.
         let flush = if cache == Cache::Cold { FLUSH as f64 } else { 0.0 };
-        let sampled = beat.samples.iter().map(|sample| sample.0 + flush).sum::<f64>();
+        let sampled = beat.samples.events.iter().map(|sample| sample.0 + flush).sum::<f64>();
         assert!(
-            (beat.elapsed.0 - sampled).abs() < STEP as f64 * beat.groups as f64,
+            (beat.samples.elapsed.0 - sampled).abs() < STEP as f64 * beat.samples.groups as f64,
             "{} {sampled}",
-            beat.elapsed.0
+            beat.samples.elapsed.0
         );
     }
 }
@@ -261,14 +268,14 @@ fn a_least_time_is_no_reservation() {
 #[test]
 fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let (ended, run) = measured(&["in_haste"]);
-    let usual = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
+    let usual = measurement(&run, "tick_tock_in_haste hot").samples.elapsed.0;
     assert!((1e6..12e6).contains(&usual), "{usual}");
     // What is printed under the table says how a case gets more.
     ended.shows("(--max-time gives more)");
     let (_, run) = measured(&["in_haste", "--max-time", "0.5"]);
-    let asked = measurement(&run, "tick_tock_in_haste hot").elapsed.0;
+    let asked = measurement(&run, "tick_tock_in_haste hot").samples.elapsed.0;
     // So fast a case has as many samples as are kept before that.
-    let kept = measurement(&run, "tick_tock_in_haste hot").samples.len() == 1 << 16;
+    let kept = measurement(&run, "tick_tock_in_haste hot").samples.events.len() == 1 << 16;
     assert!(asked >= 0.5e9 || kept, "--max-time 0.5 gave {asked} ns, nothing gave {usual} ns");
 }
 
@@ -277,10 +284,14 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
 fn a_warm_up_takes_the_time_it_is_given() {
     let (_, run) = measured(&["wakes_up", "--warmup", "0.3"]);
     let awake = measurement(&run, "wakes_up hot");
-    assert_eq!((awake.time.median.0, awake.time.max.0), (3_200.0, 3_200.0));
-    assert!(awake.warm_up.steady && awake.warm_up.elapsed.0 >= 0.3e9, "{:?}", awake.warm_up);
+    assert_eq!((awake.median().0, awake.samples.time.max.0), (3_200.0, 3_200.0));
+    assert!(
+        awake.samples.warm_up.steady && awake.samples.warm_up.elapsed.0 >= 0.3e9,
+        "{:?}",
+        awake.samples.warm_up
+    );
     let (_, run) = measured(&["wakes_up", "--quick"]);
     let asleep = measurement(&run, "wakes_up hot");
-    assert_eq!(asleep.time.median.0, 6_400.0);
-    assert!((0.02e9..0.05e9).contains(&asleep.warm_up.elapsed.0), "{:?}", asleep.warm_up);
+    assert_eq!(asleep.median().0, 6_400.0);
+    assert!((0.02e9..0.05e9).contains(&asleep.samples.warm_up.elapsed.0), "{:?}", asleep.samples.warm_up);
 }

@@ -29,7 +29,7 @@ fn listed(arguments: &[&str]) -> Vec<String> {
 #[track_caller]
 fn steps(run: &Run, case: &str) -> f64 {
     let record = record(run, &format!("options::{case} hot"));
-    record.measurement.as_ref().unwrap_or_else(|| panic!("{:?}", record.verdict)).time.median.0 / 32.0
+    record.measurement.as_ref().unwrap_or_else(|| panic!("{:?}", record.verdict)).median().0 / 32.0
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn functions_are_measured_as_they_are_found() {
         .iter()
         .map(|record| {
             let measured = record.measurement.as_ref().expect("it was measured");
-            (record.case.name().replace("forms::", ""), measured.time.median.0 / 32.0)
+            (record.case.name().replace("forms::", ""), measured.median().0 / 32.0)
         })
         .collect();
     let expected = [

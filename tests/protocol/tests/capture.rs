@@ -32,7 +32,7 @@ fn a_graph_stands_for_a_launch_where_it_does_the_same() {
         .records
         .iter()
         .map(|record| {
-            let method = &record.measurement.as_ref().expect("it was measured").method;
+            let method = &record.measurement.as_ref().expect("it was measured").samples.method;
             let name = record.case.benchmark.strip_prefix("captures::").expect("the suite's name");
             (name, method.path_reason.as_deref())
         })
@@ -57,8 +57,8 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
     let ended = measured.ended.with_code(0);
     for (record, kernels) in measured.run.records.iter().zip([1, 2]) {
         let measurement = record.measurement.as_ref().expect("it was measured");
-        assert_eq!(measurement.method.kernels, Some(kernels));
-        assert_eq!(measurement.on_stream.is_some(), kernels > 1);
+        assert_eq!(measurement.samples.method.kernels, Some(kernels));
+        assert_eq!(measurement.samples.on_stream.is_some(), kernels > 1);
     }
     // Of one managed buffer, and of another.
     for record in &measured.run.records {
@@ -67,7 +67,7 @@ fn the_kernels_of_a_launch_are_counted_and_several_are_timed_on_the_stream_too()
     }
     let two = measured.run.records[1].measurement.as_ref().expect("it was measured");
     // The fake has no gaps on either path.
-    let gap = two.on_stream.expect("it has two kernels").0 - two.time.median.0;
+    let gap = two.samples.on_stream.expect("it has two kernels").0 - two.median().0;
     assert!(gap.abs() <= 64.0, "{gap}");
     ended.shows("2 kernels: captures::launches_two_kernels hot: ");
 }
@@ -105,7 +105,7 @@ fn a_read_flush_sweeps_twice_the_l2() {
     let medians = ["discard", "read", "none"].map(|flush| {
         let arguments = [&arguments[..7], &[flush]].concat();
         let measured = measure(KERNELS, &arguments, &[]);
-        measured.run.records[0].measurement.as_ref().expect("it was measured").time.median.0
+        measured.run.records[0].measurement.as_ref().expect("it was measured").median().0
     });
     // Clean after either flush, and both arrays are in the L2 without one.
     assert!((medians[0] - medians[1]).abs() <= 32.0 && medians[2] < medians[0] - 500.0, "{medians:?}");

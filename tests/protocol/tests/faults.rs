@@ -408,7 +408,7 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
         .records
         .iter()
         .filter_map(|record| {
-            Some((record.case.name(), record.measurement.as_ref()?.method.path_reason.clone()))
+            Some((record.case.name(), record.measurement.as_ref()?.samples.method.path_reason.clone()))
         })
         .collect();
     for (name, reason) in paths {

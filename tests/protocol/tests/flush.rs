@@ -13,7 +13,7 @@ fn copies(arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
 
 #[track_caller]
 fn method(measured: &Measured) -> &Method {
-    &measured.run.records[0].measurement.as_ref().expect("it was measured").method
+    &measured.run.records[0].measurement.as_ref().expect("it was measured").samples.method
 }
 
 /// The fake's L2 is emptied by 60 MiB to the last line, and its kernels take as long as what they move.

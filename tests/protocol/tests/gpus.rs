@@ -32,13 +32,13 @@ fn all_valid(measured: &Measured, each: usize) {
         for record in records {
             let of = format!("{device} {} {}: {:?}", record.case.name(), record.case.cache, record.verdict);
             assert_eq!(record.verdict.state, State::Valid, "{of}");
-            let method = &record.measurement.as_ref().expect("it was measured").method;
+            let method = &record.measurement.as_ref().expect("it was measured").samples.method;
             if let Some(proof) = method.flush_proof {
                 assert!(proof.is_empty() && proof.is_clean() && method.flush_reason.is_none(), "{of}");
             }
         }
-        let proofs =
-            on(&measured.run, device).filter_map(|record| record.measurement.as_ref()?.method.flush_proof);
+        let proofs = on(&measured.run, device)
+            .filter_map(|record| record.measurement.as_ref()?.samples.method.flush_proof);
         assert_ne!(proofs.count(), 0, "no flush was proven on {device}");
     }
 }
@@ -170,7 +170,7 @@ fn each_gpu_has_its_own_name_and_sensors() {
             .records
             .iter()
             .filter_map(|record| record.measurement.as_ref())
-            .all(|measured| measured.conditions.is_some())
+            .all(|measured| measured.samples.conditions.is_some())
     );
     let environment = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_GPUS", "2")];
     for uuid in &uuids {

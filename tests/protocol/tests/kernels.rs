@@ -47,7 +47,7 @@ fn all_are_measured_and_marked(run: &Run, cases: usize) {
             "{}",
             record.case.name()
         );
-        assert!(measurement.converged, "{}", record.case.name());
+        assert!(measurement.samples.converged, "{}", record.case.name());
     }
 }
 
@@ -86,7 +86,7 @@ fn planes_and_transfers_are_measured() {
     all_are_measured_and_marked(&measured.run, 6 + 10);
     // Copies from pageable memory are no part of a graph, and pages cannot be sent back within one.
     for record in &measured.run.records {
-        let reason = record.measurement.as_ref().and_then(|it| it.method.path_reason.as_deref());
+        let reason = record.measurement.as_ref().and_then(|it| it.samples.method.path_reason.as_deref());
         let words = match record.case.name() {
             name if name.contains("memory=pageable") => {
                 Some("the launch copies from or to pageable host memory")
@@ -112,7 +112,7 @@ fn warm_ups_and_samples_are_as_many_as_are_asked_for() {
     for record in &measured.run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
         assert_eq!(
-            (measurement.warm_up.launches, measurement.samples.len()),
+            (measurement.samples.warm_up.launches, measurement.samples.events.len()),
             (70, 9),
             "{}",
             record.case.name()

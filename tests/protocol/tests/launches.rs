@@ -20,7 +20,7 @@ fn of<'a>(measured: &'a Measured, name: &str) -> &'a Measurement {
 fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     let measured = measure(LAUNCHES, &["--quick", "kernel", "graph_of_its_own"], &[]);
     assert_eq!(failed(&measured.run), []);
-    let time = |name: &str| of(&measured, name).time.median.0;
+    let time = |name: &str| of(&measured, name).median().0;
     let each = ["kernels[KERNELS=1]", "kernels[KERNELS=2]", "kernels[KERNELS=5]"].map(time);
     assert_eq!(each, [40_000.0, 80_000.0, 200_000.0]);
     assert!(time("copy_and_kernel") > 40_000.0, "{}", time("copy_and_kernel"));
@@ -28,7 +28,7 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     assert_eq!(time("graph_of_its_own"), 82_000.0);
 
     // A graph is not launched into a capture here: it is timed on the stream, and says so.
-    let method = &of(&measured, "graph_of_its_own").method;
+    let method = &of(&measured, "graph_of_its_own").samples.method;
     assert_eq!(method.path, Path::Stream);
     assert!(method.path_reason.is_some());
     measured.ended.with_code(0).shows("h2d: 1 row over that link, whose peak is not known");
@@ -62,14 +62,14 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     // On the fake, what is captured runs one after the other.
     for (name, time, kernels) in [("forks_and_joins", 80_000.0, 2), ("works_beside_and_joins", 40_000.0, 1)] {
         let joined = of(&measured, name);
-        assert_eq!((joined.time.median.0, joined.method.kernels), (time, Some(kernels)), "{name}");
+        assert_eq!((joined.median().0, joined.samples.method.kernels), (time, Some(kernels)), "{name}");
     }
     // The host waits for it, which a graph would not.
     for (name, expected) in [
         ("is_waited_for_beside", "the launch cannot be captured: cuStreamSynchronize returned 900"),
         ("is_passed_beside", "the host waits for work of the launch on another stream"),
     ] {
-        let method = &of(&measured, name).method;
+        let method = &of(&measured, name).samples.method;
         assert_eq!(method.path, Path::Stream);
         assert!(method.path_reason.as_deref().is_some_and(|why| why.starts_with(expected)), "{method:?}");
     }

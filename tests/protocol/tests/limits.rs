@@ -54,7 +54,7 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
         ("lasting::kernel_copy[runs=false]".to_owned(), State::Invalid)
     );
     let measurement = never.measurement.as_ref().expect("the measurement is kept");
-    assert_eq!(measurement.time.median.0, 2_560.0);
+    assert_eq!(measurement.median().0, 2_560.0);
     let [Reason::ImpossibleSpeed(speed), Reason::NothingWritten { .. }] = &never.verdict.reasons[..] else {
         panic!("{:?}", never.verdict)
     };

@@ -42,7 +42,7 @@ fn a_cold_sample_is_flush_event_launch_event() {
         .filter_map(|replay| samples(replay, &[FLUSH[0], FLUSH[1], RECORD, LAUNCH, RECORD]))
         .collect();
     let sampled: usize = groups.iter().map(Vec::len).sum();
-    assert_eq!(sampled, measurement.warm_up.launches + measurement.samples.len());
+    assert_eq!(sampled, measurement.samples.warm_up.launches + measurement.samples.events.len());
     for sample in groups.concat() {
         let [memset, discard, start, launch, stop] = sample else { panic!("{sample:?}") };
         let written = memset.memory("write").expect("it writes");
@@ -101,7 +101,10 @@ fn a_hot_group_begins_with_a_launch_that_does_not_count() {
             samples(&replay[1..], &[SPACE, RECORD, LAUNCH, RECORD]).expect("pairs around launches").len()
         })
         .collect();
-    assert_eq!(groups.iter().sum::<usize>(), measurement.warm_up.launches + measurement.samples.len());
+    assert_eq!(
+        groups.iter().sum::<usize>(),
+        measurement.samples.warm_up.launches + measurement.samples.events.len()
+    );
     // Once it has grown, a group is four graphs of 64 samples, of sixteen that take turns.
     assert!(groups.ends_with(&[64; 8]), "{groups:?}");
 }
@@ -119,7 +122,7 @@ fn a_row_has_no_events_between_its_launches() {
         .collect();
     assert_eq!(rows.len(), 30);
     assert!(rows.chunks(2).all(|pair| pair == [8, 72]), "{rows:?}");
-    assert!(measured.run.records[0].measurement.as_ref().is_some_and(|it| it.back_to_back.is_some()));
+    assert!(measured.run.records[0].measurement.as_ref().is_some_and(|it| it.samples.back_to_back.is_some()));
 }
 
 #[test]
@@ -160,7 +163,7 @@ fn on_the_stream_a_group_stands_behind_a_delay() {
     let measured = measure(KERNELS, &arguments, &[("LOG", "")]);
     _ = measured.ended.with_code(0);
     let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
-    assert_eq!(measurement.method.path_reason.as_deref(), Some("asked for"));
+    assert_eq!(measurement.samples.method.path_reason.as_deref(), Some("asked for"));
     let done: Vec<&Line> = measured.log.iter().filter(|line| line.stream.is_some()).collect();
     let launches: Vec<usize> = (0..done.len()).filter(|index| done[*index].is("kernel", "copy")).collect();
     // All but the first, which is checked.

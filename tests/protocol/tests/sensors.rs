@@ -22,7 +22,7 @@ fn what_the_sensors_say_is_recorded_and_shown() {
     let measured = copies(&[("CLOCKS", "1980")]);
     assert_eq!(reasons(&measured), Vec::<String>::new());
     let measurement = measured.run.records[0].measurement.as_ref().expect("it was measured");
-    let conditions = measurement.conditions.as_ref().expect("there are sensors");
+    let conditions = measurement.samples.conditions.as_ref().expect("there are sensors");
     for clock in [conditions.before.sm_clock, conditions.after.sm_clock] {
         assert_eq!(clock, Some(Hertz(1_980_000_000)));
     }
@@ -62,7 +62,8 @@ fn the_clock_is_counted_behind_every_group() {
         let arguments =
             ["cuda::copy", "--arg", "n=4194304", "--cache", "cold", "--min-time", "0.3", "--explain"];
         let measured = measure(KERNELS, &arguments, &[asked, &[("COUNTED", counted)]].concat());
-        let clock = measured.run.records[0].measurement.as_ref().and_then(|it| it.device_clock.clone());
+        let clock =
+            measured.run.records[0].measurement.as_ref().and_then(|it| it.samples.device_clock.clone());
         (reasons(&measured), clock.expect("the fake counts"), measured.ended.with_code(0))
     };
     let megahertz =
@@ -86,7 +87,7 @@ fn the_clock_is_counted_behind_every_group() {
 fn without_the_library_there_are_no_conditions() {
     let measured = copies(&[]);
     let Record { measurement, verdict, .. } = &measured.run.records[0];
-    assert_eq!(measurement.as_ref().map(|it| it.conditions.clone()), Some(None));
+    assert_eq!(measurement.as_ref().map(|it| it.samples.conditions.clone()), Some(None));
     assert_eq!(verdict.reasons, []);
     measured.ended.with_code(0).shows(" · sensors none (no-libnvml-here not found)");
 }

@@ -27,9 +27,14 @@ fn medians_are_true(flush: &str, dirty: bool) {
     for record in &measured.run.records {
         let argument = |index: usize| record.case.args[index].value.parse::<f64>().expect("a number");
         let measurement = record.measurement.as_ref().expect("it was measured");
-        let error = measurement.time.median.0 - truth(argument(0), argument(1), dirty);
-        assert!(error.abs() <= STEP, "{} is {error} ns off: {:?}", record.case.name(), measurement.time);
-        assert_eq!((measurement.timer.step.0, measurement.timer.floor.0), (STEP, 1280.0));
+        let error = measurement.median().0 - truth(argument(0), argument(1), dirty);
+        assert!(
+            error.abs() <= STEP,
+            "{} is {error} ns off: {:?}",
+            record.case.name(),
+            measurement.samples.time
+        );
+        assert_eq!((measurement.samples.timer.step.0, measurement.samples.timer.floor.0), (STEP, 1280.0));
         worst = worst.max(error.abs());
     }
     // That formula is what the fake really did, but for the first launch of each case, which is checked.
@@ -38,7 +43,7 @@ fn medians_are_true(flush: &str, dirty: bool) {
     for record in &measured.run.records {
         let argument = |index: usize| record.case.args[index].value.parse::<f64>().expect("a number");
         let expected = truth(argument(0), argument(1), dirty);
-        let samples = record.measurement.as_ref().map_or(0, |measurement| measurement.samples.len());
+        let samples = record.measurement.as_ref().map_or(0, |measurement| measurement.samples.events.len());
         let found = durations.iter().filter(|duration| (**duration - expected).abs() < 0.2).count();
         assert!(found >= samples, "{}: {found} of {samples} took {expected} ns", record.case.name());
     }
@@ -67,7 +72,7 @@ fn intervals_hold_the_median_as_often_as_they_say() {
     // What is read hot takes half a nanosecond.
     let truth = 100_000.0 + 4096.0 / 7000.0;
     let hits = runs.iter().filter(|record| {
-        let interval = record.measurement.as_ref().expect("it was measured").time.median_ci;
+        let interval = record.measurement.as_ref().expect("it was measured").samples.time.median_ci;
         (interval.low.0..=interval.high.0).contains(&truth)
     });
     let hits = hits.count();
@@ -83,7 +88,7 @@ fn drift_is_seen() {
         let measured = measure(LASTING, &arguments, &[("DRIFT", drift)]);
         let record = measured.run.records.into_iter().next().expect("one case");
         let measurement = record.measurement.expect("it was measured");
-        (record.verdict.reasons, measurement.samples, measurement.timer.overhead.0)
+        (record.verdict.reasons, measurement.samples.events, measurement.samples.timer.overhead.0)
     };
     let (reasons_then, samples, overhead) = reasons("4");
     assert!(samples.windows(2).all(|pair| pair[0].0 <= pair[1].0 + STEP), "{samples:?}");

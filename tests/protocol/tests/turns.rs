@@ -72,9 +72,9 @@ fn the_times_of_each_are_its_own() {
             &[],
         );
         let alone = alone.run.records[0].measurement.clone().expect("it was measured");
-        let apart = (alone.time.median.0 - found.time.median.0).abs();
-        assert!(apart <= 32.0, "{name}: {:?} in turn, {:?} alone", found.time, alone.time);
-        assert_eq!(found.samples.len(), 512);
+        let apart = (alone.median().0 - found.median().0).abs();
+        assert!(apart <= 32.0, "{name}: {:?} in turn, {:?} alone", found.samples.time, alone.samples.time);
+        assert_eq!(found.samples.events.len(), 512);
     }
 }
 
@@ -115,8 +115,8 @@ fn rounds_lie_at_different_places() {
 fn where_one_cannot_be_on_a_graph_neither_is() {
     let measured = measure(CAPTURES, &["calls_the_host", "--compare-with", "sets_memory", "--quick"], &[]);
     let record = &measured.run.records[0];
-    let other = &record.compared.as_ref().expect("it was compared").measurement.method;
-    let own = &record.measurement.as_ref().expect("it was measured").method;
+    let other = &record.compared.as_ref().expect("it was compared").measurement.samples.method;
+    let own = &record.measurement.as_ref().expect("it was measured").samples.method;
     assert_eq!((own.path, other.path), (Path::Stream, Path::Stream));
     assert_eq!(own.path_reason.as_deref(), Some("the launch calls a function on the host"));
     assert_eq!(

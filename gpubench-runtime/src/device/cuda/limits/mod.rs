@@ -148,7 +148,7 @@ fn method(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
         CeilingLimit::Compute { .. } if limit.on_tensor_cores() => "mma.sync",
         CeilingLimit::Compute { .. } => "fused multiply-adds on registers",
     };
-    let clock = measured.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
+    let clock = measured.samples.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
     let clock = clock.map(|clock| format!(" at {}", format::from_to(clock, format::clock)));
     let less = if low { ", less than this GPU's own instructions do" } else { "" };
     format!("{what}{}{less}", clock.unwrap_or_default())
