@@ -16,7 +16,7 @@ pub use crate::program::{Package, Program};
 use crate::resumed::Resumed;
 use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
-use crate::verdict::{self, Reason, Verdict};
+use crate::verdict::{self, Reason, State, Verdict};
 use crate::work::{Counts, Link};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::{Nanoseconds, Range, Seconds};
@@ -213,6 +213,13 @@ impl Record {
     #[must_use]
     pub fn failed(case: CaseId, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
+    }
+
+    /// Returns the measurement unless the record is invalid: numbers that do not hold are shown beside the reason, and neither
+    /// compared nor tracked.
+    #[must_use]
+    pub fn usable_measurement(&self) -> Option<&Measurement> {
+        self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)
     }
 
     /// Returns true where the launch claims to write and no write was detected: another launch must show whether it writes.

@@ -145,8 +145,12 @@ fn mark(record: &Record) -> String {
 /// The part of the peak of what bytes move over; of the arithmetic's where that is not known.
 pub(super) fn peak_share(measured: &Measurement) -> Option<f64> {
     let compute = Quantity::Compute(measured.precision.clone());
-    let metrics = &measured.metrics;
-    metrics.share(&Link::quantity(measured.link)).or_else(|| metrics.share(&compute))
+    bandwidth_share(measured).or_else(|| measured.metrics.share(&compute))
+}
+
+/// The part of the peak of what bytes move over.
+pub(super) fn bandwidth_share(measured: &Measurement) -> Option<f64> {
+    measured.metrics.share(&Link::quantity(measured.link))
 }
 
 /// The part of the arithmetic's peak, where that is the one that binds.

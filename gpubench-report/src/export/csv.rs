@@ -100,7 +100,8 @@ impl Exporter for Csv {
         csv.write_record(heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
         for record in &run.records {
             let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
-            let own = args.iter().map(|name| argument(record, name).unwrap_or_default().to_owned());
+            let own =
+                args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
             csv.write_record(fixed.chain(own))?;
         }
         csv.flush()
@@ -108,7 +109,7 @@ impl Exporter for Csv {
 }
 
 /// The names of all arguments, in the order in which they first appear.
-fn arguments(run: &Run) -> Vec<&str> {
+pub(super) fn arguments(run: &Run) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for Arg { name, .. } in run.records.iter().flat_map(|record| &record.case.args) {
         if !names.contains(&&**name) {
@@ -118,8 +119,9 @@ fn arguments(run: &Run) -> Vec<&str> {
     names
 }
 
-fn argument<'a>(record: &'a Record, name: &str) -> Option<&'a str> {
-    record.case.args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
+/// The value of the argument `name`.
+pub(super) fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
+    args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
 }
 
 fn device_name<'a>(run: &'a Run, record: &Record) -> Option<&'a str> {

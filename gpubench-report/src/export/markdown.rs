@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::Exporter;
+use super::names::Names;
 use crate::cells::columns_of;
-use crate::{has_several_devices, header, remarks};
+use crate::{header, remarks};
 use gpubench_records::comparison::{Check, Finding};
-use gpubench_records::record::{Record, Run};
+use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 use gpubench_stats::format;
 
@@ -42,29 +43,26 @@ fn cases(run: &Run) -> String {
     let columns = columns_of(run);
     let mut text = row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
     text += "| :--- ";
+    let names = Names::of(run);
     text.extend(columns.iter().map(|column| if column.number { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
         let cells: Vec<String> = columns.iter().map(|column| (column.cell)(record)).collect();
-        text += &row(std::iter::once(&*name(run, record)).chain(cells.iter().map(|cell| &**cell)));
+        text +=
+            &row(std::iter::once(&*names.benchmark(&record.case)).chain(cells.iter().map(|cell| &**cell)));
     }
     text
-}
-
-/// The case's name, with its device where there are several.
-fn name(run: &Run, record: &Record) -> String {
-    let device = if has_several_devices(run) { format!(" on {}", record.case.device) } else { String::new() };
-    format!("{}{device}", record.case.name())
 }
 
 /// The reasons that speak against rows, a line for each, and the benchmarks that were skipped.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
+    let names = Names::of(run);
     // Writing to a string cannot fail.
     for record in &run.records {
         for reason in &record.verdict.reasons {
             let bold = if reason.state() == State::Invalid { "**" } else { "" };
-            let (name, cache) = (name(run, record), record.case.cache);
+            let (name, cache) = (names.benchmark(&record.case), record.case.cache);
             let case = escaped(&name);
             let reason_text = reason.to_string();
             _ = writeln!(text, "- {bold}{}{bold} {case} {cache}: {}", reason.state(), escaped(&reason_text));

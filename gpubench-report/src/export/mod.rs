@@ -1,13 +1,22 @@
 //! The formats that a run is written in for other programs, a file each. In: a run, live or stored; out: bytes. A new format is
-//! one file here, one line in [`Format`] and one flag.
+//! one file here and one line in [`Format`]: command lines and their help follow that list.
 
+mod bmf;
 mod csv;
+mod csv_samples;
+mod destination;
+mod github;
 mod json;
+mod junit;
 mod markdown;
+mod names;
+mod nvbench;
 
 use std::io::{self, Write};
 
 use gpubench_records::record::Run;
+
+pub use self::destination::{Export, ExportTo, SamePlace, exports};
 
 /// Writes runs in one format.
 pub trait Exporter {
@@ -18,35 +27,61 @@ pub trait Exporter {
     fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// The formats that there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Everything, raw samples too, as it is read again.
-    Json,
-    /// A row for each case, with every number in full.
-    Csv,
-    /// The table, for a pull request.
-    Markdown,
+/// Defines the formats: each with its name, its exporter and the sentence that help texts say of it.
+macro_rules! formats {
+    ($($format:ident: $name:literal, $exporter:expr, $does:literal;)+) => {
+        /// The formats that there are.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Format {
+            $(#[doc = concat!($does, ".")] $format,)+
+        }
+
+        impl Format {
+            /// All formats, in the order in which help texts list them.
+            pub const ALL: &[Self] = &[$(Self::$format,)+];
+
+            /// Returns the name, which is that of its flag.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$format => $name,)+
+                }
+            }
+
+            /// Returns what it is for, as a sentence that begins with a verb and has no full stop.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self {
+                    $(Self::$format => $does,)+
+                }
+            }
+
+            /// Returns the exporter that writes it.
+            #[must_use]
+            pub fn exporter(self) -> &'static dyn Exporter {
+                match self {
+                    $(Self::$format => &$exporter,)+
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    Json: "json", json::Json, "Write everything, raw samples too, as JSON, which is read again as a stored run";
+    Csv: "csv", csv::Csv, "Write a row for each case, with every number in full, as CSV";
+    CsvSamples: "csv-samples", csv_samples::CsvSamples, "Write a row for each sample, with its event time and its time, as CSV";
+    Markdown: "markdown", markdown::Markdown, "Write the table as Markdown, for a pull request";
+    NvbenchJson: "nvbench-json", nvbench::Nvbench, "Write JSON that NVBench's own compare scripts read";
+    Bmf: "bmf", bmf::Bmf, "Write the Bencher Metric Format";
+    GithubBenchmark: "github-benchmark", github::GithubBenchmark, "Write JSON for github-action-benchmark's tool customSmallerIsBetter";
+    Junit: "junit", junit::Junit, "Write JUnit XML, a test for each case";
 }
 
 impl Format {
-    /// The name of its flag.
+    /// Returns the format of this name.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Markdown => "markdown",
-        }
-    }
-
-    /// The exporter that writes it.
-    #[must_use]
-    pub fn exporter(self) -> &'static dyn Exporter {
-        match self {
-            Self::Json => &json::Json,
-            Self::Csv => &csv::Csv,
-            Self::Markdown => &markdown::Markdown,
-        }
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 }

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use signal_hook::consts::SIGINT;
 
 use self::checkout::Lookup;
-use self::cli::{Exit, Export, ExportTo, ListFormat, Options};
+use self::cli::{Exit, ListFormat, Options};
 use self::messages::say;
 use self::observer::RunObserver;
 use self::output::Output;
@@ -51,6 +51,7 @@ use gpubench_records::id::{CaseId, DeviceId};
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::verdict::State;
 use gpubench_report as report;
+use gpubench_report::export::{Export, ExportTo};
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]

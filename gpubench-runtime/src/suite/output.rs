@@ -8,9 +8,9 @@ use std::os::fd::RawFd;
 
 use anstream::AutoStream;
 
-use super::cli::{Export, ExportTo};
 use gpubench_records::files::{Destination, fill};
 use gpubench_records::record::Run;
+use gpubench_report::export::{Export, ExportTo};
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;

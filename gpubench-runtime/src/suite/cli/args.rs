@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 
+use super::export::ExportArgs;
+
 /// Measures the benchmarks of this program.
 #[derive(Debug, Parser)]
 #[command(
@@ -14,7 +16,8 @@ use clap::{ArgAction, Parser, ValueEnum};
     after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
                   3 a regression, 4 nothing matched, 5 the device asked for is not there or, with --no-wait, not free, \
                   129/130/143 interrupted by SIGHUP, Ctrl-C or SIGTERM, with a report of what was measured.\n\
-                  Results go to standard output; progress and warnings to standard error.\n\
+                  Results go to standard output; progress and warnings to standard error. A FILE called `-` is \
+                  standard output, which then carries nothing else.\n\
                   Each flag can be given in the environment too; an empty variable counts as unset. Of a flag that is \
                   given twice the last value counts; lists add up.",
     disable_version_flag = true,
@@ -209,17 +212,8 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_EXPLAIN", value_parser = BoolishValueParser::new(), help_heading = "Results")]
     pub(super) explain: bool,
 
-    /// Write everything, raw samples too, as JSON to this file; `-` writes it to standard output in place of the table
-    #[arg(long, value_name = "FILE", env = "GPUBENCH_JSON", help_heading = "Results")]
-    pub(super) json: Option<PathBuf>,
-
-    /// Write a row for each case, with every number in full, as CSV to this file; `-` as for --json
-    #[arg(long, value_name = "FILE", env = "GPUBENCH_CSV", help_heading = "Results")]
-    pub(super) csv: Option<PathBuf>,
-
-    /// Write the table as Markdown, for a pull request, to this file; `-` as for --json
-    #[arg(long, value_name = "FILE", env = "GPUBENCH_MARKDOWN", help_heading = "Results")]
-    pub(super) markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) exports: ExportArgs,
 
     /// Go on from a run that ended early, the last one of this suite or the one named: what it has is not measured again
     #[arg(

@@ -16,7 +16,6 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 pub use self::args::ListFormat;
 pub use self::exit::Exit;
-pub use self::export::{Export, ExportTo};
 pub use self::options::{Options, RunsDir};
 
 use self::args::Args;

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
-use super::export::{Export, exports};
 use super::peaks::parse_peaks;
 use crate::device::ClockTarget;
 use crate::plan::{Ignored, Selection};
@@ -16,7 +15,7 @@ use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::sampling::Sampling;
-use gpubench_report::export::Format;
+use gpubench_report::export::{Export, exports};
 use gpubench_stats::units::Seconds;
 
 /// The user's wishes, validated.
@@ -207,11 +206,7 @@ impl Options {
             explain: args.explain,
             resume: args.resume,
             runs_dir,
-            exports: exports([
-                (Format::Json, args.json),
-                (Format::Csv, args.csv),
-                (Format::Markdown, args.markdown),
-            ])?,
+            exports: exports(args.exports.0).map_err(|error| error.to_string())?,
             color: args.color,
         })
     }

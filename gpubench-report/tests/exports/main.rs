@@ -1,19 +1,30 @@
 //! Runs in other programs' formats. In: runs as they are committed, and one with names that each format must quote; out: a
 //! snapshot that differs, or a number that is not read back as it was.
 
+mod survive;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpubench_records::files;
 use gpubench_records::id::Arg;
-use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::verdict::Verdict;
+use gpubench_records::record::{Measurement, Record, Run, Skipped};
+use gpubench_records::verdict::{Reason, Verdict};
 use gpubench_report::export::Format;
 use insta::assert_snapshot;
 
 /// Names that are made of what formats give a meaning to.
-const ODD_NAMES: [&str; 7] =
-    ["a,b", "say \"hi\"", "two\nlines\r\nor three", "a|b", "\u{1b}[31mred\u{1b}[0m", "naïve 千 🦀", "=1+1"];
+const ODD_NAMES: [&str; 9] = [
+    "a,b",
+    "say \"hi\"",
+    "two\nlines\r\nor three",
+    "a|b",
+    "\u{1b}[31mred\u{1b}[0m",
+    "naïve 千 🦀",
+    "=1+1",
+    "</script><!--",
+    "\0\u{7f}\u{85}\u{2028}]]>",
+];
 
 fn exported(format: Format, run: &Run) -> String {
     let mut out = Vec::new();
@@ -52,8 +63,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(run: &Run) -> Self {
-        let text = exported(Format::Csv, run);
+    fn of(format: Format, run: &Run) -> Self {
+        let text = exported(format, run);
         let mut read = csv::ReaderBuilder::new().flexible(false).from_reader(text.as_bytes());
         let heads = read.headers().expect("a head").iter().map(str::to_owned).collect();
         let rows = read.records().map(|row| row.expect("a row").iter().map(str::to_owned).collect());
@@ -80,6 +91,54 @@ fn small_runs_look_so() {
     }
 }
 
+/// Formats of other programs, of a run on a GPU with a failed case and a skipped benchmark.
+#[test]
+fn formats_of_others_look_so() {
+    let run = mixed();
+    for format in
+        [Format::CsvSamples, Format::NvbenchJson, Format::Bmf, Format::GithubBenchmark, Format::Junit]
+    {
+        let text = exported(format, &run);
+        // One line is hard to read.
+        let text = if format == Format::NvbenchJson { text.replace(",{\"", ",\n{\"") } else { text };
+        assert_snapshot!(format!("mixed-{}", format.name()), text);
+    }
+}
+
+/// The page on the command line lists the formats as the help does.
+#[test]
+fn the_formats_are_documented() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/command-line.md");
+    let page = fs::read_to_string(page).expect("it is there");
+    for format in Format::ALL {
+        let row = format!("| `--{}` | {} |", format.name(), format.description());
+        assert!(page.contains(&row), "docs/command-line.md lacks {row}");
+        assert_eq!(Format::named(format.name()), Some(*format));
+    }
+}
+
+/// Two cases of a GPU, one of them suspect, and of another device a failed one and one that is skipped.
+fn mixed() -> Run {
+    let mut run = small("gpu.jsonl");
+    let mut faults = small("faults.jsonl");
+    run.records.truncate(2);
+    let suspect = Reason::TooFewSamples { samples: 3, needed: 6 };
+    run.records[1].verdict = Verdict::of(vec![suspect]);
+    faults.records.retain(|record| record.measurement.is_none());
+    faults.records.truncate(1);
+    run.records.append(&mut faults.records);
+    run.devices.append(&mut faults.devices);
+    run.program.suite = "kernels/suite".to_owned();
+    run.started = 1_785_587_590;
+    run.skipped = vec![Skipped {
+        benchmark: "gpubench_kernels::cuda::sum".to_owned(),
+        args: vec![Arg { name: "n".to_owned(), value: "64".to_owned() }],
+        device: "cuda:0".to_owned(),
+        why: "n is less than a block".to_owned(),
+    }];
+    run
+}
+
 #[test]
 fn json_is_read_again() {
     let run = odd();
@@ -91,7 +150,7 @@ fn json_is_read_again() {
 #[test]
 fn odd_names_survive_in_csv() {
     let run = odd();
-    let rows = Rows::of(&run);
+    let rows = Rows::of(Format::Csv, &run);
     for (row, name) in ODD_NAMES.iter().enumerate() {
         assert_eq!(rows.cell(row, "benchmark"), format!("odd::{name}"));
         for other in ODD_NAMES {
@@ -135,7 +194,7 @@ fn numbers_are_read_back_exactly() {
     for file in recorded() {
         let run = Run::parse(&fs::read(&file).expect("it is there"))
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let rows = Rows::of(&run);
+        let rows = Rows::of(Format::Csv, &run);
         assert_eq!(rows.rows.len(), run.records.len());
         for (row, record) in run.records.iter().enumerate() {
             for (head, number) in numbers {
@@ -156,7 +215,7 @@ fn a_failed_case_has_a_row() {
     let is_failed = |record: &&Record| record.measurement.is_none();
     let failed: Vec<usize> = (0..run.records.len()).filter(|row| is_failed(&&run.records[*row])).collect();
     assert!(!failed.is_empty(), "there is one");
-    let rows = Rows::of(&run);
+    let rows = Rows::of(Format::Csv, &run);
     let markdown = exported(Format::Markdown, &run);
     for row in failed {
         let Verdict { reasons, .. } = &run.records[row].verdict;

@@ -1,0 +1,109 @@
+//! The destinations that a command line names for formats: `--json FILE`, `--csv -`. In: a file for each format that is asked
+//! for; out: a destination for each, none of them twice.
+
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+
+use super::Format;
+
+/// A format with its destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The format.
+    pub format: Format,
+    /// The destination.
+    pub to: ExportTo,
+}
+
+/// The destination of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportTo {
+    /// Standard output, which then carries nothing else.
+    StandardOutput,
+    /// A file, a pipe or a device.
+    File(PathBuf),
+}
+
+/// Two formats have one destination.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{first} and {second}: give each a file of its own")]
+pub struct SamePlace {
+    /// The one that is named first.
+    pub first: Export,
+    /// The other.
+    pub second: Export,
+}
+
+impl ExportTo {
+    /// Reads a destination as a command line names it.
+    #[must_use]
+    pub fn of(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::StandardOutput } else { Self::File(path) }
+    }
+
+    /// Returns true if `other` is the same place, whatever its spelling.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(other)) => {
+                let place = |path: &PathBuf| {
+                    path.canonicalize()
+                        .or_else(|_| std::path::absolute(path))
+                        .unwrap_or_else(|_| path.clone())
+                };
+                place(one) == place(other)
+            }
+            (one, other) => one == other,
+        }
+    }
+}
+
+/// Formats the flag as the user gave it.
+impl Display for Export {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flag = self.format.name();
+        match &self.to {
+            ExportTo::StandardOutput => write!(f, "--{flag} -"),
+            ExportTo::File(path) => write!(f, "--{flag} {}", path.display()),
+        }
+    }
+}
+
+/// Returns the formats with their destinations, in the order of `given`.
+///
+/// # Errors
+/// If two have the same destination: standard output takes one of them, and so does each file.
+pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec<Export>, SamePlace> {
+    let mut exports: Vec<Export> = Vec::new();
+    for (format, path) in given {
+        let export = Export { format, to: ExportTo::of(path) };
+        if let Some(first) = exports.iter().find(|other| other.to.is(&export.to)) {
+            return Err(SamePlace { first: first.clone(), second: export });
+        }
+        exports.push(export);
+    }
+    Ok(exports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(given: &[(Format, &str)]) -> Result<Vec<String>, String> {
+        let given = given.iter().map(|(format, path)| (*format, PathBuf::from(path)));
+        let read = exports(given).map_err(|error| error.to_string())?;
+        Ok(read.iter().map(Export::to_string).collect())
+    }
+
+    #[test]
+    fn each_format_has_a_place_of_its_own() {
+        let two = read(&[(Format::Json, "-"), (Format::Markdown, "run.md")]);
+        assert_eq!(two, Ok(vec!["--json -".to_owned(), "--markdown run.md".to_owned()]));
+        let spelt_otherwise = read(&[(Format::Json, "x"), (Format::Csv, "./x")]);
+        assert_eq!(spelt_otherwise, Err("--json x and --csv ./x: give each a file of its own".to_owned()));
+        for same in ["-", "a file"] {
+            let expected = format!("--json {same} and --csv {same}: give each a file of its own");
+            assert_eq!(read(&[(Format::Json, same), (Format::Csv, same)]), Err(expected));
+        }
+    }
+}

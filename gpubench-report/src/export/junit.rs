@@ -1,0 +1,190 @@
+//! JUnit XML, which CI systems show: a test for each case, with the reasons against it. In: a run; out: a `testsuite` that is
+//! valid against the schema of Jenkins' xUnit plugin (`junit-10.xsd`), and has the attributes that Ant's requires.
+//!
+//! A failed check of the outputs and an impossible speed are a `failure`, all else that left no number is an `error`. A suspect
+//! case passes, and its reasons are its `system-out`.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::time::{Duration, UNIX_EPOCH};
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+
+use super::Exporter;
+use super::names::Names;
+use crate::remarks;
+use gpubench_records::failure::Stage;
+use gpubench_records::record::{Record, Run, Skipped};
+use gpubench_records::verdict::{Reason, State};
+
+/// See the module.
+pub(super) struct Junit;
+
+type Xml<'a> = Writer<&'a mut dyn Write>;
+
+impl Exporter for Junit {
+    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let mut xml = Writer::new_with_indent(out, b' ', 2);
+        xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+        xml.create_element("testsuites").write_inner_content(|xml| suite(xml, run))?;
+        xml.get_mut().write_all(b"\n")
+    }
+}
+
+fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
+    let count = |element: Element| run.records.iter().filter(|record| Element::of(record) == element).count();
+    let [failures, errors] = [Element::Failure, Element::Error].map(count);
+    let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
+    let began = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(run.started)).to_string();
+    let attributes = [
+        ("id", "0".to_owned()),
+        ("name", name.to_owned()),
+        ("package", name.to_owned()),
+        // In UTC: the schema has no place for a time zone.
+        ("timestamp", began.trim_end_matches('Z').to_owned()),
+        ("hostname", "localhost".to_owned()),
+        ("tests", (run.records.len() + run.skipped.len()).to_string()),
+        ("failures", failures.to_string()),
+        ("errors", errors.to_string()),
+        ("skipped", run.skipped.len().to_string()),
+        ("time", run.wall.0.to_string()),
+    ];
+    let mut suite = xml.create_element("testsuite");
+    for (name, value) in &attributes {
+        suite = suite.with_attribute((*name, shown(value)));
+    }
+    let names = Names::of(run);
+    suite.write_inner_content(|xml| {
+        properties(xml, run)?;
+        run.records.iter().try_for_each(|record| case(xml, record, &names))?;
+        run.skipped.iter().try_for_each(|skipped| left_out(xml, skipped))?;
+        text(xml, "system-out", &remarks::summary(run))?;
+        text(xml, "system-err", "")
+    })?;
+    Ok(())
+}
+
+fn properties(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
+    let property = |xml: &mut Xml<'_>, name: &str, value: &str| {
+        let element = xml.create_element("property");
+        element
+            .with_attribute(("name", shown(name)))
+            .with_attribute(("value", shown(value)))
+            .write_empty()?;
+        io::Result::Ok(())
+    };
+    xml.create_element("properties").write_inner_content(|xml| {
+        property(xml, "gpubench", &run.program.version)?;
+        run.devices.iter().try_for_each(|facts| property(xml, &facts.device, &facts.name))
+    })?;
+    Ok(())
+}
+
+/// The element that a case has beside its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Element {
+    /// Nothing speaks against it.
+    Nothing,
+    /// Its reasons, of a test that passes.
+    SystemOut,
+    /// It ran, and its result is wrong.
+    Failure,
+    /// It did not get as far as a result.
+    Error,
+}
+
+impl Element {
+    fn of(record: &Record) -> Self {
+        let reasons = &record.verdict.reasons;
+        match record.verdict.state {
+            State::Valid if reasons.is_empty() => Self::Nothing,
+            State::Valid | State::Suspect => Self::SystemOut,
+            State::Invalid if reasons.iter().any(is_error) => Self::Error,
+            State::Invalid => Self::Failure,
+        }
+    }
+}
+
+fn is_error(reason: &Reason) -> bool {
+    matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check)
+}
+
+fn case(xml: &mut Xml<'_>, record: &Record, names: &Names) -> io::Result<()> {
+    // Of all of its processes.
+    let measured = record.measurement.iter().chain(&record.other_processes);
+    let took = measured.fold(0.0, |took, measured| took + measured.samples.wall.as_seconds());
+    let whole = names.case(&record.case);
+    let (module, name) = split(&record.case.benchmark, &whole);
+    let element = xml
+        .create_element("testcase")
+        .with_attribute(("classname", shown(module)))
+        .with_attribute(("name", shown(name)))
+        .with_attribute(("time", Cow::Owned(took.to_string())));
+    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+    let reasons = reasons.join("\n");
+    match Element::of(record) {
+        Element::Nothing => element.write_empty()?,
+        Element::SystemOut => element.write_inner_content(|xml| {
+            text(xml, "system-out", &format!("{}: {reasons}", record.verdict.state))
+        })?,
+        Element::Failure => {
+            element.write_inner_content(|xml| problem(xml, "failure", "invalid", &reasons))?
+        }
+        Element::Error => element.write_inner_content(|xml| problem(xml, "error", "failed", &reasons))?,
+    };
+    Ok(())
+}
+
+/// Writes a benchmark that was left out, as a skipped test.
+fn left_out(xml: &mut Xml<'_>, skipped: &Skipped) -> io::Result<()> {
+    let whole = skipped.name();
+    let (module, name) = split(&skipped.benchmark, &whole);
+    let element = xml
+        .create_element("testcase")
+        .with_attribute(("classname", shown(module)))
+        .with_attribute(("name", shown(name)))
+        .with_attribute(("time", "0"));
+    element.write_inner_content(|xml| {
+        xml.create_element("skipped").with_attribute(("message", shown(&skipped.why))).write_empty()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn problem(xml: &mut Xml<'_>, element: &str, kind: &str, reasons: &str) -> io::Result<()> {
+    let first = reasons.lines().next().unwrap_or_default();
+    xml.create_element(element)
+        .with_attribute(("type", kind))
+        .with_attribute(("message", shown(first)))
+        .write_text_content(BytesText::new(&shown(reasons)))?;
+    Ok(())
+}
+
+fn text(xml: &mut Xml<'_>, element: &str, text: &str) -> io::Result<()> {
+    xml.create_element(element).write_text_content(BytesText::new(&shown(text)))?;
+    Ok(())
+}
+
+/// Splits the `whole` name of a case, which begins with its benchmark, into the module and the rest. A benchmark without a module
+/// stands for its own.
+fn split<'a>(benchmark: &'a str, whole: &'a str) -> (&'a str, &'a str) {
+    match benchmark.rsplit_once("::") {
+        Some((module, _)) => (module, whole.get(module.len() + 2..).unwrap_or(whole)),
+        None => (benchmark, whole),
+    }
+}
+
+/// Text as XML can hold it: control characters, such as those that colour a terminal, are shown by their codes, since XML has
+/// no way to write them.
+fn shown(text: &str) -> Cow<'_, str> {
+    let forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    if !text.contains(forbidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if forbidden(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
+}

@@ -1,0 +1,103 @@
+//! The axes of a benchmark: its arguments, and the cache state. In: its cases; out: each axis with its values, and the values
+//! of a state. An argument whose values are all whole numbers is one that the scripts can draw along.
+
+use serde::Serialize;
+
+use super::Case;
+
+/// The name of the axis of cache states, and the one where an argument has that.
+const CACHE: [&str; 2] = ["cache", "cache state"];
+
+#[derive(Serialize)]
+pub(super) struct Axis<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: Kind,
+    flags: &'static str,
+    values: Vec<AxisValue>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Int64,
+    String,
+}
+
+#[derive(Serialize)]
+struct AxisValue {
+    input_string: String,
+    description: &'static str,
+    value: Value,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Value {
+    Number(i64),
+    Text(String),
+}
+
+/// The value of a state on an axis.
+#[derive(Serialize)]
+pub(super) struct NamedValue<'a> {
+    pub(super) name: &'a str,
+    #[serde(rename = "type")]
+    kind: Kind,
+    pub(super) value: String,
+}
+
+/// The axes of `cases`, which are those of one benchmark; that of the cache states is the last.
+pub(super) fn axes<'a>(cases: &[Case<'a>]) -> Vec<Axis<'a>> {
+    let mut named: Vec<(&'a str, Vec<String>)> = Vec::new();
+    for case in cases {
+        for arg in case.args {
+            add(&mut named, &arg.name, &arg.value);
+        }
+    }
+    let cache = named.iter().any(|(name, _)| *name == CACHE[0]);
+    for case in cases.iter().filter_map(|case| case.cache) {
+        add(&mut named, CACHE[usize::from(cache)], &case.to_string());
+    }
+    named.into_iter().map(|(name, values)| Axis::of(name, values)).collect()
+}
+
+fn add<'a>(axes: &mut Vec<(&'a str, Vec<String>)>, name: &'a str, value: &str) {
+    let place = axes.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+        axes.push((name, Vec::new()));
+        axes.len() - 1
+    });
+    let values = &mut axes[place].1;
+    if !values.iter().any(|known| known == value) {
+        values.push(value.to_owned());
+    }
+}
+
+impl<'a> Axis<'a> {
+    fn of(name: &'a str, values: Vec<String>) -> Self {
+        let numbers: Option<Vec<i64>> = values.iter().map(|value| number(value)).collect();
+        let kind = if numbers.is_some() { Kind::Int64 } else { Kind::String };
+        let value = |text: String| AxisValue {
+            value: number(&text)
+                .filter(|_| kind == Kind::Int64)
+                .map_or_else(|| Value::Text(text.clone()), Value::Number),
+            input_string: text,
+            description: "",
+        };
+        Self { name, kind, flags: "", values: values.into_iter().map(value).collect() }
+    }
+}
+
+/// A whole number that reads as it is written.
+fn number(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|number| number.to_string() == text)
+}
+
+/// The values of a state on those `axes` that it has.
+pub(super) fn axis_values<'a>(case: &Case<'a>, axes: &[Axis<'a>]) -> Vec<NamedValue<'a>> {
+    let args = case.args.iter().map(|arg| (&*arg.name, arg.value.clone()));
+    let last = axes.last().map_or(CACHE[0], |axis| axis.name);
+    let all = args.chain(case.cache.map(|cache| (last, cache.to_string())));
+    let kind = |name: &str| axes.iter().find(|axis| axis.name == name).map_or(Kind::String, |axis| axis.kind);
+    all.map(|(name, value)| NamedValue { name, kind: kind(name), value }).collect()
+}

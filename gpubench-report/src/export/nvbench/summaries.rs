@@ -1,0 +1,149 @@
+//! The summaries of a state, by NVBench's tags. In: a record with a number; out: the statistics of its samples, its rates and
+//! its clock, in seconds, bytes and hertz. What NVBench has no tag for has one that begins with `gpubench/`.
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use crate::cells::bandwidth_share;
+use gpubench_records::record::{Measurement, Record};
+use gpubench_stats::quantile;
+use gpubench_stats::units::Nanoseconds;
+
+pub(super) struct Summaries<'a> {
+    pub(super) record: &'a Record,
+    pub(super) measured: &'a Measurement,
+}
+
+/// A value with its tag, its name for people, and the hint by which scripts write it.
+#[derive(Serialize)]
+struct Summary {
+    tag: &'static str,
+    name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<Hint>,
+    /// Keeps it out of tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hide: Option<&'static str>,
+    data: [NamedValue; 1],
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Hint {
+    SampleSize,
+    Duration,
+    Percentage,
+    ItemRate,
+    ByteRate,
+    Frequency,
+}
+
+#[derive(Serialize)]
+struct NamedValue {
+    name: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    value: String,
+}
+
+impl Summary {
+    /// A number, as the text that is read back as that number: `inf` and `NaN` have no other form in JSON.
+    fn number(tag: &'static str, name: &'static str, hint: Hint, value: f64) -> Self {
+        Self::new(tag, name, Some(hint), "float64", value.to_string())
+    }
+
+    fn new(
+        tag: &'static str,
+        name: &'static str,
+        hint: Option<Hint>,
+        kind: &'static str,
+        value: String,
+    ) -> Self {
+        Self { tag, name, hint, hide: None, data: [NamedValue { name: "value", kind, value }] }
+    }
+
+    fn hidden(self) -> Self {
+        Self { hide: Some("Left out of tables."), ..self }
+    }
+}
+
+impl Serialize for Summaries<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut summaries = serializer.serialize_seq(None)?;
+        for summary in self.counts().into_iter().chain(self.times()).chain(self.rates()) {
+            summaries.serialize_element(&summary)?;
+        }
+        summaries.end()
+    }
+}
+
+impl Summaries<'_> {
+    fn counts(&self) -> [Summary; 2] {
+        let (samples, verdict) = (self.measured.samples.time.samples, self.record.verdict.state);
+        [
+            Summary::new(
+                "nv/cold/sample_size",
+                "Samples",
+                Some(Hint::SampleSize),
+                "int64",
+                samples.to_string(),
+            ),
+            Summary::new("gpubench/verdict", "Verdict", None, "string", verdict.to_string()).hidden(),
+        ]
+    }
+
+    fn times(&self) -> [Summary; 13] {
+        let time = &self.measured.samples.time;
+        let mut sorted: Vec<f64> = self.measured.times().iter().map(|time| time.0).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let quartile =
+            |part| if sorted.is_empty() { time.median } else { Nanoseconds(quantile(&sorted, part)) };
+        let seconds =
+            |tag, name, time: Nanoseconds| Summary::number(tag, name, Hint::Duration, time.as_seconds());
+        let part = |tag, name, value| Summary::number(tag, name, Hint::Percentage, value);
+        [
+            seconds("nv/cold/time/gpu/min", "Min GPU Time", time.min).hidden(),
+            seconds("nv/cold/time/gpu/max", "Max GPU Time", time.max).hidden(),
+            seconds("nv/cold/time/gpu/mean", "GPU Time", time.mean),
+            seconds("nv/cold/time/gpu/stdev/absolute", "GPU Stdev", time.standard_deviation).hidden(),
+            part("nv/cold/time/gpu/stdev/relative", "Noise", time.standard_deviation / time.mean),
+            seconds("nv/cold/time/gpu/q1", "GPU Q1", quartile(0.25)).hidden(),
+            seconds("nv/cold/time/gpu/median", "GPU Median", time.median),
+            seconds("nv/cold/time/gpu/q3", "GPU Q3", quartile(0.75)).hidden(),
+            seconds("nv/cold/time/gpu/iqr/absolute", "GPU IQR", time.iqr).hidden(),
+            part("nv/cold/time/gpu/iqr/relative", "GPU IQR (relative)", time.iqr / time.median).hidden(),
+            seconds("gpubench/time/gpu/median/low", "Median, lower 95 %", time.median_ci.low).hidden(),
+            seconds("gpubench/time/gpu/median/high", "Median, upper 95 %", time.median_ci.high).hidden(),
+            seconds("nv/cold/walltime", "Walltime", self.measured.samples.wall).hidden(),
+        ]
+    }
+
+    fn rates(&self) -> impl Iterator<Item = Summary> {
+        let Measurement { metrics, samples, .. } = self.measured;
+        let maybe = |tag, name, hint, value: Option<f64>| Some(Summary::number(tag, name, hint, value?));
+        let bytes = metrics.bandwidth.map(|rate| rate.0);
+        let clock =
+            samples.device_clock.as_ref().map(|clock| clock.mean.0 as f64).or_else(|| self.sensed_clock());
+        let batch = samples.back_to_back.map(Nanoseconds::as_seconds);
+        [
+            maybe("nv/cold/bw/item_rate", "Elem/s", Hint::ItemRate, metrics.items.map(|rate| rate.0)),
+            maybe("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", Hint::ByteRate, bytes),
+            maybe(
+                "nv/cold/bw/global/utilization",
+                "BWUtil",
+                Hint::Percentage,
+                bandwidth_share(self.measured),
+            ),
+            maybe("nv/cold/sm_clock_rate/mean", "Clock Rate", Hint::Frequency, clock),
+            maybe("nv/batch/time/gpu/mean", "Batch GPU", Hint::Duration, batch),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// The middle of the clocks that the sensors read while samples were taken.
+    fn sensed_clock(&self) -> Option<f64> {
+        let clock = self.measured.samples.conditions.as_ref()?.during.sm_clock?;
+        Some(f64::midpoint(clock.low.0 as f64, clock.high.0 as f64))
+    }
+}
