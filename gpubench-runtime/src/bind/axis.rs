@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use crate::registry;
+use crate::registry::{self, UnknownValue};
 
 /// The values of one axis and the selected one, initially the first.
 pub struct Values<T> {
@@ -49,15 +49,15 @@ impl<T: Clone> registry::Axis for Shown<'_, T> {
         self.values.listed.iter().map(self.show).collect()
     }
 
-    fn select(&self, shown: &str) -> Result<(), String> {
+    fn select(&self, shown: &str) -> Result<(), UnknownValue> {
         let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
         let read = || (self.parse)(shown);
         // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
         let long = self.values.listed.len() > LONG;
         let again = || read().filter(|value| long && (self.show)(value) == shown);
         let Some(value) = again().or_else(search).or_else(read) else {
-            let listed = self.values().join(", ");
-            return Err(format!("`{shown}` is not a value of `{}` (it has {listed})", self.values.name));
+            let (shown, argument, listed) = (shown.to_owned(), self.values.name, self.values());
+            return Err(UnknownValue { shown, argument, listed });
         };
         *self.values.selected.borrow_mut() = Some(value);
         Ok(())

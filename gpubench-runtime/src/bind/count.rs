@@ -5,6 +5,7 @@ use std::any::type_name;
 use std::fmt::Display;
 
 use super::Exact;
+use crate::registry::CountError;
 
 /// A number type that `bytes`, `reads`, `writes`, `flops` and `items` accept.
 #[diagnostic::on_unimplemented(
@@ -51,20 +52,21 @@ macro_rules! count_floats {
 count_floats!(f32 f64);
 
 /// Returns a count option's value, or the mistake in it.
-pub fn count(option: &str, value: impl Count) -> Result<Option<u64>, String> {
-    match value.count() {
-        Some(count) => Ok(Some(count)),
-        None => Err(format!("`{option}` is {value}: it must be at least 1 and fit 64 bits")),
-    }
+pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CountError> {
+    let refused = || CountError::OutOfRange { option, value: value.to_string() };
+    value.count().map(Some).ok_or_else(refused)
 }
 
 /// Returns the same for a value whose arithmetic was also done in exact numbers.
-pub fn count_exact<T: Count>(option: &str, value: T, exact: Exact) -> Result<Option<u64>, String> {
+pub fn count_exact<T: Count>(
+    option: &'static str,
+    value: T,
+    exact: Exact,
+) -> Result<Option<u64>, CountError> {
     match (value.whole(), exact.value()) {
-        (Some(whole), Some(exact)) if whole != exact => Err(format!(
-            "`{option}` is {exact}, and came out as {whole}: `{}` does not hold it. Count in `usize` or `u64`",
-            type_name::<T>()
-        )),
+        (Some(wrapped), Some(exact)) if wrapped != exact => {
+            Err(CountError::Wrapped { option, exact, wrapped, number: type_name::<T>() })
+        }
         _ => count(option, value),
     }
 }
@@ -80,7 +82,7 @@ mod tests {
         assert_eq!(count("flops", 2.6), Ok(Some(3)));
         for refused in [count("flops", 0), count("flops", -1), count("flops", 0.4), count("flops", f64::NAN)]
         {
-            assert!(refused.is_err_and(|told| told.contains("must be at least 1")));
+            assert!(refused.is_err_and(|error| error.to_string().contains("must be at least 1")));
         }
         assert!(count("flops", u128::from(u64::MAX) + 1).is_err());
         assert!(count("flops", 18_446_744_073_709_551_616.0).is_err());
@@ -90,9 +92,9 @@ mod tests {
     fn a_value_that_wrapped_is_told_by_the_exact_one() {
         let n = 100_000u32;
         let exact = exact!(n) * exact!(n);
-        let told = count_exact("flops", n.wrapping_mul(n), exact).expect_err("it wrapped");
+        let error = count_exact("flops", n.wrapping_mul(n), exact).expect_err("it wrapped");
         assert_eq!(
-            told,
+            error.to_string(),
             "`flops` is 10000000000, and came out as 1410065408: `u32` does not hold it. Count in `usize` or `u64`"
         );
         assert_eq!(count_exact("flops", u64::from(n) * u64::from(n), exact), Ok(Some(10_000_000_000)));

@@ -1,7 +1,9 @@
 //! The return values of the user's functions. In: nothing, or a `Result` whose error can be displayed. Out:
-//! the error in words.
+//! the error as text.
 
 use std::fmt::Display;
+
+use crate::registry::UserError;
 
 /// A type that a launch function may return: nothing, or a `Result` whose error can be displayed.
 #[diagnostic::on_unimplemented(
@@ -9,19 +11,19 @@ use std::fmt::Display;
     label = "expected `()` or a `Result` whose error implements `Display`"
 )]
 pub trait Launched {
-    /// Returns the error in words.
-    fn launched(self) -> Result<(), String>;
+    /// Returns the error as text.
+    fn launched(self) -> Result<(), UserError>;
 }
 
 impl Launched for () {
-    fn launched(self) -> Result<(), String> {
+    fn launched(self) -> Result<(), UserError> {
         Ok(())
     }
 }
 
 impl<T, E: Display> Launched for Result<T, E> {
-    fn launched(self) -> Result<(), String> {
-        self.map(drop).map_err(|error| error.to_string())
+    fn launched(self) -> Result<(), UserError> {
+        self.map(drop).map_err(UserError::new)
     }
 }
 
@@ -32,23 +34,23 @@ impl<T, E: Display> Launched for Result<T, E> {
     label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
 )]
 pub trait Checked {
-    /// Returns the error in words.
-    fn checked(self) -> Result<(), String>;
+    /// Returns the error as text.
+    fn checked(self) -> Result<(), UserError>;
 }
 
 impl Checked for () {
-    fn checked(self) -> Result<(), String> {
+    fn checked(self) -> Result<(), UserError> {
         Ok(())
     }
 }
 
 impl<E: Display> Checked for Result<(), E> {
-    fn checked(self) -> Result<(), String> {
-        self.map_err(|error| error.to_string())
+    fn checked(self) -> Result<(), UserError> {
+        self.map_err(UserError::new)
     }
 }
 
-/// Returns the result of the user's `setup`, its error in words.
-pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, String> {
-    result.map_err(|error| error.to_string())
+/// Returns the result of the user's `setup`, its error as text.
+pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, UserError> {
+    result.map_err(UserError::new)
 }

@@ -67,7 +67,7 @@ impl Listing<'_> {
             }
             let skipped = catch(Stage::Args, || {
                 for (axis, arg) in axes.iter().zip(&args[own..]) {
-                    axis.select(&arg.value).map_err(|message| Failure::new(Stage::Args, message))?;
+                    axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
                 }
                 Ok(case.skipped())
             });
@@ -102,7 +102,7 @@ impl Rows {
             Some(replaced) => {
                 let refused = axes.iter().zip(&replaced).find_map(|(axis, values)| {
                     let refused = values.iter().find_map(|value| axis.select(value).err())?;
-                    Some((axis.name(), refused))
+                    Some((axis.name(), refused.to_string()))
                 });
                 (replaced.into_iter().cloned().collect(), refused)
             }

@@ -5,7 +5,7 @@
 use super::error::Unpaired;
 use super::{Arg, BenchmarkId, Fate, Job, PlanError};
 use crate::catch::catch;
-use crate::registry::{Axis, Case, Entry, Generic, Variant, Visitor};
+use crate::registry::{Axis, Case, Entry, Generic, UnknownValue, Variant, Visitor};
 use gpubench_records::failure::Stage;
 use gpubench_records::id::DeviceId;
 
@@ -84,7 +84,7 @@ impl<'a> Wanted<'a> {
         let variant = choose(&variants, &args)?;
         let mut axes = Axes { names: Vec::new(), selected: &args, outcome: Ok(None) };
         axes.see(variant)?;
-        let skipped = axes.outcome.map_err(Unpaired::Refused)?;
+        let skipped = axes.outcome.map_err(|error| Unpaired::Refused(error.to_string()))?;
         Ok((BenchmarkId { benchmark: self.entry.path(), args }, skipped))
     }
 
@@ -150,7 +150,7 @@ fn choose<'v>(variants: &[&'v Variant], args: &[Arg]) -> Result<&'v Variant, Unp
 struct Axes<'a> {
     names: Vec<&'static str>,
     selected: &'a [Arg],
-    outcome: Result<Option<&'static str>, String>,
+    outcome: Result<Option<&'static str>, UnknownValue>,
 }
 
 impl Axes<'_> {

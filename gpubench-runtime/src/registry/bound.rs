@@ -2,18 +2,20 @@
 //! which the runtime takes through its steps.
 
 use std::any::Any;
+use std::fmt::Display;
 use std::rc::Rc;
 
 use crate::catch::catch;
 use crate::device::{Device, DeviceType, LastParameter, LaunchStream};
-use crate::registry;
+use crate::registry::{self, CountError, UserError};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::work::Counts;
 
-/// The steps of a case as an expansion writes them. Each reports its error in words.
-type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, String> + 'a>;
-type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), String> + 'a>;
-type Look<'a, T, R> = Box<dyn Fn(&T) -> Result<R, String> + 'a>;
+/// The steps of a case as an expansion writes them.
+type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, UserError> + 'a>;
+type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), UserError> + 'a>;
+type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CountError> + 'a>;
+type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), UserError> + 'a>;
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
 
 /// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
@@ -21,8 +23,8 @@ pub struct Bound<'a, S: ?Sized, T> {
     setup: Setup<'a, S, T>,
     launch: Enqueue<'a, S, T>,
     reset: Option<Enqueue<'a, S, T>>,
-    counts: Look<'a, T, Counts>,
-    check: Option<Look<'a, T, ()>>,
+    counts: CountWork<'a, T>,
+    check: Option<CheckOutputs<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order, because inputs may need their stream's device.
     inputs: Option<T>,
@@ -32,8 +34,8 @@ pub struct Bound<'a, S: ?Sized, T> {
 impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
     /// Makes a case that creates its inputs with `setup` and runs `launch` on them.
     pub fn new(
-        setup: impl Fn(&S) -> Result<T, String> + 'a,
-        launch: impl Fn(&mut T, &S) -> Result<(), String> + 'a,
+        setup: impl Fn(&S) -> Result<T, UserError> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<(), UserError> + 'a,
     ) -> Self {
         Self {
             setup: Box::new(setup),
@@ -55,8 +57,8 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
 impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
     /// Does the same as [`Bound::new`] for a stream that is only assumed to be one.
     pub fn new_on_last(
-        setup: impl Fn(&S) -> Result<T, String> + 'a,
-        launch: impl Fn(&mut T, &S) -> Result<(), String> + 'a,
+        setup: impl Fn(&S) -> Result<T, UserError> + 'a,
+        launch: impl Fn(&mut T, &S) -> Result<(), UserError> + 'a,
     ) -> Self {
         Self::new(setup, launch)
     }
@@ -66,19 +68,19 @@ impl<'a, S: LastParameter + ?Sized, T> Bound<'a, S, T> {
 impl<'a, S: ?Sized, T> Bound<'a, S, T> {
     /// Adds the work that each launch does.
     #[must_use]
-    pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, String> + 'a) -> Self {
+    pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, CountError> + 'a) -> Self {
         Self { counts: Box::new(counts), ..self }
     }
 
     /// Adds a `reset`, which makes the inputs fresh again before each sample.
     #[must_use]
-    pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), String> + 'a) -> Self {
+    pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), UserError> + 'a) -> Self {
         Self { reset: Some(Box::new(reset)), ..self }
     }
 
     /// Adds a `check` of the outputs.
     #[must_use]
-    pub fn check(self, check: impl Fn(&T) -> Result<(), String> + 'a) -> Self {
+    pub fn check(self, check: impl Fn(&T) -> Result<(), UserError> + 'a) -> Self {
         Self { check: Some(Box::new(check)), ..self }
     }
 
@@ -184,6 +186,6 @@ fn not_set_up(stage: Stage) -> Failure {
     Failure::new(stage, "the inputs are not set up")
 }
 
-fn guarded<T>(stage: Stage, code: impl FnOnce() -> Result<T, String>) -> Result<T, Failure> {
-    catch(stage, || code().map_err(|message| Failure::new(stage, message)))
+fn guarded<T, E: Display>(stage: Stage, code: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
+    catch(stage, || code().map_err(|error| Failure::new(stage, error)))
 }

@@ -11,9 +11,11 @@ use gpubench_records::failure::Failure;
 pub use inventory;
 
 mod bound;
+mod error;
 mod options;
 
 pub use self::bound::Bound;
+pub use self::error::{CountError, UnknownValue, UserError};
 pub use self::options::{BenchmarkOptions, Group};
 use gpubench_records::work::Counts;
 
@@ -110,8 +112,8 @@ pub trait Axis {
     /// Selects the value with this shown form, or parses one that is not listed.
     ///
     /// # Errors
-    /// Returns an error in words if `shown` is neither listed nor a value of the argument's type.
-    fn select(&self, shown: &str) -> Result<(), String>;
+    /// Returns an error if `shown` is neither listed nor a value of the argument's type.
+    fn select(&self, shown: &str) -> Result<(), UnknownValue>;
 }
 
 /// A benchmark with its arguments chosen. Its methods are the steps of a measurement.

@@ -139,7 +139,7 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
 pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn Axis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
         if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
-            axis.select(&arg.value).map_err(|message| Failure::new(Stage::Args, message))?;
+            axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
         }
     }
     Ok(())

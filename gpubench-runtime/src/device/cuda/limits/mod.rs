@@ -8,7 +8,7 @@ use cust::stream::Stream;
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
 use crate::device::cuda;
 use crate::device::kind::Ceilings;
-use crate::registry::{BenchmarkOptions, Bound, Case, Entry, Variant, Visitor};
+use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
@@ -46,12 +46,12 @@ impl<const N: usize> Nth<N> {
     fn visit(visitor: &mut dyn Visitor) {
         let ceiling = &CEILINGS[N];
         let mut case: Bound<'_, Stream, ReadyLaunch> = Bound::new(
-            |_| ceiling.prepare().map_err(|error| error.to_string()),
-            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(|error| error.to_string()),
+            |_| ceiling.prepare().map_err(UserError::new),
+            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(UserError::new),
         )
         .counts(|launch| Ok(counts(launch)));
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
-            case = case.check(ReadyLaunch::check);
+            case = case.check(|launch| launch.check().map_err(UserError::new));
         }
         visitor.visit(&[], &mut case as &mut dyn Case);
     }
