@@ -86,6 +86,15 @@ impl Run {
         out.write_all(b"\n")
     }
 
+    /// Adds those of `devices` that it does not have.
+    pub(crate) fn add_devices(&mut self, devices: Vec<Facts>) {
+        for facts in devices {
+            if !self.devices.iter().any(|known| known.device == facts.device) {
+                self.devices.push(facts);
+            }
+        }
+    }
+
     /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and
     /// against a baseline.
     #[must_use]

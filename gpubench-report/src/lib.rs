@@ -10,6 +10,7 @@ mod compared;
 mod explain;
 mod header;
 mod launch;
+mod listing;
 mod remarks;
 pub mod style;
 mod table;
@@ -17,6 +18,7 @@ mod table;
 use gpubench_records::record::Run;
 
 pub use self::explain::explain;
+pub use self::listing::{ListedRun, listing};
 
 /// A run as it is printed: what it ran on, then its results.
 #[must_use]

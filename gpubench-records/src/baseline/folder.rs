@@ -3,12 +3,14 @@
 //! few cases brings those up to date and leaves the others alone.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::{self, Destination, FormatError};
+use crate::id::CaseId;
 use crate::record::{Record, Run};
 
 /// The place of a baseline.
@@ -70,8 +72,14 @@ impl Place {
     /// The place of the baseline that the user calls `name`: what has a `/` in it or ends in `.json` is a path.
     #[must_use]
     pub fn of(name: &str) -> Self {
+        Self::within(&baselines(), name)
+    }
+
+    /// The same, of the baselines in `folder`.
+    #[must_use]
+    pub fn within(folder: &Path, name: &str) -> Self {
         let is_path = name.contains('/') || is_json(Path::new(name));
-        let path = if is_path { PathBuf::from(name) } else { baselines().join(name) };
+        let path = if is_path { PathBuf::from(name) } else { folder.join(name) };
         Self { name: name.to_owned(), path }
     }
 
@@ -173,6 +181,38 @@ impl Place {
 }
 
 impl Baseline {
+    /// The baseline of one run.
+    #[must_use]
+    pub fn of(name: String, run: Run) -> Self {
+        Self { name, runs: vec![run] }
+    }
+
+    /// Returns all of it as one run: the newest, with those records of older ones that [`find`](Self::find) returns.
+    #[must_use]
+    pub fn into_run(self) -> Option<Run> {
+        let mut runs = self.runs.into_iter();
+        let mut whole = runs.next()?;
+        let places = whole.records.iter().map(|record| record.case.clone()).zip(0..);
+        let mut places: HashMap<CaseId, usize> = places.collect();
+        for older in runs {
+            whole.add_devices(older.devices);
+            for record in older.records {
+                match places.get(&record.case).map(|place| &mut whole.records[*place]) {
+                    None => {
+                        places.insert(record.case.clone(), whole.records.len());
+                        whole.records.push(record);
+                    }
+                    Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
+                        *newer = record;
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        whole.planned = whole.planned.max(whole.records.len());
+        Some(whole)
+    }
+
     /// The newest record of the case of `record`, with its run: one that has a number, if there is one.
     #[must_use]
     pub fn find(&self, record: &Record) -> Option<(&Run, &Record)> {

@@ -9,7 +9,7 @@ use super::place::{RECORDS, names};
 use crate::record::Run;
 
 /// The word by which the user asks for the latest run of a suite.
-const LAST: &str = "last";
+pub(super) const LAST: &str = "last";
 
 /// A stored run, and where it is.
 #[derive(Clone, Debug)]

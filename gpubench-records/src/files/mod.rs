@@ -9,6 +9,7 @@ mod earlier;
 mod file;
 mod format;
 mod lines;
+mod load;
 mod place;
 mod replace;
 
@@ -16,5 +17,6 @@ pub use self::earlier::{EarlierRun, NoRun};
 pub use self::file::Store;
 pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
+pub use self::load::{LoadError, StoredRuns, load};
 pub use self::place::{fingerprint, home, runs};
 pub use self::replace::{Contents, Destination, fill, replace};

@@ -37,7 +37,7 @@ fn is_of_cargo(folder: &Path) -> bool {
 }
 
 /// The folder of what outlives programs.
-fn state() -> Option<PathBuf> {
+pub(super) fn state() -> Option<PathBuf> {
     etcetera::choose_base_strategy().ok()?.state_dir()
 }
 

@@ -5,6 +5,8 @@ mod bmf;
 mod csv;
 mod csv_samples;
 mod destination;
+#[cfg(feature = "clap")]
+mod flags;
 mod github;
 mod json;
 mod junit;
@@ -17,6 +19,8 @@ use std::io::{self, Write};
 use gpubench_records::record::Run;
 
 pub use self::destination::{Export, ExportTo, SamePlace, exports};
+#[cfg(feature = "clap")]
+pub use self::flags::ExportArgs;
 
 /// Writes runs in one format.
 pub trait Exporter {

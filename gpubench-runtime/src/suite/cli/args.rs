@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 
-use super::export::ExportArgs;
+use gpubench_report::export::ExportArgs;
 
 /// Measures the benchmarks of this program.
 #[derive(Debug, Parser)]
@@ -213,7 +213,7 @@ pub(super) struct Args {
     pub(super) explain: bool,
 
     #[command(flatten)]
-    pub(super) exports: ExportArgs,
+    pub(super) exports: ExportArgs<true>,
 
     /// Go on from a run that ended early, the last one of this suite or the one named: what it has is not measured again
     #[arg(

@@ -2,8 +2,6 @@
 //! codes.
 
 mod args;
-mod exit;
-mod export;
 mod options;
 mod peaks;
 
@@ -15,8 +13,8 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 pub use self::args::ListFormat;
-pub use self::exit::Exit;
 pub use self::options::{Options, RunsDir};
+pub use gpubench_records::exit::Exit;
 
 use self::args::Args;
 

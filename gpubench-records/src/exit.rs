@@ -4,6 +4,9 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::process::ExitCode;
 
+use crate::record::Run;
+use crate::verdict::State;
+
 /// The end of a run, from the most to the least important: if several apply, the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -24,6 +27,19 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// Returns the end of a program that reports `run`: an invalid case or a regression decides it.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let verdicts = run.records.iter().flat_map(|record| {
+            let compared = record.compared.iter().map(|compared| &compared.verdict);
+            std::iter::once(&record.verdict).chain(compared)
+        });
+        let invalid = verdicts.into_iter().any(|verdict| verdict.state == State::Invalid);
+        let failed = if invalid { Self::Failed } else { Self::Done };
+        let regressed = if run.regressions().is_empty() { Self::Done } else { Self::Regression };
+        failed.min(regressed)
+    }
+
     /// Returns the number that the process ends with.
     #[must_use]
     pub fn code(self) -> u8 {

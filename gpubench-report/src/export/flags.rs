@@ -1,33 +1,33 @@
-//! The flags that write a run in another format: one for each [`Format`], with its environment twin. In: the command line. Out:
-//! the files that the user names.
+//! The flags of formats on a command line: one for each [`Format`]. In: what the user gave; out: the files that are named, by
+//! format. With the feature `clap`.
 
 use std::path::PathBuf;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgMatches, Command, Error, FromArgMatches};
 
-use gpubench_report::export::Format;
+use super::Format;
 
-/// The formats with the files that the user names for them.
-#[derive(Debug, Default)]
-pub(super) struct ExportArgs(pub(super) Vec<(Format, PathBuf)>);
+/// The formats with the files that the user names for them. With `TWINS`, each flag has a twin in the environment, such as
+/// `GPUBENCH_CSV_SAMPLES`.
+#[derive(Clone, Debug, Default)]
+pub struct ExportArgs<const TWINS: bool>(pub Vec<(Format, PathBuf)>);
 
 /// The flag of a format.
-fn flag(format: Format) -> Arg {
+fn flag(format: Format, twin: bool) -> Arg {
     let name = format.name();
-    let twin = format!("GPUBENCH_{}", name.replace('-', "_").to_uppercase());
-    Arg::new(name)
+    let flag = Arg::new(name)
         .long(name)
-        .env(twin)
         .value_name("FILE")
         .value_parser(ValueParser::path_buf())
         .help(format.description())
-        .help_heading("Results")
+        .help_heading("Results");
+    if twin { flag.env(format!("GPUBENCH_{}", name.replace('-', "_").to_uppercase())) } else { flag }
 }
 
-impl clap::Args for ExportArgs {
+impl<const TWINS: bool> clap::Args for ExportArgs<TWINS> {
     fn augment_args(command: Command) -> Command {
-        command.args(Format::ALL.iter().copied().map(flag))
+        command.args(Format::ALL.iter().map(|format| flag(*format, TWINS)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -35,7 +35,7 @@ impl clap::Args for ExportArgs {
     }
 }
 
-impl FromArgMatches for ExportArgs {
+impl<const TWINS: bool> FromArgMatches for ExportArgs<TWINS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let file = |format: &Format| Some((*format, matches.get_one::<PathBuf>(format.name())?.clone()));
         Ok(Self(Format::ALL.iter().filter_map(file).collect()))

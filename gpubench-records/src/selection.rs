@@ -1,0 +1,176 @@
+//! The cases of a run that the user names. In: names, arguments, cache states and devices; out: true for each case that is
+//! selected, and runs with those alone. What a benchmark's attribute says, such as its tags, records do not have.
+
+use std::collections::BTreeMap;
+
+use crate::facts::{Facts, UUID};
+use crate::id::{Arg, shown_name};
+use crate::method::Cache;
+use crate::record::{Record, Run, Skipped};
+
+/// The user's selection of cases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaseSelection {
+    /// Parts of names, one of which a case must contain; full names with `exact`.
+    pub filters: Vec<String>,
+    /// True if filters and skips are full names.
+    pub exact: bool,
+    /// Parts of names that a case must not contain.
+    pub skip: Vec<String>,
+    /// Values of arguments, by the name of the argument. A case that lacks the argument is selected.
+    pub args: BTreeMap<String, Vec<String>>,
+    /// The cache states, if not all.
+    pub caches: Option<Vec<Cache>>,
+    /// The devices in the words of the command line, if not all: numbers, names or UUIDs with commas between them, or `all`.
+    pub device: Option<String>,
+}
+
+impl CaseSelection {
+    /// Returns true if a benchmark of this name, arguments included, is selected.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        let hit =
+            |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
+        (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
+    }
+
+    /// Returns true if this benchmark is selected, in any cache state and on any device.
+    #[must_use]
+    pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
+        let given = |arg: &Arg| self.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
+        self.matches(&shown_name(benchmark, args)) && args.iter().all(given)
+    }
+
+    /// Returns true if cases in this cache state are selected.
+    #[must_use]
+    pub fn takes_cache(&self, cache: Cache) -> bool {
+        self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
+    }
+
+    /// Returns true if the device of `facts` is selected.
+    #[must_use]
+    pub fn takes_device(&self, facts: &Facts) -> bool {
+        let named = |wanted: &str| wanted == "all" || names_device(wanted, &facts.device, facts.text(UUID));
+        self.device.as_deref().is_none_or(named)
+    }
+
+    /// Keeps of `run` what is selected.
+    pub fn narrow(&self, run: &mut Run) {
+        let devices: Vec<String> = run
+            .devices
+            .iter()
+            .filter(|facts| self.takes_device(facts))
+            .map(|facts| facts.device.clone())
+            .collect();
+        let on_one = |device: &String| self.device.is_none() || devices.contains(device);
+        narrow(
+            run,
+            &|record| {
+                let case = &record.case;
+                on_one(&case.device)
+                    && self.takes_cache(case.cache)
+                    && self.takes_benchmark(&case.benchmark, &case.args)
+            },
+            &|skipped| on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args),
+            &|facts| on_one(&facts.device),
+        );
+    }
+
+    /// Describes the selection in words, as in "`saxpy` without `cold` on host".
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let mut words = Vec::new();
+        if !self.filters.is_empty() {
+            words.push(format!("`{}`", self.filters.join("` or `")));
+        }
+        if !self.skip.is_empty() {
+            words.push(format!("without `{}`", self.skip.join("` and `")));
+        }
+        words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
+        if let Some(caches) = &self.caches {
+            words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
+        }
+        words.extend(self.device.iter().map(|device| format!("on {device}")));
+        words.join(" ")
+    }
+}
+
+/// Keeps of `run` the records, skipped cases and devices that are taken. A device whose cases are all left out goes too.
+pub fn narrow(
+    run: &mut Run,
+    takes: &dyn Fn(&Record) -> bool,
+    takes_skipped: &dyn Fn(&Skipped) -> bool,
+    takes_device: &dyn Fn(&Facts) -> bool,
+) {
+    let had = devices_with_cases(run);
+    let before = run.records.len();
+    run.records.retain(takes);
+    run.planned -= (before - run.records.len()).min(run.planned);
+    run.skipped.retain(takes_skipped);
+    let have = devices_with_cases(run);
+    run.devices.retain(|facts| {
+        let emptied = had.contains(&facts.device) && !have.contains(&facts.device);
+        takes_device(facts) && !emptied
+    });
+}
+
+fn devices_with_cases(run: &Run) -> Vec<String> {
+    let measured = run.records.iter().map(|record| &record.case.device);
+    let mut devices: Vec<String> =
+        measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect();
+    devices.sort_unstable();
+    devices.dedup();
+    devices
+}
+
+/// Returns true if `wanted` names the device that is called `device` and has this `uuid`.
+#[must_use]
+pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
+    let number = device.split_once(':').map(|(_, number)| number);
+    let named = |name: &str| name == device || Some(name) == uuid || Some(name) == number;
+    wanted.split(',').map(str::trim).any(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        CaseSelection { filters: owned(filters), exact, skip: owned(skip), ..CaseSelection::default() }
+    }
+
+    #[test]
+    fn names_are_parts_or_whole() {
+        let args = [Arg { name: "n".to_owned(), value: "4".to_owned() }];
+        let takes = |selection: &CaseSelection| selection.takes_benchmark("a::copy", &args);
+        assert!(takes(&selection(&[], false, &[])) && takes(&selection(&["x", "copy[n"], false, &[])));
+        assert!(
+            !takes(&selection(&["copy"], false, &["n=4"])) && !takes(&selection(&["a::copy"], true, &[]))
+        );
+        assert!(takes(&selection(&["a::copy[n=4]"], true, &["n=4"])));
+        let with = |value: &str| CaseSelection {
+            args: BTreeMap::from([("n".to_owned(), vec![value.to_owned()])]),
+            ..CaseSelection::default()
+        };
+        assert!(takes(&with("4")) && !takes(&with("8")));
+    }
+
+    #[test]
+    fn devices_are_named_by_number_name_or_uuid() {
+        for wanted in ["1", "cuda:1", "GPU-7", "0, 1"] {
+            assert!(names_device(wanted, "cuda:1", Some("GPU-7")), "{wanted}");
+        }
+        assert!(!names_device("0,host", "cuda:1", Some("GPU-7")));
+    }
+
+    #[test]
+    fn a_selection_is_told_in_words() {
+        let told = CaseSelection {
+            caches: Some(vec![Cache::Cold]),
+            device: Some("host".to_owned()),
+            ..selection(&["a", "b"], false, &["c"])
+        };
+        assert_eq!(told.describe(), "`a` or `b` without `c` cold on host");
+    }
+}
