@@ -33,7 +33,6 @@
 //! and any type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
 //! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
 
-use std::error::Error;
 use std::process::ExitCode;
 
 pub use gpubench_macros::gpu_bench;
@@ -41,9 +40,13 @@ pub use gpubench_records::{conditions, facts, failure, id, launch, method, recor
 pub use gpubench_report::{self as report, drawing};
 pub use gpubench_runtime::bind::pow2;
 pub use gpubench_runtime::device::{self, LaunchStream, host};
+pub use gpubench_runtime::plan;
 pub use gpubench_runtime::registry::Group;
+pub use gpubench_runtime::runner::RunEvents;
 pub use gpubench_runtime::suite::cli::Exit;
+pub use gpubench_runtime::suite::options::{self, MeasureOptions};
 pub use gpubench_runtime::suite::program::Suite;
+pub use gpubench_runtime::suite::{Error, Progress};
 pub use gpubench_stats::{self as stats, format, units};
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
@@ -52,7 +55,7 @@ pub use gpubench_stats::{self as stats, format, units};
 /// ```no_run
 /// use std::process::ExitCode;
 ///
-/// use gpubench::{gpu_bench, host};
+/// use gpubench::{MeasureOptions, gpu_bench, host};
 ///
 /// #[gpu_bench(args(n = [1 << 20]), setup = |n| Ok(vec![1_u8; n]), bytes = 2 * x.len())]
 /// fn reverse(x: &mut [u8], stream: &host::Stream) {
@@ -62,7 +65,8 @@ pub use gpubench_stats::{self as stats, format, units};
 /// fn main() -> ExitCode {
 ///     gpubench::program(|suite| {
 ///         for n in [1 << 12, 1 << 16, 1 << 20] {
-///             let run = suite.measure(["reverse", "--arg", &format!("n={n}"), "--precision", "1%"])?;
+///             let options = MeasureOptions::default().filter("reverse").arg("n", [n]).precision(0.01);
+///             let run = suite.measure(&options)?;
 ///             let measured = run.records[0].measurement.as_ref().ok_or("it failed")?;
 ///             println!("{n}: {}", gpubench::format::time(measured.time.median));
 ///         }
@@ -71,9 +75,11 @@ pub use gpubench_stats::{self as stats, format, units};
 /// }
 /// ```
 ///
-/// A process that `body` has started to measure in comes here too, and does that instead. An error that `body` returns is
-/// said on standard error; an [`Exit`] among them, of which everything has been said, is the exit code.
-pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
+/// Measuring prints nothing; [`Suite::measure_with`] and [`Progress`] show how far it is. An error that `body` returns is
+/// printed on standard error. An [`Error`] has its own exit code, as it has in a suite; any other ends with 1.
+///
+/// A worker process of this program comes here too, and measures instead of calling `body`.
+pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error>>) -> ExitCode {
     let this = std::env::current_exe().unwrap_or_default();
     let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     gpubench_runtime::suite::program::program(__private::build(None, &name), body)

@@ -16,7 +16,7 @@ use gpubench::drawing::Mark;
 use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
-use gpubench::{Suite, format};
+use gpubench::{MeasureOptions, Progress, Suite, format};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -58,6 +58,8 @@ pub(crate) fn experiment<A: Parser>(
 pub(crate) struct Lab<'a> {
     suite: &'a Suite,
     flags: &'a Flags,
+    /// The options of every measurement: those of the flags and of the environment.
+    options: MeasureOptions,
     /// Its name, by which its files are called.
     name: &'static str,
     runs: Vec<Run>,
@@ -66,19 +68,22 @@ pub(crate) struct Lab<'a> {
 impl<'a> Lab<'a> {
     /// One of this name. Says what it runs on, by the sources' formula for the peak of the memory.
     pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, Facts)> {
-        let mut lab = Self { suite, flags, name, runs: Vec::new() };
+        // An experiment selects its own cases.
+        let mut options = MeasureOptions::from_env()?.all_cases().device(&flags.device);
+        if flags.quick {
+            options = options.quick();
+        }
+        let mut lab = Self { suite, flags, options, name, runs: Vec::new() };
         // A launch that does nothing tells what the device is.
-        let run = lab.measure(&["--exact", &format!("{KERNELS}::empty"), "--quick"])?;
+        let run = lab.measure(|options| options.exact(format!("{KERNELS}::empty")).quick())?;
         let facts = run.devices.first().cloned().ok_or("the suite tells of no device")?;
         println!("{}\n", header(&facts));
         Ok((lab, facts))
     }
 
-    /// Measures the cases that these arguments of a suite's command line select.
-    pub(crate) fn measure(&mut self, words: &[&str]) -> Result<Run> {
-        let quick = (self.flags.quick && !words.contains(&"--quick")).then_some("--quick");
-        let words = words.iter().copied().chain(["--device", &self.flags.device]).chain(quick);
-        let run = self.suite.measure(words)?;
+    /// Measures the cases that `select` adds to the options of every measurement, and shows the progress.
+    pub(crate) fn measure(&mut self, select: impl FnOnce(MeasureOptions) -> MeasureOptions) -> Result<Run> {
+        let run = self.suite.measure_with(&select(self.options.clone()), &mut Progress::default())?;
         self.runs.push(run.clone());
         Ok(run)
     }

@@ -17,9 +17,10 @@ use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, gigabytes, hot_and_cold, peak_mark, table};
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::facts::{Facts, Quantity};
-use gpubench::format;
+use gpubench::method::{Cache, Flush};
 use gpubench::record::Measurement;
 use gpubench::units::Bytes;
+use gpubench::{MeasureOptions, format};
 // Whose benchmarks are measured.
 use gpubench_kernels as _;
 
@@ -66,18 +67,18 @@ fn main() -> ExitCode {
 /// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its
 /// flush and behind one that leaves nothing to be written back; and of a copy that fills the GPU.
 fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
-    let (repeats, warm_ups) = (args.repeats.to_string(), args.warm_ups.to_string());
+    let Args { repeats, warm_ups, .. } = *args;
     println!("A copy: {repeats} repeats after {warm_ups} warm-ups");
     let head = ["", "mean, hot", "mean, cold", "cold/hot", "median, hot", "median, cold"];
     let mut rows = vec![SOURCE.map(str::to_owned)];
     for (kernel, what) in [("sources::copy", "32 × 1024 threads"), ("copy", "a vector a thread")] {
         for part in [2, 8] {
             let name = format!("{KERNELS}::{kernel}[n={}]", l2.0 / part / 4);
-            for flush in ["write", "discard"] {
-                let n = format!("n={}", l2.0 / part / 4);
-                let words = ["--exact", &name, "--arg", &n, "--cache", "both", "--flush", flush];
-                let often = ["--samples", &repeats, "--warmup-launches", &warm_ups];
-                let run = lab.measure(&[&words[..], &often].concat())?;
+            for flush in [Flush::Write, Flush::Discard] {
+                let run = lab.measure(|options| {
+                    let options = options.exact(&name).arg("n", [l2.0 / part / 4]).flush(flush);
+                    options.caches([Cache::Hot, Cache::Cold]).samples(repeats).warm_up_launches(warm_ups)
+                })?;
                 let [hot, cold] = hot_and_cold(&run, &name)?.map(|measured| &measured.samples.time);
                 let label = format!("{what}, L2/{part}, flush `{flush}`");
                 let over = format::ratio(cold.mean.0 / hot.mean.0);
@@ -97,10 +98,10 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         let touched = SIXTEENTHS.map(|part| (l2.0 / 16) as usize * part);
         let ns = touched.map(|bytes| bytes / arrays / 4);
         let names = ns.map(|n| format!("{KERNELS}::{kernel}[n={n}]"));
-        let list = format!("n={}", ns.map(|n| n.to_string()).join(","));
-        let mut words = vec!["--exact", "--arg", &list, "--cache", "both"];
-        words.extend(names.iter().map(String::as_str));
-        let run = lab.measure(&words)?;
+        let run = lab.measure(|options| {
+            let options = options.arg("n", ns).caches([Cache::Hot, Cache::Cold]);
+            names.iter().fold(options, MeasureOptions::exact)
+        })?;
         let mut rows = Vec::new();
         let mut points = [Vec::new(), Vec::new()];
         let mut fits = None;

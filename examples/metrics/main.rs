@@ -107,7 +107,9 @@ fn rows(run: &Run, kernels: [(&str, &str); 2], facts: &Facts, precision: &str) -
 fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [String; 2])> {
     let cases = kernels.map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
     let [theirs, ours] = &cases;
-    let run = lab.measure(&["--exact", theirs, ours, "--arg", &format!("n={n}"), "--cache", "both"])?;
+    let run = lab.measure(|options| {
+        options.exact(theirs).exact(ours).arg("n", [n]).caches([Cache::Hot, Cache::Cold])
+    })?;
     Ok((run, cases))
 }
 

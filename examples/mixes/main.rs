@@ -55,8 +55,10 @@ fn main() -> ExitCode {
 /// The balances within the device's memory.
 fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::mix::mix");
-    let arg = format!("bytes={bytes}");
-    let run = lab.measure(&[&benchmark, "--include-ignored", "--arg", &arg, "--cache", "both"])?;
+    let run = lab.measure(|options| {
+        let options = options.filter(&benchmark).include_ignored();
+        options.arg("bytes", [bytes]).caches([Cache::Hot, Cache::Cold])
+    })?;
     let moved = Bytes(bytes as u64);
     println!("Reads and writes of a kernel, {} together", format::bytes(moved));
     let mut rows = Vec::new();
@@ -89,11 +91,9 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
 fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::transfers::both");
     let ways = EIGHTHS.map(|up| (bytes / 8 * up, bytes / 8 * (8 - up)));
-    let list = |name: &str, way: fn(&(usize, usize)) -> usize| {
-        format!("{name}={}", ways.each_ref().map(|ways| way(ways).to_string()).join(","))
-    };
-    let (up, down) = (list("up", |ways| ways.0), list("down", |ways| ways.1));
-    let run = lab.measure(&[&benchmark, "--arg", &up, "--arg", &down])?;
+    let run = lab.measure(|options| {
+        options.filter(&benchmark).arg("up", ways.map(|way| way.0)).arg("down", ways.map(|way| way.1))
+    })?;
     let moved = Bytes(bytes as u64);
     println!("Over the bus, pinned, {} in both directions together", format::bytes(moved));
     let mut rows = Vec::new();

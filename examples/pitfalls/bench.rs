@@ -9,8 +9,8 @@ use gpubench::conditions::Reading;
 use gpubench::facts::Facts;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
-use gpubench::units::Nanoseconds;
-use gpubench::{format, stats};
+use gpubench::units::{Nanoseconds, Seconds};
+use gpubench::{MeasureOptions, format, stats};
 use serde::de::DeserializeOwned;
 
 use crate::by_hand::{Point, Timers};
@@ -69,9 +69,9 @@ impl<'a> Bench<'a> {
         sizes
     }
 
-    /// Measures the cases that these arguments of a suite's command line select.
-    pub(crate) fn measure(&self, words: &[&str]) -> Result<Run> {
-        self.lab.borrow_mut().measure(words)
+    /// Measures the cases that `select` adds to the options of every measurement.
+    pub(crate) fn measure(&self, select: impl FnOnce(MeasureOptions) -> MeasureOptions) -> Result<Run> {
+        self.lab.borrow_mut().measure(select)
     }
 
     /// The hot naive products of these sizes, by gpubench.
@@ -80,8 +80,10 @@ impl<'a> Bench<'a> {
         let missing: Vec<usize> =
             sizes.iter().filter(|n| !self.naive.borrow().contains_key(n)).copied().collect();
         if !missing.is_empty() {
-            let words = ["matmul::naive", "--arg", &arg(&missing), "--cache", "hot", "--max-time", "1"];
-            let run = self.measure(&words)?;
+            let run = self.measure(|options| {
+                let options = options.filter("matmul::naive").arg("n", &missing);
+                options.cache(Cache::Hot).max_time(Seconds(1.0))
+            })?;
             for n in missing {
                 let measured = measured(&run, &name(&n), Cache::Hot)?.clone();
                 self.naive.borrow_mut().insert(n, measured);
@@ -108,12 +110,6 @@ impl<'a> Bench<'a> {
         };
         sizes.iter().map(read).collect()
     }
-}
-
-/// The value of `--arg` for these sizes.
-pub(crate) fn arg(sizes: &[usize]) -> String {
-    let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-    format!("n={}", sizes.join(","))
 }
 
 /// The times of a product of these sizes in a cache state.

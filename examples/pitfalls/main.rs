@@ -19,10 +19,12 @@ mod steps;
 mod table;
 
 use std::env;
+use std::error::Error;
+use std::fmt::{self, Display};
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpubench::{Exit, Suite};
+use gpubench::Suite;
 use serde::Serialize;
 
 use self::bench::Bench;
@@ -73,7 +75,7 @@ fn show(suite: &Suite) -> Result<()> {
     let mut read = Vec::new();
     let mut drawings = Vec::new();
     for (row, step) in STEPS.iter().filter(|(row, _)| args.steps.is_empty() || args.steps.contains(row)) {
-        let mut step = step(&bench).map_err(|error| said(row, error))?;
+        let mut step = step(&bench).map_err(|cause| StepError { row, cause })?;
         println!("{step}");
         drawings.append(&mut step.drawings);
         read.push(step);
@@ -94,7 +96,21 @@ struct PitfallReport {
     steps: Vec<Pitfall>,
 }
 
-/// An error of a step, with its name; an exit code, of which all has been said, as it is.
-fn said(row: &str, error: Box<dyn std::error::Error>) -> Box<dyn std::error::Error> {
-    if error.is::<Exit>() { error } else { format!("{row}: {error}").into() }
+/// An error of a step.
+#[derive(Debug)]
+struct StepError {
+    row: &'static str,
+    cause: Box<dyn Error>,
+}
+
+impl Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.row, self.cause)
+    }
+}
+
+impl Error for StepError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.cause)
+    }
 }

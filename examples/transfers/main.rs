@@ -110,12 +110,11 @@ fn main() -> ExitCode {
 
 fn measure(lab: &mut Lab<'_>, args: &Args) -> Result<Run> {
     let bytes = args.size << 20;
-    let names: Vec<String> = TRANSFERS.iter().map(|transfer| transfer.case(bytes)).collect();
-    let (n, bytes, repeats) =
-        (format!("n={}", bytes / 4), format!("bytes={bytes}"), args.repeats.to_string());
-    let mut words = vec!["--exact", "--arg", &n, "--arg", &bytes, "--cache", "hot", "--samples", &repeats];
-    words.extend(names.iter().map(String::as_str));
-    lab.measure(&words)
+    lab.measure(|options| {
+        let options = options.arg("n", [bytes / 4]).arg("bytes", [bytes]);
+        let options = options.cache(Cache::Hot).samples(args.repeats);
+        TRANSFERS.iter().fold(options, |options, transfer| options.exact(transfer.case(bytes)))
+    })
 }
 
 impl Transfer {
@@ -178,8 +177,7 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
 /// Both directions at once, pinned: what each gets beside the other.
 fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     let name = format!("{KERNELS}::transfers::both[up={bytes}, down={bytes}]");
-    let (up, down) = (format!("up={bytes}"), format!("down={bytes}"));
-    let run = lab.measure(&["--exact", &name, "--arg", &up, "--arg", &down])?;
+    let run = lab.measure(|options| options.exact(&name).arg("up", [bytes]).arg("down", [bytes]))?;
     let time = measured(&run, &name, Cache::Hot)?.median();
     println!(
         "both directions at once, pinned, as much in each: {} ms, {} GiB/s together\n",
@@ -193,7 +191,7 @@ fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
 /// it.
 fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     let name = format!("transfers::never_ran[bytes={CLAIMED}]");
-    let run = lab.measure(&["--exact", &name, "--cache", "cold"])?;
+    let run = lab.measure(|options| options.exact(&name).cache(Cache::Cold))?;
     let record = record(&run, &name, Cache::Cold)?;
     println!(
         "a kernelCopy whose kernel copies nothing, which claims the source's 2 × {} MiB:",

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use gpubench::drawing::{Axis, Curves, Mark, Series};
-use gpubench::format;
-use gpubench::method::Cache;
-use gpubench::units::{Bytes, Nanoseconds};
+use gpubench::method::{Cache, Flush};
+use gpubench::units::{Bytes, Nanoseconds, Seconds};
+use gpubench::{MeasureOptions, format};
 use serde_json::json;
 
 use super::Pitfall;
-use crate::bench::{Bench, above, arg, times};
+use crate::bench::{Bench, above, times};
 use crate::common::Result;
 use crate::table::Table;
 
@@ -34,14 +34,15 @@ struct MatmulTimes {
 
 impl MatmulTimes {
     fn measured(bench: &Bench<'_>, kernel: &str, name: &'static str, sizes: &[usize]) -> Result<Self> {
-        let (filter, sizes_wanted) = (format!("matmul::{kernel}"), arg(sizes));
-        let words =
-            [&filter, "--arg", &sizes_wanted, "--precision", "0.1%", "--warmup", "0.03", "--max-time", "0.3"];
-        let run = |more: &[&str]| bench.measure(&[&words, more].concat());
-        let both = run(&["--cache", "both"])?;
+        let product = |options: MeasureOptions| {
+            let options = options.filter(format!("matmul::{kernel}")).arg("n", sizes);
+            options.precision(0.001).warm_up(Seconds(0.03)).max_time(Seconds(0.3))
+        };
+        let both = bench.measure(|options| product(options).caches([Cache::Hot, Cache::Cold]))?;
         let [hot, cold] = [Cache::Hot, Cache::Cold].map(|cache| times(&both, kernel, sizes, cache));
         let (hot, cold) = (hot?, cold?);
-        let written = times(&run(&["--cache", "cold", "--flush", "write"])?, kernel, sizes, Cache::Cold)?;
+        let written = bench.measure(|options| product(options).cache(Cache::Cold).flush(Flush::Write))?;
+        let written = times(&written, kernel, sizes, Cache::Cold)?;
         Ok(Self { name, hot, cold, written })
     }
 

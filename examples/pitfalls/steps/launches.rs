@@ -31,7 +31,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         let [plain_submitted, graph_submitted] =
             [each(|row| &row.plain.submitted), each(|row| &row.graph.submitted)];
         let case = format!("{KERNELS}::{case}");
-        let run = bench.measure(&["--exact", &case, "--cache", "hot"])?;
+        let run = bench.measure(|options| options.exact(&case).cache(Cache::Hot))?;
         let engine = measured(&run, &case, Cache::Hot)?;
         for (what, times) in [
             ("one by one, until done", &plain),

@@ -6,7 +6,7 @@ use gpubench::method::Cache;
 use serde_json::json;
 
 use super::Pitfall;
-use crate::bench::{Bench, arg, median};
+use crate::bench::{Bench, median};
 use crate::by_hand::{Point, Streams};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
@@ -16,7 +16,8 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     // Blocks for half of an H200's multiprocessors, and for a quarter.
     let n = bench.size(16_384);
     let read: Streams = bench.ask(&Point::Streams { n }, &[])?;
-    let run = bench.measure(&["nbody::gravity", "--arg", &arg(&[n, n / 2]), "--cache", "hot"])?;
+    let run =
+        bench.measure(|options| options.filter("nbody::gravity").arg("n", [n, n / 2]).cache(Cache::Hot))?;
     let time =
         |n: usize| Ok(measured(&run, &format!("{KERNELS}::nbody::gravity[n={n}]"), Cache::Hot)?.median());
     let right = [n, n / 2].map(time).into_iter().collect::<Result<Vec<_>>>()?;

@@ -16,9 +16,9 @@ pub struct BaselineOptions {
 
 /// The same, ready.
 #[derive(Debug)]
-pub struct OpenBaselines<'a> {
-    asked: &'a BaselineOptions,
+pub struct OpenBaselines {
     against: Option<Baseline>,
+    save: Option<Place>,
 }
 
 impl BaselineOptions {
@@ -26,14 +26,14 @@ impl BaselineOptions {
     ///
     /// # Errors
     /// See [`BaselineError`].
-    pub fn open(&self) -> Result<OpenBaselines<'_>, BaselineError> {
+    pub fn open(&self) -> Result<OpenBaselines, BaselineError> {
         let against = self.against.as_ref().map(Place::load).transpose()?;
         self.save.as_ref().map(Place::prepare).transpose()?;
-        Ok(OpenBaselines { asked: self, against })
+        Ok(OpenBaselines { against, save: self.save.clone() })
     }
 }
 
-impl OpenBaselines<'_> {
+impl OpenBaselines {
     /// Holds `run` against the baseline, if there is one. `wanted` says of a case of that whether the run should have it.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
@@ -45,6 +45,6 @@ impl OpenBaselines<'_> {
     /// # Errors
     /// Where it cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
-        self.asked.save.as_ref().map_or(Ok(()), |place| place.save(run))
+        self.save.as_ref().map_or(Ok(()), |place| place.save(run))
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::written;
+use super::written::{self, PeakTextError};
 use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, UUID};
 use gpubench_stats::units::Rate;
 
@@ -49,14 +49,44 @@ pub enum FileError {
         error: io::Error,
     },
     /// It contains a mistake.
-    #[error("{}:{line}: {message}", path.display())]
+    #[error("{}:{line}: {mistake}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The mistake, and what to write instead.
-        message: String,
+        /// The mistake.
+        mistake: FileMistake,
+    },
+}
+
+/// A mistake in such a file, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileMistake {
+    /// It is not TOML, for the parser's reason.
+    #[error("this is no TOML: {0}")]
+    NotToml(String),
+    /// It has a key beside its only section.
+    #[error("unknown key `{0}`: there is `[peaks.\"NAME OR UUID\"]`")]
+    UnknownKey(String),
+    /// Its section is no table.
+    #[error("give a table for each device, such as [peaks.\"NVIDIA H200\"]")]
+    NoDevices,
+    /// A key of its section is no table.
+    #[error("`{0}` is no table of a device: write [peaks.\"{0}\"] above its peaks")]
+    NoDevice(String),
+    /// A value is no text.
+    #[error("`{0}`: give a number with its unit in quotes, such as \"4800GB/s\"")]
+    Unquoted(String),
+    /// A peak cannot be read.
+    #[error("`{quantity}` cannot be {value}: {error}")]
+    Peak {
+        /// The quantity.
+        quantity: String,
+        /// The value as it is written.
+        value: String,
+        /// The reason.
+        error: PeakTextError,
     },
 }
 
@@ -85,10 +115,10 @@ impl File {
     /// Returns an error if it contains a mistake.
     pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let wrong = |Mistake { place, message }| FileError::Wrong {
+        let wrong = |Placed { place, mistake }| FileError::Wrong {
             path: path.to_owned(),
             line: line(text, place.start),
-            message,
+            mistake,
         };
         parse(text, &name).map(|peaks| Self { peaks }).map_err(wrong)
     }
@@ -113,37 +143,32 @@ impl File {
     }
 }
 
-struct Mistake {
+/// A mistake with its place in the text.
+struct Placed {
     place: Range<usize>,
-    message: String,
+    mistake: FileMistake,
 }
 
-fn mistake<T>(at: &Spanned<T>, message: String) -> Mistake {
-    Mistake { place: at.span(), message }
+fn at<T>(value: &Spanned<T>, mistake: FileMistake) -> Placed {
+    Placed { place: value.span(), mistake }
 }
 
-fn parse(text: &str, name: &str) -> Result<Vec<Given>, Mistake> {
-    let malformed = |error: toml::de::Error| Mistake {
+fn parse(text: &str, name: &str) -> Result<Vec<Given>, Placed> {
+    let malformed = |error: toml::de::Error| Placed {
         place: error.span().unwrap_or_default(),
-        message: format!("this is no TOML: {}", error.message()),
+        mistake: FileMistake::NotToml(error.message().to_owned()),
     };
     let document = DeTable::parse(text).map_err(malformed)?;
     let mut found = Vec::new();
     for (section, devices) in document.get_ref() {
         if section.get_ref() != SECTION {
-            let message =
-                format!("unknown key `{}`: there is `[{SECTION}.\"NAME OR UUID\"]`", section.get_ref());
-            return Err(mistake(section, message));
+            return Err(at(section, FileMistake::UnknownKey(section.get_ref().to_string())));
         }
-        let devices = table(devices, "give a table for each device, such as [peaks.\"NVIDIA H200\"]")?;
-        for (device, peaks) in devices {
-            let missing = format!(
-                "`{0}` is no table of a device: write [{SECTION}.\"{0}\"] above its peaks",
-                device.get_ref()
-            );
-            for (quantity, value) in table(peaks, &missing)? {
+        for (device, peaks) in table(devices, || FileMistake::NoDevices)? {
+            let device_name = device.get_ref().to_string();
+            for (quantity, value) in table(peaks, || FileMistake::NoDevice(device_name.clone()))? {
                 let peak = peak(text, name, quantity.get_ref(), value)?;
-                found.push((quantity.span().start, Given { device: device.get_ref().to_string(), peak }));
+                found.push((quantity.span().start, Given { device: device_name.clone(), peak }));
             }
         }
     }
@@ -152,17 +177,21 @@ fn parse(text: &str, name: &str) -> Result<Vec<Given>, Mistake> {
     Ok(found.into_iter().map(|(_, given)| given).collect())
 }
 
-fn table<'a, 'i>(value: &'a Spanned<DeValue<'i>>, otherwise: &str) -> Result<&'a DeTable<'i>, Mistake> {
-    value.get_ref().as_table().ok_or_else(|| mistake(value, otherwise.to_owned()))
+fn table<'a, 'i>(
+    value: &'a Spanned<DeValue<'i>>,
+    otherwise: impl FnOnce() -> FileMistake,
+) -> Result<&'a DeTable<'i>, Placed> {
+    value.get_ref().as_table().ok_or_else(|| at(value, otherwise()))
 }
 
-fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) -> Result<Peak, Mistake> {
-    let unquoted = || {
-        mistake(value, format!("`{quantity}`: give a number with its unit in quotes, such as \"4800GB/s\""))
-    };
+fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) -> Result<Peak, Placed> {
+    let unquoted = || at(value, FileMistake::Unquoted(quantity.to_owned()));
     let written = value.get_ref().as_str().ok_or_else(unquoted)?;
-    let (read, amount) = written::read(quantity, written)
-        .map_err(|what| mistake(value, format!("`{quantity}` cannot be {written}: {what}")))?;
+    let unreadable = |error| {
+        let (quantity, written) = (quantity.to_owned(), written.to_owned());
+        at(value, FileMistake::Peak { quantity, value: written, error })
+    };
+    let (read, amount) = written::read(quantity, written).map_err(unreadable)?;
     let method = format!("{file}:{}", line(text, value.span().start));
     Ok(Peak { quantity: read, value: Rate(amount), source: PeakSource::User, method, uncertain: false })
 }
@@ -204,8 +233,7 @@ f64 = "2TFLOP/s"
 
     #[test]
     fn peaks_are_those_of_the_device_the_uuids_first() {
-        let file =
-            File { peaks: parse(EXAMPLE, NAME).unwrap_or_else(|mistake| panic!("{}", mistake.message)) };
+        let file = File { peaks: parse(EXAMPLE, NAME).unwrap_or_else(|placed| panic!("{}", placed.mistake)) };
         let of = |name, uuid, device| {
             let mut facts = facts(name, uuid, device);
             facts.add(file.peaks(&facts));

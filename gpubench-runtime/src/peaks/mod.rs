@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use crate::device::kinds;
 use gpubench_records::facts::{Facts, Peak};
 
-pub use self::file::{File, FileError};
+pub use self::file::{File, FileError, FileMistake};
 pub use gpubench_records::files::ceilings::{Ceiling, CeilingCache};
 
-pub use self::written::read;
+pub use self::written::{PeakTextError, read};
 
 /// The sources of peaks.
 #[derive(Clone, Debug, Default)]
@@ -24,11 +24,11 @@ pub struct PeakSources {
     /// The user's file, if there is one.
     pub file: Option<File>,
     /// The store of measured ceilings; `None` if they are not needed.
-    pub kept: Option<CeilingCache>,
+    pub ceilings: Option<CeilingCache>,
 }
 
 impl PeakSources {
-    /// Collects the sources: the `given` peaks, the user's file, and the ceilings in `kept`. The user's file
+    /// Collects the sources: the `given` peaks, the user's file, and the stored `ceilings`. The user's file
     /// is `config`, or else the nearest file of the default name above the package or the current folder.
     ///
     /// # Errors
@@ -36,33 +36,33 @@ impl PeakSources {
     pub fn of(
         given: Vec<Peak>,
         config: Option<&Path>,
-        kept: Option<CeilingCache>,
+        ceilings: Option<CeilingCache>,
     ) -> Result<Self, FileError> {
         let folders = || [env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from), env::current_dir().ok()];
         let file = match config {
             Some(path) => File::read(path).map(Some),
             None => File::find(folders().iter().flatten().map(PathBuf::as_path)),
         };
-        Ok(Self { given, file: file?, kept })
+        Ok(Self { given, file: file?, ceilings })
     }
 
     /// Warns about precisions of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
-    pub fn strange_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
+    pub fn unknown_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
         let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
         let given = self.file.iter().flat_map(File::precisions);
-        let strange = given.filter(|(precision, _)| !known.contains(precision));
-        let say = |(precision, place)| {
+        let unknown = given.filter(|(precision, _)| !known.contains(precision));
+        let warning = |(precision, place)| {
             format!("{place}: no benchmark of this program has the precision `{precision}`")
         };
-        strange.map(say).collect()
+        unknown.map(warning).collect()
     }
 
     /// Adds the known peaks of this device. Returns notes for the reader of its results.
     pub fn add_to(&self, facts: &mut Facts) -> Vec<String> {
         let mut peaks = self.given.clone();
         peaks.extend(self.file.iter().flat_map(|file| file.peaks(facts)));
-        let measured = self.kept.as_ref().map_or(Ok(Vec::new()), |kept| kept.read(facts));
+        let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(facts));
         let (measured, note) = match measured {
             Ok(measured) => (measured, None),
             Err(unusable) => (Vec::new(), Some(unusable.to_string())),

@@ -32,16 +32,21 @@ pub(crate) struct Lock {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotLocked {
     /// Another suite holds the device, and the user does not want to wait.
-    #[error("device `{device}` is being measured by {holder} (without --no-wait this would wait)")]
-    Busy {
-        /// The device.
-        device: String,
-        /// The holder.
-        holder: String,
-    },
+    #[error(transparent)]
+    Busy(#[from] BusyDevice),
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// A device that another suite is measuring.
+#[derive(Debug, thiserror::Error)]
+#[error("device `{device}` is being measured by {holder} (without --no-wait this would wait)")]
+pub struct BusyDevice {
+    /// The device.
+    pub device: String,
+    /// The other suite, in words.
+    pub holder: String,
 }
 
 /// The holder of a lock, according to the file.
@@ -52,9 +57,9 @@ struct Holder {
     since: u64,
 }
 
-/// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, tells the
-/// holder to `tells` and waits, but only with `wait`; `stop` ends the wait. If a lock fails for another
-/// reason, tells that to `tells` and leaves the device unlocked.
+/// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, names the
+/// holder by `warn` and waits, but only with `wait`; `stop` ends the wait. If a lock fails for another
+/// reason, gives it to `warn` and leaves the device unlocked.
 ///
 /// # Errors
 /// Returns a [`NotLocked`] if the device is busy or the user stops the wait.
@@ -62,7 +67,7 @@ pub(crate) fn lock(
     devices: &[Available],
     suite: &str,
     wait: bool,
-    tells: &mut dyn FnMut(&str),
+    warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<Lock>, NotLocked> {
     let mut wanted: Vec<(&str, &str)> =
@@ -72,9 +77,9 @@ pub(crate) fn lock(
     let mut locks = Vec::new();
     for (uuid, device) in wanted {
         let path = env::temp_dir().join(format!("gpubench-{uuid}.lock"));
-        match one(&path, suite, device, wait, tells, stop)? {
+        match one(&path, suite, device, wait, warn, stop)? {
             Ok(lock) => locks.push(lock),
-            Err(error) => tells(&format!(
+            Err(error) => warn(&format!(
                 "device `{device}` is not locked against other suites: {}: {error}",
                 path.display()
             )),
@@ -88,10 +93,10 @@ fn one(
     suite: &str,
     device: &str,
     wait: bool,
-    tells: &mut dyn FnMut(&str),
+    warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> Result<io::Result<Lock>, NotLocked> {
-    let mut told = false;
+    let mut warned = false;
     loop {
         let mut file = match open(path) {
             Ok(file) => file,
@@ -108,13 +113,13 @@ fn one(
             Err(TryLockError::Error(error)) => return Ok(Err(error)),
             Err(TryLockError::WouldBlock) => {}
         }
-        if !wait || !told {
+        if !wait || !warned {
             let holder = holder(&mut file);
             if !wait {
-                return Err(NotLocked::Busy { device: device.to_owned(), holder });
+                return Err(BusyDevice { device: device.to_owned(), holder }.into());
             }
-            tells(&format!("device `{device}` is being measured by {holder}: waiting (--no-wait does not)"));
-            told = true;
+            warn(&format!("device `{device}` is being measured by {holder}: waiting (--no-wait does not)"));
+            warned = true;
         }
         if stop() {
             return Err(NotLocked::Interrupted);

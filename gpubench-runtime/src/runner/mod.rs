@@ -2,6 +2,7 @@
 //! In: a plan. Out: a [`Run`]. A lost worker costs one case; the next worker goes on with the rest.
 
 pub(crate) mod clock_lock;
+mod events;
 pub(crate) mod lock;
 pub mod resume;
 pub(crate) mod supervisor;
@@ -12,6 +13,8 @@ pub mod trial;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+pub use self::events::RunEvents;
 
 use crate::device::Available;
 use crate::peaks::PeakSources;
@@ -37,7 +40,7 @@ pub struct RunConfig {
     /// The sampling of cases.
     pub sampling: Sampling,
     /// Peaks that devices do not report.
-    pub known: PeakSources,
+    pub peak_sources: PeakSources,
     /// The wall time a case may take.
     pub timeout: Duration,
     /// True if a benchmark's own `timeout` overrides that.
@@ -56,19 +59,6 @@ impl RunConfig {
     pub fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
     }
-}
-
-/// Follows a run while it goes on.
-pub trait RunEvents {
-    /// Called when all devices are known and measurement is about to begin. `run` is complete except for its
-    /// records, which will begin with those that are `kept` of an earlier run.
-    fn begins(&mut self, run: &Run, kept: &[&Record]);
-    /// A job begins.
-    fn job(&mut self, job: &Job);
-    /// A case is done.
-    fn record(&mut self, record: &Record);
-    /// Called with a remark for the user that is no result.
-    fn tells(&mut self, remark: &str);
 }
 
 /// The reason that a run ended before its plan did.
@@ -107,7 +97,7 @@ pub struct Beginning {
     /// Notes that a reader must see first.
     pub notes: Vec<String>,
     /// The records of an earlier run that are still valid.
-    pub kept: ResumedRecords,
+    pub resumed: ResumedRecords,
 }
 
 /// Measures the rest of `plan` on `devices`, until it is done or `stop` returns true. The run holds
@@ -133,14 +123,14 @@ fn measure_by(
     config: &RunConfig,
     observer: &mut dyn RunEvents,
 ) -> (Run, Result<(), RunError>) {
-    let Beginning { program, notes, kept } = beginning;
+    let Beginning { program, notes, resumed } = beginning;
     let begin = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let run = Run {
         schema: SCHEMA.to_owned(),
         program,
         started,
-        wall: kept.wall(),
+        wall: resumed.wall(),
         notes,
         resumed: None,
         sampling: config.sampling,
@@ -153,10 +143,10 @@ fn measure_by(
         check: None,
     };
     let mut runner =
-        Runner { found: Results { run, observer }, kept, supervisor, refused: BTreeMap::new(), config };
+        Runner { results: Results { run, observer }, resumed, supervisor, refused: BTreeMap::new(), config };
     let ended = runner.devices(devices, plan).and_then(|()| runner.plans(plan));
     runner.supervisor.dismiss();
-    let mut run = runner.found.run;
+    let mut run = runner.results.run;
     if config.runs > 1 {
         run.records = merged(run.records);
     }
@@ -174,8 +164,8 @@ fn skipped(plan: &Plan) -> Vec<Skipped> {
 }
 
 struct Runner<'a> {
-    found: Results<'a>,
-    kept: ResumedRecords,
+    results: Results<'a>,
+    resumed: ResumedRecords,
     supervisor: Supervisor<'a>,
     /// Devices that could not be opened, and the reasons.
     refused: BTreeMap<String, Refused>,
@@ -200,17 +190,17 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    fn keep(&mut self, mut record: Record) {
+    fn add(&mut self, mut record: Record) {
         let device = self.run.devices.iter().find(|facts| facts.device == record.case.device);
         record.fake = device.is_some_and(|facts| facts.fake);
-        self.observer.record(&record);
+        self.observer.record_finished(&record);
         self.run.records.push(record);
     }
 
     /// Records the same failure for every case of `job`.
     fn fail(&mut self, job: &Job, failure: &Failure) {
         for cache in &job.caches {
-            self.keep(Record::failed(job.case(*cache), failure.clone()));
+            self.add(Record::failed(job.case(*cache), failure.clone()));
         }
     }
 }
@@ -220,14 +210,14 @@ impl Runner<'_> {
     /// unless it is the only one.
     fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
         for Available { device, .. } in devices {
-            let facts = match self.kept.instead_of(device, plan, &self.config.known) {
+            let facts = match self.resumed.instead_of(device, plan, &self.config.peak_sources) {
                 Some(facts) => Ok(facts),
                 None => self.device(device)?,
             };
             match facts {
                 Ok(mut facts) => {
-                    self.found.run.notes.extend(self.config.known.add_to(&mut facts));
-                    self.found.run.devices.push(self.kept.on(facts));
+                    self.results.run.notes.extend(self.config.peak_sources.add_to(&mut facts));
+                    self.results.run.devices.push(self.resumed.on(facts));
                 }
                 Err(message) if devices.len() == 1 => {
                     return Err(RunError::Device { device: device.clone(), message });
@@ -237,12 +227,12 @@ impl Runner<'_> {
                 }
             }
         }
-        for remark in self.kept.remarks() {
-            self.found.observer.tells(&remark);
+        for remark in self.resumed.remarks() {
+            self.results.observer.warning(&remark);
         }
-        let kept = self.kept.of(plan);
-        self.found.run.resumed = self.kept.note(kept.len(), plan.cases());
-        self.found.observer.begins(&self.found.run, &kept);
+        let resumed = self.resumed.of(plan);
+        self.results.run.resumed = self.resumed.note(resumed.len(), plan.cases());
+        self.results.observer.run_started(&self.results.run, &resumed);
         Ok(())
     }
 
@@ -283,22 +273,22 @@ impl Runner<'_> {
 
     fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
         for (job, fate) in &plan.jobs {
-            let first = self.found.run.records.len();
+            let first = self.results.run.records.len();
             let left = self.left_of(job);
             match fate {
                 Fate::Skipped(_) => {}
-                Fate::Broken(failure) => self.found.fail(&left, failure),
+                Fate::Broken(failure) => self.results.fail(&left, failure),
                 Fate::Measured if left.caches.is_empty() => {}
                 Fate::Measured => {
                     if self.supervisor.stops() {
                         return Err(RunError::Interrupted);
                     }
-                    self.found.observer.job(job);
+                    self.results.observer.job_started(job);
                     self.job(left)?;
                 }
             }
             let place = |record: &Record| job.caches.iter().position(|cache| *cache == record.case.cache);
-            self.found.run.records[first..].sort_by_key(place);
+            self.results.run.records[first..].sort_by_key(place);
         }
         Ok(())
     }
@@ -306,9 +296,9 @@ impl Runner<'_> {
     /// Returns the cases of `job` that are still to be measured. Moves the records of the others to the run.
     fn left_of(&mut self, job: &Job) -> Job {
         let mut left = job.clone();
-        left.caches.retain(|cache| match self.kept.take(job, *cache) {
+        left.caches.retain(|cache| match self.resumed.take(job, *cache) {
             Some(record) => {
-                self.found.run.records.push(record);
+                self.results.run.records.push(record);
                 false
             }
             None => true,
@@ -316,41 +306,41 @@ impl Runner<'_> {
         left
     }
 
-    /// Measures a job. If it seems to have written nothing, runs write detection before its records are kept.
+    /// Measures a job. If it seems to have written nothing, runs write detection before its records are added.
     fn job(&mut self, job: Job) -> Result<(), RunError> {
-        let mut held = Vec::new();
-        let measured = self.measure(job.clone(), &mut held);
-        let writes = match held.is_empty() || measured.is_err() {
+        let mut unwritten = Vec::new();
+        let measured = self.measure(job.clone(), &mut unwritten);
+        let writes = match unwritten.is_empty() || measured.is_err() {
             true => Ok(None),
             false => self.writes(&job),
         };
-        for mut record in held {
+        for mut record in unwritten {
             record.set_written_when_altered(*writes.as_ref().unwrap_or(&None));
-            self.found.keep(record);
+            self.results.add(record);
         }
         measured.and(writes.map(drop))
     }
 
     /// Measures a job. Each lost worker costs one of its cases. Records of cases that may have written
-    /// nothing go to `held`; all others are kept.
-    fn measure(&mut self, mut job: Job, held: &mut Vec<Record>) -> Result<(), RunError> {
+    /// nothing go to `unwritten`; all others to the results.
+    fn measure(&mut self, mut job: Job, unwritten: &mut Vec<Record>) -> Result<(), RunError> {
         while !job.caches.is_empty() {
             if let Some(refused) = self.refused.get(&job.device).filter(|refused| refused.times >= OPENINGS) {
                 let failure = Failure::new(Stage::Device, &refused.message);
-                self.found.fail(&job, &failure);
+                self.results.fail(&job, &failure);
                 return Ok(());
             }
-            let facts = self.found.run.devices.iter().find(|facts| facts.device == job.device);
+            let facts = self.results.run.devices.iter().find(|facts| facts.device == job.device);
             let Some(facts) = facts.cloned().map(Box::new) else { return Ok(()) };
             let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
             let request = Request::Measure { job: job.clone(), sampling, facts, limit };
             let before = job.caches.len();
             let mut refused = None;
-            let found = &mut self.found;
+            let results = &mut self.results;
             let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if record.write_undetected() { held.push(*record) } else { found.keep(*record) }
+                    if record.write_undetected() { unwritten.push(*record) } else { results.add(*record) }
                 }
                 Reply::NoDevice(message) => refused = Some(message),
                 Reply::Facts(_)
@@ -378,7 +368,7 @@ impl Runner<'_> {
             };
             if let Some(cache) = job.caches.first().copied() {
                 job.caches.remove(0);
-                self.found.keep(Record::failed(job.case(cache), failure));
+                self.results.add(Record::failed(job.case(cache), failure));
             }
         }
         Ok(())

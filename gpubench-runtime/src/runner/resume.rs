@@ -44,35 +44,35 @@ impl ResumedRecords {
         timeout: Seconds,
     ) -> Self {
         let EarlierRun { name, mut run, remarks } = earlier;
-        let mut kept = Self { name, remarks, ..Self::default() };
+        let mut resumed = Self { name, remarks, ..Self::default() };
         if let Some(difference) = difference(&run, program, sampling) {
-            kept.remark(format!("{difference}: all cases are measured again"));
-            return kept;
+            resumed.remark(format!("{difference}: all cases are measured again"));
+            return resumed;
         }
-        (kept.wall, kept.devices) = (run.wall, std::mem::take(&mut run.devices));
+        (resumed.wall, resumed.devices) = (run.wall, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
         let mut again = 0;
         // A failure does not tell if it happened in a comparison.
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {
-            let untold = compared && record.measurement.is_none();
-            if untold || is_tried_again(&record, other_limit) {
+            let unclear = compared && record.measurement.is_none();
+            if unclear || is_tried_again(&record, other_limit) {
                 again += 1;
             } else {
-                kept.records.insert(case(&record), record);
+                resumed.records.insert(case(&record), record);
             }
         }
         if again > 0 {
             let cases = format::counted(again, "case");
-            kept.remark(format!("{cases} that failed for want of a device or of time: measured again"));
+            resumed.remark(format!("{cases} that failed for want of a device or of time: measured again"));
         }
-        kept.leave_out_others(plan);
-        kept
+        resumed.leave_out_others(plan);
+        resumed
     }
 
     /// Removes records that are no case of `plan`.
     fn leave_out_others(&mut self, plan: &Plan) {
-        let there = self.records.len();
+        let before = self.records.len();
         let mut planned = BTreeMap::new();
         for (job, cache) in cases(plan) {
             let case = planned_case(job, cache);
@@ -82,7 +82,7 @@ impl ResumedRecords {
         if let Some((case, with)) = others.keys().next() {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let cache = case.cache;
-            let cases = format::counted(there - self.records.len(), "case");
+            let cases = format::counted(before - self.records.len(), "case");
             self.remark(format!(
                 "{cases} of it, such as {name} {cache}, are not among those that are selected now: left out"
             ));
@@ -108,7 +108,7 @@ impl ResumedRecords {
     /// Returns the facts of `device` without asking it, if all of its cases in `plan` have a record and the
     /// user gives the same peaks as then.
     #[must_use]
-    pub fn instead_of(&self, device: &str, plan: &Plan, known: &PeakSources) -> Option<Facts> {
+    pub fn instead_of(&self, device: &str, plan: &Plan, peak_sources: &PeakSources) -> Option<Facts> {
         let mut ours = cases(plan).filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
         let facts = self.facts(device).filter(|_| ours.all(|(job, cache)| self.has(job, cache)))?;
@@ -116,7 +116,7 @@ impl ResumedRecords {
         let mut bare = facts.clone();
         bare.peaks.retain(|peak| peak.source != PeakSource::User);
         let mut now = bare.clone();
-        known.add_to(&mut now);
+        peak_sources.add_to(&mut now);
         (given(&now) == given(facts)).then_some(bare)
     }
 
@@ -125,9 +125,9 @@ impl ResumedRecords {
     pub fn on(&mut self, facts: Facts) -> Facts {
         let Some(theirs) = self.facts(&facts.device).cloned() else { return facts };
         let Some(difference) = other_device(&theirs, &facts) else { return theirs };
-        let there = self.records.len();
+        let before = self.records.len();
         self.records.retain(|(case, _), _| case.device != facts.device);
-        let cases = format::counted(there - self.records.len(), "case");
+        let cases = format::counted(before - self.records.len(), "case");
         self.remark(format!("{difference}: {cases} measured again"));
         facts
     }

@@ -126,17 +126,13 @@ struct Heard {
 }
 
 impl RunEvents for Heard {
-    fn begins(&mut self, _: &Run, _: &[&Record]) {}
-
-    fn job(&mut self, job: &Job) {
+    fn job_started(&mut self, job: &Job) {
         self.jobs.push(job.to_string());
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record_finished(&mut self, record: &Record) {
         self.records.push(record.case.to_string());
     }
-
-    fn tells(&mut self, _: &str) {}
 }
 
 /// Makes a plan of these benchmarks, each hot and cold, on each of these devices.
@@ -198,13 +194,13 @@ impl Outcome {
 }
 
 fn beginning() -> Beginning {
-    Beginning { program: Program::default(), notes: Vec::new(), kept: ResumedRecords::default() }
+    Beginning { program: Program::default(), notes: Vec::new(), resumed: ResumedRecords::default() }
 }
 
 fn config(runs: usize) -> RunConfig {
     RunConfig {
         sampling: Sampling::USUAL,
-        known: PeakSources::default(),
+        peak_sources: PeakSources::default(),
         timeout: Duration::from_secs(7),
         own_timeout: true,
         in_process: false,

@@ -1,17 +1,55 @@
-//! The output of `--list`: the jobs of a plan, for people, for test runners, or for programs.
+//! The list of a suite's benchmarks. In: the selection. Out: its jobs for people, for test runners, or for programs.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::plan::{Fate, Job, Plan};
-use crate::suite::cli::ListFormat;
+use super::Error;
+use super::cli::ListFormat;
+use super::options::MeasureOptions;
+use super::prepare::kinds_of;
+use crate::device::select::{self, Devices};
+use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
+use crate::registry::Entry;
 use gpubench_records::method::Cache;
 use gpubench_stats::format::counted;
 
+/// Lists the selected benchmarks of `entries`, with or without their devices.
+pub(super) fn list(
+    entries: &[&Entry],
+    options: &MeasureOptions,
+    format: ListFormat,
+) -> Result<String, Error> {
+    let device = options.device.as_deref();
+    let kinds = kinds_of(entries)
+        .into_iter()
+        .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
+        .map(|kind| (kind.to_owned(), kind));
+    let kinds: Vec<_> = kinds.collect();
+    // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
+    // a device.
+    let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;
+    let missing = if runner_asks {
+        Devices::find(&kinds.iter().map(|(_, kind)| *kind).collect::<Vec<_>>()).missing(device)
+    } else {
+        Vec::new()
+    };
+    let (lacking, there): (Vec<_>, Vec<_>) =
+        kinds.into_iter().partition(|(_, kind)| missing.iter().any(|missing| missing.kind == *kind));
+    let all = Selection { ignored: Ignored::Included, ..options.selection.clone() };
+    let mut plan = Plan::default();
+    for (selection, kinds) in [(&options.selection, there), (&all, lacking)] {
+        match Plan::of(entries, selection, &kinds) {
+            Ok(part) => plan.jobs.extend(part.jobs),
+            Err(PlanError::Nothing { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(text(&plan, format))
+}
+
 /// Writes one line for each job of `plan`.
-#[must_use]
-pub(super) fn list(plan: &Plan, format: ListFormat) -> String {
+fn text(plan: &Plan, format: ListFormat) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     for (job, fate) in &plan.jobs {

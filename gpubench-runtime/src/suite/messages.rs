@@ -1,25 +1,36 @@
-//! Messages on standard error. In: a sentence. Out: a line.
+//! Messages on standard error. In: a sentence. Out: a line. If standard error is closed, nobody reads it, and the exit
+//! code still reports an error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use super::Error;
 use crate::suite::cli::Exit;
 
-/// Prints an error on standard error, and returns the exit code unchanged.
-pub(crate) fn complain(what: &dyn Display, exit: Exit) -> Exit {
-    // If standard error is closed, the exit code still reports the error.
-    _ = writeln!(io::stderr(), "error: {what}");
-    exit
+/// Returns the exit code of a program. Prints the error, if it ended with one: nothing else in the runtime does both.
+pub(super) fn conclude(ended: Result<Exit, Error>) -> Exit {
+    ended.unwrap_or_else(|error| {
+        match &error {
+            Error::Incomplete { problems, .. } => problems.iter().for_each(|problem| print_error(problem)),
+            // It brings its own words before the message.
+            Error::Environment(error) => drop(error.print()),
+            error => print_error(error),
+        }
+        error.exit()
+    })
 }
 
-/// Prints a warning on standard error.
-pub(super) fn warn(what: &str) {
-    // If standard error is closed, nobody reads it.
-    _ = writeln!(io::stderr(), "warning: {what}");
+/// Prints an error.
+pub(super) fn print_error(error: &dyn Display) {
+    _ = writeln!(io::stderr(), "error: {error}");
 }
 
-/// Prints a remark on standard error.
-pub(super) fn say(what: &str) {
-    // If standard error is closed, nobody reads it.
-    _ = writeln!(io::stderr(), "{what}");
+/// Prints a warning.
+pub(super) fn warn(warning: &str) {
+    _ = writeln!(io::stderr(), "warning: {warning}");
+}
+
+/// Prints a remark.
+pub(super) fn remark(remark: &str) {
+    _ = writeln!(io::stderr(), "{remark}");
 }

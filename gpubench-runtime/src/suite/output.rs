@@ -18,20 +18,15 @@ const FIRST_FREE: RawFd = 3;
 /// The original standard output of this process. Nobody else can write to it: all other output of the user's
 /// code goes to standard error.
 #[derive(Debug)]
-pub(crate) struct Results(File);
+pub(super) struct Results(File);
 
 impl Results {
     /// Takes standard output away from all other code.
     pub(super) fn take_standard_output() -> io::Result<Self> {
         io::stdout().flush()?;
-        let ours = Self::beside_others()?;
+        let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok(ours)
-    }
-
-    /// Shares standard output with other code, in a program that prints its own results.
-    pub(crate) fn beside_others() -> io::Result<Self> {
-        Ok(Self(File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?)))
+        Ok(Self(File::from(ours)))
     }
 
     /// Prints `text`, coloured as the user and the terminal want it.

@@ -1,12 +1,17 @@
 //! Measurement in the user's own programs: an experiment with its own tables and drawings, a tuner, a test.
-//! In: the words of a suite's command line. Out: [`Run`]s, for the program to read.
+//! In: [`MeasureOptions`]. Out: [`Run`]s, for the program to read.
 
-use std::error::Error;
-use std::ffi::OsString;
+use std::error::Error as StdError;
 use std::process::ExitCode;
 
-use crate::suite::cli::{self, Exit};
-use crate::suite::{Results, complain, run_as_child, suite};
+use super::Error;
+use super::child::run_as_child;
+use super::cli::Exit;
+use super::measure::Prepared;
+use super::messages::{conclude, print_error};
+use super::options::MeasureOptions;
+use super::prepare::Task;
+use crate::runner::RunEvents;
 use gpubench_records::record::{Program, Run};
 
 /// The benchmarks of this program, which its code can measure repeatedly and in any order.
@@ -16,52 +21,57 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Measures as a suite with `words` on its command line would, and returns the run instead of printing
-    /// it. Flags for printing have no effect. The environment twins of all other flags apply here too.
+    /// Measures the selected cases and returns the run. Prints nothing.
     ///
-    /// Failed cases are records of the run, marked by their verdicts.
+    /// Failed cases are records of the run, marked by their verdicts. Ctrl-C, SIGTERM and SIGHUP end the run.
     ///
     /// # Errors
-    /// Returns an error if the run could not begin or did not finish: nothing matches, the device is missing,
-    /// or it was interrupted. The reason has then been printed on standard error.
-    pub fn measure<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Result<Run, Exit> {
-        let words = words.into_iter().map(Into::into);
-        let options =
-            cli::parse(std::iter::once(OsString::from("suite")).chain(words), false).map_err(|message| {
-                // If even this cannot be printed, the exit code still reports it.
-                drop(message.print());
-                Exit::Usage
-            })?;
-        let results = Results::beside_others().map_err(|error| complain(&error, Exit::Failed))?;
-        let mut delivered = None;
-        let exit = suite(&options, self.build.clone(), &results, &mut |run| {
-            delivered = Some(run.clone());
-            Exit::Done
-        })?;
-        match (exit, delivered) {
-            (Exit::Done | Exit::Failed | Exit::Regression, Some(run)) => Ok(run),
-            (Exit::Done, None) => {
-                Err(complain(&"these words measure nothing: they list or test", Exit::Usage))
-            }
-            (exit, _) => Err(exit),
-        }
+    /// Returns an [`Error`] if the run could not begin: nothing matches, for instance, or the device is missing. If it
+    /// began and did not finish, or could not be stored as a baseline, that is [`Error::Incomplete`], which holds
+    /// everything that was measured.
+    pub fn measure(&self, options: &MeasureOptions) -> Result<Run, Error> {
+        self.measure_with(options, &mut ())
+    }
+
+    /// Measures as [`measure`](Self::measure) does while `events` observes the run.
+    /// [`Progress`](super::Progress) shows it on standard error.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] in the same cases.
+    pub fn measure_with(&self, options: &MeasureOptions, events: &mut dyn RunEvents) -> Result<Run, Error> {
+        options.validate()?;
+        Prepared::of(Task::Measure, self.build.clone(), options, events)?.measure(events)?.into_result()
     }
 }
 
 /// Runs such a program: its `main` calls this with its code as `body`. If another process of the program
 /// started this one, to measure for instance, it does that work instead.
 ///
-/// If `body` returns an [`Exit`] as its error, that becomes the exit code. Any other error is printed on
-/// standard error.
-pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn Error>>) -> ExitCode {
-    if let Some(code) = run_as_child() {
-        return code;
+/// An error of `body` is printed on standard error. An [`Error`], or one that was caused by it, has its own exit code;
+/// any other ends with 1. An [`Exit`] is the exit code, and prints nothing.
+pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn StdError>>) -> ExitCode {
+    let exit = match run_as_child() {
+        Some(ended) => conclude(ended),
+        None => body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done),
+    };
+    exit.into()
+}
+
+fn conclude_any(error: Box<dyn StdError>) -> Exit {
+    let error = match error.downcast::<Error>() {
+        Ok(error) => return conclude(Err(*error)),
+        Err(error) => error,
+    };
+    if let Some(exit) = error.downcast_ref::<Exit>() {
+        return *exit;
     }
-    match body(&Suite { build }) {
-        Ok(()) => Exit::Done.into(),
-        Err(error) => match error.downcast_ref::<Exit>() {
-            Some(exit) => (*exit).into(),
-            None => complain(&error, Exit::Failed).into(),
-        },
+    print_error(&error);
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<Error>() {
+            return error.exit();
+        }
+        cause = error.source();
     }
+    Exit::Failed
 }

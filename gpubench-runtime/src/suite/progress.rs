@@ -1,13 +1,25 @@
-//! The progress of a run, on standard error if that is a terminal. In: the events of the run. Out: one line
-//! that moves.
+//! The progress of a run on standard error. In: the events of the run. Out: one line that moves, if standard error is a
+//! terminal, and warnings.
+
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::plan::Job;
+use super::messages::{remark, warn};
+use crate::plan::{Job, Plan};
+use crate::runner::RunEvents;
+use gpubench_records::record::{Record, Run};
 
-/// A progress line.
-pub(super) struct Progress {
+/// Shows the progress of a run on standard error, with its warnings, as suites do.
+#[derive(Debug)]
+pub struct Progress {
     bar: ProgressBar,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { bar: ProgressBar::hidden() }
+    }
 }
 
 impl Progress {
@@ -25,38 +37,47 @@ impl Progress {
         Self { bar }
     }
 
-    /// Shows the current activity.
-    pub(super) fn says(&mut self, what: &str) {
-        self.bar.set_message(what.to_owned());
+    /// Shows a job of a run that times nothing, and counts it.
+    pub(super) fn try_job(&mut self, job: &Job) {
+        self.job_started(job);
+        self.bar.inc(1);
+    }
+}
+
+impl RunEvents for Progress {
+    fn planned(&mut self, plan: &Plan, runs: usize) {
+        *self = Self::over(plan.cases() * runs, "cases");
+    }
+
+    fn devices_opening(&mut self) {
+        self.bar.set_message("measuring the device's peaks");
         self.bar.tick();
     }
 
-    /// Shows that a job of a run that measures nothing begins.
-    pub(super) fn tries(&mut self, job: &Job) {
-        self.comes_to(job);
-        self.advances();
-    }
-
-    /// Shows that a job begins.
-    pub(super) fn comes_to(&mut self, job: &Job) {
-        self.bar.set_message(job.to_string());
-    }
-
-    /// Counts a finished case.
-    pub(super) fn advances(&mut self) {
-        self.bar.inc(1);
-    }
-
-    /// Counts the cases that are finished before the first begins.
-    pub(super) fn begins_with(&mut self, cases: usize) {
-        self.bar.inc(cases as u64);
+    fn run_started(&mut self, _: &Run, resumed: &[&Record]) {
+        self.bar.inc(resumed.len() as u64);
         // The estimate counts only the remaining cases.
         self.bar.reset_eta();
     }
 
-    /// Hides the line while `say` prints something else.
-    pub(super) fn aside(&self, say: impl FnOnce()) {
-        self.bar.suspend(say);
+    fn job_started(&mut self, job: &Job) {
+        self.bar.set_message(job.to_string());
+    }
+
+    fn record_finished(&mut self, _: &Record) {
+        self.bar.inc(1);
+    }
+
+    fn run_ended(&mut self, _: &Run) {
+        self.bar.finish_and_clear();
+    }
+
+    fn ceilings_stored(&mut self, file: &Path) {
+        self.bar.suspend(|| remark(&format!("kept for later runs in {}", file.display())));
+    }
+
+    fn warning(&mut self, warning: &str) {
+        self.bar.suspend(|| warn(warning));
     }
 }
 

@@ -1,56 +1,60 @@
 //! A stored run instead of a measurement: `--from`. In: the file that `--json` wrote, and the user's
-//! selection. Out: the run with only the selected cases, or the exit code if there is none.
+//! selection. Out: the run with only the selected cases, compared and stored as requested.
 
 use std::fs;
 use std::path::Path;
 
-use super::cli::{Exit, Options};
-use super::messages::complain;
+use super::measure::{Measured, compare, save};
+use super::options::{MeasureOptions, OptionsError};
+use super::{Error, StoredRunError};
 use crate::device::select;
 use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
+use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::facts::{Facts, UUID, Value};
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Record, Run, Skipped};
-use gpubench_stats::format;
 
 /// Reads the run in `file`, and keeps the cases that `options` select.
-pub(super) fn stored(file: &Path, entries: &[&Entry], options: &Options) -> Result<Run, Exit> {
-    let mut run =
-        read(file).map_err(|why| complain(&format!("--from {}: {why}", file.display()), Exit::Usage))?;
-    let there = (run.records.len(), run.skipped.len());
+pub(super) fn read(file: &Path, entries: &[&Entry], options: &MeasureOptions) -> Result<Run, Error> {
+    let refused = |why| Error::StoredRun { file: file.to_owned(), why };
+    let mut run = parse(file).map_err(refused)?;
+    let before = (run.records.len(), run.skipped.len());
     let chosen = Chosen::of(entries, options, &run);
-    let unknown = chosen.benchmarks_without_known_tags(&run);
+    let without_tags = chosen.benchmarks_without_known_tags(&run);
     chosen.narrow(&mut run);
     let left = (run.records.len(), run.skipped.len());
-    if left == (0, 0) && left != there {
-        let (cases, tags) = (format::counted(there.0 + there.1, "case"), tags_unknown(unknown));
-        let what = chosen.selection.describe_all(options.device.as_deref());
-        let why = format!("--from {}: {cases}, none of which matches: {what}{tags}", file.display());
-        return Err(complain(&why, Exit::Nothing));
+    if left == (0, 0) && left != before {
+        let (cases, selection) =
+            (before.0 + before.1, chosen.selection.describe_all(options.device.as_deref()));
+        return Err(refused(StoredRunError::NothingSelected { cases, selection, without_tags }));
     }
-    let known = |name: &str| args_of(&run).any(|arg| arg.name == *name);
-    match options.selection.args.keys().find(|name| !known(name)) {
-        Some(name) => Err(complain(&PlanError::NoSuchAxis(name.clone()), Exit::Usage)),
-        None => Ok(run),
+    let has = |name: &str| args_of(&run).any(|arg| arg.name == *name);
+    if let Some(name) = options.selection.args.keys().find(|name| !has(name)) {
+        return Err(PlanError::NoSuchAxis(name.clone()).into());
+    }
+    // Its cases may have been compared with each other when they were measured.
+    let compared = options.baseline.is_some() || run.records.iter().any(|record| record.compared.is_some());
+    match options.threshold {
+        Some(_) if !compared => Err(OptionsError::NoReference.into()),
+        _ => Ok(run),
     }
 }
 
-fn read(file: &Path) -> Result<Run, String> {
-    let json = fs::read(file).map_err(|error| error.to_string())?;
-    Run::parse(&json).map_err(|error| error.to_string())
+/// Compares a stored run with a baseline, and stores it as one, as requested.
+pub(super) fn finish(
+    mut run: Run,
+    baselines: &OpenBaselines,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+) -> Measured {
+    compare(&mut run, baselines, entries, options);
+    let problems = save(&mut run, baselines).err().into_iter().collect();
+    Measured { run, problems, is_stored: true }
 }
 
-/// Explains unknown tags: a stored run has none, and a program that lacks a benchmark does not know them
-/// either.
-fn tags_unknown(benchmarks: usize) -> String {
-    match benchmarks {
-        0 => String::new(),
-        1 => " (1 of its benchmarks is not in this program, which does not know its tags)".to_owned(),
-        many => {
-            format!(" ({many} of its benchmarks are not in this program, which does not know their tags)")
-        }
-    }
+fn parse(file: &Path) -> Result<Run, StoredRunError> {
+    Ok(Run::parse(&fs::read(file)?)?)
 }
 
 fn args_of(run: &Run) -> impl Iterator<Item = &Arg> {
@@ -67,14 +71,14 @@ struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    fn of(entries: &'a [&'a Entry], options: &Options, run: &Run) -> Self {
+    fn of(entries: &'a [&'a Entry], options: &MeasureOptions, run: &Run) -> Self {
         let mut selection = options.selection.clone();
         if selection.ignored == Ignored::Left {
             // The user who measured these had requested them.
             selection.ignored = Ignored::Included;
         }
-        let wanted = options.device.as_deref();
-        let devices = run.devices.iter().filter(|facts| wanted.is_none_or(|wanted| is_named(wanted, facts)));
+        let device = options.device.as_deref();
+        let devices = run.devices.iter().filter(|facts| device.is_none_or(|device| is_named(device, facts)));
         Self { entries, selection, devices: devices.map(|facts| facts.device.clone()).collect() }
     }
 
@@ -125,11 +129,11 @@ fn devices_with_cases(run: &Run) -> Vec<String> {
     measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
-/// Returns true if `wanted`, in the form of `--device`, names the device of `facts`.
-fn is_named(wanted: &str, facts: &Facts) -> bool {
+/// Returns true if `device`, in the form of `--device`, names the device of `facts`.
+fn is_named(device: &str, facts: &Facts) -> bool {
     let uuid = facts.properties.iter().find_map(|property| match &property.value {
         Value::Text(uuid) if property.name == UUID => Some(uuid.as_str()),
         _ => None,
     });
-    wanted == "all" || select::names(wanted, &facts.device, uuid)
+    device == "all" || select::names(device, &facts.device, uuid)
 }

@@ -113,11 +113,11 @@ fn resumed(run: Run) {
     let (program, sampling) = (run.program.clone(), run.sampling);
     let facts = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
-    let mut kept = ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Seconds(60.0));
-    drop(facts.as_ref().map(|facts| kept.instead_of(&facts.device, &plan, &PeakSources::default())));
-    drop(facts.map(|facts| kept.on(facts)));
-    assert!(kept.of(&plan).len() <= plan.cases());
-    drop(kept.remarks());
+    let mut resumed = ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Seconds(60.0));
+    drop(facts.as_ref().map(|facts| resumed.instead_of(&facts.device, &plan, &PeakSources::default())));
+    drop(facts.map(|facts| resumed.on(facts)));
+    assert!(resumed.of(&plan).len() <= plan.cases());
+    drop(resumed.remarks());
 }
 
 /// An argument a line.

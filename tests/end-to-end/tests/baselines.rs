@@ -9,7 +9,7 @@ use gpubench_records::record::Run;
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");
-const CLOCKWORK: [&str; 3] = ["--device", "clockwork", "--quick"];
+const CLOCKWORK: [&str; 2] = ["--device", "clockwork"];
 
 /// A folder of cargo's, as far as the suite knows.
 struct Target(TempDir);
@@ -31,7 +31,7 @@ impl Target {
     #[track_caller]
     fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
         let here = self.0.path().to_str().expect("UTF-8");
-        let environment = [environment, &[("CARGO_TARGET_DIR", here)]].concat();
+        let environment = [environment, &[("CARGO_TARGET_DIR", here), ("GPUBENCH_QUICK", "1")]].concat();
         run_with(SUITE, &[&CLOCKWORK, arguments].concat(), &environment)
     }
 

@@ -149,6 +149,17 @@ fn sighup_that_is_ignored_ends_nothing() {
     assert!(ended.stderr.contains("error: interrupted"), "{ended}");
 }
 
+/// `--resume` refuses `--runs`, so that nobody is sent there.
+#[test]
+fn an_interrupted_run_of_several_processes_names_no_way_to_resume_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
+    let arguments = ["first", "tells", "then", "--quick", "--runs", "2"];
+    let ended = run_with(SUITE, &arguments, &environment).with_code(143);
+    assert!(ended.stderr.ends_with("error: interrupted\n"), "{ended}");
+}
+
 /// A terminal sends Ctrl-C to a whole group of processes, of which the worker is none: it is ended in order.
 #[test]
 fn ctrl_c_in_a_terminal_is_one_too() {

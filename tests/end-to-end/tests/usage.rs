@@ -68,10 +68,39 @@ fn values_that_make_no_sense_are_usage_errors() {
             &["--lock-clocks", "base", "--device", "clockwork"],
             "--lock-clocks base: there is no GPU whose clocks could be locked",
         ),
+        (
+            &["--device", ""],
+            "--device ``: give GPUs by number or UUID such as 0 or 0,2, `host` for this machine's CPU",
+        ),
+        (&["--device", "host,"], "--device `host,`: give GPUs by number"),
+        (
+            &["--device", "all,0"],
+            "--device all,0: `all` is every device; give `all` alone, or the devices by name",
+        ),
         (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
     ] {
         run(SUITE, arguments).with_code(2).says_only(words);
     }
+}
+
+/// A flag without effect is a mistake, and a variable that is set for all runs is none.
+#[test]
+fn flags_that_a_stored_run_would_ignore_are_usage_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let stored = file.to_str().expect("UTF-8");
+    _ = run(SUITE, &["sweep", "--device", "clockwork", "--quick", "--json", stored]).with_code(0);
+    for flags in [&["--test"][..], &["--list"], &["--resume"], &["--runs", "5"], &["--samples", "3"]] {
+        let words = format!("--from and {}: --from shows a stored run and measures nothing", flags[0]);
+        run(SUITE, &[&["--from", stored], flags].concat()).with_code(2).says_only(&words);
+    }
+    run(SUITE, &["--from", stored, "--compare-with", "sum"])
+        .with_code(2)
+        .says_only("--from and --compare-with: ");
+    run(SUITE, &["--from", stored, "--fail-on-regression", "5%"])
+        .with_code(2)
+        .says_only("--fail-on-regression: say against what, by --baseline or --compare-with");
+    run_with(SUITE, &["--from", stored], &[("GPUBENCH_SAMPLES", "3")]).with_code(0).shows("3 cases: 3 valid");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod args;
 mod options;
 mod peaks;
+mod stored_run;
+mod values;
 
 use std::env;
 use std::ffi::OsString;
@@ -13,10 +15,12 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 pub use self::args::ListFormat;
-pub use self::options::{Options, RunsDir};
+pub use self::options::{Action, Options, OutputOptions};
 pub use gpubench_records::exit::Exit;
 
 use self::args::Args;
+use super::Error;
+use super::options::{MeasureOptions, OptionsError};
 
 /// Reads the command line of this process: `arguments`, beginning with the program's name. A `bench_target`
 /// is in test mode unless cargo's `--bench` is among them.
@@ -29,9 +33,36 @@ pub fn parse(
     bench_target: bool,
 ) -> Result<Options, clap::Error> {
     let matches = matches(arguments.into_iter().collect())?;
-    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut Args::command()))?;
-    Options::of(args, bench_target)
-        .map_err(|message| Args::command().error(ErrorKind::ValueValidation, message))
+    let args = read(&matches)?;
+    stored_run::refuse_other_flags(&matches, &args)
+        .and_then(|()| Options::of(args, bench_target))
+        .map_err(|error| Args::command().error(ErrorKind::ValueValidation, error))
+}
+
+/// Reads the options of a measurement from the environment alone.
+///
+/// # Errors
+/// Returns an error if a variable has a value that its flag would not take, or asks for something else than a
+/// measurement.
+pub(crate) fn from_env() -> Result<MeasureOptions, Error> {
+    let args = matches(vec![OsString::from("suite")]).and_then(|matches| read(&matches));
+    let args = args.map_err(Error::Environment)?;
+    let others = [
+        ("GPUBENCH_LIST", args.list),
+        ("GPUBENCH_TEST", args.test),
+        ("GPUBENCH_FROM", args.from.is_some()),
+        ("GPUBENCH_MEASURE_PEAKS", args.measure_peaks),
+    ];
+    if let Some((variable, _)) = others.into_iter().find(|(_, is_set)| *is_set) {
+        return Err(OptionsError::NoMeasurement { variable }.into());
+    }
+    let options = options::measure_options(args)?;
+    options.validate()?;
+    Ok(options)
+}
+
+fn read(matches: &ArgMatches) -> Result<Args, clap::Error> {
+    Args::from_arg_matches(matches).map_err(|error| error.format(&mut Args::command()))
 }
 
 fn matches(arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {

@@ -1,33 +1,31 @@
 //! Peaks on the command line. In: `memory=4800GB/s` or `f32=60TFLOP/s`, several with `;` between them. Out:
-//! [`Peak`]s, or a sentence about the mistake.
+//! [`Peak`]s, or an [`OptionsError`].
 
 use crate::peaks;
+use crate::suite::options::OptionsError;
 use gpubench_records::facts::{Peak, PeakSource};
 use gpubench_stats::units::Rate;
 
 /// Reads all given peaks, each of a different quantity.
-pub(super) fn parse_peaks(given: &[String]) -> Result<Vec<Peak>, String> {
+pub(super) fn parse_peaks(given: &[String]) -> Result<Vec<Peak>, OptionsError> {
     let mut found: Vec<Peak> = Vec::new();
     for text in given.iter().flat_map(|given| given.split(';')).map(str::trim) {
-        let peak = parse(text).map_err(|what| format!("--peak {text}: {what}"))?;
+        let peak = parse(text)?;
         if found.iter().any(|other| other.quantity == peak.quantity) {
-            return Err(format!("--peak {text}: this peak is given twice"));
+            return Err(OptionsError::PeakTwice(text.to_owned()));
         }
         found.push(peak);
     }
     Ok(found)
 }
 
-fn parse(text: &str) -> Result<Peak, String> {
+fn parse(text: &str) -> Result<Peak, OptionsError> {
     let (name, value) = match text.split_once('=').map(|(name, value)| (name.trim(), value)) {
-        None | Some(("", _)) => {
-            return Err("give `memory` or a precision, and its peak, such as memory=4800GB/s or \
-                        \"f16 tensor=300TFLOP/s\""
-                .to_owned());
-        }
+        None | Some(("", _)) => return Err(OptionsError::NoPeak(text.to_owned())),
         Some(both) => both,
     };
-    let (quantity, value) = peaks::read(name, value)?;
+    let unreadable = |error| OptionsError::Peak { given: text.to_owned(), error };
+    let (quantity, value) = peaks::read(name, value).map_err(unreadable)?;
     Ok(Peak {
         quantity,
         value: Rate(value),
@@ -44,7 +42,8 @@ mod tests {
 
     fn parsed(given: &[&str]) -> Result<Vec<(Quantity, f64)>, String> {
         let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-        Ok(parse_peaks(&given)?.into_iter().map(|peak| (peak.quantity, peak.value.0)).collect())
+        let peaks = parse_peaks(&given).map_err(|error| error.to_string())?;
+        Ok(peaks.into_iter().map(|peak| (peak.quantity, peak.value.0)).collect())
     }
 
     #[test]

@@ -1,0 +1,32 @@
+//! The events of a run in progress, for whoever shows it. In: what the runner does. Out: calls of an observer.
+
+use std::path::Path;
+
+use crate::plan::{Job, Plan};
+use gpubench_records::record::{Record, Run};
+
+/// Observes a run while it goes on. Each method has an empty default: an observer implements those it needs.
+///
+/// The unit type `()` observes nothing.
+#[expect(unused_variables, reason = "the defaults ignore every event")]
+pub trait RunEvents {
+    /// The cases to measure are known. `plan` will be measured `runs` times.
+    fn planned(&mut self, plan: &Plan, runs: usize) {}
+    /// The devices are about to be opened, and their peaks to be measured.
+    fn devices_opening(&mut self) {}
+    /// All devices are known and measurement is about to begin. `run` is complete except for its records, which will
+    /// begin with those that are `resumed` from an earlier run.
+    fn run_started(&mut self, run: &Run, resumed: &[&Record]) {}
+    /// A job begins.
+    fn job_started(&mut self, job: &Job) {}
+    /// A case is finished: measured or failed.
+    fn record_finished(&mut self, record: &Record) {}
+    /// The run has ended, early or not.
+    fn run_ended(&mut self, run: &Run) {}
+    /// The measured ceilings of a device are stored in this file.
+    fn ceilings_stored(&mut self, file: &Path) {}
+    /// Something that the user needs to know and that is no result.
+    fn warning(&mut self, warning: &str) {}
+}
+
+impl RunEvents for () {}

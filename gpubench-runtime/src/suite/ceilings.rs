@@ -1,0 +1,80 @@
+//! Peaks of a run: those that it measures as ceilings, and those that are known before. In: the plan or the measured run
+//! of `--measure-peaks`, or the options of any other. Out: the cases to measure, stored ceilings, or [`PeakSources`].
+
+use std::collections::BTreeSet;
+
+use super::Error;
+use super::options::MeasureOptions;
+use super::prepare::Task;
+use crate::device::kinds;
+use crate::peaks::{CeilingCache, PeakSources};
+use crate::plan::{Fate, Plan};
+use crate::registry::Entry;
+use crate::runner::RunEvents;
+use gpubench_records::facts::{Peak, Quantity};
+use gpubench_records::id::DeviceId;
+use gpubench_records::record::Run;
+
+/// Sets the cache state of each ceiling benchmark to the one that its limit needs, or leaves the benchmark
+/// out.
+pub(super) fn settle(plan: &mut Plan) {
+    for (job, fate) in &mut plan.jobs {
+        let device = DeviceId::parse(&job.device);
+        let ceilings = kinds::kind(device.kind).and_then(|kind| kind.ceilings);
+        match ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark, &device)) {
+            Some(Ok(cache)) => job.caches = vec![cache],
+            Some(Err(why)) => *fate = Fate::Skipped(why),
+            None => {}
+        }
+    }
+}
+
+/// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
+pub(super) fn store(run: &mut Run, options: &MeasureOptions, events: &mut dyn RunEvents) -> Vec<Error> {
+    let mut problems = Vec::new();
+    let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
+    for (facts, reached) in run.devices.iter_mut().zip(reached) {
+        let stored = match CeilingCache::in_folder(options.cache_dir.as_deref()) {
+            Some(folder) => folder.keep(facts, &reached).map_err(Error::from),
+            None => Err(Error::NoCeilingsFolder),
+        };
+        match stored {
+            Ok(Some(file)) => events.ceilings_stored(&file),
+            Ok(None) => {}
+            Err(error) => problems.push(error),
+        }
+        facts.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
+    }
+    problems
+}
+
+/// Collects the peaks that devices do not report. Returns remarks on those of the user's file that no benchmark needs.
+pub(super) fn peak_sources(
+    task: Task,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+) -> Result<(PeakSources, Vec<String>), Error> {
+    refuse_unknown_precisions(entries, &options.peaks)?;
+    let ceilings =
+        CeilingCache::in_folder(options.cache_dir.as_deref()).filter(|_| task != Task::MeasurePeaks);
+    let sources = PeakSources::of(options.peaks.clone(), options.config.as_deref(), ceilings)?;
+    let remarks = sources.unknown_precisions(entries.iter().map(|entry| entry.options.precision));
+    Ok((sources, remarks))
+}
+
+/// Refuses a peak for a precision that no benchmark has. A misspelt one would otherwise have no effect,
+/// silently.
+fn refuse_unknown_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), Error> {
+    let known: BTreeSet<&str> = entries.iter().map(|entry| entry.options.precision).collect();
+    let precisions = peaks.iter().filter_map(|peak| match &peak.quantity {
+        Quantity::Compute(precision) => Some(precision),
+        _ => None,
+    });
+    match precisions.into_iter().find(|precision| !known.contains(precision.as_str())) {
+        Some(precision) => {
+            let precision = precision.clone();
+            Err(Error::UnknownPrecision { precision, known: known.into_iter().collect() })
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,262 @@
+//! The errors of a suite, in their only table: each has its sentence and its exit code. In: the error of a step.
+//! Out: the line to print and the code to end with, for the edge or for a program around the engine.
+
+use std::error::Error as StdError;
+use std::io;
+use std::path::PathBuf;
+
+use gpubench_records::baseline::BaselineError;
+use gpubench_records::files::ceilings::UnwrittenCeilings;
+use gpubench_records::files::{FormatError, NoRun};
+use gpubench_records::record::Run;
+use gpubench_report::export::Export;
+use gpubench_stats::format::counted;
+
+use super::cli::Exit;
+use super::options::OptionsError;
+use crate::device::ClockTarget;
+use crate::device::select::NoSuchDevice;
+use crate::peaks::FileError;
+use crate::plan::PlanError;
+use crate::runner::RunError;
+use crate::runner::lock::{BusyDevice, NotLocked};
+
+/// Anything that keeps a suite from doing what was asked of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option is impossible, or contradicts another.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// An environment variable has a value that its flag would not take.
+    #[error(transparent)]
+    Environment(clap::Error),
+    /// There is nothing to measure, or not in this way.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A device that is named is missing.
+    #[error(transparent)]
+    NoSuchDevice(#[from] NoSuchDevice),
+    /// Ceilings of a GPU are requested, and there is none.
+    #[error(
+        "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run"
+    )]
+    NoGpu,
+    /// A device is busy, and the user does not want to wait.
+    #[error(transparent)]
+    Busy(#[from] BusyDevice),
+    /// The user's file of peaks cannot be used.
+    #[error(transparent)]
+    PeaksFile(#[from] FileError),
+    /// A peak is given for a precision that no benchmark has.
+    #[error(
+        "--peak {precision}=…: no benchmark of this program has this precision (they have {})",
+        in_backticks(known)
+    )]
+    UnknownPrecision {
+        /// The precision.
+        precision: String,
+        /// The precisions of the benchmarks.
+        known: Vec<&'static str>,
+    },
+    /// The run to resume cannot be used.
+    #[error("--resume: {0}")]
+    Resume(#[from] NoRun),
+    /// The folder for runs cannot be used.
+    #[error(transparent)]
+    RunsFolder(#[from] RunsFolderError),
+    /// A baseline cannot be used.
+    #[error(transparent)]
+    Baseline(BaselineError),
+    /// A baseline cannot be stored.
+    #[error(transparent)]
+    BaselineNotSaved(BaselineError),
+    /// Clocks cannot be locked.
+    #[error("--lock-clocks {target}: {why}")]
+    ClocksNotLocked {
+        /// The requested clock.
+        target: ClockTarget,
+        /// The reason.
+        why: Box<dyn StdError + Send + Sync>,
+    },
+    /// Clocks may still be locked.
+    #[error("{0}")]
+    ClocksNotReset(Box<dyn StdError + Send + Sync>),
+    /// A run ended before its plan did.
+    #[error("{cause}{}", if *resumable { " (--resume goes on with what is left)" } else { "" })]
+    Ended {
+        /// The reason.
+        cause: RunError,
+        /// The signal that interrupted it.
+        signal: Option<u8>,
+        /// True if `--resume` can measure the rest.
+        resumable: bool,
+    },
+    /// Measured ceilings cannot be stored.
+    #[error(transparent)]
+    CeilingsNotStored(#[from] UnwrittenCeilings),
+    /// There is no folder for measured ceilings.
+    #[error("there is no place for what was measured: give one by --cache-dir")]
+    NoCeilingsFolder,
+    /// A stored run cannot be used.
+    #[error("--from {}: {why}", file.display())]
+    StoredRun {
+        /// Its file.
+        file: PathBuf,
+        /// The reason.
+        why: StoredRunError,
+    },
+    /// A destination of results cannot be opened. Nothing is measured then.
+    #[error("{export}: {error}")]
+    OutputNotOpened {
+        /// The format and its destination.
+        export: Export,
+        /// The reason.
+        error: io::Error,
+    },
+    /// Results cannot be written.
+    #[error("{export}: {error}")]
+    OutputNotWritten {
+        /// The format and its destination.
+        export: Export,
+        /// The reason.
+        error: io::Error,
+    },
+    /// Results cannot be printed.
+    #[error("the results cannot be printed: {0}")]
+    NotPrinted(io::Error),
+    /// A process that serves another one of this program failed.
+    #[error(transparent)]
+    Child(io::Error),
+    /// The run has ended, and not all went well. Nothing that was measured is lost.
+    #[error("{}", problems.iter().map(Self::to_string).collect::<Vec<_>>().join("; "))]
+    Incomplete {
+        /// Everything that was measured.
+        run: Box<Run>,
+        /// The problems, in the order in which they happened.
+        problems: Vec<Self>,
+    },
+}
+
+/// The reason that runs cannot be stored while they are measured.
+#[derive(Debug, thiserror::Error)]
+pub enum RunsFolderError {
+    /// This program has no folder by default.
+    #[error("this program has no folder for its runs: --runs-dir names one")]
+    Unknown,
+    /// The folder cannot be made.
+    #[error("--runs-dir {}: {error}", folder.display())]
+    Unusable {
+        /// The folder.
+        folder: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+/// The reason that a stored run cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredRunError {
+    /// Its file cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    /// Its file is no run, or one of another version.
+    #[error(transparent)]
+    Foreign(#[from] FormatError),
+    /// None of its cases is selected.
+    #[error("{}, none of which matches: {selection}{}", counted(*cases, "case"), tags_unknown(*without_tags))]
+    NothingSelected {
+        /// The number of its cases.
+        cases: usize,
+        /// The selection in words.
+        selection: String,
+        /// The number of benchmarks that are left out because this program does not know their tags.
+        without_tags: usize,
+    },
+}
+
+impl Error {
+    /// Returns the exit code of a program that ends with this error.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Ended { cause: RunError::Interrupted, signal, .. } => {
+                Exit::Interrupted(signal.unwrap_or(signal_hook::consts::SIGINT as u8))
+            }
+            Self::Ended { cause: RunError::Device { .. }, .. }
+            | Self::NoSuchDevice(_)
+            | Self::NoGpu
+            | Self::Busy(_) => Exit::NoDevice,
+            Self::Plan(error) => of_plan(error),
+            Self::StoredRun { why: StoredRunError::NothingSelected { .. }, .. } => Exit::Nothing,
+            Self::Options(_)
+            | Self::Environment(_)
+            | Self::PeaksFile(_)
+            | Self::UnknownPrecision { .. }
+            | Self::Resume(_)
+            | Self::RunsFolder(_)
+            | Self::Baseline(_)
+            | Self::ClocksNotLocked { .. }
+            | Self::StoredRun { .. }
+            | Self::OutputNotOpened { .. } => Exit::Usage,
+            Self::Ended { cause: RunError::NoWorker(_), .. }
+            | Self::BaselineNotSaved(_)
+            | Self::ClocksNotReset(_)
+            | Self::CeilingsNotStored(_)
+            | Self::NoCeilingsFolder
+            | Self::OutputNotWritten { .. }
+            | Self::NotPrinted(_)
+            | Self::Child(_) => Exit::Failed,
+            Self::Incomplete { run, problems } => {
+                problems.iter().map(Self::exit).fold(Exit::of(run), Exit::min)
+            }
+        }
+    }
+
+    /// Returns what was measured, if this error came after the run had begun.
+    #[must_use]
+    pub fn into_run(self) -> Option<Run> {
+        match self {
+            Self::Incomplete { run, .. } => Some(*run),
+            _ => None,
+        }
+    }
+
+    /// Returns the error of a run that waited for a device in vain, until `signal` came.
+    pub(super) fn of_lock(error: NotLocked, signal: Option<u8>) -> Self {
+        match error {
+            NotLocked::Busy(busy) => busy.into(),
+            NotLocked::Interrupted => Self::Ended { cause: RunError::Interrupted, signal, resumable: false },
+        }
+    }
+}
+
+fn of_plan(error: &PlanError) -> Exit {
+    match error {
+        PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
+        PlanError::NoDevice { .. } => Exit::NoDevice,
+        PlanError::Duplicate { .. }
+        | PlanError::NoPartner(_)
+        | PlanError::Ambiguous { .. }
+        | PlanError::Unpaired { .. }
+        | PlanError::Twice { .. }
+        | PlanError::NoSuchAxis(_)
+        | PlanError::BadArg { .. } => Exit::Usage,
+    }
+}
+
+fn in_backticks(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Explains unknown tags: a stored run has none, and a program that lacks a benchmark does not know them
+/// either.
+fn tags_unknown(benchmarks: usize) -> String {
+    match benchmarks {
+        0 => String::new(),
+        1 => " (1 of its benchmarks is not in this program, which does not know its tags)".to_owned(),
+        many => {
+            format!(" ({many} of its benchmarks are not in this program, which does not know their tags)")
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`Measured`] run,
+//! compared with baselines and stored as requested. Nothing here prints: observers get [`RunEvents`].
+
+use std::path::PathBuf;
+
+use super::checkout::Lookup;
+use super::options::MeasureOptions;
+use super::prepare::{RunSetup, Task, run_setup, runs_folder};
+use super::recorder::{Recorder, RunFile};
+use super::signals::Stop;
+use super::{Error, ceilings};
+use crate::device::Available;
+use crate::peaks::PeakSources;
+use crate::plan::Plan;
+use crate::registry::Entry;
+use crate::runner::clock_lock::ClockLock;
+use crate::runner::resume::ResumedRecords;
+use crate::runner::{self, Beginning, RunConfig, RunError, RunEvents, lock};
+use gpubench_records::baseline::OpenBaselines;
+use gpubench_records::files as store;
+use gpubench_records::id::CaseId;
+use gpubench_records::record::{Program, Record, Run};
+
+/// A run that can begin: everything that could refuse it has been asked, except for the devices themselves.
+pub(super) struct Prepared<'a> {
+    task: Task,
+    options: &'a MeasureOptions,
+    entries: Vec<&'static Entry>,
+    program: Program,
+    checkout: Lookup,
+    runs_folder: Option<PathBuf>,
+    plan: Plan,
+    devices: Vec<Available>,
+    notes: Vec<String>,
+    resumed: ResumedRecords,
+    peak_sources: PeakSources,
+    baselines: OpenBaselines,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// Everything that was measured.
+    pub(super) run: Run,
+    /// The problems, in the order in which they happened.
+    pub(super) problems: Vec<Error>,
+    /// False if its file could not be written. A warning has said so.
+    pub(super) is_stored: bool,
+}
+
+impl Measured {
+    /// Returns the run, or an error that holds it if there was a problem.
+    pub(super) fn into_result(self) -> Result<Run, Error> {
+        match self.problems.is_empty() {
+            true => Ok(self.run),
+            false => Err(Error::Incomplete { run: Box::new(self.run), problems: self.problems }),
+        }
+    }
+}
+
+impl<'a> Prepared<'a> {
+    /// Plans the run, and opens everything that it reads from.
+    pub(super) fn of(
+        task: Task,
+        mut program: Program,
+        options: &'a MeasureOptions,
+        events: &mut dyn RunEvents,
+    ) -> Result<Self, Error> {
+        let entries = task.entries();
+        // Ceilings are stored elsewhere, and are no run of the suite.
+        let runs_folder = match task {
+            Task::MeasurePeaks => None,
+            Task::Measure | Task::Test => runs_folder(options, events)?,
+        };
+        let checkout = Lookup::begin(program.package.take());
+        program.fingerprint = runs_folder.as_ref().and_then(|_| store::fingerprint());
+        let RunSetup { mut plan, devices, mut notes, resumed } =
+            run_setup(task, &entries, options, &program, runs_folder.as_deref())?;
+        if task == Task::MeasurePeaks {
+            ceilings::settle(&mut plan);
+        }
+        let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
+        notes.extend(remarks);
+        let baselines = options.baselines().open().map_err(Error::Baseline)?;
+        if program.opt_level == "0" {
+            let slow =
+                "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
+            notes.push(slow.to_owned());
+        }
+        Ok(Self {
+            task,
+            options,
+            entries,
+            program,
+            checkout,
+            runs_folder,
+            plan,
+            devices,
+            notes,
+            resumed,
+            peak_sources,
+            baselines,
+        })
+    }
+
+    /// Measures the plan until it is done or a signal comes.
+    ///
+    /// # Errors
+    /// Returns an error if nothing could be measured. Later problems are part of the result.
+    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<Measured, Error> {
+        let options = self.options;
+        let stop = Stop::on_signals();
+        let stops = || stop.signal().is_some();
+        events.planned(&self.plan, options.repeats());
+        let (mut _locks, mut clock_lock) = (Vec::new(), None);
+        // If nothing is left to measure, the devices are not touched.
+        if !self.resumed.is_all_of(&self.plan) {
+            let (suite, wait) = (&self.program.suite, !options.no_wait);
+            let mut warn = |warning: &str| events.warning(warning);
+            _locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
+                .map_err(|error| Error::of_lock(error, stop.signal()))?;
+            clock_lock = lock_clocks(options, &self.devices)?;
+        }
+        let locked = clock_lock.iter().flat_map(|clock_lock: &ClockLock| clock_lock.locked.clone()).collect();
+        events.devices_opening();
+        self.program.package = self.checkout.end();
+        let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed };
+        let config = run_config(options, self.peak_sources, locked);
+        let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), &options.runs_dir);
+        let (mut run, ended) =
+            runner::measure(&self.plan, &self.devices, beginning, &config, &mut recorder, &stops);
+        let file = recorder.end(&run);
+        events.run_ended(&run);
+
+        // A repeated run cannot be resumed.
+        let resumable = file == RunFile::Stored && options.repeats() == 1;
+        let mut problems: Vec<Error> = Vec::new();
+        problems.extend(ended.err().map(|cause| ended_early(cause, &stop, resumable)));
+        let released = clock_lock.map_or(Ok(()), ClockLock::release);
+        problems.extend(released.err().map(|why| Error::ClocksNotReset(why.into())));
+        if self.task == Task::MeasurePeaks {
+            problems.extend(ceilings::store(&mut run, options, events));
+        }
+        compare(&mut run, &self.baselines, &self.entries, options);
+        // An earlier baseline is worth more than part of a run.
+        if problems.is_empty() {
+            problems.extend(save(&mut run, &self.baselines).err());
+        }
+        Ok(Measured { run, problems, is_stored: file != RunFile::Failed })
+    }
+}
+
+/// Compares a run, live or stored, with the baseline.
+pub(super) fn compare(
+    run: &mut Run,
+    baselines: &OpenBaselines,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+) {
+    // A device that is left out has no missing cases.
+    let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
+    let is_selected = |record: &Record| {
+        let CaseId { benchmark, args, device, cache } = &record.case;
+        (options.device.is_none() || devices.contains(device))
+            && options.selection.takes(entries, benchmark, args, *cache)
+    };
+    run.threshold = options.threshold;
+    baselines.check(run, &is_selected);
+}
+
+/// Stores a run as a baseline, without its own comparison.
+pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), Error> {
+    let check = run.check.take();
+    let saved = baselines.save(run).map_err(Error::BaselineNotSaved);
+    run.check = check;
+    saved
+}
+
+/// Returns the settings of the runner.
+pub(super) fn run_config(
+    options: &MeasureOptions,
+    peak_sources: PeakSources,
+    locked: Vec<(String, String)>,
+) -> RunConfig {
+    RunConfig {
+        sampling: options.sampling(),
+        peak_sources,
+        timeout: options.time_limit(),
+        own_timeout: options.timeout.is_none(),
+        in_process: options.in_process,
+        locked,
+        runs: options.repeats(),
+    }
+}
+
+/// Returns the error of a run that ended before its plan did.
+pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> Error {
+    Error::Ended { cause, signal: stop.signal(), resumable }
+}
+
+/// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
+fn lock_clocks(options: &MeasureOptions, devices: &[Available]) -> Result<Option<ClockLock>, Error> {
+    let Some(target) = options.lock_clocks else { return Ok(None) };
+    let locked = ClockLock::lock(devices, target);
+    locked.map(Some).map_err(|why| Error::ClocksNotLocked { target, why: why.into() })
+}

@@ -1,0 +1,130 @@
+//! Options that cannot be obeyed. In: the flag and its value. Out: a sentence that names the flag and says what to give
+//! instead. Options that a program sets through [`MeasureOptions`](super::MeasureOptions) are named by their flags too.
+
+use std::error::Error;
+
+use crate::peaks::PeakTextError;
+use gpubench_report::export::SamePlace;
+
+/// An option that cannot be obeyed, or two that contradict each other.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A value is no percentage above 0.
+    #[error("{flag} {given}: give a percentage above 0, such as 0.5%")]
+    Percentage {
+        /// The flag.
+        flag: &'static str,
+        /// The value as it is written.
+        given: String,
+    },
+    /// A number that must be at least 1 is 0.
+    #[error("{flag} 0: give at least 1")]
+    Zero {
+        /// The flag.
+        flag: &'static str,
+    },
+    /// A value is no duration.
+    #[error("{flag} {given}: give seconds, 0 or more")]
+    Duration {
+        /// The flag.
+        flag: &'static str,
+        /// The value in seconds.
+        given: f64,
+    },
+    /// The limit of a case is no duration above 0; in seconds.
+    #[error("--timeout {0}: give seconds above 0")]
+    Timeout(f64),
+    /// The shortest sampling is longer than the longest; both in seconds.
+    #[error("--min-time {min} is more than --max-time {max}: lower one or raise the other")]
+    MinAboveMax {
+        /// The shortest.
+        min: f64,
+        /// The longest.
+        max: f64,
+    },
+    /// The threshold of a regression is neither a percentage nor `noise`.
+    #[error("--fail-on-regression {0}: give a percentage above 0, such as 5%, or `noise`")]
+    Threshold(String),
+    /// A threshold is given, and nothing to compare with.
+    #[error("--fail-on-regression: say against what, by --baseline or --compare-with")]
+    NoReference,
+    /// Both a comparison and repeated runs are requested.
+    #[error("--runs: a comparison by --compare-with makes rounds of its own")]
+    RepeatedComparison,
+    /// Both ceilings and test mode are requested.
+    #[error("--measure-peaks and --test: the one measures, the other times nothing")]
+    PeaksInTestMode,
+    /// A run of ceilings is to be resumed.
+    #[error("--resume goes on with a run of the suite: leave out --measure-peaks")]
+    ResumedPeaks,
+    /// A repeated run is to be resumed.
+    #[error("--resume goes on with a run of one process: leave out --runs")]
+    ResumedRepetition,
+    /// A run is to be resumed, and runs are not stored.
+    #[error("--resume needs a folder of runs: leave out `--runs-dir none`")]
+    ResumedFromNowhere,
+    /// A flag that says how to measure stands beside a stored run.
+    #[error("--from and --{flag}: --from shows a stored run and measures nothing; leave out one of them")]
+    BesideStoredRun {
+        /// The name of the flag.
+        flag: String,
+    },
+    /// An environment variable asks for something else than a measurement, in a program that measures.
+    #[error("{variable}: this program measures; it does not list, test or show a stored run")]
+    NoMeasurement {
+        /// The variable.
+        variable: &'static str,
+    },
+    /// A device has no name.
+    #[error(
+        "--device `{0}`: give GPUs by number or UUID such as 0 or 0,2, `host` for this machine's CPU, or `all`"
+    )]
+    UnnamedDevice(String),
+    /// `all` devices and further ones are requested.
+    #[error("--device {0}: `all` is every device; give `all` alone, or the devices by name")]
+    AllAndOthers(String),
+    /// The name of a baseline is empty or hidden.
+    #[error("{flag} `{name}`: give a name, or a path with a `/` in it")]
+    BaselineName {
+        /// The flag.
+        flag: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A clock target cannot be read.
+    #[error("--lock-clocks {given}: {why}")]
+    ClockTarget {
+        /// The value as it is written.
+        given: String,
+        /// The reason.
+        why: Box<dyn Error + Send + Sync>,
+    },
+    /// An argument has no name or no value.
+    #[error("--arg {0}: give a name and its values, such as n=1024,4096")]
+    Arg(String),
+    /// The benchmark to compare with cannot be read.
+    #[error(
+        "--compare-with {0}: give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]"
+    )]
+    Partner(String),
+    /// A peak has no name or no value.
+    #[error(
+        "--peak {0}: give `memory` or a precision, and its peak, such as memory=4800GB/s or \"f16 tensor=300TFLOP/s\""
+    )]
+    NoPeak(String),
+    /// A peak cannot be read.
+    #[error("--peak {given}: {error}")]
+    Peak {
+        /// The peak as it is written.
+        given: String,
+        /// The reason.
+        error: PeakTextError,
+    },
+    /// A peak is given twice.
+    #[error("--peak {0}: this peak is given twice")]
+    PeakTwice(String),
+    /// Two formats have the same destination.
+    #[error(transparent)]
+    SamePlace(#[from] SamePlace),
+}

@@ -1,0 +1,204 @@
+//! The setup of a run: the selection, or the rest of an earlier run, with its devices. In: the task, the registered
+//! entries and the options. Out: a [`RunSetup`], or the reason that there is none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::options::{MeasureOptions, RunsDir};
+use super::{Error, RunsFolderError};
+use crate::device::Available;
+use crate::device::Missing;
+use crate::device::kinds;
+use crate::device::select::{Devices, Selected};
+use crate::plan::{Ignored, Plan, PlanError, Selection};
+use crate::registry::{self, Entry};
+use crate::runner::RunEvents;
+use crate::runner::resume::ResumedRecords;
+use gpubench_records::files::{self as store, EarlierRun};
+use gpubench_records::id::DeviceId;
+use gpubench_records::record::Program;
+
+/// The purpose of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Measures benchmarks.
+    Measure,
+    /// Measures the ceilings of the device.
+    MeasurePeaks,
+    /// Launches each benchmark once.
+    Test,
+}
+
+impl Task {
+    /// Returns the benchmarks for this task.
+    pub(super) fn entries(self) -> Vec<&'static Entry> {
+        match self {
+            Self::MeasurePeaks => kinds::ceilings(),
+            Self::Measure | Self::Test => registry::entries(),
+        }
+    }
+}
+
+/// The cases to measure, and the devices to measure them on.
+pub(super) struct RunSetup {
+    pub(super) plan: Plan,
+    pub(super) devices: Vec<Available>,
+    pub(super) notes: Vec<String>,
+    pub(super) resumed: ResumedRecords,
+}
+
+/// Sets up a run of the selection, or with `--resume` of the rest of an earlier run.
+pub(super) fn run_setup(
+    task: Task,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+    program: &Program,
+    runs: Option<&Path>,
+) -> Result<RunSetup, Error> {
+    if let (Some(name), Some(runs)) = (&options.resume, runs) {
+        let earlier = EarlierRun::open(runs, name, &program.suite)?;
+        return resumed(task, entries, options, program, earlier);
+    }
+    let (planned, Selected { devices, notes, .. }) =
+        plan_on_devices(task, entries, options, options.device.as_deref())?;
+    let plan = planned.and_then(Plan::on_this_machine)?;
+    Ok(RunSetup { plan, devices, notes, resumed: ResumedRecords::default() })
+}
+
+/// Plans the selection on the requested devices. Adds a note if some of it needs a missing device.
+pub(super) fn plan_on_devices(
+    task: Task,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+    device: Option<&str>,
+) -> Result<(Result<Plan, PlanError>, Selected), Error> {
+    let mut selected = Devices::find(&kinds_of(entries)).select(device)?;
+    let devices = names(&selected.devices);
+    let planned = planned(task, entries, &options.selection, &devices, &selected.missing);
+    if let Ok(plan) = &planned {
+        note_absent(plan, &mut selected.notes);
+    }
+    if task == Task::MeasurePeaks && selected.devices.is_empty() {
+        return Err(Error::NoGpu);
+    }
+    Ok((planned, selected))
+}
+
+/// Plans the selection while devices are `missing`. In test mode, benchmarks that need one are ignored, so
+/// `--ignored` selects them too.
+fn planned(
+    task: Task,
+    entries: &[&Entry],
+    selection: &Selection,
+    devices: &[(String, &str)],
+    missing: &[Missing],
+) -> Result<Plan, PlanError> {
+    if !(task == Task::Test && selection.ignored == Ignored::Only) {
+        return Plan::with_missing(entries, selection, devices, missing);
+    }
+    let all = Selection { ignored: Ignored::Included, ..selection.clone() };
+    match (Plan::of(entries, selection, devices), Plan::with_missing(entries, &all, &[], missing)) {
+        (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
+        (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
+        (plan, _) => plan,
+    }
+}
+
+/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that
+/// device.
+fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
+    let Some((_, why)) = plan.absent.first() else { return };
+    let left_out = match plan.absent.len() {
+        1 => "1 benchmark needs one and is left out".to_owned(),
+        number => format!("{number} benchmarks need one and are left out"),
+    };
+    match notes.iter_mut().find(|note| note.starts_with(why)) {
+        Some(note) => *note += &format!("; {left_out}"),
+        None => notes.push(format!("{why}: {left_out}")),
+    }
+}
+
+/// Sets up the rest of an earlier run, on its devices unless the user names others. If nothing is left, they
+/// may be missing.
+fn resumed(
+    task: Task,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+    program: &Program,
+    earlier: EarlierRun,
+) -> Result<RunSetup, Error> {
+    let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
+    let notes = earlier.run.notes.clone();
+    let still_valid = |earlier, plan: &Plan| {
+        let limit = options.time_limit().into();
+        ResumedRecords::of_earlier(earlier, plan, program, &options.sampling(), limit)
+    };
+    let earlier_devices =
+        Some(earlier_devices).filter(|devices| options.device.is_none() && !devices.is_empty());
+    if let Some(devices) = &earlier_devices {
+        let devices = as_named(devices, &kinds_of(entries));
+        let plan = Plan::of(entries, &options.selection, &names(&devices))?;
+        let resumed = still_valid(earlier.clone(), &plan);
+        if resumed.is_all_of(&plan) {
+            return Ok(RunSetup { plan, devices, notes, resumed });
+        }
+    }
+    let device = options.device.clone().or_else(|| Some(earlier_devices?.join(",")));
+    let (planned, Selected { devices, .. }) = plan_on_devices(task, entries, options, device.as_deref())?;
+    let plan = planned.and_then(Plan::on_this_machine)?;
+    let resumed = still_valid(earlier, &plan);
+    Ok(RunSetup { plan, devices, notes, resumed })
+}
+
+/// Returns devices by their names in a run, present or not.
+fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
+    let found = devices.iter().filter_map(|device| {
+        let kind = *kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
+        Some(Available { device: device.clone(), kind, name: String::new(), uuid: None })
+    });
+    found.collect()
+}
+
+/// Returns the folder for this run and earlier ones. Without one the run is not stored, which is a warning unless the
+/// user needs the folder.
+pub(super) fn runs_folder(
+    options: &MeasureOptions,
+    events: &mut dyn RunEvents,
+) -> Result<Option<PathBuf>, Error> {
+    let (folder, required) = match &options.runs_dir {
+        RunsDir::Nowhere => return Ok(None),
+        RunsDir::In(folder) => (Some(folder.clone()), true),
+        RunsDir::Usual => (store::runs(), options.resume.is_some()),
+    };
+    match made(folder) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(error) if required => Err(error.into()),
+        Err(error) => {
+            events.warning(&format!("this run is not kept: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+fn made(folder: Option<PathBuf>) -> Result<PathBuf, RunsFolderError> {
+    let folder = folder.ok_or(RunsFolderError::Unknown)?;
+    match fs::create_dir_all(&folder) {
+        Ok(()) => Ok(folder),
+        Err(error) => Err(RunsFolderError::Unusable { folder, error }),
+    }
+}
+
+fn names(devices: &[Available]) -> Vec<(String, &'static str)> {
+    devices.iter().map(|found| (found.device.clone(), found.kind)).collect()
+}
+
+/// Returns the kinds of device that the entries run on, in order of first appearance.
+pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for variant in entries.iter().flat_map(|entry| entry.variants) {
+        if !kinds.contains(&variant.device) {
+            kinds.push(variant.device);
+        }
+    }
+    kinds
+}

@@ -1,0 +1,152 @@
+//! A program around the engine: it measures by typed options, reads the runs, and prints its own results. In: what to
+//! do. Out: its results on standard output; errors as `gpubench::program` prints them.
+
+#![expect(clippy::print_stdout, reason = "prints its results")]
+
+use std::env;
+use std::error::Error as StdError;
+use std::fmt::{self, Display};
+use std::process::ExitCode;
+
+use end_to_end::clockwork::Clockwork;
+use gpubench::method::Cache;
+use gpubench::plan::{Job, Plan};
+use gpubench::record::{Record, Run};
+use gpubench::{Error, MeasureOptions, Progress, RunEvents, Suite, gpu_bench};
+use gpubench_runtime::worker;
+use rustix::process::{Signal, getpid, getppid, kill_process};
+
+#[gpu_bench(args(n = [1, 2]))]
+fn ticks(n: u64, stream: &Clockwork) {
+    stream.advance(3_200 * n);
+}
+
+#[gpu_bench(ignore)]
+fn fails(_stream: &Clockwork) -> Result<(), &'static str> {
+    Err("as it must")
+}
+
+/// Interrupts the program after its first launch.
+#[gpu_bench(ignore)]
+fn interrupts(stream: &Clockwork) -> rustix::io::Result<()> {
+    stream.advance(3_200);
+    let in_worker = env::args().any(|argument| argument == worker::FLAG);
+    let program = if in_worker { getppid() } else { Some(getpid()) };
+    match stream.sampled() {
+        None => program.map_or(Ok(()), |program| kill_process(program, Signal::TERM)),
+        Some(_) => Ok(()),
+    }
+}
+
+#[gpu_bench(ignore)]
+fn after_an_interrupt(_stream: &Clockwork) {}
+
+fn main() -> ExitCode {
+    gpubench::program(|suite| match env::args().nth(1).unwrap_or_default().as_str() {
+        "sizes" => sizes(suite),
+        "observed" => observed(suite),
+        "progress" => {
+            show(&suite.measure_with(&options(), &mut Progress::default())?);
+            Ok(())
+        }
+        "environment" => {
+            show(&suite.measure(&MeasureOptions::from_env()?)?);
+            Ok(())
+        }
+        "failing" => {
+            show(&suite.measure(&options().filter("fails").include_ignored())?);
+            Ok(())
+        }
+        "impossible" => Ok(suite.measure(&options().samples(0)).map(drop)?),
+        "nothing" => Ok(suite.measure(&options().filter("no_such")).map(drop)?),
+        "wrapped" => {
+            let nothing = suite.measure(&options().filter("no_such"));
+            Err(Wrapped(nothing.expect_err("nothing matches")).into())
+        }
+        "interrupted" => interrupted(suite),
+        other => Err(format!("`{other}` is nothing that this program does").into()),
+    })
+}
+
+fn options() -> MeasureOptions {
+    MeasureOptions::default().device("clockwork").quick().samples(30)
+}
+
+fn show(run: &Run) {
+    for record in &run.records {
+        println!("{} {} {}", record.case.name(), record.case.cache, record.verdict.state);
+    }
+}
+
+/// Measures sizes that the benchmark does not list, one run each.
+fn sizes(suite: &Suite) -> Result<(), Box<dyn StdError>> {
+    for n in [3, 5] {
+        let options = options().exact(format!("measuring::ticks[n={n}]")).arg("n", [n]);
+        show(&suite.measure(&options.caches([Cache::Hot, Cache::Cold]))?);
+    }
+    Ok(())
+}
+
+/// Prints every event.
+struct Printed;
+
+impl RunEvents for Printed {
+    fn planned(&mut self, plan: &Plan, runs: usize) {
+        println!("{} cases, {runs} times", plan.cases());
+    }
+
+    fn devices_opening(&mut self) {
+        println!("opening devices");
+    }
+
+    fn run_started(&mut self, run: &Run, resumed: &[&Record]) {
+        println!("started on {}, {} resumed", run.devices[0].device, resumed.len());
+    }
+
+    fn job_started(&mut self, job: &Job) {
+        println!("{job}");
+    }
+
+    fn record_finished(&mut self, record: &Record) {
+        println!("{} {}", record.case.name(), record.case.cache);
+    }
+
+    fn run_ended(&mut self, run: &Run) {
+        println!("ended with {}", run.records.len());
+    }
+
+    fn warning(&mut self, warning: &str) {
+        println!("warning: {warning}");
+    }
+}
+
+fn observed(suite: &Suite) -> Result<(), Box<dyn StdError>> {
+    suite.measure_with(&options().runs(2), &mut Printed)?;
+    Ok(())
+}
+
+/// Shows what the error of an interrupted run holds, and passes it on.
+fn interrupted(suite: &Suite) -> Result<(), Box<dyn StdError>> {
+    let options = options().filter("ticks[n=1]").filter("interrupt").include_ignored();
+    let error = suite.measure(&options).expect_err("it was interrupted");
+    if let Error::Incomplete { run, .. } = &error {
+        show(run);
+    }
+    Err(error.into())
+}
+
+/// An error of the program's own, with the engine's as its cause.
+#[derive(Debug)]
+struct Wrapped(Error);
+
+impl Display for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the second step: {}", self.0)
+    }
+}
+
+impl StdError for Wrapped {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.0)
+    }
+}
