@@ -5,6 +5,7 @@
 mod findings;
 
 use std::fmt::{self, Display};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,32 @@ pub enum Threshold {
     Noise,
 }
 
+/// A text that is no threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("neither a percentage above 0, such as 5%, nor `noise`")]
+pub struct NoThreshold;
+
+/// Reads `5%`, `5`, or `noise`.
+impl FromStr for Threshold {
+    type Err = NoThreshold;
+
+    fn from_str(text: &str) -> Result<Self, NoThreshold> {
+        if text.trim() == "noise" {
+            return Ok(Self::Noise);
+        }
+        Self::part(text).map(Self::Part).ok_or(NoThreshold)
+    }
+}
+
 impl Threshold {
+    /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
+    #[must_use]
+    pub fn part(text: &str) -> Option<f64> {
+        let number = text.trim().trim_end_matches('%').trim_end();
+        let percent = number.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent > 0.0);
+        percent.map(|percent| percent / 100.0)
+    }
+
     /// Returns true where a launch of this `ratio` and `answer` is one. `noise_known` says whether the ratio's interval has in
     /// it what processes differ by.
     #[must_use]

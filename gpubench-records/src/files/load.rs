@@ -42,7 +42,7 @@ pub enum LoadError {
         error: io::Error,
     },
     /// A JSON file is no run, or damaged.
-    #[error("{}: {why}. Give a file that --json wrote, or the folder of a run", path.display())]
+    #[error("{}: {why}{}", path.display(), instead(matches!(why, FormatError::Foreign { .. })))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum LoadError {
         why: FormatError,
     },
     /// The records in the folder of a run are none.
-    #[error("{} {why}. Give a file that --json wrote, or the folder of a run", path.display())]
+    #[error("{} {why}{}", path.display(), instead(matches!(why, NotARun::Foreign(_))))]
     NotARun {
         /// The file.
         path: PathBuf,
@@ -61,6 +61,14 @@ pub enum LoadError {
     #[error(transparent)]
     Baseline(#[from] BaselineError),
 }
+
+/// What to give instead of a file that no version reads.
+fn instead(is_foreign: bool) -> &'static str {
+    if is_foreign { ". Give a file that --json wrote, or the folder of a run" } else { "" }
+}
+
+/// So many names are told where none has the one that is wanted.
+const SHOWN_NAMES: usize = 8;
 
 /// Reads the run in the file at `path`: one JSON document, or the records of a run in progress.
 ///
@@ -176,7 +184,11 @@ impl StoredRuns {
 
     fn unknown(&self, wanted: &str) -> LoadError {
         let runs = self.runs().into_iter().map(|(name, _)| name);
-        let there: Vec<String> = runs.chain(self.baselines()).map(|name| format!("`{name}`")).collect();
+        let all: Vec<String> = self.baselines().into_iter().chain(runs).collect();
+        let mut there: Vec<String> = all.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
+        if all.len() > SHOWN_NAMES {
+            there.push(format!("{} more", all.len() - SHOWN_NAMES));
+        }
         let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
         LoadError::Unknown { wanted: wanted.to_owned(), home: self.home.clone(), there }
     }

@@ -1,0 +1,168 @@
+//! The command line as it is typed. In: words; out: a command with its flags.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gpubench_records::method::Cache;
+use gpubench_records::selection::CaseSelection;
+use gpubench_report::export::{ExportArgs, Format};
+
+/// Cargo's command line, of which this program is a subcommand.
+#[derive(Debug, Parser)]
+#[command(name = "cargo", bin_name = "cargo")]
+pub(crate) enum Cargo {
+    Gpubench(Gpubench),
+}
+
+/// Report, compare, list, merge and convert stored runs of gpubench, without a GPU
+#[derive(Debug, Args)]
+#[command(
+    version,
+    after_help = "A RUN is a file that --json wrote, a run's folder, the name of a stored run or of a baseline, or `last`.\n\
+                  A FILE called `-` is standard output, which then carries nothing else.\n\
+                  Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, or results could not be written, 2 usage, \
+                  3 a regression, 4 nothing matched."
+)]
+pub(crate) struct Gpubench {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// The folder with stored runs and baselines, rather than the nearest `target/gpubench` above
+    #[arg(long, value_name = "FOLDER", global = true)]
+    pub(crate) home: Option<PathBuf>,
+
+    /// Colour the results
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: clap::ColorChoice,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the table of a run; of several, each in turn
+    Report {
+        /// The runs
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+        /// Add how each number came about
+        #[arg(long)]
+        explain: bool,
+        #[command(flatten)]
+        selection: SelectionArgs,
+        #[command(flatten)]
+        exports: ExportArgs<false>,
+    },
+    /// Print everything about the cases whose names contain CASE
+    Show {
+        /// The run
+        run: String,
+        /// Part of their names; with --exact, a whole name
+        case: String,
+        /// Take CASE as a whole name
+        #[arg(long)]
+        exact: bool,
+    },
+    /// List the stored runs, the newest first, and the baselines
+    List,
+    /// Hold a run against an earlier one, case by case
+    Compare {
+        /// The earlier run
+        #[arg(value_name = "EARLIER")]
+        earlier: String,
+        /// The run that is held against it
+        #[arg(value_name = "LATER")]
+        later: String,
+        /// The difference of two times that does not matter, in percent, rather than that of the later run
+        #[arg(long, value_name = "PERCENT")]
+        band: Option<String>,
+        /// Exit with 3 if a case is slower by at least this, beyond doubt; `noise`: by more than its processes differ by
+        #[arg(long, value_name = "PERCENT")]
+        fail_on_regression: Option<String>,
+        #[command(flatten)]
+        selection: SelectionArgs,
+        #[command(flatten)]
+        exports: ExportArgs<false>,
+    },
+    /// Make one run of several, such as those of several processes
+    Merge {
+        /// The runs
+        #[arg(value_name = "RUN", required = true, num_args = 2..)]
+        runs: Vec<String>,
+        /// The file to write, as JSON
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Write a run in another format
+    Convert {
+        /// The run
+        run: String,
+        /// The format
+        #[arg(long, value_name = "FORMAT", value_parser = format)]
+        to: Format,
+        /// The file to write, rather than standard output
+        #[arg(long, short, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+        #[command(flatten)]
+        selection: SelectionArgs,
+    },
+}
+
+/// The flags that select cases, as those of a suite do.
+#[derive(Debug, Args)]
+pub(crate) struct SelectionArgs {
+    /// Take only cases whose names contain one of these
+    #[arg(value_name = "FILTER", last = true)]
+    names: Vec<String>,
+
+    /// Take filters and skips as whole names
+    #[arg(long, help_heading = "Selection")]
+    exact: bool,
+
+    /// Leave out cases whose names contain this
+    #[arg(long, value_name = "FILTER", help_heading = "Selection")]
+    skip: Vec<String>,
+
+    /// Take only hot or only cold cases
+    #[arg(long, help_heading = "Selection")]
+    cache: Option<CacheChoice>,
+
+    /// Take only cases of these devices: by number, name or UUID, with commas between them
+    #[arg(long, help_heading = "Selection")]
+    device: Option<String>,
+}
+
+/// The cache states to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CacheChoice {
+    /// With the data in the caches
+    Hot,
+    /// With the last-level cache flushed before every sample
+    Cold,
+    /// Both
+    Both,
+}
+
+impl SelectionArgs {
+    pub(crate) fn selection(&self) -> CaseSelection {
+        let Self { names, exact, skip, cache, device } = self;
+        let caches = match cache {
+            None | Some(CacheChoice::Both) => None,
+            Some(CacheChoice::Hot) => Some(vec![Cache::Hot]),
+            Some(CacheChoice::Cold) => Some(vec![Cache::Cold]),
+        };
+        CaseSelection {
+            filters: names.clone(),
+            exact: *exact,
+            skip: skip.clone(),
+            caches,
+            device: device.clone(),
+            ..CaseSelection::default()
+        }
+    }
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    Format::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        format!("there is {}", names.join(", "))
+    })
+}

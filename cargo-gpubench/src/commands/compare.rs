@@ -1,0 +1,72 @@
+//! `compare`: a run held against an earlier one, as a suite holds its run against a baseline. In: both; out: the table of the
+//! later with the change of each case, and exit code 3 for a regression.
+
+use gpubench_records::baseline::{Baseline, check};
+use gpubench_records::comparison::Threshold;
+use gpubench_records::exit::Exit;
+use gpubench_records::files::StoredRuns;
+use gpubench_records::selection::CaseSelection;
+use gpubench_report as report;
+use gpubench_report::export::{ExportArgs, ExportTo, exports};
+
+use super::{load, load_selected};
+use crate::error::Error;
+use crate::output;
+
+/// The runs to compare.
+pub(super) struct Comparison<'a> {
+    pub(super) earlier: &'a str,
+    pub(super) later: &'a str,
+    pub(super) selection: CaseSelection,
+    pub(super) limits: Limits,
+}
+
+/// The differences that matter.
+pub(super) struct Limits {
+    band: Option<f64>,
+    threshold: Option<Threshold>,
+}
+
+impl Limits {
+    pub(super) fn parse(band: Option<&str>, threshold: Option<&str>) -> Result<Self, Error> {
+        let refused = |flag, text: &str, also| Error::Percentage { flag, text: text.to_owned(), also };
+        let threshold = threshold
+            .map(|text| text.parse().map_err(|_| refused("--fail-on-regression", text, ", or `noise`")));
+        let band = band.map(|text| Threshold::part(text).ok_or_else(|| refused("--band", text, "")));
+        Ok(Self { band: band.transpose()?, threshold: threshold.transpose()? })
+    }
+}
+
+pub(super) fn compare(
+    stored: &StoredRuns,
+    comparison: &Comparison<'_>,
+    given: &ExportArgs<false>,
+    color: clap::ColorChoice,
+) -> Result<Exit, Error> {
+    let Comparison { earlier, later, selection, limits } = comparison;
+    let exports = exports(given.0.clone())?;
+    output::check(&exports, &[(*earlier).to_owned(), (*later).to_owned()], stored)?;
+    let mut before = load(stored, earlier)?;
+    let mut run = load_selected(stored, later, selection)?;
+    selection.narrow(&mut before);
+    run.threshold = limits.threshold;
+    run.sampling.band = limits.band(run.sampling.band);
+    let baseline = Baseline::of((*earlier).to_owned(), before);
+    run.check = Some(check(&run, &baseline, &|_| true));
+    if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
+        output::print(&report::render(&run), color)?;
+    }
+    output::write(&exports, &run)?;
+    Ok(Exit::of(&run))
+}
+
+impl Limits {
+    /// Returns the band: as the user gives it, else that of the run, but no wider than what is a regression.
+    fn band(&self, of_run: f64) -> f64 {
+        match (self.band, self.threshold) {
+            (Some(band), _) => band,
+            (None, Some(Threshold::Part(part))) => part.min(of_run),
+            (None, _) => of_run,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `list`: the stored runs and the baselines. In: the folder that they are in; out: a line for each.
+
+use std::path::PathBuf;
+
+use gpubench_records::exit::Exit;
+use gpubench_records::files::{StoredRuns, load};
+use gpubench_report::{ListedRun, listing};
+
+use crate::error::Error;
+use crate::output;
+
+pub(super) fn list(stored: &StoredRuns, color: clap::ColorChoice) -> Result<Exit, Error> {
+    let line = |(name, path): (String, PathBuf)| match load(&path) {
+        Ok(loaded) => ListedRun::of(&name, &path, &loaded.run),
+        Err(error) => ListedRun::unreadable(&name, &error.to_string()),
+    };
+    let runs: Vec<ListedRun> = stored.runs().into_iter().map(line).collect();
+    let runs = if runs.is_empty() {
+        format!("no stored runs in {}\n", stored.home().join("runs").display())
+    } else {
+        listing(&runs)
+    };
+    let baselines = stored.baselines();
+    let baselines =
+        if baselines.is_empty() { String::new() } else { format!("\nbaselines: {}\n", baselines.join(", ")) };
+    output::print(&format!("{runs}{baselines}"), color)?;
+    Ok(Exit::Done)
+}

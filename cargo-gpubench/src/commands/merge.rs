@@ -1,0 +1,20 @@
+//! `merge`: one run of several. In: runs; out: a JSON file with a record for each case, which has the samples of all.
+
+use std::path::Path;
+
+use gpubench_records::exit::Exit;
+use gpubench_records::files::StoredRuns;
+use gpubench_records::join::join;
+use gpubench_report::export::{Export, ExportTo, Format};
+
+use super::load;
+use crate::error::Error;
+use crate::output;
+
+pub(super) fn merge(stored: &StoredRuns, runs: &[String], to: &Path) -> Result<Exit, Error> {
+    let exports = [Export { format: Format::Json, to: ExportTo::of(to.to_owned()) }];
+    output::check(&exports, runs, stored)?;
+    let runs = runs.iter().map(|run| load(stored, run)).collect::<Result<Vec<_>, _>>()?;
+    output::write(&exports, &join(runs)?)?;
+    Ok(Exit::Done)
+}

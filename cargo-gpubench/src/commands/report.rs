@@ -1,0 +1,45 @@
+//! `report`: the tables of runs. In: runs; out: their tables, and one of them in other formats.
+
+use gpubench_records::exit::Exit;
+use gpubench_records::files::StoredRuns;
+use gpubench_records::selection::CaseSelection;
+use gpubench_report as report;
+use gpubench_report::export::{ExportArgs, ExportTo, exports};
+
+use super::load_selected;
+use crate::error::Error;
+use crate::output;
+
+pub(super) fn report(
+    stored: &StoredRuns,
+    runs: &[String],
+    selection: &CaseSelection,
+    explain: bool,
+    given: &ExportArgs<false>,
+    color: clap::ColorChoice,
+) -> Result<Exit, Error> {
+    let exports = exports(given.0.clone())?;
+    if !exports.is_empty() && runs.len() > 1 {
+        return Err(Error::SeveralRuns(runs.len()));
+    }
+    output::check(&exports, runs, stored)?;
+    let mut exit = Exit::Done;
+    for (number, name) in runs.iter().enumerate() {
+        let run = load_selected(stored, name, selection)?;
+        if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
+            let mut text = report::render(&run);
+            if explain {
+                text += &report::explain(&run);
+            }
+            let title = match (runs.len(), number) {
+                (1, _) => String::new(),
+                (_, 0) => format!("{name}:\n"),
+                _ => format!("\n{name}:\n"),
+            };
+            output::print(&format!("{title}{text}"), color)?;
+        }
+        output::write(&exports, &run)?;
+        exit = exit.min(Exit::of(&run));
+    }
+    Ok(exit)
+}

@@ -1,0 +1,47 @@
+//! The errors of a command, with the exit codes that they end it with. In: what went wrong; out: a sentence that says what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use gpubench_records::exit::Exit;
+use gpubench_records::files::LoadError;
+use gpubench_records::join::JoinError;
+use gpubench_report::export::SamePlace;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error("the project's stored runs cannot be found: give their folder by --home")]
+    NoHome,
+    #[error("the current folder cannot be told: {0}")]
+    NoFolder(io::Error),
+    #[error(
+        "{run}: {cases}, none of which matches: {selection}. `cargo gpubench report {run}` shows them all"
+    )]
+    NothingSelected { run: String, cases: String, selection: String },
+    #[error("{0}")]
+    SamePlace(#[from] SamePlace),
+    #[error("{} would be written over the run that is read from it: give another file", .0.display())]
+    WrittenOver(PathBuf),
+    #[error("{flag} {text}: give a percentage above 0, such as 5%{also}")]
+    Percentage { flag: &'static str, text: String, also: &'static str },
+    #[error("{}: {error}", path.display())]
+    Unwritable { path: PathBuf, error: io::Error },
+    #[error("the results cannot be printed: {0}")]
+    Unprintable(io::Error),
+    #[error("these runs cannot be merged: {0}")]
+    Join(#[from] JoinError),
+    #[error("formats are written of one run: merge the {0} first, by `cargo gpubench merge`")]
+    SeveralRuns(usize),
+}
+
+impl Error {
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::NothingSelected { .. } => Exit::Nothing,
+            Self::Unwritable { .. } | Self::Unprintable(_) => Exit::Failed,
+            _ => Exit::Usage,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `cargo gpubench`: everything about stored runs that needs no GPU. In: a command line; out: results on standard output,
+//! everything else on standard error, and an exit code. Records hold all that is shown here, so that nothing is measured.
+
+mod args;
+mod commands;
+mod error;
+mod output;
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use gpubench_records::exit::Exit;
+
+use self::args::Cargo;
+
+fn main() -> ExitCode {
+    let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
+        Ok(cargo) => cargo,
+        Err(message) => {
+            let exit = if message.use_stderr() { Exit::Usage } else { Exit::Done };
+            // If even this cannot be printed, the exit code still reports it.
+            drop(message.print());
+            return exit.into();
+        }
+    };
+    let ended = commands::run(&args).unwrap_or_else(|error| {
+        // If standard error is closed, the exit code still reports the error.
+        _ = writeln!(io::stderr(), "error: {error}");
+        error.exit()
+    });
+    ended.into()
+}
+
+/// Returns the arguments as `cargo gpubench` passes them: the name of the subcommand stands before the others. Called by its own
+/// name, the program gets them without.
+fn as_subcommand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_none_or(|first| first != "gpubench") {
+        arguments.insert(1.min(arguments.len()), "gpubench".into());
+    }
+    arguments
+}

@@ -1,0 +1,68 @@
+//! The destinations of results. In: text and runs; out: bytes on standard output and in files. A file is replaced whole, and
+//! never one that a run is read from.
+
+use std::io::{self, BufWriter, Write};
+
+use anstream::AutoStream;
+use gpubench_records::files::{Destination, StoredRuns};
+use gpubench_records::record::Run;
+use gpubench_report::export::{Export, ExportTo};
+
+use crate::error::Error;
+
+/// Prints `text`, coloured as the user and the terminal want it.
+pub(crate) fn print(text: &str, color: clap::ColorChoice) -> Result<(), Error> {
+    let choice = match color {
+        clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    let mut out = AutoStream::new(io::stdout(), choice);
+    no_error_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints a warning on standard error.
+pub(crate) fn warn(what: &str) {
+    // If standard error is closed, nobody reads it.
+    _ = writeln!(io::stderr(), "warning: {what}");
+}
+
+/// Makes sure that each of `exports` can be written, and that none is a file that one of `runs` is read from.
+pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) -> Result<(), Error> {
+    let sources: Vec<ExportTo> =
+        runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect();
+    for export in exports {
+        let ExportTo::File(path) = &export.to else { continue };
+        if sources.iter().any(|source| source.is(&export.to)) {
+            return Err(Error::WrittenOver(path.clone()));
+        }
+        Destination::open(path).map_err(|error| Error::Unwritable { path: path.clone(), error })?;
+    }
+    Ok(())
+}
+
+/// Writes `run` as each of `exports`.
+pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), Error> {
+    for Export { format, to } in exports {
+        let contents = |out: &mut dyn Write| format.exporter().export(run, out);
+        match to {
+            ExportTo::StandardOutput => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                no_error_if_closed(contents(&mut out).and_then(|()| out.flush()))?;
+            }
+            ExportTo::File(path) => {
+                let written = Destination::open(path).and_then(|destination| destination.write(&contents));
+                written.map_err(|error| Error::Unwritable { path: path.clone(), error })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Ignores the error of a closed pipe: its reader has seen enough.
+fn no_error_if_closed(written: io::Result<()>) -> Result<(), Error> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Error::Unprintable),
+    }
+}

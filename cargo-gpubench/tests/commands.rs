@@ -1,0 +1,162 @@
+//! What each command prints and writes.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use gpubench_records::files::load;
+use gpubench_records::record::Run;
+use gpubench_report::export::Format;
+use insta::assert_snapshot;
+
+use super::{PROGRAM, Project, corpus, recorded, slowed};
+
+/// The same however it is called: by cargo, or by its own name.
+#[test]
+fn a_report_has_the_table() {
+    let project = Project::with_runs();
+    let report = project.run(&["report", "2026-08-01T12-33-10Z", "--color", "always"]).code(0).stdout();
+    assert_eq!(report, gpubench_report::render(&load(&corpus("gpu.jsonl")).expect("a run").run));
+    let own_name = Command::new(PROGRAM)
+        .args(["report", "2026-08-01T12-33-10Z", "--color", "always"])
+        .args(["--home", &project.text("target/gpubench")])
+        .output()
+        .expect("it runs");
+    assert_eq!(String::from_utf8(own_name.stdout).expect("UTF-8"), report);
+}
+
+/// A run is named by its folder, as the last, and by its file; one with invalid cases ends with 1.
+#[test]
+fn runs_have_several_names() {
+    let project = Project::with_runs();
+    let last = project.run(&["report", "last"]).code(1).stdout();
+    assert!(last.contains("faults"), "{last}");
+    for name in ["2026-08-02T12-33-10Z", "../target/gpubench/runs/2026-08-02T12-33-10Z"] {
+        assert_eq!(project.run(&["report", name]).code(1).stdout(), last);
+    }
+    let file = "../target/gpubench/runs/2026-08-02T12-33-10Z/records.jsonl";
+    assert_eq!(project.run(&["report", file]).code(1).stdout(), last);
+    assert!(project.run(&["report", "main"]).code(0).stdout().contains("copy[n=67108864]"));
+    let both = project.run(&["report", "main", "last"]).code(1).stdout();
+    assert!(both.starts_with("main:\n") && both.contains("\nlast:\n") && both.ends_with(&last), "{both}");
+}
+
+#[test]
+fn cases_are_selected_as_by_a_suite() {
+    let project = Project::with_runs();
+    let select = |flags: &[&str]| {
+        let json = project.text("selected.json");
+        let arguments = [&["report", "2026-08-01T12-33-10Z", "--json", &json], flags].concat();
+        _ = project.run(&arguments).code(0);
+        let run = load(json.as_ref()).expect("a run").run;
+        run.records.iter().map(|record| record.case.to_string()).collect::<Vec<_>>()
+    };
+    let name = |short: &str| format!("gpubench_kernels::cuda::{short}");
+    assert_eq!(select(&["--", "copy"]), [name("copy[n=4096] hot"), name("copy[n=4096] cold")]);
+    assert_eq!(select(&["--cache", "cold", "--skip", "copy"]), [name("sum[n=4096] cold")]);
+    assert_eq!(select(&["--exact", "--", &name("sum[n=4096]")]).len(), 2);
+    assert_eq!(select(&["--device", "0"]).len(), 4);
+}
+
+#[test]
+fn a_case_is_shown_with_everything() {
+    let project = Project::with_runs();
+    let shown = project.run(&["show", "2026-08-01T12-33-10Z", "copy", "--color", "always"]).code(0).stdout();
+    let mut run = load(&corpus("gpu.jsonl")).expect("a run").run;
+    run.records.retain(|record| record.case.benchmark.contains("copy"));
+    run.planned = 2;
+    assert_eq!(shown, format!("{}{}", gpubench_report::render(&run), gpubench_report::explain(&run)));
+}
+
+#[test]
+fn stored_runs_are_listed() {
+    let project = Project::with_runs();
+    fs::write(project.in_home("runs/2026-08-03T12-33-10Z/records.jsonl"), "{}\n").expect("it can be written");
+    assert_snapshot!("list", project.run(&["list"]).code(0).stdout());
+    let empty = Project::new();
+    let home = empty.text("none");
+    let told = empty.run(&["list", "--home", &home]).code(0).stdout();
+    assert_eq!(told, "no stored runs in PROJECT/none/runs\n");
+}
+
+/// A planted change of 10 % is a regression, or an improvement, beyond doubt; a run is the same as itself.
+#[test]
+fn a_change_is_found_and_nothing_else() {
+    let project = Project::with_runs();
+    let changed = project.write("changed.json", &slowed(1.1));
+    let gate = ["--fail-on-regression", "5%"];
+    let found = project.run(&[&["compare", "main", &changed], &gate[..]].concat()).code(3).stdout();
+    assert!(
+        found.contains("against baseline `main`") && found.contains("2 regressions of 5.00 %"),
+        "{found}"
+    );
+    assert_eq!(found.matches("slower").count(), 2, "{found}");
+    let found = project.run(&[&["compare", &changed, "main"], &gate[..]].concat()).code(0).stdout();
+    assert!(found.contains("faster") && !found.contains("slower"), "{found}");
+    let found = project.run(&[&["compare", "main", "main"], &gate[..]].concat()).code(0).stdout();
+    assert!(found.contains("same") && !found.contains("slower"), "{found}");
+    // Within the band nothing matters.
+    let found = project.run(&["compare", "main", &changed, "--band", "50%"]).code(0).stdout();
+    assert!(found.contains("same"), "{found}");
+}
+
+#[test]
+fn merged_runs_have_the_samples_of_all() {
+    let project = Project::with_runs();
+    let (one, two) = (slowed(1.0), slowed(1.01));
+    let names = [project.write("one.json", &one), project.write("two.json", &two)];
+    let merged = project.text("merged.json");
+    _ = project.run(&["merge", "main", &names[0], &names[1], "-o", &merged]).code(0);
+    let run = load(merged.as_ref()).expect("a run").run;
+    let processes: Vec<usize> = run.records.iter().map(|record| 1 + record.other_processes.len()).collect();
+    assert_eq!(processes, [3, 3]);
+    // Merged once more, nothing is lost.
+    let again = project.text("again.json");
+    _ = project.run(&["merge", &merged, &names[1], "--output", &again]).code(0);
+    let run = load(again.as_ref()).expect("a run").run;
+    assert!(run.records.iter().all(|record| record.other_processes.len() == 3));
+    let samples = |run: &Run| -> usize {
+        let measured = run.records.iter().flat_map(|it| it.measurement.iter().chain(&it.other_processes));
+        measured.map(|it| it.samples.events.len()).sum()
+    };
+    assert_eq!(samples(&run), 2 * samples(&one) + 2 * samples(&two));
+    assert!(project.run(&["report", &again]).code(0).stdout().contains("processes"));
+}
+
+/// Every format, on standard output and in a file, as the exporter writes it.
+#[test]
+fn runs_are_converted_to_every_format() {
+    let project = Project::with_runs();
+    let run = load(&recorded()).expect("a run").run;
+    for format in Format::ALL {
+        let mut expected = Vec::new();
+        format.exporter().export(&run, &mut expected).expect("a vector takes everything");
+        let (file, from) = (project.text(format.name()), recorded());
+        let arguments = ["convert", from.to_str().expect("UTF-8"), "--to", format.name()];
+        let printed = project.run(&arguments).code(0).output.stdout;
+        assert!(printed == expected, "{}", format.name());
+        _ = project.run(&[&arguments[..], &["-o", &file]].concat()).code(0);
+        assert!(fs::read(&file).expect("it is there") == expected, "{}", format.name());
+        let flag = format!("--{}", format.name());
+        let reported = project.run(&["report", arguments[1], &flag, "-"]).code(0).output.stdout;
+        assert!(reported == expected, "standard output carries nothing else than {}", format.name());
+    }
+}
+
+/// A reader that has seen enough is no error.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    for arguments in [["report", "--csv-samples", "-"], ["report", "--color", "never"]] {
+        let mut child = Command::new(PROGRAM)
+            .args(arguments)
+            .arg(recorded())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        let mut first = [0];
+        child.stdout.take().expect("a pipe").read_exact(&mut first).expect("it prints");
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
+    }
+}

@@ -1,0 +1,104 @@
+//! Each error: what is wrong, where, and what to do. Nothing is printed on standard output, and no file is touched.
+
+use std::fs;
+
+use super::{Project, corpus, recorded, slowed};
+
+/// Ends with this code, and says so on standard error alone.
+#[track_caller]
+fn refused(project: &Project, arguments: &[&str], code: i32) -> String {
+    let ended = project.run(arguments).code(code);
+    assert_eq!(ended.stdout(), "");
+    ended.stderr()
+}
+
+#[test]
+fn files_that_are_no_runs_are_refused() {
+    let project = Project::with_runs();
+    let whole = fs::read_to_string(recorded()).expect("it is there");
+    let schema = |version: &str| {
+        let known = whole.split('"').find(|text| text.starts_with("gpubench/")).expect("a schema");
+        whole.replace(&format!("\"{known}\""), &format!("\"{version}\""))
+    };
+    let lines = fs::read_to_string(corpus("gpu.jsonl")).expect("it is there");
+    let mut told = String::new();
+    for (name, contents) in [
+        ("empty.json", String::new()),
+        ("truncated.json", whole[..3000].to_owned()),
+        ("foreign.json", "{\n  \"benchmarks\": [1, 2]\n}\n".to_owned()),
+        ("list.json", "[\n1]".to_owned()),
+        ("no.json", "name,time\ncopy,1\n".to_owned()),
+        ("newer.json", schema("gpubench/99")),
+        ("newer.jsonl", lines.replacen("\"gpubench/1\"", "\"gpubench/99\"", 1)),
+        ("truncated.jsonl", lines[..100].to_owned()),
+    ] {
+        let file = project.text(name);
+        fs::write(&file, contents).expect("it can be written");
+        told += &refused(&project, &["report", &file], 2);
+    }
+    insta::assert_snapshot!("files", told);
+}
+
+/// Of a run in progress everything is read that is whole.
+#[test]
+fn a_line_that_is_cut_off_is_told() {
+    let project = Project::with_runs();
+    let lines = fs::read_to_string(corpus("gpu.jsonl")).expect("it is there");
+    let file = project.text("cut.jsonl");
+    let end = lines.trim_end().len();
+    fs::write(&file, &lines[..end - 200]).expect("it can be written");
+    let ended = project.run(&["report", &file]).code(0);
+    assert!(ended.stdout().contains("copy[n=4096]"), "{}", ended.stdout());
+    assert!(
+        ended.stderr().starts_with("warning: PROJECT/cut.jsonl: its last line is cut off"),
+        "{}",
+        ended.stderr()
+    );
+}
+
+#[test]
+fn names_of_nothing_are_refused() {
+    let project = Project::with_runs();
+    let empty = Project::new();
+    let home = empty.text("none");
+    let mut told = refused(&project, &["report", "mian"], 2);
+    told += &refused(&project, &["show", "last", "nothing"], 4);
+    told += &refused(&project, &["report", "last", "--device", "7", "--", "copy"], 4);
+    told += &empty.run(&["report", "last", "--home", &home]).code(2).stderr();
+    told += &empty.run(&["report", "main", "--home", &home]).code(2).stderr();
+    insta::assert_snapshot!("names", told);
+}
+
+#[test]
+fn no_run_is_written_over() {
+    let project = Project::with_runs();
+    let run = project.write("run.json", &slowed(1.0));
+    let other = project.write("other.json", &slowed(1.0));
+    let before = fs::read(&run).expect("it is there");
+    let spelt_otherwise = run.replace("run.json", "./run.json");
+    let mut told = refused(&project, &["report", &run, "--csv", &spelt_otherwise], 2);
+    told += &refused(&project, &["convert", &run, "--to", "bmf", "-o", &run], 2);
+    told += &refused(&project, &["merge", &run, &other, "-o", &run], 2);
+    told += &refused(&project, &["compare", &other, &run, "--json", &run], 2);
+    told += &refused(&project, &["report", &run, "--csv", "x", "--bmf", "./x"], 2);
+    told += &refused(&project, &["report", &run, "--csv", "no/such/folder.csv"], 1);
+    insta::assert_snapshot!("places", told);
+    assert!(fs::read(&run).expect("it is there") == before);
+    let stored = project.text("target/gpubench/runs/2026-08-02T12-33-10Z/records.jsonl");
+    _ = refused(&project, &["convert", "last", "--to", "json", "-o", &stored], 2);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let project = Project::with_runs();
+    let (one, mut other) = (slowed(1.0), slowed(1.0));
+    other.devices[0].name = "another GPU".to_owned();
+    let names = [project.write("one.json", &one), project.write("other.json", &other)];
+    let mut told = refused(&project, &["merge", &names[0], &names[1], "-o", "-"], 2);
+    told += &refused(&project, &["report", "last", "main", "--csv", "-"], 2);
+    told += &refused(&project, &["compare", "main", "last", "--fail-on-regression", "much"], 2);
+    told += &refused(&project, &["compare", "main", "last", "--band", "0"], 2);
+    told += &refused(&project, &["convert", "last", "--to", "xls"], 2);
+    told += &refused(&project, &["merge", "last", "-o", "-"], 2);
+    insta::assert_snapshot!("usage", told);
+}
