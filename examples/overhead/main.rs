@@ -9,6 +9,7 @@
 
 #![expect(unsafe_code, reason = "launches kernels")]
 
+use std::error::Error;
 use std::ptr;
 
 use cust::error::CudaResult;
@@ -48,14 +49,14 @@ fn shared(module: &Module, bytes: usize, stream: &Stream) -> CudaResult<()> {
 }
 
 /// A module whose `shared` may have more shared memory than a kernel has unasked.
-fn load_shared() -> Result<Module, String> {
-    let module = load().map_err(|error| error.to_string())?;
-    let function = module.get_function("shared").map_err(|error| error.to_string())?.to_raw();
+fn load_shared() -> Result<Module, Box<dyn Error>> {
+    let module = load()?;
+    let function = module.get_function("shared")?.to_raw();
     let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     // SAFETY: the function is the module's, which lives.
     match unsafe { sys::cuFuncSetAttribute(function, attribute, MOST_SHARED as i32) } {
         CUresult::CUDA_SUCCESS => Ok(module),
-        code => Err(format!("{MOST_SHARED} bytes of shared memory for a block: {code:?}")),
+        code => Err(format!("{MOST_SHARED} bytes of shared memory for a block: {code:?}").into()),
     }
 }
 
@@ -69,8 +70,8 @@ fn registers(module: &Module, stream: &Stream) -> CudaResult<()> {
 
 /// 132 blocks with 4 KiB of arguments.
 #[gpu_bench(setup = load(), cold)]
-fn arguments(module: &Module, stream: &Stream) -> Result<(), String> {
-    let function = module.get_function("arguments").map_err(|error| error.to_string())?.to_raw();
+fn arguments(module: &Module, stream: &Stream) -> Result<(), Box<dyn Error>> {
+    let function = module.get_function("arguments")?.to_raw();
     let mut words = [0_u64; 508];
     let parameters = &mut [words.as_mut_ptr().cast()];
     let (stream, no) = (stream.as_inner(), ptr::null_mut());
@@ -78,7 +79,7 @@ fn arguments(module: &Module, stream: &Stream) -> Result<(), String> {
     let code = unsafe {
         sys::cuLaunchKernel(function, 132, 1, 1, 256, 1, 1, 0, stream, parameters.as_mut_ptr(), no)
     };
-    if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("{code:?}")) }
+    if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("{code:?}").into()) }
 }
 
 /// One warp that waits for so many nanoseconds by the GPU's own clock.

@@ -52,13 +52,14 @@ struct Args {
 }
 
 /// The row of a step that is there.
-fn row(wanted: &str) -> std::result::Result<&'static str, String> {
-    let rows = || STEPS.iter().map(|(row, _)| *row);
-    let known: Vec<_> = rows().collect();
-    rows()
-        .find(|row| row.eq_ignore_ascii_case(wanted))
-        .ok_or_else(|| format!("the steps are {}", known.join(", ")))
+fn row(wanted: &str) -> std::result::Result<&'static str, UnknownStep> {
+    STEPS.iter().map(|(row, _)| *row).find(|row| row.eq_ignore_ascii_case(wanted)).ok_or(UnknownStep)
 }
+
+/// A name that no step has.
+#[derive(Debug, thiserror::Error)]
+#[error("the steps are {}", STEPS.map(|(row, _)| row).join(", "))]
+struct UnknownStep;
 
 fn main() -> ExitCode {
     gpubench::program(|suite| match &env::args().collect::<Vec<_>>()[..] {

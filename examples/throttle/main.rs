@@ -46,9 +46,9 @@ struct Args {
     flags: Flags,
 }
 
-fn size(text: &str) -> std::result::Result<usize, String> {
+fn size(text: &str) -> std::result::Result<usize, &'static str> {
     let size = text.parse::<usize>().ok().filter(|size| *size > 0 && size.is_multiple_of(256));
-    size.ok_or_else(|| "give a multiple of 256".to_owned())
+    size.ok_or("give a multiple of 256")
 }
 
 /// Everything that was read.

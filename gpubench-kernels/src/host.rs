@@ -137,7 +137,18 @@ fn vectorised<R>(work: impl FnOnce() -> R) -> R {
     Arch::new().dispatch(work)
 }
 
-fn same(x: &[f32], y: &[f32]) -> Result<(), String> {
+/// An output that differs from the reference.
+#[derive(Debug, thiserror::Error)]
+enum Mismatch {
+    /// The only value.
+    #[error("is {found}, not {expected}")]
+    Value { found: f64, expected: f64 },
+    /// The first element that differs.
+    #[error("element {index} is {found}, not {expected}")]
+    Element { index: usize, found: f64, expected: f64 },
+}
+
+fn same(x: &[f32], y: &[f32]) -> Result<(), Mismatch> {
     expect(y, |i| x[i].into(), 0.0)
 }
 
@@ -146,19 +157,18 @@ fn expect<T: Copy + Into<f64>>(
     output: &[T],
     reference: impl Fn(usize) -> f64,
     tolerance: f64,
-) -> Result<(), String> {
-    for (index, found) in output.iter().enumerate() {
-        near((*found).into(), reference(index), tolerance)
-            .map_err(|what| format!("element {index} {what}"))?;
-    }
-    Ok(())
+) -> Result<(), Mismatch> {
+    let elements = output.iter().enumerate();
+    let mut compared = elements.map(|(index, found)| (index, (*found).into(), reference(index)));
+    let wrong = compared.find(|(_, found, expected)| !is_near(*found, *expected, tolerance));
+    wrong.map_or(Ok(()), |(index, found, expected)| Err(Mismatch::Element { index, found, expected }))
 }
 
-fn near(found: f64, expected: f64, tolerance: f64) -> Result<(), String> {
-    // Written so that a NaN is never near.
-    if (found - expected).abs() <= tolerance * expected.abs() {
-        Ok(())
-    } else {
-        Err(format!("is {found}, not {expected}"))
-    }
+fn near(found: f64, expected: f64, tolerance: f64) -> Result<(), Mismatch> {
+    if is_near(found, expected, tolerance) { Ok(()) } else { Err(Mismatch::Value { found, expected }) }
+}
+
+/// Returns false for a NaN.
+fn is_near(found: f64, expected: f64, tolerance: f64) -> bool {
+    (found - expected).abs() <= tolerance * expected.abs()
 }

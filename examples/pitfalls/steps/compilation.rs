@@ -40,8 +40,8 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         .row("wrong: PTX, compiled now (CUDA_CACHE_DISABLE=1)", row(&forced))
         .row("PTX, compiled before (the driver's cache)", row(&cached));
     table = match &machine_code {
-        Ok(machine_code) => table.row("machine code, made by the driver's linker", row(machine_code)),
-        Err(error) => table.row("machine code", [error.as_str()]),
+        Some(machine_code) => table.row("machine code, made by the driver's linker", row(machine_code)),
+        None => table.row("machine code", ["the driver's linker made none"]),
     };
     table = table
         .row("right: gpubench", [String::new(), String::new(), String::new(), format::time(right)])
@@ -56,14 +56,14 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
             "gpubench loads, launches once and checks before it times anything; machine code (cubin) has nothing to compile.".to_owned(),
         ],
         read: json!({
-            "size": n, "forced": forced, "cached": cached, "machine_code": machine_code.as_deref().ok(), "gpubench": right,
+            "size": n, "forced": forced, "cached": cached, "machine_code": machine_code.as_deref(), "gpubench": right,
         }),
         drawings: Vec::new(),
     })
 }
 
-/// Compiled now, compiled before, and machine code, where the linker made any.
-type ModuleLoads = (Vec<Loaded>, Vec<Loaded>, std::result::Result<Vec<Loaded>, String>);
+/// Compiled now, compiled before, and machine code, if the driver's linker made any.
+type ModuleLoads = (Vec<Loaded>, Vec<Loaded>, Option<Vec<Loaded>>);
 
 fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<ModuleLoads> {
     let cache = folder.join("cache");
@@ -81,8 +81,8 @@ fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<ModuleLoads> {
     let file = folder.join("matmul.cubin");
     let linked: Result<()> = bench.ask(&Point::Link { to: file.clone() }, &[]);
     let machine_code = match linked {
-        Ok(()) => Ok(again(Some(&file), &[("CUDA_CACHE_DISABLE", on)])?),
-        Err(_) => Err("the driver's linker made none".to_owned()),
+        Ok(()) => Some(again(Some(&file), &[("CUDA_CACHE_DISABLE", on)])?),
+        Err(_) => None,
     };
     Ok((forced, cached, machine_code))
 }

@@ -55,13 +55,18 @@ impl Display for HostMemory {
 }
 
 impl FromStr for HostMemory {
-    type Err = String;
+    type Err = UnknownMemory;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownMemory> {
         let found = Self::ALL.into_iter().find(|memory| memory.to_string() == text);
-        found.ok_or_else(|| format!("memory is `pageable`, `pinned` or `managed`, not `{text}`"))
+        found.ok_or_else(|| UnknownMemory(text.to_owned()))
     }
 }
+
+/// A text that names no [`HostMemory`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("memory is `pageable`, `pinned` or `managed`, not `{0}`")]
+pub struct UnknownMemory(String);
 
 /// Words in the host's memory.
 pub enum HostBuffer {
@@ -204,14 +209,14 @@ pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaRe
     reset = |x: &HostBuffer, y: &HostBuffer, stream| x.go_back(stream).and_then(|()| y.go_back(stream)),
     check = |_x, y, _bytes| expect_host(y.as_ref(), |i| bits(X, i)),
 )]
-pub fn unified(x: &HostBuffer, y: &mut HostBuffer, stream: &Stream) -> Result<(), String> {
+pub fn unified(x: &HostBuffer, y: &mut HostBuffer, stream: &Stream) -> Result<(), Refusal> {
     let (x, y) = (x.as_ref(), y.as_mut());
     assert_eq!(x.len(), y.len(), "x and y are of one length");
     let (to, from) = (y.as_mut_ptr().expose_provenance(), x.as_ptr().expose_provenance());
     // SAFETY: as for `d2d`; the driver knows both addresses.
     match unsafe { sys::cuMemcpyAsync(to as u64, from as u64, size_of_val(x), stream.as_inner()) } {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
-        code => Err(format!("cuMemcpyAsync: {code:?}")),
+        code => Err(format!("cuMemcpyAsync: {code:?}").into()),
     }
 }
 

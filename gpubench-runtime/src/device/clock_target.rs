@@ -14,6 +14,11 @@ pub enum ClockTarget {
     Megahertz(u32),
 }
 
+/// A text that is no [`ClockTarget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give `base`, `max`, or a clock in MHz such as 1500")]
+pub struct UnknownClock;
+
 impl Display for ClockTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -25,15 +30,15 @@ impl Display for ClockTarget {
 }
 
 impl FromStr for ClockTarget {
-    type Err = String;
+    type Err = UnknownClock;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownClock> {
         match text {
             "base" => Ok(Self::Base),
             "max" => Ok(Self::Max),
             _ => match text.trim_end_matches("MHz").trim_end().parse() {
                 Ok(clock @ 1..) => Ok(Self::Megahertz(clock)),
-                _ => Err("give `base`, `max`, or a clock in MHz such as 1500".to_owned()),
+                _ => Err(UnknownClock),
             },
         }
     }

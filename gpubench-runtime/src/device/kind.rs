@@ -5,15 +5,15 @@ use gpubench_records::id::DeviceId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
 
-use super::{Available, ClockTarget};
+use super::{Available, ClockTarget, DeviceError};
 use crate::registry::Entry;
 
 /// A kind of device.
 pub struct DeviceKind {
     /// The name on the command line and in records.
     pub name: &'static str,
-    /// Lists this machine's devices of this kind, or says in a few words why there are none.
-    pub list: fn() -> Result<Vec<Available>, String>,
+    /// Lists this machine's devices of this kind. The error says in a few words why there are none.
+    pub list: fn() -> Result<Vec<Available>, DeviceError>,
     /// The words for a device of this kind, such as `CUDA device`.
     pub noun: &'static str,
     /// The choice if the user names no device.
@@ -39,9 +39,9 @@ pub enum DefaultChoice {
 #[derive(Clone, Copy)]
 pub struct ClockControl {
     /// Locks the clock, and returns the locked clock in words.
-    pub lock: fn(&str, ClockTarget) -> Result<String, String>,
+    pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
     /// Resets it to the driver's default.
-    pub reset: fn(&str) -> Result<(), String>,
+    pub reset: fn(&str) -> Result<(), DeviceError>,
 }
 
 /// Benchmarks that measure the limits of a device.

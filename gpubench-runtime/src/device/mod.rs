@@ -5,6 +5,7 @@
 mod available;
 mod clock_target;
 pub mod cuda;
+mod error;
 pub mod host;
 pub mod kind;
 pub mod kinds;
@@ -15,7 +16,8 @@ pub mod turns;
 use std::any::Any;
 
 pub use available::{Available, Missing};
-pub use clock_target::ClockTarget;
+pub use clock_target::{ClockTarget, UnknownClock};
+pub use error::DeviceError;
 pub use monitor::Monitor;
 
 use gpubench_records::facts::Facts;
@@ -23,11 +25,6 @@ use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
-
-/// The reason why a device cannot be used: the error, and the place where it happened.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct DeviceError(pub String);
 
 /// A stream type that launch functions take, and the device it belongs to.
 ///
@@ -133,8 +130,8 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the reason in a few words if there are no sensors.
-    fn monitor(&mut self) -> Result<Box<dyn Monitor>, String> {
-        Err("the device has none".to_owned())
+    fn monitor(&mut self) -> Result<Box<dyn Monitor>, DeviceError> {
+        Err(DeviceError::new("the device has none"))
     }
 
     /// Prepares to time `work` as `wanted`. One sampler takes all samples of a case.

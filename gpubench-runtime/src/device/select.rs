@@ -85,7 +85,9 @@ impl Devices {
             match (list(), choice) {
                 (Ok(found), DefaultChoice::First) => first.extend(found),
                 (Ok(found), DefaultChoice::StandIn) => others.extend(found),
-                (Err(reason), _) => devices.absent.push(Absent { kind: name, noun, reason }),
+                (Err(reason), _) => {
+                    devices.absent.push(Absent { kind: name, noun, reason: reason.to_string() });
+                }
             }
         }
         let unknown = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
 use crate::device::Sampler;
+use gpubench_records::failure::Failure;
 use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 
@@ -30,21 +31,39 @@ const MOST_TOGETHER: f64 = 16_384.0;
 /// Launches back-to-back, each launch taking about `each`, while `monitor` is read.
 pub fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, mut monitor: Box<dyn Monitor>) -> Energy {
     let measured = match monitor.energy() {
-        None => Err("the device does not count its energy".to_owned()),
+        None => Err(EnergyError::NotCounted),
         Some(_) => launch_and_read(sampler, each, monitor),
     };
-    measured.map_or_else(Energy::Refused, Energy::Measured)
+    measured.map_or_else(|error| Energy::Refused(error.to_string()), Energy::Measured)
+}
+
+/// The reason why the energy of a launch is not known.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum EnergyError {
+    #[error("the device does not count its energy")]
+    NotCounted,
+    #[error("a launch needs a reset before the next")]
+    NeedsReset,
+    #[error("{0}")]
+    Launch(Failure),
+    #[error("the counter of energy could not be read")]
+    Unreadable,
+    #[error(
+        "the device's counter of energy was updated {updates} times in {:.1} s, and less than {LEAST_UPDATES} say little",
+        elapsed.as_secs_f64()
+    )]
+    FewUpdates { updates: usize, elapsed: Duration },
 }
 
 fn launch_and_read(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
     monitor: Box<dyn Monitor>,
-) -> Result<EnergyMeasurement, String> {
+) -> Result<EnergyMeasurement, EnergyError> {
     let together = (TOGETHER.0 / each.0.max(1.0)).clamp(1.0, MOST_TOGETHER) as usize;
     let mut launch = || {
-        let launched = sampler.back_to_back(together).map_err(|failure| failure.to_string())?;
-        launched.ok_or_else(|| "a launch needs a reset before the next".to_owned())
+        let launched = sampler.back_to_back(together).map_err(EnergyError::Launch)?;
+        launched.ok_or(EnergyError::NeedsReset)
     };
     // The capture, and a device that has idled since the last sample, stay outside the measurement.
     launch()?;
@@ -68,7 +87,7 @@ fn launch_and_read(
     };
     let elapsed = begin.elapsed();
     drop(end);
-    let updates = counter.join().map_err(|_| "the counter of energy could not be read".to_owned())?;
+    let updates = counter.join().map_err(|_| EnergyError::Unreadable)?;
     launched?;
     evaluate(&updates, launches, elapsed)
 }
@@ -102,11 +121,16 @@ fn read(mut monitor: Box<dyn Monitor>, seen: &AtomicUsize, end: &Receiver<()>) -
 }
 
 /// Computes the energy of a launch from `updates` and the number of launches.
-fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<EnergyMeasurement, String> {
+fn evaluate(
+    updates: &[Update],
+    launches: usize,
+    elapsed: Duration,
+) -> Result<EnergyMeasurement, EnergyError> {
     let between = updates.len().saturating_sub(1);
-    let [first, .., last] = updates else { return Err(too_few(between, elapsed)) };
+    let few = EnergyError::FewUpdates { updates: between, elapsed };
+    let [first, .., last] = updates else { return Err(few) };
     if between < LEAST_UPDATES {
-        return Err(too_few(between, elapsed));
+        return Err(few);
     }
     let counted = Nanoseconds::from(last.when - first.when);
     let power = Watts((last.counted.0 - first.counted.0) / counted.as_seconds());
@@ -117,18 +141,11 @@ fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<En
     Ok(EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates: between, counted })
 }
 
-fn too_few(updates: usize, elapsed: Duration) -> String {
-    format!(
-        "the device's counter of energy was updated {updates} times in {:.1} s, and less than {LEAST_UPDATES} say little",
-        elapsed.as_secs_f64()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use gpubench_records::conditions::Reading;
-    use gpubench_records::failure::{Failure, Stage};
+    use gpubench_records::failure::Stage;
     use gpubench_records::method::{Method, Timer};
 
     /// Makes `number` updates, `period` apart, at a constant `watts`.
@@ -199,7 +216,7 @@ mod tests {
         let period = Duration::from_millis(200);
         let refused = |number| evaluate(&updates(number, 700.0, period), 9, Duration::from_secs(2)).err();
         assert_eq!(
-            refused(10).as_deref(),
+            refused(10).map(|error| error.to_string()).as_deref(),
             Some("the device's counter of energy was updated 9 times in 2.0 s, and less than 10 say little")
         );
         assert_eq!(refused(11), None);

@@ -11,25 +11,74 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::device::Available;
-use crate::device::ClockTarget;
 use crate::device::kinds;
+use crate::device::{Available, ClockTarget, DeviceError, UnknownClock};
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 
-/// A message on its standard output: first each GPU's locked clock in words, at the end nothing; or the
-/// error.
-type Told = Result<Vec<String>, String>;
+/// A message of that process.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Message {
+    /// The clocks are locked: each GPU's clock in words.
+    Locked(Vec<String>),
+    /// The clocks are reset, at the end of the run.
+    Reset,
+    /// The error.
+    Refused(String),
+}
+
+/// The reason why clocks are not locked, or not reset.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClockLockError {
+    /// None of the devices is a GPU.
+    #[error("there is no GPU whose clocks could be locked")]
+    NoGpu,
+    /// The process that locks them does not start.
+    #[error("no process to lock them: {0}")]
+    NotStarted(io::Error),
+    /// The process that locks them ended without a message.
+    #[error("the process that locks them ended")]
+    Ended,
+    /// Its message cannot be read.
+    #[error("{0}")]
+    Unreadable(io::Error),
+    /// Its message is of another program.
+    #[error("`{line}`: {error}")]
+    Garbled {
+        /// The message.
+        line: String,
+        /// The mistake in it.
+        error: serde_json::Error,
+    },
+    /// A GPU refuses the lock, in the words of that process.
+    #[error("{0}")]
+    Refused(String),
+    /// A GPU refuses the reset.
+    #[error("clocks may still be locked: {0} (`nvidia-smi --reset-gpu-clocks` resets them)")]
+    StillLocked(ClockRefusal),
+}
+
+/// A GPU that refuses to lock or to reset its clock.
+#[derive(Debug, thiserror::Error)]
+#[error("{device}: {error}{}", still_locked.as_ref().map_or_else(String::new, |left| format!("; still locked: {left}")))]
+pub(crate) struct ClockRefusal {
+    device: String,
+    error: DeviceError,
+    /// A GPU that was locked before, and whose clock cannot be reset.
+    still_locked: Option<Box<Self>>,
+}
 
 /// Clocks that stay locked while this lives.
 pub(crate) struct ClockLock {
     process: Child,
     /// The pipe whose end marks the end of the run.
     run: Option<ChildStdin>,
-    says: BufReader<ChildStdout>,
+    messages: BufReader<ChildStdout>,
     gpus: Vec<[String; 2]>,
     /// Each device with its locked clock.
     pub(crate) locked: Vec<(String, String)>,
@@ -40,20 +89,19 @@ impl ClockLock {
     ///
     /// # Errors
     /// Returns an error with the device that refuses, and the reason.
-    pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
+    pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, ClockLockError> {
         let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
         let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
         if gpus.is_empty() {
-            return Err("there is no GPU whose clocks could be locked".to_owned());
+            return Err(ClockLockError::NoGpu);
         }
         let started = Self::start(&gpus, target);
-        let (process, run, mut says) =
-            started.map_err(|error| format!("no process to lock them: {error}"))?;
+        let (process, run, mut messages) = started.map_err(ClockLockError::NotStarted)?;
         // From here on, every outcome ends that process, and with it the lock.
-        let told = listen(&mut says);
-        let mut lock = Self { process, run: Some(run), says, gpus, locked: Vec::new() };
+        let clocks = receive(&mut messages);
+        let mut lock = Self { process, run: Some(run), messages, gpus, locked: Vec::new() };
         let names = lock.gpus.iter().map(|[name, _]| name.clone());
-        lock.locked = names.zip(told?).collect();
+        lock.locked = names.zip(clocks?).collect();
         Ok(lock)
     }
 
@@ -69,24 +117,21 @@ impl ClockLock {
             .spawn()?;
         let missing = || io::Error::other("it has no pipe");
         let run = process.stdin.take().ok_or_else(missing)?;
-        let says = process.stdout.take().ok_or_else(missing)?;
-        Ok((process, run, BufReader::new(says)))
+        let messages = process.stdout.take().ok_or_else(missing)?;
+        Ok((process, run, BufReader::new(messages)))
     }
 
     /// Resets the clocks, and waits until that is done.
     ///
     /// # Errors
     /// Returns an error with the reason that they may still be locked.
-    pub(crate) fn release(mut self) -> Result<(), String> {
+    pub(crate) fn release(mut self) -> Result<(), ClockLockError> {
         drop(self.run.take());
-        if listen(&mut self.says).is_ok() {
+        if receive(&mut self.messages).is_ok() {
             return Ok(());
         }
         // That process is gone, or was refused. This process resets the clocks in its place.
-        let failed = reset_all(&self.gpus).err();
-        failed.map_or(Ok(()), |why| {
-            Err(format!("clocks may still be locked: {why} (`nvidia-smi --reset-gpu-clocks` resets them)"))
-        })
+        reset_all(&self.gpus).map_err(ClockLockError::StillLocked)
     }
 }
 
@@ -99,15 +144,18 @@ impl Drop for ClockLock {
     }
 }
 
-fn listen(says: &mut BufReader<ChildStdout>) -> Told {
+/// Returns the next message: the locked clocks, or none after a reset.
+fn receive(messages: &mut BufReader<ChildStdout>) -> Result<Vec<String>, ClockLockError> {
     let mut line = String::new();
-    let heard = says.read_line(&mut line);
-    let told: Result<Told, String> = match heard {
-        Ok(0) => Err("the process that locks them ended".to_owned()),
-        Ok(_) => serde_json::from_str(&line).map_err(|error| format!("`{}`: {error}", line.trim())),
-        Err(error) => Err(error.to_string()),
-    };
-    told.and_then(|told| told)
+    if messages.read_line(&mut line).map_err(ClockLockError::Unreadable)? == 0 {
+        return Err(ClockLockError::Ended);
+    }
+    let garbled = |error| ClockLockError::Garbled { line: line.trim().to_owned(), error };
+    match serde_json::from_str(&line).map_err(garbled)? {
+        Message::Locked(clocks) => Ok(clocks),
+        Message::Reset => Ok(Vec::new()),
+        Message::Refused(error) => Err(ClockLockError::Refused(error)),
+    }
 }
 
 /// Locks the clocks, waits for the end of the run, and resets them: the whole work of such a process.
@@ -119,56 +167,53 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
-    let target: ClockTarget = target.parse().map_err(|message: String| invalid(&message))?;
+    let target: ClockTarget = target.parse().map_err(|error: UnknownClock| invalid(&error.to_string()))?;
     // Fails if this process already leads a process group. That group is then its own.
     _ = rustix::process::setsid();
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
-    let locked = lock_all(gpus, target);
-    let refused = locked.is_err();
-    say(&locked);
-    if refused {
-        return Ok(());
+    match lock_all(gpus, target) {
+        Ok(clocks) => send(&Message::Locked(clocks)),
+        Err(refusal) => {
+            send(&Message::Refused(refusal.to_string()));
+            return Ok(());
+        }
     }
     // Nothing is ever sent: the pipe ends with the run.
     io::stdin().read_to_end(&mut Vec::new())?;
-    say(&reset_all(gpus).map(|()| Vec::new()));
+    send(&reset_all(gpus).map_or_else(|refusal| Message::Refused(refusal.to_string()), |()| Message::Reset));
     Ok(())
 }
 
 /// Ignores errors, because the run may be gone: this process waits for that.
-fn say(told: &Told) {
-    let line = serde_json::to_string(told).unwrap_or_default();
+fn send(message: &Message) {
+    let line = serde_json::to_string(message).unwrap_or_default();
     _ = writeln!(io::stdout(), "{line}");
 }
 
-fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Told {
-    let mut locked = Vec::new();
-    for (index, [name, uuid]) in gpus.iter().enumerate() {
-        match lock(name, uuid, target) {
-            Ok(words) => locked.push(words),
-            Err(why) => {
-                // The GPUs before this one are already locked.
-                let left = reset_all(&gpus[..index])
-                    .map_or_else(|why| format!("; still locked: {why}"), |()| String::new());
-                return Err(format!("{name}: {why}{left}"));
-            }
-        }
-    }
-    Ok(locked)
+fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Result<Vec<String>, ClockRefusal> {
+    let lock = |(index, [device, uuid]): (usize, &[String; 2])| {
+        lock(device, uuid, target).map_err(|error| {
+            // The GPUs before this one are already locked.
+            let still_locked = reset_all(&gpus[..index]).err().map(Box::new);
+            ClockRefusal { device: device.clone(), error, still_locked }
+        })
+    };
+    gpus.iter().enumerate().map(lock).collect()
 }
 
-fn lock(device: &str, uuid: &str, target: ClockTarget) -> Result<String, String> {
-    let clocks = kinds::clocks(device).ok_or("clocks of such a device cannot be locked")?;
+fn lock(device: &str, uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
+    let none = || DeviceError::new("clocks of such a device cannot be locked");
+    let clocks = kinds::clocks(device).ok_or_else(none)?;
     (clocks.lock)(uuid, target)
 }
 
 /// Resets every GPU, even if one fails. Returns the first error.
-fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
-    let reset = |[name, uuid]: &[String; 2]| {
-        let reset = kinds::clocks(name).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
-        reset.map_err(|why| format!("{name}: {why}"))
+fn reset_all(gpus: &[[String; 2]]) -> Result<(), ClockRefusal> {
+    let reset = |[device, uuid]: &[String; 2]| {
+        let reset = kinds::clocks(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
+        reset.map_err(|error| ClockRefusal { device: device.clone(), error, still_locked: None })
     };
     gpus.iter().map(reset).fold(Ok(()), Result::and)
 }

@@ -3,8 +3,7 @@
 
 use super::Reply;
 use crate::catch::catch;
-use crate::device::Monitor;
-use crate::device::{Device, SampleOptions, Sampler, Work, not_left};
+use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, Work, not_left};
 use crate::measure;
 use crate::plan::Job;
 use crate::registry::{Axis, BenchmarkOptions, Case, Entry, Variant, Visitor};
@@ -405,7 +404,11 @@ pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
 }
 
 /// Measures the energy of a launch. A failure here costs the energy only, and not the samples.
-fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, meter: Result<Box<dyn Monitor>, String>) -> Energy {
+fn energy(
+    sampler: &mut dyn Sampler,
+    each: Nanoseconds,
+    meter: Result<Box<dyn Monitor>, DeviceError>,
+) -> Energy {
     let meter = match meter {
         Ok(meter) => meter,
         Err(why) => return Energy::Refused(format!("there are no sensors: {why}")),

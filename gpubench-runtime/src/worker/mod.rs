@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Device;
 use crate::device::kinds;
+use crate::device::{Device, DeviceError};
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
 use gpubench_records::facts::Facts;
@@ -99,6 +99,39 @@ impl Request {
     }
 }
 
+/// The reason why a worker cannot do what a request asks for.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum WorkerError {
+    /// The benchmark is not in this program.
+    #[error("there is no benchmark `{0}` in this program")]
+    NoBenchmark(String),
+    /// The benchmark is written for another kind of device.
+    #[error("`{benchmark}` does not run on `{device}`")]
+    OtherDevice {
+        /// The benchmark's path.
+        benchmark: String,
+        /// The device of the request.
+        device: String,
+    },
+    /// No benchmark is written for this kind of device.
+    #[error("no benchmark runs on `{device}`")]
+    NoneRuns {
+        /// The device of the request.
+        device: String,
+    },
+    /// The worker has another device open.
+    #[error("a worker process opens one device, and this one has {open} open: `{device}` needs another")]
+    Full {
+        /// The open devices.
+        open: String,
+        /// The device of the request.
+        device: String,
+    },
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
 /// The open devices and the linked entries: the state that a worker keeps between requests.
 pub struct WorkerState {
     entries: Vec<&'static Entry>,
@@ -108,13 +141,13 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Returns a bench for one device at a time, none open yet, so that one device's failures reach no other.
+    /// Returns a worker for one device at a time, none open yet, so that one device's failures reach no other.
     #[must_use]
     pub fn for_one_device() -> Self {
         Self::with_room_for(1)
     }
 
-    /// Returns a bench for any number of devices. Each request makes its own device current.
+    /// Returns a worker for any number of devices. Each request makes its own device current.
     #[must_use]
     pub fn for_all_devices() -> Self {
         Self::with_room_for(usize::MAX)
@@ -130,15 +163,15 @@ impl WorkerState {
         match request {
             Request::Facts { device } => {
                 let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));
-                let facts = opened.and_then(|device| device.facts().map_err(|error| error.to_string()));
-                reply(facts.map_or_else(Reply::NoDevice, Reply::Facts));
+                let facts = opened.and_then(|device| Ok(device.facts()?));
+                reply(facts.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::Facts));
             }
             Request::Measure { job, sampling, facts, limit } => {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
                     None => job::run(job, found, device, sampling, facts, reply),
-                    Some((_, Err(message))) => job::fail(job, &Failure::new(Stage::Args, message), reply),
+                    Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
                     Some((with, Ok(partner))) => {
                         let (found, limit) = ([found, partner], *limit);
                         comparison::run(
@@ -181,7 +214,7 @@ impl WorkerState {
                     reply(Reply::DeviceLost);
                 }
             }
-            Err(message) => reply(Reply::NoDevice(message)),
+            Err(error) => reply(Reply::NoDevice(error.to_string())),
         }
     }
 
@@ -191,42 +224,40 @@ impl WorkerState {
         benchmark: &str,
         args: &[Arg],
         device: &str,
-    ) -> Result<(&'static Entry, &'static Variant), String> {
+    ) -> Result<(&'static Entry, &'static Variant), WorkerError> {
         let entry = self.entries.iter().find(|entry| entry.path() == benchmark);
-        let entry = entry.ok_or_else(|| format!("there is no benchmark `{benchmark}` in this program"))?;
+        let entry = entry.ok_or_else(|| WorkerError::NoBenchmark(benchmark.to_owned()))?;
         let kind = DeviceId::parse(device).kind;
         let chosen = |variant: &Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
         let variant = entry.variants.iter().find(|variant| variant.device == kind && chosen(variant));
-        let variant = variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?;
-        Ok((entry, variant))
+        let other_device =
+            || WorkerError::OtherDevice { benchmark: benchmark.to_owned(), device: device.to_owned() };
+        Ok((entry, variant.ok_or_else(other_device)?))
     }
 
-    fn variant_on(&self, device: &str) -> Result<&'static Variant, String> {
+    fn variant_on(&self, device: &str) -> Result<&'static Variant, WorkerError> {
         let kind = DeviceId::parse(device).kind;
         let mut variants = self.entries.iter().flat_map(|entry| entry.variants);
         variants
             .find(|variant| variant.device == kind)
-            .ok_or_else(|| format!("no benchmark runs on `{device}`"))
+            .ok_or_else(|| WorkerError::NoneRuns { device: device.to_owned() })
     }
 
     /// Opens the device of this name if needed, and makes it current.
-    fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, String> {
+    fn open(&mut self, device: &str, variant: &Variant) -> Result<&mut dyn Device, WorkerError> {
         if !self.devices.contains_key(device) && self.devices.len() >= self.most {
             let open: Vec<String> = self.devices.keys().map(|open| format!("`{open}`")).collect();
-            let open = open.join(", ");
-            return Err(format!(
-                "a worker process opens one device, and this one has {open} open: `{device}` needs another"
-            ));
+            return Err(WorkerError::Full { open: open.join(", "), device: device.to_owned() });
         }
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
                 let ordinal = DeviceId::parse(device).ordinal;
-                slot.insert((variant.open)(ordinal).map_err(|error| error.to_string())?)
+                slot.insert((variant.open)(ordinal)?)
             }
         };
         // Earlier jobs have already been told if they left another device current.
-        slot.make_current().map_err(|error| error.to_string())?;
+        slot.make_current()?;
         Ok(slot.as_mut())
     }
 }
@@ -241,13 +272,13 @@ mod tests {
     #[test]
     fn a_worker_opens_one_device() {
         let variant = Variant::of::<crate::device::host::Stream>(&[], visit);
-        let mut bench = WorkerState::for_one_device();
-        assert!(bench.open("host", &variant).is_ok() && bench.open("host", &variant).is_ok());
-        let refused = bench.open("other", &variant).err();
+        let mut worker = WorkerState::for_one_device();
+        assert!(worker.open("host", &variant).is_ok() && worker.open("host", &variant).is_ok());
+        let refused = worker.open("other", &variant).err().map(|error| error.to_string());
         let expected =
             "a worker process opens one device, and this one has `host` open: `other` needs another";
         assert_eq!(refused.as_deref(), Some(expected));
-        let mut bench = WorkerState::for_all_devices();
-        assert!(bench.open("host", &variant).is_ok() && bench.open("other", &variant).is_ok());
+        let mut worker = WorkerState::for_all_devices();
+        assert!(worker.open("host", &variant).is_ok() && worker.open("other", &variant).is_ok());
     }
 }

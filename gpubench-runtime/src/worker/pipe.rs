@@ -30,9 +30,9 @@ pub fn serve() -> io::Result<()> {
     let mut replies = socket.try_clone()?;
     let (sender, requests) = channel();
     thread::spawn(move || receive(socket, &sender));
-    let mut bench = WorkerState::for_one_device();
+    let mut worker = WorkerState::for_one_device();
     for request in requests {
-        bench.answer(&request?, &mut |reply| say(&mut replies, &reply));
+        worker.answer(&request?, &mut |reply| say(&mut replies, &reply));
     }
     Ok(())
 }

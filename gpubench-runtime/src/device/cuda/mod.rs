@@ -27,12 +27,12 @@ pub(crate) use crate::device::cuda::facts::nvml::{lock_clocks, reset_clocks};
 
 use super::Monitor;
 use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work};
-use crate::device::cuda::driver::check;
 use crate::device::cuda::driver::current::{Guarded, Own};
 use crate::device::cuda::driver::event::EventPair;
+use crate::device::cuda::driver::{check, driver_error};
 use crate::device::cuda::facts::nvml::Sensors;
 use crate::device::cuda::flush::Flusher;
-use crate::device::cuda::kernels::{Kernels, driver_error};
+use crate::device::cuda::kernels::Kernels;
 use crate::device::cuda::sampling::clock::ClockProbe;
 use crate::device::cuda::watch::memory::WriteDetector;
 use gpubench_records::facts::{Facts, Property, Value};
@@ -74,7 +74,7 @@ pub struct Cuda {
     proofs: HashMap<Flush, FlushProof>,
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
-    sensors: Result<Sensors, String>,
+    sensors: Result<Sensors, DeviceError>,
     spacer: Option<DeviceBuffer<u8>>,
     /// The GPU's own context.
     own: Own,
@@ -114,7 +114,7 @@ impl DeviceType for Cuda {
             timers: HashMap::new(),
             proofs: HashMap::new(),
             clock,
-            sensors: Sensors::of(&facts::uuid(device)?),
+            sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
             spacer: None,
             own: current,
             _stream: own,
@@ -140,16 +140,17 @@ fn new_stream() -> Result<Stream, DeviceError> {
 impl Device for Cuda {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
         let mut facts = facts::facts(self.ordinal)?;
-        let none = |why| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
-        let known = self.sensors.as_ref().map_err(Clone::clone).and_then(Sensors::properties);
-        facts.properties.extend(known.unwrap_or_else(none));
+        let none = |why: DeviceError| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
+        let sensors = self.sensors.as_ref().map_err(Clone::clone);
+        let properties = sensors.and_then(|sensors| sensors.properties().map_err(DeviceError::new));
+        facts.properties.extend(properties.unwrap_or_else(none));
         if let Ok(sensors) = &self.sensors {
             facts.add(sensors.link_peaks(facts::reaches_the_host_by_pcie(facts::device(self.ordinal)?)?));
         }
         Ok(facts)
     }
 
-    fn monitor(&mut self) -> Result<Box<dyn Monitor>, String> {
+    fn monitor(&mut self) -> Result<Box<dyn Monitor>, DeviceError> {
         self.sensors.clone().map(|sensors| Box::new(sensors) as Box<dyn Monitor>)
     }
 

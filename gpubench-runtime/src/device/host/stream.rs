@@ -48,7 +48,7 @@ impl Stream {
             }
             let built = ThreadPoolBuilder::new().use_current_thread().build();
             let built =
-                built.map_err(|error| DeviceError(format!("cannot start the thread pool: {error}")))?;
+                built.map_err(|error| DeviceError::new(format!("cannot start the thread pool: {error}")))?;
             Ok(Self { pool: Arc::clone(pool.get_or_init(|| Arc::new(built))) })
         })
     }

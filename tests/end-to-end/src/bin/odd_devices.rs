@@ -27,7 +27,7 @@ impl<const KIND: usize> DeviceType for Odd<KIND> {
 
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
         match KIND {
-            ABSENT => Err(DeviceError("it is not plugged in".to_owned())),
+            ABSENT => Err(DeviceError::new("it is not plugged in")),
             _ => Tower::open(ordinal).map(Self),
         }
     }

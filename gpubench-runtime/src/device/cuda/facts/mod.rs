@@ -8,31 +8,46 @@ pub(crate) mod peaks;
 
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use cust::sys;
+use gpubench_driver::LoadError;
 
 use crate::device::Available;
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::check;
+use crate::device::cuda::driver::{Cause, check, driver_error};
 use crate::device::cuda::facts::peaks::{Attributes, peaks};
-use crate::device::cuda::kernels::driver_error;
 use crate::device::{DeviceError, DeviceType};
 use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, Property, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
+
+/// The reason why this machine has no GPU, in a few words.
+#[derive(Debug, thiserror::Error)]
+enum NoGpu {
+    #[error("{}", .0.short())]
+    NoDriver(&'static LoadError),
+    #[error("{0}")]
+    Refused(Cause),
+    #[error("the driver lists none")]
+    None,
+}
+
+impl From<NoGpu> for DeviceError {
+    fn from(error: NoGpu) -> Self {
+        Self::new(error)
+    }
+}
 
 /// Lists the GPUs of this machine.
 ///
 /// # Errors
 /// Returns the reason in a few words if there is none.
-pub(in crate::device) fn list() -> Result<Vec<Available>, String> {
-    gpubench_driver::load().map_err(gpubench_driver::LoadError::short)?;
-    let driver = |error: cust::error::CudaError| {
-        gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string())
-    };
-    cust::init(cust::CudaFlags::empty()).map_err(driver)?;
-    let count = CudaDevice::num_devices().map_err(driver)?;
+pub(in crate::device) fn list() -> Result<Vec<Available>, DeviceError> {
+    gpubench_driver::load().map_err(NoGpu::NoDriver)?;
+    let refused = |error| NoGpu::Refused(Cause::of(error));
+    cust::init(cust::CudaFlags::empty()).map_err(refused)?;
+    let count = CudaDevice::num_devices().map_err(refused)?;
     if count == 0 {
-        return Err("the driver lists none".to_owned());
+        return Err(NoGpu::None.into());
     }
-    (0..count as usize).map(|ordinal| find(ordinal).map_err(|error| error.to_string())).collect()
+    (0..count as usize).map(find).collect()
 }
 
 fn find(ordinal: usize) -> Result<Available, DeviceError> {
@@ -66,7 +81,7 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         Property::new("bus", Value::Text(format!("{bus_width} bit"))),
         Property::new("L2 cache", Value::Bytes(l2)),
     ];
-    let driver = gpubench_driver::load().map_err(|error| DeviceError(error.to_string()))?;
+    let driver = gpubench_driver::load().map_err(|error| DeviceError::new(error.clone()))?;
     properties.push(Property::new(DRIVER_FOR_CUDA, Value::Text(driver.version.to_string())));
     let name = name(device)?;
     let attributes =

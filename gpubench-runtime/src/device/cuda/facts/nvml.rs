@@ -2,6 +2,7 @@
 //! [`Monitor`], and properties. A machine may lack the library, and a GPU any of its answers.
 
 use std::env;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use nvml_wrapper::Device;
@@ -11,9 +12,8 @@ use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, TemperatureSensor
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
-use crate::device::ClockTarget;
-use crate::device::Monitor;
 use crate::device::cuda::facts::links;
+use crate::device::{ClockTarget, DeviceError, Monitor};
 use gpubench_records::conditions::Reading;
 use gpubench_records::facts::{DRIVER, Peak, Property, Value};
 use gpubench_stats::units::{Hertz, Joules, Watts};
@@ -43,7 +43,7 @@ pub(crate) struct Sensors {
 impl Sensors {
     /// Opens the sensors of the GPU with this UUID. Returns the reason if there are none: the library is missing or
     /// does not know the GPU.
-    pub(crate) fn of(uuid: &str) -> Result<Self, String> {
+    pub(crate) fn of(uuid: &str) -> Result<Self, SensorError> {
         let chosen = env::var_os(LIBRARY);
         let nvml = match &chosen {
             Some(path) => Nvml::builder().lib_path(path).init(),
@@ -51,13 +51,12 @@ impl Sensors {
         };
         let nvml = nvml.map_err(|error| match error {
             NvmlError::LibloadingError(_) => {
-                let library = chosen.unwrap_or_else(|| USUAL_LIBRARY.into());
-                format!("{} not found", library.to_string_lossy())
+                SensorError::NoLibrary(chosen.unwrap_or_else(|| USUAL_LIBRARY.into()).into())
             }
-            error => format!("NVML: {error}"),
+            error => SensorError::NotStarted(error),
         })?;
         let sensors = Self { nvml: Arc::new(nvml), uuid: uuid.to_owned() };
-        sensors.device().map(drop).map_err(|error| format!("NVML does not know this GPU: {error}"))?;
+        sensors.device().map(drop).map_err(SensorError::UnknownGpu)?;
         Ok(sensors)
     }
 
@@ -71,8 +70,8 @@ impl Sensors {
     }
 
     /// Returns the settings of the GPU that affect its times, and the other processes on it.
-    pub(crate) fn properties(&self) -> Result<Vec<Property>, String> {
-        let device = self.device().map_err(told)?;
+    pub(crate) fn properties(&self) -> Result<Vec<Property>, SensorError> {
+        let device = self.device()?;
         let on = |on: bool| if on { "on" } else { "off" }.to_owned();
         let known = [
             (DRIVER, self.nvml.sys_driver_version()),
@@ -124,45 +123,82 @@ impl Monitor for Sensors {
 ///
 /// # Errors
 /// Returns the reason if the clock cannot be locked.
-pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, String> {
-    let sensors = Sensors::of(uuid)?;
-    let mut device = sensors.device().map_err(told)?;
-    let exactly = |clock| GpuLockedClocksSetting::Numeric { min_clock_mhz: clock, max_clock_mhz: clock };
-    let highest = device.max_clock_info(Clock::SM);
-    let (setting, words) = match target {
-        // NVML has no number for the base clock.
-        ClockTarget::Base => {
-            let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
-            (GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound }, "base".to_owned())
-        }
-        ClockTarget::Max => {
-            let clock =
-                highest.map_err(|error| format!("its highest clock is not known: {}", told(error)))?;
-            (exactly(clock), format!("max, {clock} MHz"))
-        }
-        ClockTarget::Megahertz(clock) => {
-            if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
-                return Err(format!("{clock} MHz is more than its highest, {highest} MHz"));
-            }
-            (exactly(clock), format!("{clock} MHz"))
-        }
-    };
-    device.set_gpu_locked_clocks(setting).map_err(told)?;
-    Ok(format!("locked to {words}"))
+pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
+    Sensors::of(uuid).and_then(|sensors| sensors.lock(target)).map_err(DeviceError::new)
 }
 
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
 ///
 /// # Errors
 /// Returns the reason if the clock cannot be reset.
-pub(crate) fn reset_clocks(uuid: &str) -> Result<(), String> {
-    Sensors::of(uuid)?.device().and_then(|mut device| device.reset_gpu_locked_clocks()).map_err(told)
+pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
+    let reset = |sensors: Sensors| Ok(sensors.device()?.reset_gpu_locked_clocks()?);
+    Sensors::of(uuid).and_then(reset).map_err(DeviceError::new)
 }
 
-/// Explains a refusal to a user.
-fn told(error: NvmlError) -> String {
-    match error {
-        NvmlError::NoPermission => "clocks are locked by root only".to_owned(),
-        error => error.to_string(),
+impl Sensors {
+    fn lock(&self, target: ClockTarget) -> Result<String, SensorError> {
+        let mut device = self.device()?;
+        let exactly = |clock| GpuLockedClocksSetting::Numeric { min_clock_mhz: clock, max_clock_mhz: clock };
+        let highest = device.max_clock_info(Clock::SM);
+        let (setting, words) = match target {
+            // NVML has no number for the base clock.
+            ClockTarget::Base => {
+                let (lower_bound, upper_bound) = (ClockLimitId::Tdp, ClockLimitId::Tdp);
+                (GpuLockedClocksSetting::Symbolic { lower_bound, upper_bound }, "base".to_owned())
+            }
+            ClockTarget::Max => {
+                let clock = highest.map_err(|error| SensorError::UnknownHighest(Box::new(error.into())))?;
+                (exactly(clock), format!("max, {clock} MHz"))
+            }
+            ClockTarget::Megahertz(clock) => {
+                if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
+                    return Err(SensorError::TooHigh { clock, highest });
+                }
+                (exactly(clock), format!("{clock} MHz"))
+            }
+        };
+        device.set_gpu_locked_clocks(setting)?;
+        Ok(format!("locked to {words}"))
+    }
+}
+
+/// The reason why sensors cannot be read, or clocks not be locked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SensorError {
+    /// NVIDIA's management library is missing.
+    #[error("{} not found", .0.display())]
+    NoLibrary(PathBuf),
+    /// The library does not start.
+    #[error("NVML: {0}")]
+    NotStarted(NvmlError),
+    /// The library does not list the GPU.
+    #[error("NVML does not know this GPU: {0}")]
+    UnknownGpu(NvmlError),
+    /// The user may not lock clocks.
+    #[error("clocks are locked by root only")]
+    NotRoot,
+    /// The library refuses for another reason.
+    #[error("{0}")]
+    Refused(NvmlError),
+    /// The library does not report the highest clock.
+    #[error("its highest clock is not known: {0}")]
+    UnknownHighest(Box<Self>),
+    /// A clock beyond the highest, both in MHz.
+    #[error("{clock} MHz is more than its highest, {highest} MHz")]
+    TooHigh {
+        /// The requested clock.
+        clock: u32,
+        /// The highest clock.
+        highest: u32,
+    },
+}
+
+impl From<NvmlError> for SensorError {
+    fn from(error: NvmlError) -> Self {
+        match error {
+            NvmlError::NoPermission => Self::NotRoot,
+            error => Self::Refused(error),
+        }
     }
 }

@@ -11,8 +11,8 @@ use cust::memory::DeviceBuffer;
 use cust::sys::{self, CUstream};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, check};
-use crate::device::cuda::kernels::{Kernels, driver_error};
+use crate::device::cuda::driver::{CallError, check, driver_error};
+use crate::device::cuda::kernels::Kernels;
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
 

@@ -8,7 +8,7 @@ use cust::module::Module;
 use cust::sys::{self, CUfunction, CUstream};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, check};
+use crate::device::cuda::driver::{CallError, check, driver_error};
 
 const MEASURE: &str = include_str!("measure.ptx");
 const DISCARD: &str = include_str!("discard.ptx");
@@ -65,12 +65,6 @@ pub(crate) fn load(ptx: &str) -> Result<Module, DeviceError> {
 pub(crate) fn find(module: &Module, name: &str) -> Result<LoadedKernel, DeviceError> {
     let function = module.get_function(name).map_err(|error| driver_error(name, error))?;
     Ok(LoadedKernel(function.to_raw()))
-}
-
-/// Returns the driver's error for a failed call of `cust`.
-pub(crate) fn driver_error(what: &str, error: cust::error::CudaError) -> DeviceError {
-    let call = gpubench_driver::take_failure().map_or_else(|| error.to_string(), |call| call.to_string());
-    DeviceError(format!("{what}: {call}"))
 }
 
 impl LoadedKernel {

@@ -10,8 +10,9 @@ use cust::module::Module;
 use cust::stream::Stream;
 
 use crate::device::DeviceError;
+use crate::device::cuda::driver::driver_error;
 use crate::device::cuda::facts::{self, memory};
-use crate::device::cuda::kernels::{LoadedKernel, driver_error, find, load};
+use crate::device::cuda::kernels::{LoadedKernel, find, load};
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");
 const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
@@ -229,19 +230,29 @@ impl ReadyLaunch {
     }
 
     /// Checks both ends of the output of a launch.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), CheckError> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes > 0) else { return Ok(()) };
         let end = (CHUNK / 4) as usize;
         for part in [written.index(..end), written.index(written.len() - end..)] {
             let mut words = vec![0; end];
-            part.copy_to(&mut words[..])
-                .map_err(|error| driver_error("the written words", error).to_string())?;
+            part.copy_to(&mut words[..]).map_err(|error| driver_error("the written words", error))?;
             if let Some(wrong) = words.iter().find(|word| **word != WORD) {
-                return Err(format!("{wrong:#x} was written, and not {WORD:#x}"));
+                return Err(CheckError::Wrong(*wrong));
             }
         }
         Ok(())
     }
+}
+
+/// The reason why the check of a launch fails.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckError {
+    /// The output cannot be read.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The output holds another word than the launch writes.
+    #[error("{0:#x} was written, and not {WORD:#x}")]
+    Wrong(u32),
 }
 
 /// Returns a buffer of `bytes` bytes, filled with `word`.

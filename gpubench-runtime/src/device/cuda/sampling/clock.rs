@@ -5,8 +5,8 @@ use cust::memory::LockedBuffer;
 use cust::sys::CUstream;
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::CallError;
-use crate::device::cuda::kernels::{Kernels, driver_error};
+use crate::device::cuda::driver::{CallError, driver_error};
+use crate::device::cuda::kernels::Kernels;
 
 /// The nanoseconds for which cycles are counted. Begin and end are off by a step of the timer or by a read of it,
 /// whichever is less: on an H200 32 ns, which is 0.1 % of this.

@@ -135,7 +135,7 @@ impl<'a> Replay<'a> {
         enqueue: impl FnOnce() -> Result<(), E> + 'a,
     ) -> Result<Self, DeviceError> {
         let capture = Capture::begin(stream.as_inner())?;
-        enqueue().map_err(|error| DeviceError(error.to_string()))?;
+        enqueue().map_err(|error| DeviceError::new(error.to_string()))?;
         Ok(Self { executable: capture.end()?.instantiate()?, stream })
     }
 

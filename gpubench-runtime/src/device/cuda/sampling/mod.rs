@@ -7,6 +7,7 @@ pub(crate) mod graph_path;
 pub(crate) mod pair_sampler;
 pub(crate) mod samples;
 pub(crate) mod stream_path;
+pub(crate) mod stream_reason;
 pub(crate) mod timer;
 
 use cust::sys::CUstream;
@@ -19,6 +20,7 @@ use crate::device::cuda::sampling::graph::{Capture, Node};
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
+use crate::device::cuda::sampling::stream_reason::StreamReason;
 use crate::device::cuda::watch::elsewhere;
 use crate::device::{SampleOptions, Sampler, Work};
 use gpubench_records::failure::{Failure, Stage};
@@ -54,9 +56,9 @@ pub(crate) fn looked(
     stream: CUstream,
     work: &mut dyn Work,
     wanted: &SampleOptions,
-) -> Result<Result<usize, String>, Failure> {
+) -> Result<Result<usize, StreamReason>, Failure> {
     let looked = match wanted.path {
-        Some(Path::Stream) => Err("asked for".to_owned()),
+        Some(Path::Stream) => Err(StreamReason::AskedFor),
         _ => look(stream, work)?,
     };
     if let (Err(reason), Some(Path::Graph)) = (&looked, wanted.path) {
@@ -66,11 +68,11 @@ pub(crate) fn looked(
 }
 
 /// Returns the method for a launch, from the answer of [`looked`].
-pub(crate) fn method(flush: &ChosenFlush, looked: &Result<usize, String>) -> Method {
+pub(crate) fn method(flush: &ChosenFlush, looked: &Result<usize, StreamReason>) -> Method {
     Method {
         path: if looked.is_ok() { Path::Graph } else { Path::Stream },
-        path_reason: looked.clone().err(),
-        kernels: looked.clone().ok(),
+        path_reason: looked.as_ref().err().map(ToString::to_string),
+        kernels: looked.as_ref().ok().copied(),
         flush: flush.flush,
         flush_reason: flush.reason.clone(),
         flush_proof: flush.proof,
@@ -84,7 +86,7 @@ pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failur
 
 /// Captures one launch and its reset before it, and inspects the captured nodes. Returns the number of kernels if a
 /// graph can stand for the launch, otherwise the reason.
-fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, Failure> {
+fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, StreamReason>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
@@ -101,13 +103,13 @@ fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, 
         let seen = "a stream that was made to wait for the given one is never waited for by it";
         return Err(elsewhere::work_elsewhere(seen));
     }
-    let why = match (launched, &ended) {
+    let failed = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
         (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
-    if let Some((stage, why)) = why {
-        return Ok(Err(format!("the {stage} cannot be captured: {why}")));
+    if let Some((stage, cause)) = failed {
+        return Ok(Err(StreamReason::NotCaptured { stage, cause }));
     }
     let nodes = nodes?;
     if nodes.len() == before {
@@ -121,7 +123,7 @@ fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, 
         return Err(elsewhere::work_elsewhere(&seen));
     }
     if elsewhere::some_at_once(stream, &steps) {
-        return Ok(Err("the host waits for work of the launch on another stream".to_owned()));
+        return Ok(Err(StreamReason::HostWaits));
     }
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),
@@ -130,7 +132,7 @@ fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, String>, 
         Node::Kernel | Node::Copy | Node::Memset | Node::Other => None,
     };
     if let Some(reason) = nodes.iter().find_map(speaks_against) {
-        return Ok(Err(reason.to_owned()));
+        return Ok(Err(StreamReason::Node(reason)));
     }
     Ok(Ok(nodes[before..].iter().filter(|node| **node == Node::Kernel).count()))
 }

@@ -8,6 +8,7 @@ use crate::device::cuda::flush::proof;
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
+use crate::device::cuda::sampling::stream_reason::StreamReason;
 use crate::device::cuda::sampling::timer;
 use crate::device::cuda::sampling::{looked, method, suspended};
 use crate::device::{PairSampler, SampleOptions, Work};
@@ -24,8 +25,8 @@ pub(crate) fn pair_sampler<'a>(
     let flush = proof::choose(device, wanted)?;
     let [mut a, mut b] = works.map(|work| Guarded::new(work, device.own));
     let both = match (looked(device.stream, &mut a, wanted)?, looked(device.stream, &mut b, wanted)?) {
-        (Err(reason), Ok(_)) => [Err(reason.clone()), Err(beside(&reason))],
-        (Ok(_), Err(reason)) => [Err(beside(&reason)), Err(reason)],
+        (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
+        (Ok(_), Err(reason)) => [Err(StreamReason::Partner(Box::new(reason.clone()))), Err(reason)],
         (a, b) => [a, b],
     };
     let methods = [method(&flush, &both[0]), method(&flush, &both[1])];
@@ -36,11 +37,6 @@ pub(crate) fn pair_sampler<'a>(
         Path::Stream | Path::Host => Way::Stream(samples, StreamPath::default()),
     };
     Ok(Box::new(CudaPairSampler { way, methods, flat: Vec::new(), _suspended: suspended }))
-}
-
-/// Explains why a launch is on the stream that could be on a graph.
-fn beside(reason: &str) -> String {
-    format!("the launch that it is compared with is there: {reason}")
 }
 
 enum Way<'a> {

@@ -12,8 +12,8 @@ use cust::sys::{self, CUdevice, CUpointer_attribute, CUresult, CUstream};
 use gpubench_driver::{Memory, MemoryKind};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, check};
-use crate::device::cuda::kernels::{LoadedKernel, driver_error, find, load};
+use crate::device::cuda::driver::{CallError, check, driver_error};
+use crate::device::cuda::kernels::{LoadedKernel, find, load};
 use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
@@ -38,6 +38,26 @@ pub(crate) struct Regions {
     pub(crate) regions: Vec<Region>,
     /// The size of the blocks.
     pub(crate) block: Bytes,
+}
+
+/// The reason why writes to part of the memory cannot be detected.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// A call allocated memory whose size is not known.
+    #[error("there is memory by {0}")]
+    Unlisted(&'static str),
+    /// Managed memory would move between host and device.
+    #[error("there is more managed memory than the device has free")]
+    TooMuchManaged,
+    /// The fingerprints do not fit the table.
+    #[error("there are too many pieces of memory")]
+    TooManyPieces,
+    /// The driver does not know an allocation.
+    #[error("there is memory that the driver does not know any more")]
+    Forgotten,
+    /// A call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
 }
 
 /// Takes and compares fingerprints.
@@ -94,9 +114,9 @@ impl WriteDetector {
 
     /// Returns the memory that a launch on this device can reach, oldest first; or the reason why part of it cannot be
     /// read.
-    pub(crate) fn reachable(&self) -> Result<Regions, String> {
+    pub(crate) fn reachable(&self) -> Result<Regions, Unreadable> {
         if let Some(call) = gpubench_driver::unlisted() {
-            return Err(format!("there is memory by {call}"));
+            return Err(Unreadable::Unlisted(call));
         }
         let mut memory = Vec::new();
         for it in gpubench_driver::memory() {
@@ -107,14 +127,14 @@ impl WriteDetector {
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
         // Reading more than that would move pages back and forth.
         if managed > 0 && room().is_none_or(|(free, _)| managed > free.0) {
-            return Err("there is more managed memory than the device has free".to_owned());
+            return Err(Unreadable::TooMuchManaged);
         }
-        Regions::of(&memory).ok_or_else(|| "there are too many pieces of memory".to_owned())
+        Regions::of(&memory).ok_or(Unreadable::TooManyPieces)
     }
 
     /// Returns true if this device can reach the memory. Returns an error if the driver does not know the memory.
-    fn is_ours(&self, memory: &Memory) -> Result<bool, String> {
-        let device = device_of(memory).ok_or("there is memory that the driver does not know any more")?;
+    fn is_ours(&self, memory: &Memory) -> Result<bool, Unreadable> {
+        let device = device_of(memory).ok_or(Unreadable::Forgotten)?;
         Ok(device == self.device || matches!(memory.kind, MemoryKind::Pinned | MemoryKind::Managed))
     }
 

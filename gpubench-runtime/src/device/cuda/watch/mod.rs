@@ -9,7 +9,7 @@ use gpubench_driver::{Enqueued, KernelLaunch, StreamCall};
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::facts;
-use crate::device::cuda::watch::memory::Regions;
+use crate::device::cuda::watch::memory::{Regions, Unreadable};
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
@@ -24,7 +24,7 @@ const MOST_ALTERED: usize = 64;
 /// Launches `work` once and waits for it.
 pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
-        device.write_detector.take(&regions).map_err(|error| error.to_string())?;
+        device.write_detector.take(&regions)?;
         Ok(regions)
     });
     let (launched, steps) = gpubench_driver::watch(|| work.launch());
@@ -37,7 +37,7 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
             looked_at: Bytes(0),
             block: Bytes(0),
             changed: Bytes(0),
-            unseen: Some(why),
+            unseen: Some(why.to_string()),
             when_altered: None,
         },
     };
@@ -122,10 +122,10 @@ fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
 }
 
 /// Returns the memory that a launch of these steps changed, out of the memory that existed `before`.
-fn written(device: &Cuda, before: &Regions, steps: &[StreamCall]) -> Result<Written, String> {
+fn written(device: &Cuda, before: &Regions, steps: &[StreamCall]) -> Result<Written, Unreadable> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
-    let changed = device.write_detector.changed(&regions).map_err(|error| error.to_string())?;
+    let changed = device.write_detector.changed(&regions)?;
     let anew = after.regions.len() > regions.regions.len();
     let unseen = anew.then(|| "the launch allocates memory".to_owned()).or_else(|| elsewhere_written(steps));
     let looked_at = regions.bytes();

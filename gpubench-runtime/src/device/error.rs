@@ -1,0 +1,17 @@
+//! The error of any device. In: the error of a device's own room, or a sentence; out: one type that `worker` and the
+//! command line report. The typed error stays its source.
+
+use std::error::Error;
+use std::sync::Arc;
+
+/// The reason why a device cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct DeviceError(Arc<dyn Error + Send + Sync>);
+
+impl DeviceError {
+    /// Returns the error of a device, from an error of its own or a sentence.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(Arc::from(error.into()))
+    }
+}
