@@ -9,7 +9,7 @@ use gpubench::conditions::Reading;
 use gpubench::facts::Facts;
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Run};
-use gpubench::units::{Nanoseconds, Seconds};
+use gpubench::units::Nanoseconds;
 use gpubench::{MeasureOptions, format, stats};
 use serde::de::DeserializeOwned;
 
@@ -82,7 +82,7 @@ impl<'a> Bench<'a> {
         if !missing.is_empty() {
             let run = self.measure(|options| {
                 let options = options.filter("matmul::naive").arg("n", &missing);
-                options.cache(Cache::Hot).max_time(Seconds(1.0))
+                options.cache(Cache::Hot).max_time(Nanoseconds::from_seconds(1.0))
             })?;
             for n in missing {
                 let measured = measured(&run, &name(&n), Cache::Hot)?.clone();

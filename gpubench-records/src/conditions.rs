@@ -3,22 +3,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use gpubench_stats::units::{Hertz, Range, Watts};
+use gpubench_stats::units::{Hertz, Nanoseconds, Range, Watts};
 
 /// The readings of a device's sensors at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The clock of the multiprocessors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_clock: Option<Hertz>,
     /// The clock of the memory's commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_clock: Option<Hertz>,
     /// The temperature of the chip, in degrees Celsius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<u32>,
     /// The power it draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Watts>,
     /// The causes that hold its clocks down, in the words of the driver's own tools; that it idles is no such thing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowed_by: Vec<String>,
     /// The number of other processes that have work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_processes: Option<u32>,
 }
 
@@ -50,6 +56,18 @@ pub struct Conditions {
     pub during: Span,
     /// After its last sample.
     pub after: Reading,
+    /// The readings while samples were taken, at most as many as there were groups of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<TimedReading>,
+}
+
+/// A reading of the sensors and its time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimedReading {
+    /// The time since the first sample began, by the measuring machine's clock.
+    pub at: Nanoseconds,
+    /// The reading.
+    pub reading: Reading,
 }
 
 /// The clock of the multiprocessors by the device's own counters: the cycles of one of them over nanoseconds, counted
@@ -66,6 +84,20 @@ pub struct DeviceClock {
     pub after: Hertz,
     /// The number of readings.
     pub readings: usize,
+    /// The reading behind each group of samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<GroupClock>,
+}
+
+/// The clock behind a group of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupClock {
+    /// The number of samples taken so far, this group's among them.
+    pub samples: usize,
+    /// The time since the first sample began, by the measuring machine's clock.
+    pub at: Nanoseconds,
+    /// The clock of the multiprocessors.
+    pub clock: Hertz,
 }
 
 impl Span {

@@ -7,6 +7,7 @@
 pub mod baseline;
 pub mod comparison;
 pub mod conditions;
+mod environment;
 pub mod exit;
 pub mod facts;
 pub mod failure;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Check, Comparison, Finding, Threshold};
+pub use crate::environment::Environment;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::files::{self, FormatError};
@@ -19,7 +20,7 @@ use crate::sampling::Sampling;
 use crate::verdict::{self, Reason, State, Verdict};
 use crate::work::{Counts, Link};
 use gpubench_stats::Ratio;
-use gpubench_stats::units::{Nanoseconds, Range, Seconds};
+use gpubench_stats::units::{Nanoseconds, Range};
 
 /// The name of this format.
 pub const SCHEMA: &str = files::RUN.schema;
@@ -31,10 +32,13 @@ pub struct Run {
     pub schema: String,
     /// The program that measured.
     pub program: Program,
+    /// The machine that it ran on, and the command. Empty in a run of before it was stored.
+    #[serde(default)]
+    pub environment: Environment,
     /// When it began, in seconds since 1970-01-01 UTC.
     pub started: u64,
     /// The time that it took.
-    pub wall: Seconds,
+    pub wall: Nanoseconds,
     /// The notes that a reader must know first, such as why no GPU was measured.
     pub notes: Vec<String>,
     /// The part of it that an earlier run measured, where it goes on from one.
@@ -44,7 +48,7 @@ pub struct Run {
     pub sampling: Sampling,
     /// The wall time that a case might take, unless its attribute says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Seconds>,
+    pub timeout: Option<Nanoseconds>,
     /// The number of cases that were planned: more than there are records of a run that was interrupted.
     pub planned: usize,
     /// The devices that they ran on.
@@ -68,13 +72,7 @@ impl Run {
     /// # Errors
     /// If that is no run of this format.
     pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
-        files::RUN.read(json).map(Self::with_old_notes_read)
-    }
-
-    /// Returns the same run with the note of an older version in its field.
-    pub(crate) fn with_old_notes_read(mut self) -> Self {
-        self.resumed = self.resumed.take().or_else(|| Resumed::of_notes(&mut self.notes));
-        self
+        files::RUN.read(json)
     }
 
     /// Writes it as [`parse`](Self::parse) reads it.
@@ -146,7 +144,7 @@ pub struct Record {
     pub measurement: Option<Measurement>,
     /// The measurements of the same case by other processes, where it was measured in several: `measurement` is the one of them
     /// whose median is in the middle.
-    #[serde(rename = "others", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_processes: Vec<Measurement>,
     /// The case that it took turns with, and the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +169,6 @@ pub struct Measurement {
     /// True where its outputs were checked, and right.
     pub checked: bool,
     /// The facts of the checked launch, as the device saw them.
-    #[serde(default)]
     pub seen: LaunchFacts,
     /// The energy of a launch, or the reason why it is not known, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,43 +253,5 @@ impl Record {
         let own = self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
         let medians = std::iter::once(own).chain(&self.other_processes).map(Measurement::median);
         Some((Range::of(medians)?, 1 + self.other_processes.len()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A run as an older version wrote it.
-    const OLD: &str = r#"{"schema":"gpubench/1","program":{"version":"0.1.0","commit":null,"dirty":null,"opt_level":"3","target":"t"},
-        "started":0,"wall":1.5,"notes":["first","resumed: 6 of 14 cases were measured by the run of then"],
-        "sampling":{"precision":0.005,"samples":null,"warm_up":0.2,"min_time":0.0,"max_time":3.0,"own_max_time":true,
-        "flush":null,"path":null},"timeout":60.0,"planned":14,"devices":[],"records":[]}"#;
-
-    #[test]
-    fn an_older_run_is_read_with_its_note_in_a_field() {
-        let run = Run::parse(OLD.as_bytes()).expect("a run");
-        let resumed = Resumed { run: "then".to_owned(), kept: 6, planned: 14 };
-        assert_eq!((&run.notes[..], &run.resumed), (&["first".to_owned()][..], &Some(resumed)));
-        assert_eq!(
-            (run.wall, run.timeout, run.sampling.max_time),
-            (Seconds(1.5), Some(Seconds(60.0)), Seconds(3.0))
-        );
-        let mut json = Vec::new();
-        run.write(&mut json).expect("a vector takes everything");
-        assert_eq!(Run::parse(&json).expect("a run"), run);
-    }
-
-    #[test]
-    fn a_newer_run_is_reported_as_such() {
-        let newer = OLD.replace("gpubench/1", "gpubench/2").replace("planned", "plan");
-        let told = Run::parse(newer.as_bytes()).expect_err("it is newer").to_string();
-        assert!(
-            told.starts_with("its format is `gpubench/2`, not `gpubench/1`: a newer gpubench wrote it"),
-            "{told}"
-        );
-        let told =
-            Run::parse(OLD.replace("planned", "plan").as_bytes()).expect_err("it is damaged").to_string();
-        assert!(told.starts_with("not a stored run: missing field `planned`"), "{told}");
     }
 }

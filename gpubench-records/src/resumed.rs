@@ -27,15 +27,8 @@ impl Display for Resumed {
 }
 
 impl Resumed {
-    /// Takes the note of an older run out of `notes`.
-    pub(crate) fn of_notes(notes: &mut Vec<String>) -> Option<Self> {
-        let (place, resumed) =
-            notes.iter().enumerate().rev().find_map(|(place, note)| Some((place, Self::of_note(note)?)))?;
-        notes.remove(place);
-        Some(resumed)
-    }
-
-    fn of_note(note: &str) -> Option<Self> {
+    /// Reads the note that an older run has instead.
+    pub(crate) fn of_note(note: &str) -> Option<Self> {
         let (kept, rest) = note.strip_prefix("resumed: ")?.split_once(" of ")?;
         let (cases, run) = rest.split_once(" were measured by the run of ")?;
         let planned = cases.strip_suffix(" cases").or_else(|| cases.strip_suffix(" case"))?;
@@ -51,11 +44,10 @@ mod tests {
     fn the_note_of_an_older_run_is_read() {
         for planned in [1, 14] {
             let resumed = Resumed { run: "2026-08-01T12-33-10Z".to_owned(), kept: 1, planned };
-            let mut notes = vec!["no CUDA device".to_owned(), resumed.to_string()];
-            assert_eq!(Resumed::of_notes(&mut notes), Some(resumed));
-            assert_eq!((notes.len(), Resumed::of_notes(&mut notes)), (1, None));
+            assert_eq!(Resumed::of_note(&resumed.to_string()), Some(resumed));
         }
-        let mut others = vec!["resumed: yes".to_owned(), "resumed: x of 2 cases were lost".to_owned()];
-        assert_eq!((Resumed::of_notes(&mut others), others.len()), (None, 2));
+        for other in ["no CUDA device", "resumed: yes", "resumed: x of 2 cases were lost"] {
+            assert_eq!(Resumed::of_note(other), None, "{other}");
+        }
     }
 }

@@ -17,7 +17,7 @@ pub struct Samples {
     /// The launches before them.
     pub warm_up: WarmUp,
     /// The readings of the device's sensors meanwhile, where it has some.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// The clock of the multiprocessors behind their groups by the device's own counters, where it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,12 +38,10 @@ pub struct Samples {
     /// The figures that describe the times of a launch: event times less overhead.
     pub time: Summary,
     /// The time of one more back-to-back launch, where a launch alone is so short that its start and end count.
-    #[serde(rename = "in_a_row")]
     pub back_to_back: Option<Nanoseconds>,
     /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph.
     pub on_stream: Option<Nanoseconds>,
     /// The event times in the order they ran.
-    #[serde(rename = "samples")]
     pub events: Vec<Nanoseconds>,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::USUAL_BAND;
 use crate::method::{Flush, Path};
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// The rules by which a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,14 +14,14 @@ pub struct Sampling {
     /// Exactly so many samples, whatever the interval and however long they take.
     pub samples: Option<usize>,
     /// The shortest warm-up of a case.
-    pub warm_up: Seconds,
+    pub warm_up: Nanoseconds,
     /// Exactly so many launches of warm-up, however long they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_launches: Option<usize>,
     /// The shortest sampling of a case.
-    pub min_time: Seconds,
+    pub min_time: Nanoseconds,
     /// The longest sampling of a case.
-    pub max_time: Seconds,
+    pub max_time: Nanoseconds,
     /// True where a benchmark's own `max_time` goes before that.
     pub own_max_time: bool,
     /// The flush of cold samples, rather than what suits the device.
@@ -32,7 +32,6 @@ pub struct Sampling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<bool>,
     /// The difference of two times that does not matter, as a fraction.
-    #[serde(default = "usual_band")]
     pub band: f64,
 }
 
@@ -41,18 +40,14 @@ impl Sampling {
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,
-        warm_up: Seconds(0.2),
+        warm_up: Nanoseconds::from_seconds(0.2),
         warm_up_launches: None,
-        min_time: Seconds::ZERO,
-        max_time: Seconds(3.0),
+        min_time: Nanoseconds::ZERO,
+        max_time: Nanoseconds::from_seconds(3.0),
         own_max_time: true,
         flush: None,
         path: None,
         energy: None,
         band: USUAL_BAND,
     };
-}
-
-fn usual_band() -> f64 {
-    USUAL_BAND
 }

@@ -205,7 +205,7 @@ pub(super) fn summary(run: &Run) -> String {
     };
     format!(
         "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
-        run.wall.0
+        run.wall.as_seconds()
     )
 }
 

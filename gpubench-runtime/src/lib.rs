@@ -18,5 +18,6 @@ pub mod suite;
 pub mod worker;
 
 mod catch;
+mod environment;
 
 pub use suite::main;

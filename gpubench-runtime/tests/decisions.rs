@@ -10,7 +10,7 @@ use gpubench_records::method::{Flush, Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::device::PairSampler;
 use gpubench_runtime::measure::{Rounds, compare};
-use gpubench_stats::units::{Nanoseconds, Seconds};
+use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Median, Ratio};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -79,7 +79,7 @@ impl PairSampler for Round<'_> {
 fn answers(count: usize, ratio: f64, placement: f64) -> [usize; 4] {
     let mut rng = StdRng::seed_from_u64(11);
     // Sizes of groups are found in warm-ups.
-    let sampling = Sampling { warm_up: Seconds(0.1), ..Sampling::USUAL };
+    let sampling = Sampling { warm_up: Nanoseconds::from_seconds(0.1), ..Sampling::USUAL };
     let mut found = [0; 4];
     for _ in 0..count {
         let mut rounds = Known { times: [20_000.0 * ratio, 20_000.0], placement, rng: &mut rng };

@@ -17,7 +17,7 @@ fn recorded_runs_print_as_they_did() {
     assert!(!pairs.is_empty(), "there are recorded runs");
     for (json, text) in pairs {
         let name = json.display();
-        let run: Run = serde_json::from_slice(&fs::read(&json).expect("it is there"))
+        let run = Run::parse(&fs::read(&json).expect("it is there"))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(run.schema, SCHEMA, "{name}");
         let rendered = anstream::adapter::strip_str(&render(&run)).to_string();
@@ -40,7 +40,7 @@ fn what_was_measured_is_not_impossible() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results");
     let (mut judged, mut closest) = (0, 0.0_f64);
     for (json, _) in recorded(&root) {
-        let run: Run = serde_json::from_slice(&fs::read(&json).expect("it is there")).expect("a run");
+        let run = Run::parse(&fs::read(&json).expect("it is there")).expect("a run");
         for record in &run.records {
             let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
             let cold = begins_cold(record.case.cache, &measured.samples.method);

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use crate::format::{bandwidth, bytes, clock, energy, items, power, throughput, time};
 use crate::units::{
-    Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Seconds, Watts,
+    Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Watts,
 };
 
 /// Writes quantities as the function beside each does.
@@ -21,7 +21,6 @@ macro_rules! displays {
 
 displays! {
     Nanoseconds by time;
-    Seconds by |seconds| time(seconds.into());
     Bytes by bytes;
     BytesPerSecond by bandwidth;
     FlopsPerSecond by throughput;

@@ -237,12 +237,11 @@ fn significant(value: f64, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Seconds;
 
     #[test]
     fn quantities_show_their_unit() {
         assert_eq!(format!("{:>9}", Nanoseconds(12_540.0)), " 12.54 µs");
-        assert_eq!(Seconds(0.25).to_string(), "250.0 ms");
+        assert_eq!(Nanoseconds::from_seconds(0.25).to_string(), "250.0 ms");
         assert_eq!([Bytes(33 << 20).to_string(), Hertz(1_980_000_000).to_string()], ["33 MiB", "1980 MHz"]);
         assert_eq!(BytesPerSecond(4.814e12).to_string(), "4814 GB/s");
         assert_eq!(FlopsPerSecond(66.9e12).to_string(), "66.9 TFLOP/s");

@@ -119,8 +119,6 @@ macro_rules! quantities {
 quantities! {
     /// A span of time in nanoseconds. It may be negative where a correction took more than was read.
     Nanoseconds;
-    /// A span of time in seconds: budgets, limits, wall time.
-    Seconds;
     /// A rate of memory traffic in bytes per second.
     BytesPerSecond;
     /// A rate of arithmetic in floating-point operations per second.
@@ -171,6 +169,12 @@ impl<T: PartialOrd + Copy> Range<T> {
 }
 
 impl Nanoseconds {
+    /// The span of so many seconds.
+    #[must_use]
+    pub const fn from_seconds(seconds: f64) -> Self {
+        Self(seconds * 1e9)
+    }
+
     /// The same span in seconds.
     #[must_use]
     pub fn as_seconds(self) -> f64 {
@@ -180,25 +184,7 @@ impl Nanoseconds {
 
 impl From<Duration> for Nanoseconds {
     fn from(duration: Duration) -> Self {
-        Self(duration.as_secs_f64() * 1e9)
-    }
-}
-
-impl From<Duration> for Seconds {
-    fn from(duration: Duration) -> Self {
-        Self(duration.as_secs_f64())
-    }
-}
-
-impl From<Seconds> for Nanoseconds {
-    fn from(seconds: Seconds) -> Self {
-        Self(seconds.0 * 1e9)
-    }
-}
-
-impl From<Nanoseconds> for Seconds {
-    fn from(time: Nanoseconds) -> Self {
-        Self(time.as_seconds())
+        Self::from_seconds(duration.as_secs_f64())
     }
 }
 

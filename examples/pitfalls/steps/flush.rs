@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpubench::drawing::{Axis, Curves, Mark, Series};
 use gpubench::method::{Cache, Flush};
-use gpubench::units::{Bytes, Nanoseconds, Seconds};
+use gpubench::units::{Bytes, Nanoseconds};
 use gpubench::{MeasureOptions, format};
 use serde_json::json;
 
@@ -36,7 +36,10 @@ impl MatmulTimes {
     fn measured(bench: &Bench<'_>, kernel: &str, name: &'static str, sizes: &[usize]) -> Result<Self> {
         let product = |options: MeasureOptions| {
             let options = options.filter(format!("matmul::{kernel}")).arg("n", sizes);
-            options.precision(0.001).warm_up(Seconds(0.03)).max_time(Seconds(0.3))
+            options
+                .precision(0.001)
+                .warm_up(Nanoseconds::from_seconds(0.03))
+                .max_time(Nanoseconds::from_seconds(0.3))
         };
         let both = bench.measure(|options| product(options).caches([Cache::Hot, Cache::Cold]))?;
         let [hot, cold] = [Cache::Hot, Cache::Cold].map(|cache| times(&both, kernel, sizes, cache));

@@ -12,7 +12,7 @@ use std::time::Instant;
 use super::lines::{self, Line};
 use super::place::{RECORDS, name, names};
 use crate::record::{Record, Run};
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// So many runs of a suite are kept, the one in progress among them.
 const RUNS: usize = 20;
@@ -25,7 +25,7 @@ pub struct Store {
     length: u64,
     /// When the run began, and what an earlier one took whose records it begins with.
     begin: Instant,
-    before: Seconds,
+    before: Nanoseconds,
     syncing: Syncing,
 }
 
@@ -60,7 +60,7 @@ impl Store {
     /// # Errors
     /// Where it cannot be written. The records before it stay.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
-        let at = self.before + self.begin.elapsed().into();
+        let at = self.before + Nanoseconds::from(self.begin.elapsed());
         let line = Line::Record { at, record: Cow::Borrowed(record) }.written()?;
         let written = self.file.write_all(&line);
         match written {
@@ -79,7 +79,7 @@ impl Store {
     ///
     /// # Errors
     /// Where something of it could not be written.
-    pub fn end(mut self, wall: Seconds) -> io::Result<()> {
+    pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
         let line = Line::End { wall }.written()?;
         self.file.write_all(&line)?;
         self.syncing.end()

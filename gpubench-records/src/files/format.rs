@@ -1,5 +1,6 @@
 //! The formats of gpubench's files. In: JSON; out: what it holds, or why this program cannot read it. The schema is looked at
-//! before any other field, so that a file of a newer gpubench is reported as such and not as a damaged one.
+//! before any other field, so that a file of a newer gpubench is reported as such and not as a damaged one, and one of an
+//! older is upgraded first.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -7,6 +8,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+use super::upgrade;
 
 /// A format with its version. A change that an older reader would misread gets a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +19,31 @@ pub struct FileFormat {
     pub schema: &'static str,
     /// The sentence that says of a file that it is something else.
     foreign: &'static str,
+    /// The schema of the version before, and the changes since.
+    earlier: Option<(&'static str, Upgrade)>,
+}
+
+/// Changes a document of the version before to one of this.
+type Upgrade = fn(&mut Value);
+
+/// A version of a format that this program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The one that it writes.
+    Current,
+    /// The one before.
+    Earlier,
 }
 
 /// A run, as one JSON document or as JSON Lines.
-pub const RUN: FileFormat = FileFormat { schema: "gpubench/1", foreign: "not a stored run" };
+pub const RUN: FileFormat = FileFormat {
+    schema: "gpubench/2",
+    foreign: "not a stored run",
+    earlier: Some(("gpubench/1", upgrade::run_of_version_1)),
+};
 /// The measured ceilings of a device.
 pub const CEILINGS: FileFormat =
-    FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
+    FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings", earlier: None };
 
 /// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +72,31 @@ impl FileFormat {
     /// # Errors
     /// If the file is of another format or version, or damaged.
     pub fn read<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
+        let version = self.version_of(json)?;
+        self.read_as(version, json).map_err(|error| FormatError::Foreign { what: self.foreign, error })
+    }
+
+    /// Returns the version of a document. One without a schema counts as current: reading it says what is missing.
+    pub(super) fn version_of(self, json: &[u8]) -> Result<Version, FormatError> {
         match schema_of(json) {
-            Some(schema) if schema != self.schema => {
-                Err(FormatError::OtherSchema { schema, known: self.schema })
+            None => Ok(Version::Current),
+            Some(schema) if schema == self.schema => Ok(Version::Current),
+            Some(schema) if self.earlier.is_some_and(|(earlier, _)| schema == earlier) => {
+                Ok(Version::Earlier)
             }
-            _ => serde_json::from_slice(json)
-                .map_err(|error| FormatError::Foreign { what: self.foreign, error }),
+            Some(schema) => Err(FormatError::OtherSchema { schema, known: self.schema }),
+        }
+    }
+
+    /// Reads a document of this version, or a line of one.
+    pub(super) fn read_as<T: DeserializeOwned>(self, version: Version, json: &[u8]) -> serde_json::Result<T> {
+        match (version, self.earlier) {
+            (Version::Earlier, Some((_, upgrade))) => {
+                let mut document = serde_json::from_slice(json)?;
+                upgrade(&mut document);
+                T::deserialize(document)
+            }
+            _ => serde_json::from_slice(json),
         }
     }
 }
@@ -139,26 +180,29 @@ mod tests {
 
     #[test]
     fn the_schema_is_looked_at_before_the_fields() {
-        let read: Document = RUN.read(br#"{"schema": "gpubench/1", "wanted": 3}"#).expect("it is whole");
-        assert_eq!(read, Document { schema: "gpubench/1".to_owned(), wanted: 3 });
-        let newer = "its format is `gpubench/2`, not `gpubench/1`: a newer gpubench wrote it; update gpubench to read it";
+        for schema in ["gpubench/1", "gpubench/2"] {
+            let json = format!("{{\"schema\": \"{schema}\", \"wanted\": 3}}");
+            let read: Document = RUN.read(json.as_bytes()).expect("it is whole");
+            assert_eq!(read, Document { schema: "gpubench/2".to_owned(), wanted: 3 });
+        }
+        let newer = "its format is `gpubench/3`, not `gpubench/2`: a newer gpubench wrote it; update gpubench to read it";
         for json in [
-            r#"{"schema": "gpubench/2"}"#,
-            r#"{"schema": "gpubench/2", "wanted": "three"}"#,
-            r#"{"other": [{"schema": 1}], "schema": "gpubench/2"}"#,
-            r#"{"run": {"schema": "gpubench/2"}}"#,
+            r#"{"schema": "gpubench/3"}"#,
+            r#"{"schema": "gpubench/3", "wanted": "three"}"#,
+            r#"{"other": [{"schema": 1}], "schema": "gpubench/3"}"#,
+            r#"{"run": {"schema": "gpubench/3"}}"#,
             // What follows the schema may be anything.
-            r#"{"schema": "gpubench/2", cut off"#,
-            "{\"sch\\u0065ma\": \"gpubench/2\"}",
+            r#"{"schema": "gpubench/3", cut off"#,
+            "{\"sch\\u0065ma\": \"gpubench/3\"}",
         ] {
             assert_eq!(told(json), newer, "{json}");
         }
-        assert_eq!(told(r#"{"schema": "gpubench/0"}"#), "its format is `gpubench/0`, not `gpubench/1`");
+        assert_eq!(told(r#"{"schema": "gpubench/0"}"#), "its format is `gpubench/0`, not `gpubench/2`");
         assert_eq!(
             told(r#"{"schema": "gpubench-ceilings/2"}"#),
-            "its format is `gpubench-ceilings/2`, not `gpubench/1`"
+            "its format is `gpubench-ceilings/2`, not `gpubench/2`"
         );
-        for json in ["", "[]", "{", "{}", r#"{"schema": 7}"#, r#"{"schema": "gpubench/1"}"#] {
+        for json in ["", "[]", "{", "{}", r#"{"schema": 7}"#, r#"{"schema": "gpubench/2"}"#] {
             assert!(told(json).starts_with("not a stored run: "), "{json}: {}", told(json));
         }
     }

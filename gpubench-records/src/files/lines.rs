@@ -3,14 +3,15 @@
 //! with what it had by then.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{FormatError, RUN, by_newer};
+use super::format::{FormatError, RUN, Version, by_newer};
 use crate::record::{Record, Run, SCHEMA};
 use gpubench_stats::format;
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// No line of ours is longer: the samples of a case take up to a MiB.
 const LONGEST: u64 = 64 << 20;
@@ -25,14 +26,14 @@ pub(super) enum Line<'a> {
     /// A case is done.
     Record {
         /// The time since the run began.
-        at: Seconds,
+        at: Nanoseconds,
         /// The result.
         record: Cow<'a, Record>,
     },
     /// The last, where a run came to its end.
     End {
         /// The time that it took.
-        wall: Seconds,
+        wall: Nanoseconds,
     },
 }
 
@@ -77,7 +78,7 @@ pub enum NotARun {
 /// Where the first line begins no run.
 pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
-    let mut run = lines.head()?;
+    let (version, mut run) = lines.head()?;
     let mut remarks = Remarks::default();
     loop {
         match lines.next().map_err(NotARun::Unreadable)? {
@@ -85,7 +86,7 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
             Some(Found::CutOff) => {
                 remarks.sentences.push("its last line is cut off: that case is measured again".to_owned());
             }
-            Some(Found::Whole(line)) => match serde_json::from_slice(&line) {
+            Some(Found::Whole(line)) => match RUN.read_as(version, &line) {
                 Ok(Line::Record { at, record }) => {
                     run.wall = run.wall.max(at);
                     run.records.push(record.into_owned());
@@ -102,19 +103,19 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
 
 /// The run of a file without its records, of which nothing is read.
 pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
-    Lines { from: BufReader::new(from), number: 0 }.head()
+    Lines { from: BufReader::new(from), number: 0 }.head().map(|(_, run)| run)
 }
 
-fn head(line: &[u8]) -> Result<Run, NotARun> {
-    match RUN.read(line) {
-        Ok(Line::Run(run)) => Ok(run.into_owned().with_old_notes_read()),
-        Ok(Line::Record { .. } | Line::End { .. }) => {
-            Err(NotARun::Foreign("its first line says: that of a run is missing".to_owned()))
-        }
-        Err(FormatError::OtherSchema { schema, .. }) => Err(NotARun::OtherSchema(schema)),
-        Err(FormatError::Foreign { error, .. }) => {
-            Err(NotARun::Foreign(format!("its first line says: {error}")))
-        }
+fn head(line: &[u8]) -> Result<(Version, Run), NotARun> {
+    let foreign = |error: &dyn fmt::Display| NotARun::Foreign(format!("its first line says: {error}"));
+    let version = RUN.version_of(line).map_err(|error| match error {
+        FormatError::OtherSchema { schema, .. } => NotARun::OtherSchema(schema),
+        FormatError::Foreign { error, .. } => foreign(&error),
+    })?;
+    match RUN.read_as(version, line) {
+        Ok(Line::Run(run)) => Ok((version, run.into_owned())),
+        Ok(Line::Record { .. } | Line::End { .. }) => Err(foreign(&"that of a run is missing")),
+        Err(error) => Err(foreign(&error)),
     }
 }
 
@@ -160,7 +161,7 @@ struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    fn head(&mut self) -> Result<Run, NotARun> {
+    fn head(&mut self) -> Result<(Version, Run), NotARun> {
         match self.next().map_err(NotARun::Unreadable)? {
             Some(Found::Whole(line)) => head(&line),
             Some(Found::CutOff) => Err(NotARun::Foreign("its first line has no end".to_owned())),

@@ -12,6 +12,7 @@ mod lines;
 mod load;
 mod place;
 mod replace;
+mod upgrade;
 
 pub use self::earlier::{EarlierRun, NoRun};
 pub use self::file::Store;

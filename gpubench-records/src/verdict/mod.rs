@@ -224,7 +224,14 @@ mod tests {
                 |low: u64, high: u64| Range { low: Hertz(low * 1_000_000), high: Hertz(high * 1_000_000) };
             let during = megahertz(low, 1_700);
             let before = before.map(|high| megahertz(345, high));
-            DeviceClock { before, during, mean: during.high, after: during.high, readings: 7 }
+            DeviceClock {
+                before,
+                during,
+                mean: during.high,
+                after: during.high,
+                readings: 7,
+                over_time: Vec::new(),
+            }
         };
         let fell = |sensors: Option<&Span>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock)) {
             None => None,

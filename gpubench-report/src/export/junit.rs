@@ -17,6 +17,7 @@ use crate::remarks;
 use gpubench_records::failure::Stage;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, State};
+use gpubench_stats::units::Nanoseconds;
 
 /// See the module.
 pub(super) struct Junit;
@@ -43,12 +44,12 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
         ("package", name.to_owned()),
         // In UTC: the schema has no place for a time zone.
         ("timestamp", began.trim_end_matches('Z').to_owned()),
-        ("hostname", "localhost".to_owned()),
+        ("hostname", run.environment.host.clone().unwrap_or_else(|| "localhost".to_owned())),
         ("tests", (run.records.len() + run.skipped.len()).to_string()),
         ("failures", failures.to_string()),
         ("errors", errors.to_string()),
         ("skipped", run.skipped.len().to_string()),
-        ("time", run.wall.0.to_string()),
+        ("time", (run.wall / Nanoseconds::from_seconds(1.0)).to_string()),
     ];
     let mut suite = xml.create_element("testsuite");
     for (name, value) in &attributes {

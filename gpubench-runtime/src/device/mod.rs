@@ -18,6 +18,7 @@ use std::any::Any;
 pub use available::{Available, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
+pub(crate) use host::cpu_name;
 pub use monitor::Monitor;
 
 use gpubench_records::facts::Facts;

@@ -16,7 +16,7 @@ use crate::device::{Monitor, Sampler};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::Timer;
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::{Nanoseconds, Seconds};
+use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Decision, StopRule, Summary};
 
 use self::clock::ClockReadings;
@@ -65,7 +65,7 @@ pub fn measure(
         comes_to(Step::Samples(before));
         let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
         let group = sampler.group(size.next().min(left), &mut events)?;
-        clocks.read(sampler);
+        clocks.read(sampler, events.len(), begin.elapsed().into());
         size.learn(events.len() - before, group);
         groups += 1;
         elapsed.0 += group.0;
@@ -81,13 +81,13 @@ pub fn measure(
             let time = Summary::of(&times(&events, timer), timer.step);
             converged = time.is_some_and(|time| rule.check(&time, timer.step) == Decision::Converged);
         }
-        let spent = Seconds::from(elapsed) >= sampling.max_time || events.len() >= MAX_SAMPLES;
-        if spent || (converged && Seconds::from(elapsed) >= sampling.min_time) {
+        let spent = elapsed >= sampling.max_time || events.len() >= MAX_SAMPLES;
+        if spent || (converged && elapsed >= sampling.min_time) {
             break;
         }
     }
     let end = Instant::now();
-    let conditions = watch.and_then(|watch| watch.conditions(begin, end));
+    let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     comes_to(Step::Afterwards(events.len()));
     let method = sampler.method();
     let mut samples = Samples {
@@ -95,7 +95,7 @@ pub fn measure(
         timer,
         warm_up,
         conditions,
-        device_clock: clocks.after(warming),
+        device_clock: clocks.after(&warming),
         groups,
         in_turns: false,
         elapsed,

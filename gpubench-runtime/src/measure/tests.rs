@@ -6,7 +6,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Flush, Method, Path, Timer};
 use gpubench_records::samples::Samples;
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::{Nanoseconds, Seconds};
+use gpubench_stats::units::Nanoseconds;
 
 const STEP: Nanoseconds = Nanoseconds(32.0);
 const OVERHEAD: Nanoseconds = Nanoseconds(1_000.0);
@@ -84,7 +84,7 @@ fn measured(sampler: &mut FakeSampler, sampling: &Sampling) -> (Samples, Vec<Ste
 fn launches_of_the_warm_up_are_no_samples() {
     // The first hundred launches take ten times as long.
     let mut sampler = FakeSampler::new(|launch| if launch < 100 { 1e6 } else { 100e3 });
-    let sampling = Sampling { warm_up: Seconds(0.2), ..Sampling::USUAL };
+    let sampling = Sampling { warm_up: Nanoseconds::from_seconds(0.2), ..Sampling::USUAL };
     let (samples, steps) = measured(&mut sampler, &sampling);
     assert!(samples.warm_up.steady && samples.warm_up.launches >= 200, "{:?}", samples.warm_up);
     assert!(samples.events.iter().all(|event| *event == Nanoseconds(101e3)));
@@ -105,8 +105,12 @@ fn a_steady_launch_ends_at_the_second_look_with_enough_samples() {
 
 #[test]
 fn a_budget_of_device_time_ends_what_does_not_converge() {
-    let sampling =
-        Sampling { precision: 1e-4, max_time: Seconds(0.1), warm_up: Seconds(0.01), ..Sampling::USUAL };
+    let sampling = Sampling {
+        precision: 1e-4,
+        max_time: Nanoseconds::from_seconds(0.1),
+        warm_up: Nanoseconds::from_seconds(0.01),
+        ..Sampling::USUAL
+    };
     let (samples, _) = measured(&mut FakeSampler::new(noisy), &sampling);
     assert!(!samples.converged);
     // A sample takes 1 ms of the device: 100 of them, and at most the rest of a group.
@@ -116,7 +120,7 @@ fn a_budget_of_device_time_ends_what_does_not_converge() {
 
 #[test]
 fn a_least_time_is_sampled_though_the_median_is_known() {
-    let sampling = Sampling { min_time: Seconds(0.2), ..Sampling::USUAL };
+    let sampling = Sampling { min_time: Nanoseconds::from_seconds(0.2), ..Sampling::USUAL };
     let (samples, _) = measured(&mut FakeSampler::new(steady), &sampling);
     assert!(samples.converged && (200..=216).contains(&samples.events.len()), "{}", samples.events.len());
 }
@@ -137,7 +141,7 @@ fn exactly_as_many_samples_and_warm_up_launches_as_asked_for() {
 fn no_case_keeps_more_samples_than_the_most() {
     let mut sampler = FakeSampler::new(noisy);
     sampler.cost = Nanoseconds(1.0);
-    let sampling = Sampling { precision: 1e-9, warm_up: Seconds(0.0), ..Sampling::USUAL };
+    let sampling = Sampling { precision: 1e-9, warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
     assert_eq!(samples.events.len(), MAX_SAMPLES);
     assert!(!samples.converged);

@@ -19,7 +19,7 @@ use gpubench_records::method::{Method, Timer};
 use gpubench_records::samples::{Samples, WarmUp, times};
 use gpubench_records::sampling::Sampling;
 use gpubench_stats as stats;
-use gpubench_stats::units::{Nanoseconds, Seconds};
+use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
 
 /// The fewest pairs of a round: AB BA.
@@ -75,7 +75,7 @@ pub fn compare(
         turns.round(sampler.as_mut(), sampling, &mut size)?;
         let done = match sampling.samples {
             Some(wanted) => turns.events.len() >= wanted,
-            None => Seconds::from(turns.elapsed) >= sampling.max_time || begin.elapsed() >= limit,
+            None => turns.elapsed >= sampling.max_time || begin.elapsed() >= limit,
         };
         let confidence = match sampling.samples {
             // A single check may use up the whole error probability.
@@ -94,7 +94,7 @@ pub fn compare(
     let turns = turns.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let (ratio, answer) = answered.unwrap_or((None, Answer::Undecided));
     let comparison = Comparison { ratio, band: sampling.band, answer, rounds: turns.rounds.clone() };
-    let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end));
+    let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end, turns.rounds.len()));
     let wall = Nanoseconds::from(end - turns.sampling_since);
     let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
         let events: Vec<_> = turns.events.iter().map(|pair| pair[whose]).collect();
@@ -103,7 +103,7 @@ pub fn compare(
             timer: turns.timer,
             warm_up: turns.warm_up,
             conditions: conditions.clone(),
-            device_clock: turns.clocks.after(turns.warming),
+            device_clock: turns.clocks.after(&turns.warming),
             groups: turns.rounds.len(),
             in_turns: true,
             elapsed: turns.elapsed,
@@ -178,7 +178,8 @@ impl RunningComparison {
         while self.events.len() < before + wanted {
             let left = before + wanted - self.events.len();
             elapsed.0 += sampler.group(left, &mut self.events)?.0;
-            self.clocks.read(&mut First::of(sampler));
+            let at = self.sampling_since.elapsed().into();
+            self.clocks.read(&mut First::of(sampler), self.events.len(), at);
         }
         size.learn(self.events.len() - before, elapsed);
         self.elapsed.0 += elapsed.0;

@@ -8,7 +8,7 @@ use gpubench_records::method::Timer;
 use gpubench_records::samples::WarmUp;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats as stats;
-use gpubench_stats::units::{Nanoseconds, Seconds};
+use gpubench_stats::units::Nanoseconds;
 
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
@@ -34,15 +34,14 @@ pub(super) fn warm_up(
         let left = sampling
             .warm_up_launches
             .map_or(usize::MAX, |launches| launches.saturating_sub(warm_up.launches));
-        let seconds = Seconds::from(warm_up.elapsed);
         let enough = if warm_up.steady { sampling.warm_up } else { PATIENCE * sampling.warm_up };
-        if left == 0 || (sampling.warm_up_launches.is_none() && seconds >= enough) {
+        if left == 0 || (sampling.warm_up_launches.is_none() && warm_up.elapsed >= enough) {
             return Ok(warm_up);
         }
         events.clear();
         comes_to(Step::WarmUp(warm_up.launches));
         let elapsed = sampler.group(size.next().min(left), &mut events)?;
-        clocks.read(sampler);
+        clocks.read(sampler, warm_up.launches + events.len(), warm_up.elapsed);
         size.learn(events.len(), elapsed);
         warm_up.launches += events.len();
         warm_up.elapsed.0 += elapsed.0;

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::conditions::{Conditions, Reading, Span};
+use gpubench_records::conditions::{Conditions, Reading, Span, TimedReading};
 
 /// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -24,21 +24,27 @@ impl Watch {
         Self { end: Some(end), thread: Some(thread::spawn(move || read(monitor, &ended))) }
     }
 
-    /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples.
-    pub(super) fn conditions(mut self, begin: Instant, end: Instant) -> Option<Conditions> {
+    /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples, with at most
+    /// `most` readings over time.
+    pub(super) fn conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<Conditions> {
         drop(self.end.take());
         let readings = self.thread.take()?.join().ok()?;
         let (first, last) = (readings.first()?, readings.last()?);
-        let mut during: Vec<Reading> = readings
+        let while_sampling: Vec<_> =
+            readings.iter().filter(|(when, _)| (begin..=end).contains(when)).collect();
+        let mut during: Vec<Reading> = while_sampling.iter().map(|(_, reading)| reading.clone()).collect();
+        let step = while_sampling.len().div_ceil(most.max(1)).max(1);
+        let over_time = while_sampling
             .iter()
-            .filter(|(when, _)| (begin..=end).contains(when))
-            .map(|(_, reading)| reading.clone())
-            .collect();
+            .step_by(step)
+            .map(|(when, reading)| TimedReading { at: (*when - begin).into(), reading: reading.clone() });
+        let over_time = over_time.collect();
         if during.is_empty() {
             let before = readings.iter().rfind(|(when, _)| *when <= begin).unwrap_or(first);
             during.push(before.1.clone());
         }
-        Some(Conditions { before: first.1.clone(), during: Span::of(&during), after: last.1.clone() })
+        let (before, after) = (first.1.clone(), last.1.clone());
+        Some(Conditions { before, during: Span::of(&during), after, over_time })
     }
 }
 

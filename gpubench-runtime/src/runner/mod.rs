@@ -17,6 +17,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub use self::events::RunEvents;
 
 use crate::device::Available;
+use crate::environment::environment;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::ResumedRecords;
@@ -27,6 +28,7 @@ use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
+use gpubench_stats::units::Nanoseconds;
 
 /// The limit for the facts of a device. This is no case, and may take longer than a case may.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
@@ -129,6 +131,7 @@ fn measure_by(
     let run = Run {
         schema: SCHEMA.to_owned(),
         program,
+        environment: environment(),
         started,
         wall: resumed.wall(),
         notes,
@@ -150,7 +153,7 @@ fn measure_by(
     if config.runs > 1 {
         run.records = merged(run.records);
     }
-    run.wall += begin.elapsed().into();
+    run.wall += Nanoseconds::from(begin.elapsed());
     (run, ended)
 }
 

@@ -16,7 +16,7 @@ use gpubench_records::resumed::Resumed;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::Reason;
 use gpubench_stats::format;
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// A case and its partner, if it is compared.
 type Case = (CaseId, Option<BenchmarkId>);
@@ -26,7 +26,7 @@ type Case = (CaseId, Option<BenchmarkId>);
 pub struct ResumedRecords {
     /// The name of that run, its duration, and its devices.
     name: String,
-    wall: Seconds,
+    wall: Nanoseconds,
     devices: Vec<Facts>,
     records: BTreeMap<Case, Record>,
     remarks: Vec<String>,
@@ -41,7 +41,7 @@ impl ResumedRecords {
         plan: &Plan,
         program: &Program,
         sampling: &Sampling,
-        timeout: Seconds,
+        timeout: Nanoseconds,
     ) -> Self {
         let EarlierRun { name, mut run, remarks } = earlier;
         let mut resumed = Self { name, remarks, ..Self::default() };
@@ -101,7 +101,7 @@ impl ResumedRecords {
 
     /// Returns the time that the earlier run took.
     #[must_use]
-    pub fn wall(&self) -> Seconds {
+    pub fn wall(&self) -> Nanoseconds {
         self.wall
     }
 

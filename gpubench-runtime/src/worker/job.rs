@@ -19,7 +19,7 @@ use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{State, Verdict, judge};
 use gpubench_records::work::Counts;
-use gpubench_stats::units::{Nanoseconds, Seconds};
+use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
 /// device, the remaining cases get no record: another process may still measure them.
@@ -65,7 +65,7 @@ pub(super) fn fail(job: &Job, failure: &Failure, reply: &mut dyn FnMut(Reply)) {
 /// Returns `sampling` with the benchmark's own options applied.
 pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> Sampling {
     let own = options.max_time.filter(|_| sampling.own_max_time);
-    Sampling { max_time: own.map_or(sampling.max_time, Seconds), ..*sampling }
+    Sampling { max_time: own.map_or(sampling.max_time, Nanoseconds::from_seconds), ..*sampling }
 }
 
 /// Runs `job` once without timing: sets up, launches, and checks the outputs. Replies true if the benchmark has a

@@ -21,7 +21,7 @@ const NUMBERS: [&str; 12] = [
 ];
 
 /// What words are replaced by.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "",
     " ",
     "\\u0000",
@@ -31,6 +31,7 @@ const WORDS: [&str; 10] = [
     "\\ud83d\\ude00",
     "hot",
     "gpubench/1",
+    "gpubench/2",
     "A very long word, longer than any \
      that a table has room for, and then some more of it so that it does not fit any line of any terminal anywhere",
 ];

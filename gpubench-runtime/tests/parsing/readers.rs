@@ -17,7 +17,7 @@ use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::runner::resume::ResumedRecords;
 use gpubench_runtime::suite::cli;
 use gpubench_runtime::worker::{Reply, Request};
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// Something that reads.
 pub(crate) struct Reader {
@@ -113,7 +113,8 @@ fn resumed(run: Run) {
     let (program, sampling) = (run.program.clone(), run.sampling);
     let facts = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
-    let mut resumed = ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Seconds(60.0));
+    let mut resumed =
+        ResumedRecords::of_earlier(earlier, &plan, &program, &sampling, Nanoseconds::from_seconds(60.0));
     drop(facts.as_ref().map(|facts| resumed.instead_of(&facts.device, &plan, &PeakSources::default())));
     drop(facts.map(|facts| resumed.on(facts)));
     assert!(resumed.of(&plan).len() <= plan.cases());

@@ -214,7 +214,7 @@ fn what_is_wrong_with_a_baseline_is_told_before_anything_is_measured() {
     for (damaged, words) in [
         (&stored[..stored.len() / 2], "not a stored run: EOF while parsing"),
         ("", "not a stored run: EOF while parsing"),
-        (&stored.replace("gpubench/1", "gpubench/9"), "its format is `gpubench/9`, not `gpubench/1`"),
+        (&stored.replace("gpubench/2", "gpubench/9"), "its format is `gpubench/9`, not `gpubench/2`"),
     ] {
         fs::write(file, damaged).expect("it can be written");
         let ended = target.run(&["told", "--baseline", "other"], &[]).with_code(2);

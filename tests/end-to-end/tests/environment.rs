@@ -29,7 +29,7 @@ const CLOCKWORK: (&str, &str) = ("DEVICE", "clockwork");
 
 #[test]
 fn switches_are_true_or_false() {
-    for (value, max_time) in [("true", 0.05), ("false", 3.0)] {
+    for (value, max_time) in [("true", 5e7), ("false", 3e9)] {
         assert_eq!(
             measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time.0,
             max_time,
@@ -40,7 +40,7 @@ fn switches_are_true_or_false() {
 
 #[test]
 fn switches_are_1_or_0_too() {
-    for (value, max_time) in [("1", 0.05), ("0", 3.0)] {
+    for (value, max_time) in [("1", 5e7), ("0", 3e9)] {
         assert_eq!(
             measured(&[], &[SWEEP, CLOCKWORK, ("QUICK", value)]).sampling.max_time.0,
             max_time,
@@ -73,8 +73,8 @@ fn variables_say_how_to_measure() {
     let run =
         measured(&[], &[&how[..], &[SWEEP, CLOCKWORK, ("IN_PROCESS", "true"), ("TIMEOUT", "5")]].concat());
     let sampling = run.sampling;
-    assert_eq!((sampling.precision, sampling.warm_up.0), (0.02, 0.1));
-    assert_eq!((sampling.min_time.0, sampling.max_time.0, sampling.samples), (0.2, 0.4, Some(12)));
+    assert_eq!((sampling.precision, sampling.warm_up.0), (0.02, 1e8));
+    assert_eq!((sampling.min_time.0, sampling.max_time.0, sampling.samples), (2e8, 4e8, Some(12)));
 }
 
 #[test]

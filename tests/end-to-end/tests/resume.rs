@@ -158,8 +158,8 @@ fn what_is_no_run_of_this_suite_is_refused() {
             .to_owned()
     };
     let said = refused(
-        &|lines| lines[0] = lines[0].replace("gpubench/1", "gpubench/99"),
-        "is of another version of gpubench: its schema is `gpubench/99`, this program's `gpubench/1`",
+        &|lines| lines[0] = lines[0].replace("gpubench/2", "gpubench/99"),
+        "is of another version of gpubench: its schema is `gpubench/99`, this program's `gpubench/2`",
     );
     row(here!(), "another schema", &format!("no run: exit 2, {}", quoted(&said)), "–");
     let said = refused(&|lines| lines.clear(), "is no run of gpubench: it is empty");

@@ -8,7 +8,7 @@ use gpubench::device::{Device, DeviceType, LaunchStream, SampleOptions, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::stats::Summary;
-use gpubench::units::Seconds;
+use gpubench::units::Nanoseconds;
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::measure::measure;
 
@@ -62,7 +62,8 @@ impl Engine {
     /// Where a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
         let wanted = SampleOptions { cache: Cache::Cold, flush: None, path: None };
-        let sampling = Sampling { samples: Some(samples), warm_up: Seconds(0.0), ..Sampling::USUAL };
+        let sampling =
+            Sampling { samples: Some(samples), warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
         let sampled = self
             .device
             .sampler(&mut self.launch, &wanted)

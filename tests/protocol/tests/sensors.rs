@@ -34,8 +34,13 @@ fn what_the_sensors_say_is_recorded_and_shown() {
         (Some(Range { low: 41, high: 41 }), Some(Range { low: Watts(212.4), high: Watts(212.4) }))
     );
     assert_eq!((during.slowed_by.len(), during.other_processes), (0, Some(0)));
+    let over_time = &conditions.over_time;
+    assert!(over_time.len() <= measurement.samples.groups.min(during.readings), "{over_time:?}");
+    assert!(
+        over_time.is_sorted_by(|a, b| a.at < b.at) && over_time.iter().all(|reading| reading.at.0 >= 0.0)
+    );
     let ended = measured.ended.with_code(0);
-    ended.shows("power limit 700 W · ECC on · MIG not told · persistence on · other processes 0");
+    ended.shows("highest clock 1980 MHz · highest memory clock 3201 MHz · power limit 700 W · ECC on · MIG off · compute mode default · persistence on · other processes 0");
     ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; nothing slowed it down; no other process (");
 }
 
@@ -76,6 +81,10 @@ fn the_clock_is_counted_behind_every_group() {
     assert_eq!((clock.during, clock.after), (megahertz(1410, 1980), Hertz(1_410_000_000)));
     assert_eq!(clock.before, Some(megahertz(1980, 1980)));
     assert!(clock.readings > 20 && (1_410_000_000..1_980_000_000).contains(&clock.mean.0), "{clock:?}");
+    let over_time = &clock.over_time;
+    assert_eq!(over_time.len(), clock.readings);
+    assert!(over_time.is_sorted_by(|a, b| a.samples < b.samples && a.at < b.at), "{over_time:?}");
+    assert_eq!(over_time.last().map(|group| group.clock), Some(clock.after));
     ended.shows("  clock     multiprocessors at 1410 MHz to 1980 MHz by their own counters, behind each of ");
     // Beside sensors that see nothing of it, and where it is less than 3 %.
     assert_eq!(fallen("1410@0.45", &[("CLOCKS", "1980")]).0, reasons);

@@ -9,7 +9,7 @@ mod topology;
 use std::time::Instant;
 
 pub use self::stream::Stream;
-use self::topology::cpu_name;
+pub(crate) use self::topology::cpu_name;
 
 use self::flush::Sweep;
 use super::turns::swapped;

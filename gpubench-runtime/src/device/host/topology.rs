@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gpubench_stats::units::Bytes;
 
 /// Returns the CPU's model name.
-pub(in crate::device) fn cpu_name() -> String {
+pub(crate) fn cpu_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find(|line| line.starts_with("model name"));
     let model = model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim().to_owned());

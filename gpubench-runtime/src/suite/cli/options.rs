@@ -11,7 +11,7 @@ use crate::plan::{Ignored, Selection};
 use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_report::export::{Export, exports};
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// A validated command line.
 #[derive(Clone, Debug)]
@@ -154,10 +154,10 @@ fn sampling(args: &Args) -> Result<SamplingOptions, OptionsError> {
         quick: args.quick,
         precision: percent("--precision", &args.precision)?,
         samples: args.samples,
-        warm_up: args.warmup.map(Seconds),
+        warm_up: args.warmup.map(Nanoseconds::from_seconds),
         warm_up_launches: args.warmup_launches,
-        min_time: args.min_time.map(Seconds),
-        max_time: args.max_time.map(Seconds),
+        min_time: args.min_time.map(Nanoseconds::from_seconds),
+        max_time: args.max_time.map(Nanoseconds::from_seconds),
         flush: args.flush.map(|how| match how {
             FlushChoice::Discard => Flush::Discard,
             FlushChoice::Read => Flush::Read,

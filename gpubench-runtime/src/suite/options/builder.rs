@@ -11,7 +11,7 @@ use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::{Cache, Flush, Path};
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// The selection of cases.
 impl MeasureOptions {
@@ -122,7 +122,7 @@ impl MeasureOptions {
 
     /// Warms a case up at least this long.
     #[must_use]
-    pub fn warm_up(mut self, time: impl Into<Seconds>) -> Self {
+    pub fn warm_up(mut self, time: impl Into<Nanoseconds>) -> Self {
         self.sampling.warm_up = Some(time.into());
         self
     }
@@ -136,14 +136,14 @@ impl MeasureOptions {
 
     /// Samples a case at least this long.
     #[must_use]
-    pub fn min_time(mut self, time: impl Into<Seconds>) -> Self {
+    pub fn min_time(mut self, time: impl Into<Nanoseconds>) -> Self {
         self.sampling.min_time = Some(time.into());
         self
     }
 
     /// Samples a case at most this long.
     #[must_use]
-    pub fn max_time(mut self, time: impl Into<Seconds>) -> Self {
+    pub fn max_time(mut self, time: impl Into<Nanoseconds>) -> Self {
         self.sampling.max_time = Some(time.into());
         self
     }

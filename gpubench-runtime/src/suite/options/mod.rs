@@ -189,7 +189,7 @@ fn is_baseline_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_stats::units::Seconds;
+    use gpubench_stats::units::Nanoseconds;
 
     fn refused(options: MeasureOptions) -> String {
         options.validate().expect_err("it is wrong").to_string()
@@ -203,7 +203,7 @@ mod tests {
             (options().precision(0.0), "--precision 0%: give a percentage above 0, such as 0.5%"),
             (options().samples(0), "--samples 0: give at least 1"),
             (options().runs(0), "--runs 0: give at least 1"),
-            (options().warm_up(Seconds(f64::NAN)), "--warmup NaN: give seconds, 0 or more"),
+            (options().warm_up(Nanoseconds::from_seconds(f64::NAN)), "--warmup NaN: give seconds, 0 or more"),
             (options().timeout(Duration::ZERO), "--timeout 0: give seconds above 0"),
             (
                 options().arg("n", [] as [usize; 0]),
@@ -215,7 +215,7 @@ mod tests {
                 "--fail-on-regression: say against what, by --baseline or --compare-with",
             ),
             (
-                options().min_time(Seconds(2.0)).max_time(Seconds(1.0)),
+                options().min_time(Nanoseconds::from_seconds(2.0)).max_time(Nanoseconds::from_seconds(1.0)),
                 "--min-time 2 is more than --max-time 1: lower one or raise the other",
             ),
             (
@@ -252,9 +252,15 @@ mod tests {
 
     #[test]
     fn the_order_of_calls_does_not_matter() {
-        let rules = MeasureOptions::default().max_time(Seconds(1.0)).quick().sampling();
-        assert_eq!(rules, MeasureOptions::default().quick().max_time(Seconds(1.0)).sampling());
-        assert_eq!((rules.max_time, rules.warm_up), (Seconds(1.0), Seconds(0.02)));
+        let rules = MeasureOptions::default().max_time(Nanoseconds::from_seconds(1.0)).quick().sampling();
+        assert_eq!(
+            rules,
+            MeasureOptions::default().quick().max_time(Nanoseconds::from_seconds(1.0)).sampling()
+        );
+        assert_eq!(
+            (rules.max_time, rules.warm_up),
+            (Nanoseconds::from_seconds(1.0), Nanoseconds::from_seconds(0.02))
+        );
         assert_eq!(MeasureOptions::default().sampling(), Sampling::USUAL);
     }
 }

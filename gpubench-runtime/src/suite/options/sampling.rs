@@ -5,7 +5,7 @@ use super::OptionsError;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::method::{Flush, Path};
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::units::Seconds;
+use gpubench_stats::units::Nanoseconds;
 
 /// Settings of the sampling. `None` leaves the usual rule, or that of [`quick`](Self::quick).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,13 +18,13 @@ pub struct SamplingOptions {
     /// The exact number of samples.
     pub samples: Option<usize>,
     /// The shortest warm-up.
-    pub warm_up: Option<Seconds>,
+    pub warm_up: Option<Nanoseconds>,
     /// The exact number of warm-up launches.
     pub warm_up_launches: Option<usize>,
     /// The shortest sampling of a case.
-    pub min_time: Option<Seconds>,
+    pub min_time: Option<Nanoseconds>,
     /// The longest sampling of a case.
-    pub max_time: Option<Seconds>,
+    pub max_time: Option<Nanoseconds>,
     /// The flush before cold samples.
     pub flush: Option<Flush>,
     /// The path that times samples.
@@ -35,8 +35,12 @@ pub struct SamplingOptions {
     pub band: Option<f64>,
 }
 
-const QUICK: Sampling =
-    Sampling { warm_up: Seconds(0.02), max_time: Seconds(0.05), energy: Some(false), ..Sampling::USUAL };
+const QUICK: Sampling = Sampling {
+    warm_up: Nanoseconds::from_seconds(0.02),
+    max_time: Nanoseconds::from_seconds(0.05),
+    energy: Some(false),
+    ..Sampling::USUAL
+};
 
 impl SamplingOptions {
     /// Returns the rules of a run that has this `threshold` for regressions.
@@ -76,15 +80,17 @@ impl SamplingOptions {
         }
         let times =
             [("--warmup", self.warm_up), ("--min-time", self.min_time), ("--max-time", self.max_time)];
-        for (flag, seconds) in times {
-            let wrong = |seconds: &Seconds| !(seconds.0.is_finite() && seconds.0 >= 0.0);
-            if let Some(Seconds(given)) = seconds.filter(wrong) {
+        // As the flags give them.
+        let seconds = |time: Nanoseconds| time / Nanoseconds::from_seconds(1.0);
+        for (flag, time) in times {
+            let wrong = |given: &f64| !(given.is_finite() && *given >= 0.0);
+            if let Some(given) = time.map(seconds).filter(wrong) {
                 return Err(OptionsError::Duration { flag, given });
             }
         }
         let Sampling { min_time, max_time, .. } = self.rules(None);
         if min_time > max_time {
-            return Err(OptionsError::MinAboveMax { min: min_time.0, max: max_time.0 });
+            return Err(OptionsError::MinAboveMax { min: seconds(min_time), max: seconds(max_time) });
         }
         Ok(())
     }

@@ -87,12 +87,23 @@ unsafe extern "C" fn nvmlDeviceGetEccMode(_device: usize, current: Out<c_int>, p
     told(current.set(1).and_then(|()| pending.set(1)))
 }
 
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMigMode(
+    _device: usize,
+    current: Out<c_uint>,
+    pending: Out<c_uint>,
+) -> Code {
+    told(current.set(0).and_then(|()| pending.set(0)))
+}
+
 tells! {
     fn nvmlDeviceGetClockInfo(_device: usize, kind: c_int; c_uint) { clock(kind) }
     fn nvmlDeviceGetTemperature(_device: usize, _sensor: c_int; c_uint) { 41 }
     fn nvmlDeviceGetPowerUsage(_device: usize; c_uint) { POWER }
     fn nvmlDeviceGetEnforcedPowerLimit(_device: usize; c_uint) { 700_000 }
     fn nvmlDeviceGetMaxClockInfo(_device: usize, kind: c_int; c_uint) { if kind == 1 { MAX_CLOCK } else { 3201 } }
+    fn nvmlDeviceGetComputeMode(_device: usize; c_int) { 0 }
     fn nvmlDeviceGetPersistenceMode(_device: usize; c_int) { 1 }
     fn nvmlDeviceGetCurrentClocksThrottleReasons(_device: usize; u64) { CONFIG.slowed }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, ClockLimitId, ComputeMode, TemperatureSensor};
 use nvml_wrapper::enums::device::GpuLockedClocksSetting;
 use nvml_wrapper::error::NvmlError;
 
@@ -69,25 +69,42 @@ impl Sensors {
         self.device().map_or_else(|_| Vec::new(), |device| links::peaks(&device, pcie))
     }
 
-    /// Returns the settings of the GPU that affect its times, and the other processes on it.
+    /// Returns the settings of the GPU that affect its times, and the other processes on it. Leaves out what the library
+    /// does not tell.
     pub(crate) fn properties(&self) -> Result<Vec<Property>, SensorError> {
         let device = self.device()?;
-        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+        let on = |on: bool| Value::Text(if on { "on" } else { "off" }.to_owned());
+        let highest = |clock| device.max_clock_info(clock).map(hertz).map(Value::Hertz);
         let known = [
-            (DRIVER, self.nvml.sys_driver_version()),
-            ("power limit", device.enforced_power_limit().map(|limit| format!("{} W", limit / 1000))),
+            (DRIVER, self.nvml.sys_driver_version().map(Value::Text)),
+            ("highest clock", highest(Clock::SM)),
+            ("highest memory clock", highest(Clock::Memory)),
+            (
+                "power limit",
+                device.enforced_power_limit().map(|limit| Value::Text(format!("{} W", limit / 1000))),
+            ),
             ("ECC", device.is_ecc_enabled().map(|ecc| on(ecc.currently_enabled))),
             ("MIG", device.mig_mode().map(|mig| on(mig.current != 0))),
+            ("compute mode", device.compute_mode().map(|mode| Value::Text(compute_mode(&mode).to_owned()))),
             ("persistence", device.is_in_persistent_mode().map(on)),
-            ("other processes", others(&device).map(|others| others.to_string())),
+            ("other processes", others(&device).map(|others| Value::Text(others.to_string()))),
         ];
-        let shown = |value: Result<String, NvmlError>| match value {
-            Ok(value) => value,
-            Err(NvmlError::NotSupported) => "not supported".to_owned(),
-            Err(_) => "not told".to_owned(),
-        };
-        Ok(known.into_iter().map(|(name, value)| Property::new(name, Value::Text(shown(value)))).collect())
+        Ok(known.into_iter().filter_map(|(name, value)| Some(Property::new(name, value.ok()?))).collect())
     }
+}
+
+/// Returns a mode in the words of `nvidia-smi`, in lower case.
+fn compute_mode(mode: &ComputeMode) -> &'static str {
+    match mode {
+        ComputeMode::Default => "default",
+        ComputeMode::ExclusiveThread => "exclusive thread",
+        ComputeMode::Prohibited => "prohibited",
+        ComputeMode::ExclusiveProcess => "exclusive process",
+    }
+}
+
+fn hertz(megahertz: u32) -> Hertz {
+    Hertz(u64::from(megahertz) * 1_000_000)
 }
 
 /// Counts the other processes with work on the GPU. In a container, this process does not know its own number outside.
@@ -98,8 +115,7 @@ fn others(device: &Device<'_>) -> Result<u32, NvmlError> {
 impl Monitor for Sensors {
     fn read(&mut self) -> Reading {
         let Ok(device) = self.device() else { return Reading::default() };
-        let clock =
-            |clock| device.clock_info(clock).ok().map(|megahertz| Hertz(u64::from(megahertz) * 1_000_000));
+        let clock = |clock| device.clock_info(clock).ok().map(hertz);
         let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::empty());
         let slowed_by = SLOWING.iter().filter(|(reason, _)| reasons.contains(*reason));
         Reading {

@@ -1,0 +1,23 @@
+//! The machine that a run was measured on, and the command that began it. Whatever the system does not tell is left out.
+
+use serde::{Deserialize, Serialize};
+
+/// The environment of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The machine's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container that of its image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// The model of the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// The command line: the program without its folder, then its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+}

@@ -1,0 +1,69 @@
+//! The environment of this process. Out: an [`Environment`]: the machine's name, its system and CPU, and the command line
+//! without the program's folder. No environment variable and no user name is read.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+use rustix::system::uname;
+
+use crate::device::cpu_name;
+use gpubench_records::record::Environment;
+
+/// Reads the environment of this process.
+pub(crate) fn environment() -> Environment {
+    let uname = uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    Environment {
+        host: Some(text(uname.nodename())).filter(|name| !name.is_empty()),
+        system: fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release)),
+        kernel: Some(format!("{} {}", text(uname.sysname()), text(uname.release()))),
+        cpu: Some(cpu_name()),
+        command: command(env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
+    }
+}
+
+/// Returns the name of the system in the text of `os-release`.
+fn pretty_name(release: &str) -> Option<String> {
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Returns the command line, with the program's folder removed.
+fn command(arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let mut command: Vec<String> = arguments.collect();
+    if let Some(program) = command.first_mut()
+        && let Some(name) = Path::new(program).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_is_named_by_its_release_file() {
+        let debian = "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n";
+        assert_eq!(pretty_name(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(pretty_name("PRETTY_NAME=Void").as_deref(), Some("Void"));
+        assert_eq!((pretty_name(""), pretty_name("PRETTY_NAME=\"\"")), (None, None));
+    }
+
+    #[test]
+    fn a_command_keeps_its_arguments_and_loses_its_folder() {
+        let given = ["/home/someone/target/release/suite", "saxpy", "--json", "out/run.json"];
+        let kept = command(given.into_iter().map(str::to_owned));
+        assert_eq!(kept, ["suite", "saxpy", "--json", "out/run.json"]);
+        assert_eq!(command(std::iter::empty()), [""; 0]);
+    }
+
+    #[test]
+    fn this_machine_has_a_kernel_and_a_cpu() {
+        let found = environment();
+        assert!(found.kernel.is_some_and(|kernel| kernel.starts_with("Linux ")), "a Linux kernel");
+        assert!(found.cpu.is_some_and(|cpu| !cpu.is_empty()) && !found.command.is_empty());
+    }
+}
