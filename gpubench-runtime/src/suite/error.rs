@@ -83,13 +83,13 @@ pub enum Error {
     #[error("{0}")]
     ClocksNotReset(Box<dyn StdError + Send + Sync>),
     /// A run ended before its plan did.
-    #[error("{cause}{}", if *resumable { " (--resume goes on with what is left)" } else { "" })]
+    #[error("{cause}")]
     Ended {
         /// The reason.
         cause: RunError,
         /// The signal that interrupted it.
         signal: Option<u8>,
-        /// True if `--resume` can measure the rest.
+        /// True if [`MeasureOptions::resume`](super::MeasureOptions::resume) can measure the rest.
         resumable: bool,
     },
     /// Measured ceilings cannot be stored.
@@ -210,6 +210,14 @@ impl Error {
             Self::Incomplete { run, problems } => {
                 problems.iter().map(Self::exit).fold(Exit::of(run), Exit::min)
             }
+        }
+    }
+
+    /// Returns advice that names a flag of a suite's command line.
+    pub(super) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Ended { resumable: true, .. } => Some("--resume goes on with what is left"),
+            _ => None,
         }
     }
 

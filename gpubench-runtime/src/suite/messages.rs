@@ -7,17 +7,25 @@ use std::io::{self, Write};
 use super::Error;
 use crate::suite::cli::Exit;
 
-/// Returns the exit code of a program. Prints the error, if it ended with one: nothing else in the runtime does both.
+/// Returns the exit code of a suite. Prints the error, if it ended with one: nothing else in the runtime does both.
 pub(super) fn conclude(ended: Result<Exit, Error>) -> Exit {
     ended.unwrap_or_else(|error| {
-        match &error {
-            Error::Incomplete { problems, .. } => problems.iter().for_each(|problem| print_error(problem)),
-            // It brings its own words before the message.
-            Error::Environment(error) => drop(error.print()),
-            error => print_error(error),
-        }
+        print_problems(&error, |problem| match problem.hint() {
+            Some(hint) => format!("{problem} ({hint})"),
+            None => problem.to_string(),
+        });
         error.exit()
     })
+}
+
+/// Prints a line for each problem of an error, in the words of `text`.
+pub(super) fn print_problems(error: &Error, text: impl Fn(&Error) -> String) {
+    match error {
+        Error::Incomplete { problems, .. } => problems.iter().for_each(|problem| print_error(&text(problem))),
+        // It brings its own words before the message.
+        Error::Environment(error) => drop(error.print()),
+        error => print_error(&text(error)),
+    }
 }
 
 /// Prints an error.

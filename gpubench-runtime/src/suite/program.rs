@@ -8,7 +8,7 @@ use super::Error;
 use super::child::run_as_child;
 use super::cli::Exit;
 use super::measure::Prepared;
-use super::messages::{conclude, print_error};
+use super::messages::{conclude, print_error, print_problems};
 use super::options::MeasureOptions;
 use super::prepare::Task;
 use crate::runner::RunEvents;
@@ -57,11 +57,12 @@ pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn S
     exit.into()
 }
 
+/// Prints the error of a program, and returns its exit code.
 fn conclude_any(error: Box<dyn StdError>) -> Exit {
-    let error = match error.downcast::<Error>() {
-        Ok(error) => return conclude(Err(*error)),
-        Err(error) => error,
-    };
+    if let Some(error) = error.downcast_ref::<Error>() {
+        print_problems(error, Error::to_string);
+        return error.exit();
+    }
     if let Some(exit) = error.downcast_ref::<Exit>() {
         return *exit;
     }

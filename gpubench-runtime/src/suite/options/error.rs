@@ -32,6 +32,9 @@ pub enum OptionsError {
         /// The value in seconds.
         given: f64,
     },
+    /// Both a time and a number of launches are given for warm-ups.
+    #[error("--warmup and --warmup-launches: give one of them")]
+    WarmUpTwice,
     /// The limit of a case is no duration above 0; in seconds.
     #[error("--timeout {0}: give seconds above 0")]
     Timeout(f64),

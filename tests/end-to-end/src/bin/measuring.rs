@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::method::Cache;
+use gpubench::options::RunsDir;
 use gpubench::plan::{Job, Plan};
 use gpubench::record::{Record, Run};
 use gpubench::{Error, MeasureOptions, Progress, RunEvents, Suite, gpu_bench};
@@ -69,7 +70,7 @@ fn main() -> ExitCode {
 }
 
 fn options() -> MeasureOptions {
-    MeasureOptions::default().device("clockwork").quick().samples(30)
+    MeasureOptions::default().device("clockwork").quick().samples(30).runs_dir(RunsDir::Nowhere)
 }
 
 fn show(run: &Run) {
