@@ -47,11 +47,11 @@ impl Display for Outcome {
     }
 }
 
-/// Tries every job of `plan`, until all are done or `stop` returns true. Calls `begins` before each launch.
+/// Tries every job of `plan`, until all are done or `stop` returns true. Calls `job_started` before each launch.
 pub fn run(
     plan: &Plan,
     config: &RunConfig,
-    begins: &mut dyn FnMut(&Job),
+    job_started: &mut dyn FnMut(&Job),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut supervisor = Supervisor::new(config.in_process, stop);
@@ -62,7 +62,7 @@ pub fn run(
             Fate::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
             Fate::Measured if supervisor.stops() => Err(RunError::Interrupted),
             Fate::Measured => {
-                begins(job);
+                job_started(job);
                 test(&mut supervisor, job, config.limit(job))
             }
         };

@@ -204,6 +204,10 @@ mod tests {
             (options().samples(0), "--samples 0: give at least 1"),
             (options().runs(0), "--runs 0: give at least 1"),
             (options().warm_up(Nanoseconds::from_seconds(f64::NAN)), "--warmup NaN: give seconds, 0 or more"),
+            (
+                options().warm_up(Nanoseconds::from_seconds(0.1)).warm_up_launches(9),
+                "--warmup and --warmup-launches: give one of them",
+            ),
             (options().timeout(Duration::ZERO), "--timeout 0: give seconds above 0"),
             (
                 options().arg("n", [] as [usize; 0]),

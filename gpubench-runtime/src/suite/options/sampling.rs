@@ -78,6 +78,9 @@ impl SamplingOptions {
         if self.samples == Some(0) {
             return Err(OptionsError::Zero { flag: "--samples" });
         }
+        if self.warm_up.is_some() && self.warm_up_launches.is_some() {
+            return Err(OptionsError::WarmUpTwice);
+        }
         let times =
             [("--warmup", self.warm_up), ("--min-time", self.min_time), ("--max-time", self.max_time)];
         // As the flags give them.
