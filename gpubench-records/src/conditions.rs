@@ -7,6 +7,7 @@ use gpubench_stats::units::{Hertz, Nanoseconds, Range, Watts};
 
 /// The readings of a device's sensors at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
     /// The clock of the multiprocessors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,6 +31,7 @@ pub struct Reading {
 
 /// The readings of the sensors over a while.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// The number of readings.
     pub readings: usize,
@@ -49,6 +51,7 @@ pub struct Span {
 
 /// The conditions that a case was measured under.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conditions {
     /// Before its warm-up.
     pub before: Reading,
@@ -63,6 +66,7 @@ pub struct Conditions {
 
 /// A reading of the sensors and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimedReading {
     /// The time since the first sample began, by the measuring machine's clock.
     pub at: Nanoseconds,
@@ -73,6 +77,7 @@ pub struct TimedReading {
 /// The clock of the multiprocessors by the device's own counters: the cycles of one of them over nanoseconds, counted
 /// right behind groups of launches. It needs no library, and there is a reading for each group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceClock {
     /// Behind the groups of the warm-up.
     pub before: Option<Range<Hertz>>,
@@ -91,6 +96,7 @@ pub struct DeviceClock {
 
 /// The clock behind a group of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupClock {
     /// The number of samples taken so far, this group's among them.
     pub samples: usize,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The environment of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// The machine's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

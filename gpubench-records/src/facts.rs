@@ -7,6 +7,7 @@ use gpubench_stats::units::{Bytes, Hertz, Rate};
 
 /// A device as a run describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     /// The device in the words of the command line, such as `host`.
     pub device: String,
@@ -60,6 +61,7 @@ impl Facts {
 
 /// A property with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Property {
     /// The name, such as `L2 cache`.
     pub name: String,
@@ -76,6 +78,7 @@ impl Property {
 
 /// A property's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
     /// A number of things.
@@ -90,6 +93,7 @@ pub enum Value {
 
 /// A limit of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Peak {
     /// The quantity that is limited.
     pub quantity: Quantity,
@@ -123,6 +127,7 @@ impl Peak {
 
 /// Something that a device can do only so much of in a second.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     /// Bytes read from and written to memory.
@@ -170,6 +175,7 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
 
 /// The source of a peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakSource {
     /// From what the driver tells of the device.

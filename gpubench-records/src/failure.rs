@@ -9,6 +9,7 @@ use gpubench_stats::format;
 
 /// The part of a case's protocol in which something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// Evaluating the benchmark's `args`.
@@ -49,6 +50,7 @@ impl Display for Stage {
 
 /// The progress of a case: which of its launches it was at, and after how many samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// The user's `setup`.
@@ -91,6 +93,7 @@ impl Display for Step {
 
 /// Why a case has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The stage of the protocol in which it happened.
     pub stage: Stage,

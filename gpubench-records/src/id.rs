@@ -27,6 +27,7 @@ impl<'a> DeviceId<'a> {
 
 /// An argument's name and its value as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arg {
     /// The argument's name.
     pub name: String,
@@ -42,6 +43,7 @@ impl Display for Arg {
 
 /// A benchmark with its arguments: the part of a [`CaseId`] that is the same on every device, hot and cold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchmarkId {
     /// The benchmark's path, crate first.
     pub benchmark: String,
@@ -57,6 +59,7 @@ impl Display for BenchmarkId {
 
 /// The identity of a case, in a run and from one run to another: it is measured once in each process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaseId {
     /// The benchmark's path, crate first.
     pub benchmark: String,

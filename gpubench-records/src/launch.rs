@@ -7,6 +7,7 @@ use gpubench_stats::units::Bytes;
 
 /// The facts of a launch, as far as its device sees them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchFacts {
     /// The first kernels that it put on streams, in that order.
     pub kernels: Vec<Kernel>,
@@ -20,6 +21,7 @@ pub struct LaunchFacts {
 
 /// A kernel as it was launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kernel {
     /// Its name, where it was looked up by one.
     pub name: Option<String>,
@@ -41,6 +43,7 @@ pub struct Kernel {
 
 /// The multiprocessors of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Multiprocessors {
     /// The number of them.
     pub count: u32,
@@ -54,6 +57,7 @@ pub struct Multiprocessors {
 
 /// The changes of the memory that a launch can reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Written {
     /// The memory that was looked at.
     pub looked_at: Bytes,

@@ -23,6 +23,7 @@ pub struct Claim<'a> {
 
 /// More work than the device can do in the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImpossibleSpeed {
     /// The quantity for which there is too little time.
     pub quantity: Quantity,

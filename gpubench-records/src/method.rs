@@ -9,6 +9,7 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The state of the caches when a sample starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// The launch before has just run.
@@ -28,6 +29,7 @@ impl Display for Cache {
 
 /// The way in which samples are taken. Cases whose methods differ are not compared silently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
     /// The path that times them.
     pub path: Path,
@@ -46,6 +48,7 @@ pub struct Method {
 /// The proof that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
 /// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlushProof {
     /// Reading a quarter of the cache that was just read: it is all there.
     pub cached: Nanoseconds,
@@ -93,6 +96,7 @@ impl FlushProof {
 
 /// The way to empty the last-level cache before a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Flush {
     /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
@@ -118,6 +122,7 @@ impl Display for Flush {
 
 /// The path that times the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// Events in a captured graph.
@@ -140,6 +145,7 @@ impl Display for Path {
 
 /// The timer of a device, measured on the path that its samples take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timer {
     /// The smallest difference between two readings.
     pub step: Nanoseconds,

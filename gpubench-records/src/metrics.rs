@@ -12,6 +12,7 @@ use gpubench_stats::units::{
 
 /// The metrics that follow from a case's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metrics {
     /// Bytes read per second.
     pub read: Option<BytesPerSecond>,
@@ -45,6 +46,7 @@ pub struct Metrics {
 
 /// A part of a peak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// Which peak.
     pub quantity: Quantity,

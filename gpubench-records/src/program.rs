@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The build that measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
     /// The version of gpubench.
     pub version: String,
@@ -28,6 +29,7 @@ pub struct Program {
 
 /// The package of the user's that has the `main`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Package {
     /// Its name.
     pub name: String,

@@ -27,6 +27,7 @@ pub const SCHEMA: &str = files::RUN.schema;
 
 /// The records of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// [`SCHEMA`].
     pub schema: String,
@@ -113,6 +114,7 @@ impl Run {
 
 /// A benchmark's arguments that are not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// The benchmark's path, crate first.
     pub benchmark: String,
@@ -134,6 +136,7 @@ impl Skipped {
 
 /// The stored result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Which case.
     #[serde(flatten)]
@@ -155,6 +158,7 @@ pub struct Record {
 
 /// The measurement of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The work of one launch.
     pub counts: Counts,
@@ -196,6 +200,7 @@ impl Measurement {
 
 /// The comparison that is stored beside the record of the case that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// The benchmark that it was compared with.
     #[serde(flatten)]

@@ -9,6 +9,7 @@ use gpubench_stats::format;
 
 /// The cases of a resumed run that were measured by the run that it goes on from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
     /// The name of the earlier run.
     pub run: String,

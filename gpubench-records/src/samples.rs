@@ -9,6 +9,7 @@ use crate::method::{Method, Timer};
 
 /// The samples of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Samples {
     /// The way in which they were taken.
     pub method: Method,
@@ -83,6 +84,7 @@ pub fn times(events: &[Nanoseconds], timer: Timer) -> Vec<Nanoseconds> {
 
 /// The launches before the samples of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     /// The number of launches that were thrown away.
     pub launches: usize,
@@ -94,6 +96,7 @@ pub struct WarmUp {
 
 /// The energy of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Energy {
     /// The energy of a launch.
@@ -115,6 +118,7 @@ impl Energy {
 
 /// The energy of back-to-back launches. All that the device drew meanwhile is theirs, what it draws when idle too.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyMeasurement {
     /// The energy of one of them: the power over their number in a second.
     pub per_launch: Joules,

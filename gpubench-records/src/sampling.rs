@@ -8,6 +8,7 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The rules by which a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sampling {
     /// The relative half-width that the confidence interval of the median is to reach.
     pub precision: f64,

@@ -8,6 +8,7 @@ use crate::facts::Quantity;
 
 /// The work of one launch, as far as the attribute says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Bytes read.
     pub reads: Option<u64>,
@@ -23,6 +24,7 @@ pub struct Counts {
 
 /// The link that bytes move over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Link {
     /// From the host's memory to the device's.

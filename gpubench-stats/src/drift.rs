@@ -20,6 +20,7 @@ const LEAST_CHANGE: f64 = 0.01;
 
 /// The time moved during the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
     /// The median of the last third of the samples over that of the first, less one: 0.02 is 2 % slower at the
     /// end. A steady slope changes half as much again from the first sample to the last.

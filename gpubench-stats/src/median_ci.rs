@@ -15,6 +15,7 @@ pub const SMALLEST_SAMPLE: usize = 6;
 
 /// A range of times, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The lower end, in nanoseconds.
     pub low: Nanoseconds,

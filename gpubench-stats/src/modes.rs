@@ -24,6 +24,7 @@ const POSITIONS: f64 = 64.0;
 
 /// Two times that the samples of a case gather around.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Modes {
     /// The median of the fast samples, in nanoseconds.
     pub low: Nanoseconds,

@@ -12,6 +12,7 @@ use crate::units::Nanoseconds;
 
 /// The time of one launch over that of another, each a median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ratio {
     /// The ratio: 1.02 where the first takes 2 % longer.
     pub value: f64,

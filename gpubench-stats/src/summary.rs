@@ -11,6 +11,7 @@ use crate::units::Nanoseconds;
 /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
 /// type 7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The number of samples.
     pub samples: usize,

@@ -1,10 +1,13 @@
 //! A run held against a baseline, case by case. In: both; out: a [`Check`]. The answer itself is
 //! [`comparison`](crate::comparison)'s.
 
+use std::collections::{HashMap, HashSet};
+
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
 use super::folder::Baseline;
 use crate::comparison::{Answer, CaseFinding, Check, Finding};
-use crate::id::Arg;
+use crate::id::{Arg, CaseId};
+use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
 use gpubench_stats::{DECISION_ERROR, Median, Ratio};
@@ -19,8 +22,9 @@ const SHOWN_ARGS: usize = 3;
 pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> Check {
     let mut lines = Vec::with_capacity(run.records.len());
     let mut found: Vec<String> = Vec::new();
+    let cases = Cases::of(run, baseline);
     for record in &run.records {
-        let finding = match pair(run, record, baseline) {
+        let finding = match pair(run, record, baseline, &cases) {
             Err(finding) => finding,
             Ok((now, then)) => {
                 let new = remarks(now, then).into_iter().filter(|remark| !found.contains(remark));
@@ -36,8 +40,7 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
             finding,
         });
     }
-    let here = |case: &&Record| run.records.iter().any(|record| record.case == case.case);
-    let missing = baseline.cases().filter(|case| wanted(case) && !here(case));
+    let missing = baseline.cases().filter(|old| wanted(old) && !cases.now.contains(&old.case));
     Check {
         baseline: baseline.name.clone(),
         band: run.sampling.band,
@@ -47,13 +50,60 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
     }
 }
 
+/// The cases now, and those of the baseline by their benchmark.
+struct Cases<'a> {
+    now: HashSet<&'a CaseId>,
+    then: HashMap<Benchmark<'a>, Then<'a>>,
+}
+
+/// The cases of a benchmark in the baseline.
+#[derive(Default)]
+struct Then<'a> {
+    cases: Vec<&'a CaseId>,
+    /// True where the run has some of them too.
+    still_there: bool,
+}
+
+/// What cases share that differ in their arguments alone: the benchmark, the device and the cache state.
+type Benchmark<'a> = (&'a str, &'a str, Cache);
+
+fn benchmark(case: &CaseId) -> Benchmark<'_> {
+    (&case.benchmark, &case.device, case.cache)
+}
+
+impl<'a> Cases<'a> {
+    fn of(run: &'a Run, baseline: &'a Baseline) -> Self {
+        let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
+        let mut then: HashMap<_, Then<'_>> = HashMap::new();
+        for old in baseline.cases() {
+            let of_benchmark = then.entry(benchmark(&old.case)).or_default();
+            of_benchmark.cases.push(&old.case);
+            of_benchmark.still_there |= now.contains(&old.case);
+        }
+        Self { now, then }
+    }
+
+    /// The finding about a case that the baseline has not: that it is new, or, where all that is left of its benchmark has
+    /// other arguments than then, which those were.
+    fn unknown(&self, case: &CaseId) -> Finding {
+        let then = self.then.get(&benchmark(case)).filter(|then| !then.still_there);
+        let Some(Then { cases: then, .. }) = then else { return Finding::New };
+        let mut were: Vec<String> = then.iter().take(SHOWN_ARGS).map(|old| args(&old.args)).collect();
+        if then.len() > SHOWN_ARGS {
+            were.push(format!("{} others", then.len() - SHOWN_ARGS));
+        }
+        Finding::NotComparable(vec![format!("args {}, were {}", args(&case.args), were.join(" or "))])
+    }
+}
+
 /// The case now and then, where they can be compared.
 fn pair<'a>(
     run: &'a Run,
     record: &'a Record,
     baseline: &'a Baseline,
+    cases: &Cases<'_>,
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
-    let (old_run, old) = baseline.find(record).ok_or_else(|| unknown(run, record, baseline))?;
+    let (old_run, old) = baseline.find(record).ok_or_else(|| cases.unknown(&record.case))?;
     let no_number = |why, when| Finding::NoNumber(format!("{why} {when}"));
     let measurement = number(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };
@@ -61,26 +111,6 @@ fn pair<'a>(
     let then = MeasuredRecord { run: old_run, record: old, measurement };
     let differences = differences(now, then);
     if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
-}
-
-/// The finding about a case that the baseline has not: that it is new, or, where all that is left of its benchmark has other
-/// arguments than then, which those were.
-fn unknown(run: &Run, record: &Record, baseline: &Baseline) -> Finding {
-    let of_benchmark = |old: &&Record| {
-        old.case.benchmark == record.case.benchmark
-            && old.case.device == record.case.device
-            && old.case.cache == record.case.cache
-    };
-    let then: Vec<&Record> = baseline.cases().filter(of_benchmark).collect();
-    let grown = then.iter().any(|old| run.records.iter().any(|record| record.case == old.case));
-    if then.is_empty() || grown {
-        return Finding::New;
-    }
-    let mut were: Vec<String> = then.iter().take(SHOWN_ARGS).map(|old| args(&old.case.args)).collect();
-    if then.len() > SHOWN_ARGS {
-        were.push(format!("{} others", then.len() - SHOWN_ARGS));
-    }
-    Finding::NotComparable(vec![format!("args {}, were {}", args(&record.case.args), were.join(" or "))])
 }
 
 /// Arguments in words.

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::env;
 use std::fs;
 use std::io;
@@ -27,7 +28,14 @@ pub struct Baseline {
     pub name: String,
     /// The newest first.
     runs: Vec<Run>,
+    /// The newest record of each case, in their order.
+    cases: Vec<RecordPlace>,
+    /// The newest record of each case that has a number; without a number where none has one.
+    places: HashMap<CaseId, RecordPlace>,
 }
+
+/// The numbers of a run and of a record in it.
+type RecordPlace = (usize, usize);
 
 /// The reason why a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +104,7 @@ impl Place {
         // The names of files of one second tell which came later.
         runs.reverse();
         runs.sort_by_key(|run| Reverse(run.started));
-        Ok(Baseline { name: self.name.clone(), runs })
+        Ok(Baseline::new(self.name.clone(), runs))
     }
 
     /// Makes sure that something can be stored, before it is measured.
@@ -131,9 +139,16 @@ impl Place {
 
     /// Removes the files of which `newest` has every case. One that cannot be read is left for whoever loads it.
     fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
+        let mut newer: HashMap<&CaseId, bool> = HashMap::new();
+        for record in &newest.records {
+            *newer.entry(&record.case).or_default() |= record.measurement.is_some();
+        }
         for file in self.files()?.iter().filter(|file| *file != to) {
             let Ok(run) = self.read(file) else { continue };
-            let known = |record: &Record| newest.records.iter().any(|other| supersedes(other, record));
+            let known = |older: &Record| {
+                let newer = newer.get(&older.case);
+                newer.is_some_and(|has_number| *has_number || older.measurement.is_none())
+            };
             if run.records.iter().all(known) {
                 fs::remove_file(file).map_err(|error| self.io(file, error))?;
             }
@@ -184,7 +199,29 @@ impl Baseline {
     /// The baseline of one run.
     #[must_use]
     pub fn of(name: String, run: Run) -> Self {
-        Self { name, runs: vec![run] }
+        Self::new(name, vec![run])
+    }
+
+    /// The baseline of these runs, the newest first.
+    fn new(name: String, runs: Vec<Run>) -> Self {
+        let (mut cases, mut places) = (Vec::new(), HashMap::new());
+        let has_number = |(run, record): RecordPlace| runs[run].records[record].measurement.is_some();
+        for (number, run) in runs.iter().enumerate() {
+            for (place, record) in run.records.iter().enumerate() {
+                let this = (number, place);
+                match places.entry(record.case.clone()) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(this);
+                        cases.push(this);
+                    }
+                    Entry::Occupied(mut entry) if !has_number(*entry.get()) && has_number(this) => {
+                        entry.insert(this);
+                    }
+                    Entry::Occupied(_) => {}
+                }
+            }
+        }
+        Self { name, runs, cases, places }
     }
 
     /// Returns all of it as one run: the newest, with those records of older ones that [`find`](Self::find) returns.
@@ -216,29 +253,15 @@ impl Baseline {
     /// The newest record of the case of `record`, with its run: one that has a number, if there is one.
     #[must_use]
     pub fn find(&self, record: &Record) -> Option<(&Run, &Record)> {
-        let all = || {
-            self.runs.iter().flat_map(move |run| {
-                let of_case = run.records.iter().filter(|other| other.case == record.case);
-                of_case.map(move |other| (run, other))
-            })
-        };
-        all().find(|(_, other)| other.measurement.is_some()).or_else(|| all().next())
+        let (run, place) = *self.places.get(&record.case)?;
+        let run = &self.runs[run];
+        Some((run, &run.records[place]))
     }
 
-    /// Every case once.
+    /// Every case once, each as the newest run has it.
     pub fn cases(&self) -> impl Iterator<Item = &Record> {
-        self.runs.iter().enumerate().flat_map(|(number, run)| {
-            let newer = &self.runs[..number];
-            run.records.iter().filter(move |record| {
-                !newer.iter().flat_map(|run| &run.records).any(|other| other.case == record.case)
-            })
-        })
+        self.cases.iter().map(|(run, place)| &self.runs[*run].records[*place])
     }
-}
-
-/// Returns true where `older` is no longer needed.
-fn supersedes(newer: &Record, older: &Record) -> bool {
-    newer.case == older.case && (newer.measurement.is_some() || older.measurement.is_none())
 }
 
 fn is_json(path: &Path) -> bool {
@@ -249,4 +272,76 @@ fn is_json(path: &Path) -> bool {
 fn baselines() -> PathBuf {
     let asked = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
     asked.or_else(files::home).unwrap_or_else(|| "target/gpubench".into()).join("baselines")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::check;
+    use crate::comparison::Finding;
+
+    /// A run as the format of before it had a version 2 stored it.
+    fn old_run() -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        files::read(&lines[..]).expect("a run").run
+    }
+
+    fn saved(folder: &Path, runs: &[Run]) -> Baseline {
+        let place = Place::within(folder, "main");
+        place.prepare().expect("a folder");
+        runs.iter().for_each(|run| place.save(run).expect("it is written"));
+        place.load().expect("a baseline")
+    }
+
+    #[test]
+    fn of_a_case_the_newest_record_with_a_number_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let old = old_run();
+        let mut new = Run { started: old.started + 60, ..old.clone() };
+        new.records.truncate(2);
+        new.records.reverse();
+        // It failed, and what was measured before counts.
+        new.records[0].measurement = None;
+        let baseline = saved(folder.path(), &[old.clone(), new.clone()]);
+        let started = |record: &Record| baseline.find(record).map(|(run, _)| run.started);
+        assert_eq!(started(&new.records[0]), Some(old.started));
+        assert_eq!(started(&new.records[1]), Some(new.started));
+        assert_eq!(started(&old.records[4]), Some(old.started));
+        let cases: Vec<_> = baseline.cases().map(|record| &record.case).collect();
+        let [first, second, rest @ ..] = &old.records[..] else { panic!("it has some") };
+        let order = [second, first].into_iter().chain(rest).map(|record| &record.case);
+        assert_eq!(cases, order.collect::<Vec<_>>(), "each once, the newest run's first");
+    }
+
+    #[test]
+    fn a_run_that_has_every_case_replaces_the_older_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let old = old_run();
+        let new = Run { started: old.started + 60, ..old.clone() };
+        let baseline = saved(folder.path(), &[old.clone(), new]);
+        assert_eq!((baseline.runs.len(), baseline.runs[0].started), (1, old.started + 60));
+        let part = Run { records: old.records[..1].to_vec(), started: old.started + 120, ..old };
+        assert_eq!(saved(folder.path(), &[part]).runs.len(), 2);
+    }
+
+    #[test]
+    fn a_baseline_of_version_1_is_held_against_a_run_of_version_2() {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results/h200/suite.json");
+        let text = fs::read(&recorded).expect("it is there");
+        assert!(text.starts_with(b"{\"schema\":\"gpubench/1\""), "a run of commit 3a2da55's format");
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("old.json"), &text).expect("it can be written");
+        let path = folder.path().join("old.json");
+        let baseline = Place::of(path.to_str().expect("UTF-8")).load().expect("version 1 is read");
+        let run = Run::parse(&text).expect("a run");
+        let checked = check(&run, &baseline, &|_| true);
+        assert_eq!((checked.lines.len(), checked.missing.len()), (run.records.len(), 0));
+        let compared = checked.lines.iter().filter(|line| matches!(line.finding, Finding::Compared { .. }));
+        assert!(compared.count() > 10);
+        let moved = |line: &&crate::comparison::CaseFinding| match &line.finding {
+            Finding::Compared { ratio, .. } => (ratio.value - 1.0).abs() > 1e-9,
+            _ => false,
+        };
+        assert!(!checked.lines.iter().any(|line| moved(&line)), "a run is as fast as itself");
+    }
 }

@@ -10,6 +10,7 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The result of timing two launches in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The time of this launch over that of the other. Nothing where there were too few rounds for an interval.
     pub ratio: Option<Ratio>,
@@ -31,6 +32,7 @@ impl Comparison {
 
 /// A round: inputs of their own for both launches, and samples that take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// The number of samples of each.
     pub pairs: usize,
@@ -40,6 +42,7 @@ pub struct Round {
 
 /// The result of comparing a run with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// The baseline's name.
     pub baseline: String,
@@ -55,6 +58,7 @@ pub struct Check {
 
 /// The finding about a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaseFinding {
     /// The case's name.
     pub name: String,
@@ -68,6 +72,7 @@ pub struct CaseFinding {
 
 /// The standing of a case against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
     /// It was compared.

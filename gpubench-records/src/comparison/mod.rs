@@ -18,6 +18,7 @@ pub const USUAL_BAND: f64 = 0.005;
 
 /// The answer to whether a launch is faster than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// It takes less time, by more than the band.
@@ -64,6 +65,7 @@ impl Display for Answer {
 
 /// From when on a slower launch is a regression.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Threshold {
     /// From this much on, as a fraction, where it is slower beyond doubt.

@@ -21,6 +21,7 @@ pub use self::reason::Reason;
 
 /// The verdict on a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// In one word.
     pub state: State,
@@ -30,6 +31,7 @@ pub struct Verdict {
 
 /// The words for it, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The number holds.

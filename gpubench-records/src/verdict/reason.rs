@@ -13,6 +13,7 @@ use gpubench_stats::{Drift, Modes, format};
 
 /// The reason against a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The case did not get as far as a result.
