@@ -76,7 +76,7 @@ fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> 
 fn processes(record: &Record) -> Option<String> {
     let (range, processes) = record.processes()?;
     let range = format::from_to(range, format::time);
-    Some(format!("{range} by {processes} processes; the one in the middle is shown"))
+    Some(format!("medians of {processes} processes: {range}; the middle one is shown"))
 }
 
 /// The origin of an answer.
@@ -85,10 +85,10 @@ fn in_turn(compared: &Compared) -> String {
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
     let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp())).collect::<Vec<_>>();
     let confidence = ratio.map_or_else(String::new, |ratio| {
-        format!(", their trimmed mean with an interval of {:.1} %", 100.0 * ratio.confidence)
+        format!(", trimmed mean with a {:.1} % interval", 100.0 * ratio.confidence)
     });
     format!(
-        "{answer} after {} of {pairs} pairs in all, with inputs and graphs of their own{confidence}: {}",
+        "{answer} after {} with {pairs} pairs in all, each round with new inputs and graphs{confidence}: {}",
         format::counted(rounds.len(), "round"),
         shown.join(", ")
     )
@@ -100,10 +100,10 @@ fn time(measured: &Measurement) -> String {
     let [median, overhead, floor, step] = [measured.median(), overhead, floor, step].map(format::time);
     let why = match empty_launch {
         Some(empty) => format!(
-            "half of the {} that a pair reads around an empty launch, where one around nothing reads {floor}",
+            "half of the {} that a pair of events reads around an empty launch; around nothing it reads {floor}",
             format::time(empty)
         ),
-        None => "what a pair reads around nothing".to_owned(),
+        None => "read around nothing".to_owned(),
     };
     format!("{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}")
 }
@@ -124,7 +124,7 @@ fn flush(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_proof, .. } = &measured.samples.method;
     let sample = measured.samples.elapsed / measured.samples.events.len().max(1) as f64;
     let each = sample - event_time(measured);
-    let mut text = format!("{flush}: {} a sample, with its reset where there is one", format::time(each));
+    let mut text = format!("{flush}: {} per sample, reset included", format::time(each));
     if let Some(proof) = flush_proof {
         _ = write!(text, "; {}", proved(proof));
     }
@@ -137,13 +137,13 @@ fn flush(measured: &Measurement) -> String {
 /// The proof of a flush.
 fn proved(proof: &FlushProof) -> String {
     let read = format!(
-        "a quarter of the cache is read in {} behind it, {} where it is there, {} behind a sweep of twice the cache",
+        "reading a quarter of the cache takes {} after it, {} from the cache, {} after a sweep of twice the cache",
         format::time(proof.flushed),
         format::time(proof.cached),
         format::time(proof.swept)
     );
     let dirt = format!(
-        "three quarters in {}, {} behind the sweep",
+        "reading three quarters takes {}, {} after the sweep",
         format::time(proof.sweep),
         format::time(proof.clean_sweep)
     );
@@ -156,7 +156,7 @@ fn clock(counted: &DeviceClock) -> String {
     let warm_up =
         counted.before.map(|before| format!("; {} in the warm-up", range(before))).unwrap_or_default();
     format!(
-        "multiprocessors at {} by their own counters, behind each of {}{warm_up}",
+        "multiprocessors at {} by their own counters, read after each of {}{warm_up}",
         range(counted.during),
         format::counted(counted.readings, "group")
     )
@@ -175,8 +175,8 @@ fn sensors(conditions: &Conditions) -> String {
     words.extend(span.power.map(|power| format::from_to(power, format::power)));
     words.extend(span.temperature.map(|heat| format::from_to(heat, |heat| format!("{heat} °C"))));
     words.push(match &span.slowed_by[..] {
-        [] => "nothing slowed it down".to_owned(),
-        reasons => format!("slowed down by {}", reasons.join(", ")),
+        [] => "not throttled".to_owned(),
+        reasons => format!("throttled by {}", reasons.join(", ")),
     });
     words.extend(span.other_processes.map(|others| match others {
         0 => "no other process".to_owned(),
@@ -190,7 +190,7 @@ fn sensors(conditions: &Conditions) -> String {
 fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
         Energy::Measured(measured) => measured,
-        Energy::Refused(why) => return format!("not known: {why}"),
+        Energy::Refused(why) => return format!("unknown: {why}"),
     };
     let EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates, counted } = *measured;
     let each = elapsed / launches as f64;
@@ -198,7 +198,7 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let work = [(metrics.flops_per_joule, "FLOP"), (metrics.bytes_per_joule, "B")];
     let work = work.map(|(work, what)| work.map(|work| format!("; {}", format::per_joule(work, what))));
     format!(
-        "{} a launch = {} × {}, of {launches} in a row{}; idle power is in it; by {updates} updates of the device's counter in {}{sensor}",
+        "{} a launch = {} × {}, over {launches} back-to-back launches{}; includes idle power; from {updates} updates of the device's counter in {}{sensor}",
         format::energy(per_launch),
         format::power(power),
         format::time(each),
@@ -209,7 +209,7 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
 
 fn warm_up(measured: &Measurement) -> String {
     let warm_up = measured.samples.warm_up;
-    let steady = if warm_up.steady { "steady then" } else { "not steady even then" };
+    let steady = if warm_up.steady { "steady" } else { "not steady" };
     format!("{} launches in {}, {steady}", warm_up.launches, format::time(warm_up.elapsed))
 }
 
@@ -217,12 +217,12 @@ fn samples(measured: &Measurement) -> String {
     let count = measured.samples.events.len();
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
-            format!(" that are worth {effective:.0} independent ones")
+            format!(" (as good as {effective:.0} independent ones)")
         }
         _ => String::new(),
     };
     format!(
-        "{count}{worth} in {}; {} on the device, flushes included, of {} by this machine's clock ({})",
+        "{count}{worth} in {}; {} on the device, flushes included, of {} wall time ({})",
         format::counted(measured.samples.groups, "group"),
         format::time(measured.samples.elapsed),
         format::time(measured.samples.wall),
@@ -248,7 +248,7 @@ fn roof(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.intensity?);
     let Some(roof) = &metrics.roof else {
-        return Some(format!("{has}; which peak binds is not known"));
+        return Some(format!("{has}; the binding peak is unknown"));
     };
     let memory = metrics.share(&Quantity::MemoryBandwidth)?;
     let compute = metrics.share(&Quantity::Compute(measured.precision.clone()))?;
@@ -257,13 +257,11 @@ fn roof(measured: &Measurement) -> Option<String> {
     let (precision, reached) = (&measured.precision, format::percent(roof.of_peak));
     Some(match roof.quantity {
         Quantity::Compute(_) => {
-            format!(
-                "{precision} binds, {has} being more than the {meet} up to which the memory does; {reached} of its peak"
-            )
+            format!("{precision} binds: {has} is above the ridge of {meet}; {reached} of its peak")
         }
         _ => {
             format!(
-                "the memory binds, {has} being less than the {meet} from which {precision} does; {reached} of its peak"
+                "the memory binds: {has} is below the ridge of {meet} to {precision}; {reached} of its peak"
             )
         }
     })
@@ -275,6 +273,6 @@ fn launch_bound(measured: &Measurement) -> Option<String> {
     let empty = empty_launch? - overhead;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
     (claims && measured.median() <= 2.0 * empty).then(|| {
-        format!("launch-bound: an empty launch takes {}, which is half of this or more", format::time(empty))
+        format!("launch-bound: an empty launch takes {}, at least half of this time", format::time(empty))
     })
 }

@@ -19,10 +19,10 @@ const LITTLE_TRAFFIC: f64 = 0.6;
 pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if !measured.samples.converged {
-        advice.push("more samples (--max-time), since the interval is wider than was asked for".to_owned());
+        advice.push("more samples (--max-time): the interval is wider than requested".to_owned());
     }
     if launch_bound {
-        advice.push("more work in a launch, or several launches in a row or in a graph".to_owned());
+        advice.push("more work per launch, or several launches back-to-back or in a graph".to_owned());
     }
     advice.extend(in_a_graph(measured));
     let seen = &measured.seen;
@@ -40,10 +40,7 @@ fn in_a_graph(measured: &Measurement) -> Option<String> {
     let saved = measured.samples.on_stream? - measured.median();
     let counts = saved > 0.1 * measured.median() && saved > measured.samples.timer.spread;
     counts.then(|| {
-        format!(
-            "launching it in a graph, as was measured: on the stream it takes {} more",
-            format::time(saved)
-        )
+        format!("launch it in a graph, as measured here: on the stream it takes {} more", format::time(saved))
     })
 }
 
@@ -53,10 +50,10 @@ fn tail(kernel: &Kernel, all: &Multiprocessors) -> Option<String> {
     let empty = 1.0 - filled / filled.ceil();
     (filled > 1.0 && empty > 1.0 - FULL).then(|| {
         format!(
-            "a multiple of {} blocks: if they take alike, {} of all places stand empty in the last of {} waves",
+            "a multiple of {} blocks: in {} waves of equal blocks, {} of the places stay empty",
             places(kernel, all),
-            format::percent(empty),
-            filled.ceil()
+            filled.ceil(),
+            format::percent(empty)
         )
     })
 }
@@ -65,7 +62,7 @@ fn tail(kernel: &Kernel, all: &Multiprocessors) -> Option<String> {
 fn idle(kernel: &Kernel, all: &Multiprocessors, launch_bound: bool) -> Option<String> {
     let idle = u64::from(all.count).saturating_sub(kernel.blocks());
     (idle > 0 && !launch_bound)
-        .then(|| format!("more blocks: {idle} of {} multiprocessors have none", all.count))
+        .then(|| format!("more blocks: {idle} of {} multiprocessors are idle", all.count))
 }
 
 /// Threads of a warp that are not there.
@@ -73,13 +70,13 @@ fn lanes(kernel: &Kernel) -> Option<String> {
     let threads = kernel.threads();
     let missing = threads.next_multiple_of(WARP) - threads;
     (missing > 0)
-        .then(|| format!("a multiple of {WARP} threads a block: {missing} of its last warp do nothing"))
+        .then(|| format!("a multiple of {WARP} threads a block: {missing} threads of its last warp are idle"))
 }
 
 fn local(kernel: &Kernel) -> Option<String> {
     (kernel.local > Bytes(0)).then(|| {
         format!(
-            "no local memory ({} a thread): it is for registers that are too few, and for arrays whose index is computed",
+            "no local memory ({} a thread): registers spill, or an array has a computed index",
             format::bytes(kernel.local)
         )
     })
@@ -95,8 +92,8 @@ fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -
     let full = filled(kernel, all) >= 1.0;
     (binds && full && share < LITTLE_TRAFFIC && occupancy(kernel, all) < FEW_THREADS).then(|| {
         format!(
-            "more threads at once, or more loads under way in each: limited by {what}, {} of a multiprocessor's are \
-             there, and the memory is at {} of its peak",
+            "higher occupancy, or more loads in flight per thread: occupancy is {} (limited by {what}), and the memory \
+             is at {} of its peak",
             format::percent(occupancy(kernel, all)),
             format::percent(share)
         )
@@ -117,7 +114,9 @@ mod tests {
         assert_eq!([264, 528, 500, 200, 5000].map(|blocks| tail(&at(blocks), &H200)), [const { None }; 5]);
         assert!(idle(&at(131), &H200, false).is_some());
         assert_eq!([idle(&at(132), &H200, false), idle(&at(1), &H200, true)], [None, None]);
-        assert!(lanes(&launched(1, 33, 8, 0, 32)).expect("a warp is not full").contains("31 of its last"));
+        assert!(
+            lanes(&launched(1, 33, 8, 0, 32)).expect("a warp is not full").contains("31 threads of its last")
+        );
         assert_eq!(lanes(&launched(1, 96, 8, 0, 21)), None);
         assert!(local(&Kernel { local: Bytes(8), ..at(1) }).is_some() && local(&at(1)).is_none());
     }

@@ -103,7 +103,7 @@ fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
     let filled = filled(kernel, all);
     let last = filled.fract();
     if filled <= 1.0 {
-        return format!("all blocks at once, in {} of the places", format::percent(filled));
+        return format!("1 wave, {} full", format::percent(filled));
     }
     let last = if last > 0.0 { format!(", the last {} full", format::percent(last)) } else { String::new() };
     format!("{} waves{last}", filled.ceil())
@@ -127,7 +127,7 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchFacts) -> Option<String> {
     }
     let claims = match (counts.writes, counts.bytes) {
         (Some(writes), _) => format!("; it claims to write {}", format::bytes(Bytes(writes))),
-        (None, Some(_)) if counts.reads.is_none() => "; what it claims to write it does not tell".to_owned(),
+        (None, Some(_)) if counts.reads.is_none() => "; it does not claim how much it writes".to_owned(),
         _ => String::new(),
     };
     Some(format!("{}{}{claims}", changed(written, counts), unseen(written)))
@@ -136,17 +136,15 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchFacts) -> Option<String> {
 fn changed(written: &Written, counts: &Counts) -> String {
     if written.nothing() {
         let why = match written.when_altered {
-            Some(true) => ": it writes what is there already",
-            Some(false) => ", nor does a launch where the memory holds something else",
+            Some(true) => ": it writes the values that are already there",
+            Some(false) => ", nor on memory that holds other values: it writes nothing",
             None if counts.writes.is_none() => "",
-            None => ": whether it writes what is there already was not found out",
+            None => ": it may write the values that are already there",
         };
         return format!("nothing changed in {} of memory{why}", format::bytes(written.looked_at));
     }
     let same = match counts.writes {
-        Some(writes) if written.changed.0 < writes => {
-            ", where bytes that were written over with the same do not show"
-        }
+        Some(writes) if written.changed.0 < writes => "; bytes overwritten with their own value do not count",
         _ => "",
     };
     let [changed, looked_at, block] = [written.changed, written.looked_at, written.block].map(format::bytes);
@@ -154,7 +152,7 @@ fn changed(written: &Written, counts: &Counts) -> String {
 }
 
 fn unseen(written: &Written) -> String {
-    written.unseen.as_ref().map(|why| format!("; not all may have been seen: {why}")).unwrap_or_default()
+    written.unseen.as_ref().map(|why| format!("; some writes may be missing: {why}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -189,7 +187,7 @@ mod tests {
         assert_eq!(
             told(launched(528, 256, 32, 0, 8)),
             "f: 528 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once, 100 % of its \
-             threads; all blocks at once, in 50.0 % of the places"
+             threads; 1 wave, 50.0 % full"
         );
         // 65,536 registers are those of 2 blocks of 256 threads with 128.
         let spills = Kernel { local: Bytes(64), block: [16, 16, 1], ..launched(396, 0, 128, 0, 2) };
@@ -228,12 +226,15 @@ mod tests {
             told(written(4096, None, None)),
             "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it claims to write 4 KiB"
         );
-        assert!(told(written(512, None, None)).contains("written over with the same do not show"));
+        assert!(told(written(512, None, None)).contains("overwritten with their own value do not count"));
         assert!(
-            told(written(0, Some("it copies to the host"), None)).contains("not all may have been seen: it")
+            told(written(0, Some("it copies to the host"), None)).contains("some writes may be missing: it")
         );
-        assert!(told(written(0, None, Some(true))).contains("it writes what is there already;"));
-        assert!(told(written(0, None, Some(false))).contains("where the memory holds something else;"));
+        assert!(told(written(0, None, Some(true))).contains("it writes the values that are already there;"));
+        assert!(
+            told(written(0, None, Some(false)))
+                .contains("nor on memory that holds other values: it writes nothing;")
+        );
         assert_eq!(writes(&counts, &LaunchFacts::default()), None);
     }
 }

@@ -243,7 +243,7 @@ fn what_processes_differ_by_is_noise() {
     let arguments = ["told[n=10]", "--cache", "hot", "--runs", "5", "--save-baseline", "main", "--explain"];
     let (ended, run) = target.measure(&arguments, &each);
     let ended = ended.with_code(0);
-    ended.shows("processes 320.0 µs to 332.8 µs by 5 processes; the one in the middle is shown");
+    ended.shows("processes medians of 5 processes: 320.0 µs to 332.8 µs; the middle one is shown");
     // The row itself says so too.
     ended.shows("told[n=10]  hot  326.4 µs  ± 0.01 %  5: 320.0 µs to 332.8 µs");
     let [record] = &run.records[..] else { panic!("one case: {run:?}") };

@@ -88,12 +88,12 @@ fn explain_tells_how_each_number_came_about() {
     let ended = copies(&["--explain"], &[]).ended.with_code(0);
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
-        "− overhead 1.536 µs (half of the 3.072 µs that a pair reads around an empty launch, where one around \
-         nothing reads 1.280 µs); the timer steps by 32.00 ns",
+        "− overhead 1.536 µs (half of the 3.072 µs that a pair of events reads around an empty launch; around \
+         nothing it reads 1.280 µs); the timer steps by 32.00 ns",
         "  path      graph",
         "  flush     discard: 14.",
-        "behind the sweep (+0.0 %)",
-        "steady then",
+        "after the sweep (+0.0 %)",
+        ", steady",
         "on the device, flushes included, of",
     ] {
         ended.shows(words);

@@ -139,7 +139,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     ended.shows(
         "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it claims to write 16 KiB",
     );
-    ended.shows("16 KiB of memory: it writes what is there already; it claims to write 16 KiB");
+    ended.shows("16 KiB of memory: it writes the values that are already there; it claims to write 16 KiB");
     ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
 }
 

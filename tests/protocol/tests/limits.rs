@@ -105,7 +105,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
-    let binds = "the memory binds, 0.17 flop/byte being less than the 13.9 flop/byte from which f32 does; ";
+    let binds = "the memory binds: 0.17 flop/byte is below the ridge of 13.9 flop/byte to f32; ";
     assert_eq!((lines(binds), run.records.len()), (4, 4), "{ended}");
     let cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     for record in cold {
@@ -116,7 +116,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     }
     // Of 64 KiB an array, hot and cold; not of 16 MiB. It is said of valid rows.
     assert_eq!(
-        lines("launch-bound: an empty launch takes 1.536 µs, which is half of this or more"),
+        lines("launch-bound: an empty launch takes 1.536 µs, at least half of this time"),
         2,
         "{ended}"
     );

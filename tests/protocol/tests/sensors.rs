@@ -41,7 +41,7 @@ fn what_the_sensors_say_is_recorded_and_shown() {
     );
     let ended = measured.ended.with_code(0);
     ended.shows("highest clock 1980 MHz · highest memory clock 3201 MHz · power limit 700 W · ECC on · MIG off · compute mode default · persistence on · other processes 0");
-    ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; nothing slowed it down; no other process (");
+    ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; not throttled; no other process (");
 }
 
 #[test]
@@ -85,7 +85,9 @@ fn the_clock_is_counted_behind_every_group() {
     assert_eq!(over_time.len(), clock.readings);
     assert!(over_time.is_sorted_by(|a, b| a.samples < b.samples && a.at < b.at), "{over_time:?}");
     assert_eq!(over_time.last().map(|group| group.clock), Some(clock.after));
-    ended.shows("  clock     multiprocessors at 1410 MHz to 1980 MHz by their own counters, behind each of ");
+    ended.shows(
+        "  clock     multiprocessors at 1410 MHz to 1980 MHz by their own counters, read after each of ",
+    );
     // Beside sensors that see nothing of it, and where it is less than 3 %.
     assert_eq!(fallen("1410@0.45", &[("CLOCKS", "1980")]).0, reasons);
     assert_eq!(fallen("1930@0.45", &[("CLOCKS", "1980")]).0, Vec::<String>::new());
@@ -136,8 +138,8 @@ fn energy_is_what_launches_in_a_row_draw() {
     // How wide the columns are depends on what was drawn, and so on this machine's clock.
     let head = ended.stdout.lines().find(|line| line.contains("GFLOP/s  ")).expect("the table has a head");
     assert!(head.contains("  energy  "), "{head}");
-    ended.shows(" in a row; ");
-    ended.shows("; idle power is in it; by ");
+    ended.shows(" back-to-back launches; ");
+    ended.shows("; includes idle power; from ");
 }
 
 #[test]

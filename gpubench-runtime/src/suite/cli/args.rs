@@ -12,32 +12,32 @@ use gpubench_report::export::ExportArgs;
 #[derive(Debug, Parser)]
 #[command(
     name = "suite",
-    about = "Measures the benchmarks of this program and prints how close to the hardware they run.",
+    about = "Measures the benchmarks of this program, and compares each result with the limits of its device.",
     after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
-                  3 a regression, 4 nothing matched, 5 the device asked for is not there or, with --no-wait, not free, \
-                  129/130/143 interrupted by SIGHUP, Ctrl-C or SIGTERM, with a report of what was measured.\n\
-                  Results go to standard output; progress and warnings to standard error. A FILE called `-` is \
+                  3 a regression, 4 nothing matched, 5 the requested device is missing or, with --no-wait, busy, \
+                  129/130/143 interrupted by SIGHUP, Ctrl-C or SIGTERM, after a report of the measured cases.\n\
+                  Results go to standard output, progress and warnings to standard error. The FILE `-` is \
                   standard output, which then carries nothing else.\n\
-                  Each flag can be given in the environment too; an empty variable counts as unset. Of a flag that is \
-                  given twice the last value counts; lists add up.",
+                  Each flag can also be set in the environment; an empty variable counts as unset. If a flag is \
+                  given twice, the last value counts; lists add up.",
     disable_version_flag = true,
     // Scripts append flags to existing ones.
     args_override_self = true
 )]
 pub(super) struct Args {
-    /// Measure only cases whose name contains one of these
+    /// Measure only the cases whose name contains one of these texts
     #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER")]
     pub(super) filters: Vec<String>,
 
-    /// Take filters and skips as whole names
+    /// Match whole names, in filters and in --skip
     #[arg(long, env = "GPUBENCH_EXACT", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) exact: bool,
 
-    /// Leave out cases whose name contains this
+    /// Skip the cases whose name contains this text
     #[arg(long, value_name = "FILTER", env = "GPUBENCH_SKIP", help_heading = "What to measure")]
     pub(super) skip: Vec<String>,
 
-    /// Measure only benchmarks that have one of these tags
+    /// Measure only the benchmarks with one of these tags
     #[arg(
         long,
         value_name = "TAG,…",
@@ -47,28 +47,27 @@ pub(super) struct Args {
     )]
     pub(super) tag: Vec<String>,
 
-    /// Measure only benchmarks that are marked `ignore`
+    /// Measure only the benchmarks marked `ignore`
     #[arg(long, env = "GPUBENCH_IGNORED", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) ignored: bool,
 
-    /// Measure those that are marked `ignore` too
+    /// Measure also the benchmarks marked `ignore`
     #[arg(long, env = "GPUBENCH_INCLUDE_IGNORED", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) include_ignored: bool,
 
-    /// Values for an argument in place of those the benchmark lists, such as n=1024,4096; and which of the types and
-    /// constants that it lists, such as T=f32
+    /// Replace the values of an argument, such as n=1024,4096; choose among the listed types and constants, such as T=f32
     #[arg(long = "arg", value_name = "NAME=VALUE,…", env = "GPUBENCH_ARG", help_heading = "What to measure")]
     pub(super) args: Vec<String>,
 
-    /// Measure hot, cold or both, whatever the benchmark asks for
+    /// Measure with hot or cold caches, or both; overrides the attribute
     #[arg(long, env = "GPUBENCH_CACHE", help_heading = "What to measure")]
     pub(super) cache: Option<CacheChoice>,
 
-    /// Where to measure: GPUs by number or UUID (`0`, `0,2`), `host` for this machine's CPU, `all` for every device
+    /// Choose the devices: GPUs by number or UUID (`0`, `0,2`), `host` for this machine's CPU, `all` for every device
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = "What to measure")]
     pub(super) device: Option<String>,
 
-    /// Launch each benchmark once, check it, and time nothing; bench targets do so without `--bench`
+    /// Launch each case once, check its outputs, and time nothing; the default of bench targets without `--bench`
     #[arg(long, env = "GPUBENCH_TEST", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) test: bool,
 
@@ -76,49 +75,49 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_LIST", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) list: bool,
 
-    /// How to list
+    /// Format of --list
     #[arg(long, env = "GPUBENCH_FORMAT", default_value = "pretty", help_heading = "What to measure")]
     pub(super) format: ListFormat,
 
-    /// A rough look: warm-ups of 20 ms, at most 50 ms of sampling a case, no energy unless asked for
+    /// Measure quickly: 20 ms of warm-up and at most 50 ms of sampling per case, no energy unless --energy is given
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) quick: bool,
 
-    /// Hold every selected case against this benchmark with the same arguments, others of its own in brackets as in
-    /// "sum[BLOCK=128]": their launches take turns, and the answer is faster, slower, same or undecided
+    /// Compare each selected case with this benchmark at the same arguments, or at those in brackets, as in
+    /// "sum[BLOCK=128]". Their launches alternate; the answer is faster, slower, same or undecided
     #[arg(long, value_name = "NAME", env = "GPUBENCH_COMPARE_WITH", help_heading = "Comparisons")]
     pub(super) compare_with: Option<String>,
 
-    /// The difference of two times that does not matter; 0.5%
+    /// Treat times as the same if they differ by no more than this [default: 0.5%]
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_BAND", help_heading = "Comparisons")]
     pub(super) band: Option<String>,
 
-    /// Measure everything so often, each time in a process of its own, to know what processes differ by; 5 or more tell
+    /// Repeat the whole run K times, each in a new process, and report the spread between them; take 5 or more
     #[arg(long, value_name = "K", env = "GPUBENCH_RUNS", help_heading = "Comparisons")]
     pub(super) runs: Option<usize>,
 
-    /// Store what was measured as the baseline of this name in cargo's folder, or in this file
+    /// Save the results as a baseline: a name in cargo's target folder, or a file
     #[arg(long, value_name = "NAME", env = "GPUBENCH_SAVE_BASELINE", help_heading = "Comparisons")]
     pub(super) save_baseline: Option<String>,
 
-    /// Hold every case against the baseline of this name, or against a file that --json wrote
+    /// Compare each case with a baseline: a saved name, or a file written by --json
     #[arg(long, value_name = "NAME", env = "GPUBENCH_BASELINE", help_heading = "Comparisons")]
     pub(super) baseline: Option<String>,
 
-    /// Exit with 3 where a case is slower by so much and beyond doubt; `noise`: by more than its processes differ by
+    /// Exit with code 3 if a case is significantly slower by this much; `noise`: by more than the spread between processes
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_FAIL_ON_REGRESSION", help_heading = "Comparisons")]
     pub(super) fail_on_regression: Option<String>,
 
-    /// Measure nothing, and take the run that --json stored in this file, as far as names, --skip, --tag, --arg, --cache
-    /// and --device select its cases
+    /// Report a run stored by --json instead of measuring; filters, --skip, --tag, --arg, --cache and --device select its
+    /// cases
     #[arg(long, value_name = "FILE", env = "GPUBENCH_FROM", help_heading = "Comparisons")]
     pub(super) from: Option<PathBuf>,
 
-    /// What empties the last-level cache before cold samples, rather than what suits the device
+    /// Choose the flush of the last-level cache before cold samples [default: chosen for the device]
     #[arg(long, value_name = "HOW", env = "GPUBENCH_FLUSH", help_heading = "How to measure")]
     pub(super) flush: Option<FlushChoice>,
 
-    /// What times samples on a GPU: events in a captured graph, or on the stream behind a delay
+    /// Choose the timing path on a GPU: events in a captured graph, or on the stream behind a delay
     #[arg(
         long,
         value_name = "PATH",
@@ -128,19 +127,19 @@ pub(super) struct Args {
     )]
     pub(super) path: PathChoice,
 
-    /// The half-width of the median's 95 % confidence interval to reach, such as 0.5%
+    /// Sample until the 95 % confidence interval of the median has this half-width, such as 0.5%
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_PRECISION", help_heading = "How to measure")]
     pub(super) precision: Option<String>,
 
-    /// Take exactly this many samples a case
+    /// Take exactly N samples per case
     #[arg(long, value_name = "N", env = "GPUBENCH_SAMPLES", help_heading = "How to measure")]
     pub(super) samples: Option<usize>,
 
-    /// Warm a case up at least this long
+    /// Warm up each case for at least this long
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_WARMUP", help_heading = "How to measure")]
     pub(super) warmup: Option<f64>,
 
-    /// Warm a case up with exactly this many launches, however long they take
+    /// Warm up each case with exactly N launches
     #[arg(
         long,
         value_name = "N",
@@ -150,20 +149,20 @@ pub(super) struct Args {
     )]
     pub(super) warmup_launches: Option<usize>,
 
-    /// Sample a case at least this long
+    /// Sample each case for at least this long
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MIN_TIME", help_heading = "How to measure")]
     pub(super) min_time: Option<f64>,
 
-    /// Sample a case at most this long
+    /// Sample each case for at most this long
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MAX_TIME", help_heading = "How to measure")]
     pub(super) max_time: Option<f64>,
 
-    /// Give a case up, and its process with it, after this long; 60 s, or what the benchmark says
+    /// Abort a case after this long, with its process [default: 60, or the benchmark's own]
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_TIMEOUT", help_heading = "How to measure")]
     pub(super) timeout: Option<f64>,
 
-    /// A limit of the device to hold results against, before those that are known: `memory=4800GB/s`, `h2d`, `d2h` and `p2p`
-    /// likewise, or a precision as in "f16 tensor=300TFLOP/s"; impossible results are told by it
+    /// Set a peak of the device, in place of its known one: `memory=4800GB/s` (also h2d, d2h, p2p), or a precision as in
+    /// "f16 tensor=300TFLOP/s". Results are judged against it
     #[arg(
         long = "peak",
         value_name = "QUANTITY=VALUE",
@@ -172,8 +171,8 @@ pub(super) struct Args {
     )]
     pub(super) peaks: Vec<String>,
 
-    /// Measure no benchmark but what the GPU itself reaches, bytes of its memory and its L2 and multiply-adds of each
-    /// precision, and keep that for later runs
+    /// Measure the ceilings of the GPU instead of benchmarks, and store them for later runs: bandwidth of memory and L2,
+    /// multiply-adds of each precision
     #[arg(
         long,
         env = "GPUBENCH_MEASURE_PEAKS",
@@ -182,40 +181,40 @@ pub(super) struct Args {
     )]
     pub(super) measure_peaks: bool,
 
-    /// Where measured ceilings are kept, rather than in the user's cache
+    /// Store measured ceilings in this folder [default: the user's cache]
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "How to measure")]
     pub(super) cache_dir: Option<PathBuf>,
 
-    /// The file with peaks of yours, rather than the nearest `gpubench.toml` above the package or the current folder
+    /// Read your peaks from this file [default: the nearest `gpubench.toml` at or above the package or the current folder]
     #[arg(long, value_name = "FILE", env = "GPUBENCH_CONFIG", help_heading = "How to measure")]
     pub(super) config: Option<PathBuf>,
 
-    /// Measure what a launch takes from the supply, whatever the benchmark asks for: launches follow one another for a second or
-    /// two after the hot samples of each case
+    /// Measure the energy of a launch: launches back-to-back for 1 to 2 s after the hot samples of each case; overrides the
+    /// attribute
     #[arg(long, env = "GPUBENCH_ENERGY", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) energy: bool,
 
-    /// Lock the clock of the GPUs' multiprocessors for this run: at `base`, at `max`, or at so many MHz. Needs root; at the end of
-    /// the run, however it ends, the clocks are reset to the driver's default, which need not be what they were locked to before
+    /// Lock the multiprocessors' clock of each GPU during the run. Needs root. However the run ends, clocks return to the
+    /// driver's default; an earlier lock is not restored
     #[arg(long, value_name = "base|max|MHZ", env = "GPUBENCH_LOCK_CLOCKS", help_heading = "How to measure")]
     pub(super) lock_clocks: Option<String>,
 
-    /// Refuse to measure a GPU that another suite is measuring, rather than wait for it
+    /// Fail if another suite is measuring the GPU, instead of waiting for it
     #[arg(long, env = "GPUBENCH_NO_WAIT", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) no_wait: bool,
 
-    /// Measure in this process, for debuggers: a crash then ends the run, and nothing is given up after a time
+    /// Measure in this process, for debuggers: a crash ends the run, and there is no --timeout
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,
 
-    /// Say below the results how each number came about: path, flush and what it costs, overhead, warm-up, samples
+    /// Explain each result below the table: timing path, flush and its cost, overhead, warm-up, samples
     #[arg(long, env = "GPUBENCH_EXPLAIN", value_parser = BoolishValueParser::new(), help_heading = "Results")]
     pub(super) explain: bool,
 
     #[command(flatten)]
     pub(super) exports: ExportArgs<true>,
 
-    /// Go on from a run that ended early, the last one of this suite or the one named: what it has is not measured again
+    /// Resume an interrupted run, the last one or RUN: its measured cases are not measured again
     #[arg(
         long,
         value_name = "RUN",
@@ -227,12 +226,12 @@ pub(super) struct Args {
     )]
     pub(super) resume: Option<String>,
 
-    /// Where each run is kept while it is measured, for --resume; `none` keeps none. Usually `gpubench/runs` in cargo's
-    /// target folder, for an installed program in ~/.local/state
+    /// Store each run here while it is measured, for --resume; `none` stores none [default: gpubench/runs in cargo's target
+    /// folder; ~/.local/state for an installed program]
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = "Results")]
     pub(super) runs_dir: Option<PathBuf>,
 
-    /// Colour the results
+    /// Use colours in the results
     #[arg(
         long,
         env = "GPUBENCH_COLOR",
@@ -258,9 +257,9 @@ pub(super) struct Args {
 /// The cache states to measure.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum CacheChoice {
-    /// With the data in the caches
+    /// The data is in the caches
     Hot,
-    /// With the last-level cache flushed before every sample
+    /// The last-level cache is flushed before each sample
     Cold,
     /// Hot, then cold
     Both,
@@ -269,24 +268,24 @@ pub(super) enum CacheChoice {
 /// The method to flush with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum FlushChoice {
-    /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
+    /// Write a buffer of the cache's size and discard its lines: leaves the cache empty and clean
     Discard,
     /// Read a buffer of twice the cache's size
     Read,
-    /// Write a buffer of the cache's size, and leave what it takes to evict it to the launch
+    /// Write a buffer of the cache's size: the launch pays for its write-back
     Write,
-    /// Do nothing
+    /// Do not flush
     None,
 }
 
 /// The path to time on.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum PathChoice {
-    /// A graph, or the stream where a launch cannot be captured
+    /// Graph, or stream if the launch cannot be captured
     Auto,
-    /// A graph or nothing
+    /// Graph; a launch that cannot be captured fails
     Graph,
-    /// The stream
+    /// Stream
     Stream,
 }
 
@@ -298,6 +297,6 @@ pub enum ListFormat {
     Pretty,
     /// For test runners: `name: benchmark`
     Terse,
-    /// For programs: a JSON object a line
+    /// For programs: one JSON object per line
     Json,
 }
