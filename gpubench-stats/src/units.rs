@@ -216,6 +216,22 @@ impl From<Rate> for FlopsPerSecond {
     }
 }
 
+impl Joules {
+    /// Returns the power, had this energy been drawn in `time`.
+    #[must_use]
+    pub fn over(self, time: Nanoseconds) -> Watts {
+        Watts(self.0 / time.as_seconds())
+    }
+}
+
+impl Watts {
+    /// Returns the energy drawn in `time`.
+    #[must_use]
+    pub fn during(self, time: Nanoseconds) -> Joules {
+        Joules(self.0 * time.as_seconds())
+    }
+}
+
 impl Rate {
     /// Returns the time that so much work takes at this rate.
     #[must_use]

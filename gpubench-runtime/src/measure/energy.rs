@@ -60,7 +60,7 @@ fn launch_and_read(
     each: Nanoseconds,
     monitor: Box<dyn Monitor>,
 ) -> Result<EnergyMeasurement, EnergyError> {
-    let together = (TOGETHER.0 / each.0.max(1.0)).clamp(1.0, MOST_TOGETHER) as usize;
+    let together = (TOGETHER / each.max(Nanoseconds(1.0))).clamp(1.0, MOST_TOGETHER) as usize;
     let mut launch = || {
         let launched = sampler.back_to_back(together).map_err(EnergyError::Launch)?;
         launched.ok_or(EnergyError::NeedsReset)
@@ -133,11 +133,12 @@ fn evaluate(
         return Err(few);
     }
     let counted = Nanoseconds::from(last.when - first.when);
-    let power = Watts((last.counted.0 - first.counted.0) / counted.as_seconds());
+    let power = (last.counted - first.counted).over(counted);
     let elapsed = Nanoseconds::from(elapsed);
-    let told: Vec<f64> = updates.iter().filter_map(|update| Some(update.sensor?.0)).collect();
-    let sensor = (!told.is_empty()).then(|| Watts(told.iter().sum::<f64>() / told.len() as f64));
-    let per_launch = Joules(power.0 * elapsed.as_seconds() / launches as f64);
+    let readings: Vec<Watts> = updates.iter().filter_map(|update| update.sensor).collect();
+    let sensor =
+        (!readings.is_empty()).then(|| readings.iter().copied().sum::<Watts>() / readings.len() as f64);
+    let per_launch = power.during(elapsed) / launches as f64;
     Ok(EnergyMeasurement { per_launch, power, sensor, launches, elapsed, updates: between, counted })
 }
 

@@ -28,8 +28,8 @@ impl GroupSize {
     /// about the rest. Sizes are powers of two, so a device that prepares a group of each size does so only a few
     /// times.
     pub(super) fn learn(&mut self, samples: usize, elapsed: Nanoseconds) {
-        let cost = elapsed.0 / samples.max(1) as f64;
-        let fitting = if cost > 0.0 { (TARGET.0 / cost) as usize } else { LARGEST };
+        let cost = elapsed / samples.max(1) as f64;
+        let fitting = if cost > Nanoseconds::ZERO { (TARGET / cost) as usize } else { LARGEST };
         let fitting = fitting.clamp(1, (2 * self.samples).min(LARGEST));
         self.samples = (fitting + 1).next_power_of_two() / 2;
     }

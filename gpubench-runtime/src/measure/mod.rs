@@ -68,7 +68,7 @@ pub fn measure(
         clocks.read(sampler, events.len(), begin.elapsed().into());
         size.learn(events.len() - before, group);
         groups += 1;
-        elapsed.0 += group.0;
+        elapsed += group;
         if let Some(wanted) = sampling.samples {
             converged = true;
             if events.len() >= wanted {
@@ -106,7 +106,7 @@ pub fn measure(
         on_stream: None,
         events,
     };
-    if samples.time.median.0 < SHORT.0 {
+    if samples.time.median < SHORT {
         samples.back_to_back = sampler.in_a_row()?;
     }
     samples.on_stream = sampler.on_stream()?;

@@ -177,17 +177,15 @@ impl RunningComparison {
         let mut elapsed = Nanoseconds::default();
         while self.events.len() < before + wanted {
             let left = before + wanted - self.events.len();
-            elapsed.0 += sampler.group(left, &mut self.events)?.0;
+            elapsed += sampler.group(left, &mut self.events)?;
             let at = self.sampling_since.elapsed().into();
             self.clocks.read(&mut First::of(sampler), self.events.len(), at);
         }
         size.learn(self.events.len() - before, elapsed);
-        self.elapsed.0 += elapsed.0;
-        let overhead = self.timer.overhead.0;
-        let pairs: Vec<_> = self.events[before..]
-            .iter()
-            .map(|pair| pair.map(|event| Nanoseconds(event.0 - overhead)))
-            .collect();
+        self.elapsed += elapsed;
+        let overhead = self.timer.overhead;
+        let pairs: Vec<_> =
+            self.events[before..].iter().map(|pair| pair.map(|event| event - overhead)).collect();
         match paired_log_ratio(&pairs) {
             Some(log_ratio) => self.rounds.push(Round { pairs: pairs.len(), log_ratio }),
             None => self.resolved = false,
@@ -201,9 +199,9 @@ impl RunningComparison {
             let events: Vec<_> = self.events.iter().map(|pair| pair[whose]).collect();
             stats::median(&times(&events, self.timer))
         });
-        let shortest = shortest.map(|time| time.0).reduce(f64::min)?;
+        let shortest = shortest.reduce(Nanoseconds::min)?;
         let logs: Vec<f64> = self.rounds.iter().map(|round| round.log_ratio).collect();
-        self.resolved.then(|| Ratio::of_rounds(&logs, self.timer.step.0 / shortest, confidence)).flatten()
+        self.resolved.then(|| Ratio::of_rounds(&logs, self.timer.step / shortest, confidence)).flatten()
     }
 }
 

@@ -44,12 +44,10 @@ pub(super) fn warm_up(
         clocks.read(sampler, warm_up.launches + events.len(), warm_up.elapsed);
         size.learn(events.len(), elapsed);
         warm_up.launches += events.len();
-        warm_up.elapsed.0 += elapsed.0;
+        warm_up.elapsed += elapsed;
         let median = stats::median(&events);
         warm_up.steady = match (last, median) {
-            (Some(last), Some(median)) => {
-                (median.0 - last.0).abs() <= (AGREEMENT * median.0).max(timer.step.0)
-            }
+            (Some(last), Some(median)) => (median - last).abs() <= (AGREEMENT * median).max(timer.step),
             _ => false,
         };
         last = median;

@@ -42,7 +42,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     let launches = readings(device, path, &mut empty, ROUNDS)?;
     let step = step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] = [&nothing, &launches].map(|it| median(&it.pairs).unwrap_or_default());
-    let overhead = Nanoseconds(empty_launch.0 / 2.0);
+    let overhead = empty_launch / 2.0;
     let timer = Timer {
         step,
         floor,
@@ -122,7 +122,7 @@ pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, 
     for _ in 0..GROUPS {
         path.group(samples, PAIRS, &mut events)?;
     }
-    Ok(Nanoseconds(median(&events).unwrap_or_default().0 - timer.overhead.0))
+    Ok(median(&events).unwrap_or_default() - timer.overhead)
 }
 
 /// Returns the time of one more hot launch among back-to-back launches: the difference between a long group and a short
@@ -136,7 +136,7 @@ pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure>
         for row in [&short, &long] {
             path.replay(std::iter::once((row, 0..1)), &mut pair)?;
         }
-        slopes.push(Nanoseconds((pair[1].0 - pair[0].0) / (LONG_ROW - SHORT_ROW) as f64));
+        slopes.push((pair[1] - pair[0]) / (LONG_ROW - SHORT_ROW) as f64);
     }
     Ok(median(&slopes).unwrap_or_default())
 }
@@ -166,7 +166,7 @@ impl Work for Empty {
 /// Returns the range from the 5th percentile to the 95th.
 fn spread(times: &[Nanoseconds]) -> Nanoseconds {
     let summary = Summary::of(times, Nanoseconds(0.0));
-    summary.map_or_else(Nanoseconds::default, |times| Nanoseconds(times.p95.0 - times.p5.0))
+    summary.map_or_else(Nanoseconds::default, |times| times.p95 - times.p5)
 }
 
 /// Returns the step of the clock: the greatest common divisor, in whole nanoseconds, of all event readings.
