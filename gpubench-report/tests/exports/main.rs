@@ -1,6 +1,7 @@
 //! Runs in other programs' formats. In: runs as they are committed, and one with names that each format must quote; out: a
 //! snapshot that differs, or a number that is not read back as it was.
 
+mod scale;
 mod survive;
 
 use std::fs;
@@ -130,6 +131,8 @@ fn mixed() -> Run {
     run.devices.append(&mut faults.devices);
     run.program.suite = "kernels/suite".to_owned();
     run.started = 1_785_587_590;
+    run.environment.host = Some("bench-7".to_owned());
+    run.environment.command = ["suite", "--quick"].map(str::to_owned).to_vec();
     run.skipped = vec![Skipped {
         benchmark: "gpubench_kernels::cuda::sum".to_owned(),
         args: vec![Arg { name: "n".to_owned(), value: "64".to_owned() }],

@@ -41,7 +41,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Meta<'a> {
-    argv: [&'a str; 1],
+    argv: &'a [String],
     version: Versions,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Document<'a> {
         let groups = by_benchmark(cases).into_iter().enumerate();
         Self {
             meta: Meta {
-                argv: [&run.program.suite],
+                argv: &run.environment.command,
                 version: Versions { json: Version { major: 1, minor: 0, patch: 0, string: "1.0.0" } },
             },
             gpubench: Origin {
