@@ -34,6 +34,11 @@ pub(crate) struct Gpubench {
     /// Colour the results
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: clap::ColorChoice,
+
+    /// Print lines of at most COLUMNS, 40 or more, instead of the width of the terminal; what is printed to a file or a
+    /// pipe has no limit
+    #[arg(long, value_name = "COLUMNS", env = "GPUBENCH_WIDTH", global = true)]
+    pub(crate) width: Option<u16>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,13 +6,30 @@ use std::io::{self, BufWriter, Write};
 use anstream::AutoStream;
 use gpubench_records::files::{Destination, StoredRuns};
 use gpubench_records::record::Run;
+use gpubench_report::Page;
 use gpubench_report::export::{Export, ExportTo};
 
 use crate::error::Error;
 
+/// The look of printed text, as the user wants it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// When to colour it.
+    pub(crate) color: clap::ColorChoice,
+    /// The columns of a line, whatever the terminal has.
+    pub(crate) width: Option<u16>,
+}
+
+impl Look {
+    /// The page that standard output is.
+    pub(crate) fn page(self) -> Page {
+        Page::of(&io::stdout(), self.width.map(usize::from))
+    }
+}
+
 /// Prints `text`, coloured as the user and the terminal want it.
-pub(crate) fn print(text: &str, color: clap::ColorChoice) -> Result<(), Error> {
-    let choice = match color {
+pub(crate) fn print(text: &str, look: Look) -> Result<(), Error> {
+    let choice = match look.color {
         clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use gpubench_records::files::load;
 use gpubench_records::record::Run;
+use gpubench_report::Page;
 use gpubench_report::export::Format;
 use insta::assert_snapshot;
 
@@ -16,7 +17,10 @@ use super::{PROGRAM, Project, corpus, recorded, slowed};
 fn a_report_has_the_table() {
     let project = Project::with_runs();
     let report = project.run(&["report", "2026-08-01T12-33-10Z", "--color", "always"]).code(0).stdout();
-    assert_eq!(report, gpubench_report::render(&load(&corpus("gpu.jsonl")).expect("a run").run));
+    assert_eq!(
+        report,
+        gpubench_report::render(&load(&corpus("gpu.jsonl")).expect("a run").run, Page::default())
+    );
     let own_name = Command::new(PROGRAM)
         .args(["report", "2026-08-01T12-33-10Z", "--color", "always"])
         .args(["--home", &project.text("target/gpubench")])
@@ -65,7 +69,14 @@ fn a_case_is_shown_with_everything() {
     let mut run = load(&corpus("gpu.jsonl")).expect("a run").run;
     run.records.retain(|record| record.case.benchmark.contains("copy"));
     run.planned = 2;
-    assert_eq!(shown, format!("{}{}", gpubench_report::render(&run), gpubench_report::explain(&run)));
+    assert_eq!(
+        shown,
+        format!(
+            "{}{}",
+            gpubench_report::render(&run, Page::default()),
+            gpubench_report::explain(&run, Page::default())
+        )
+    );
 }
 
 #[test]

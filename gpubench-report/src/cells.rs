@@ -1,7 +1,9 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share. In: a record; out: the text of
-//! each of its cells.
+//! each of its cells, the room that a cell takes, and which columns go first where a line has too little of it.
 
 use gpubench_records::facts::Quantity;
+use gpubench_records::method::Path;
+use gpubench_records::metrics::Share;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
@@ -9,93 +11,222 @@ use gpubench_records::work::Link;
 use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
 
+use crate::page::Page;
+use crate::spread;
+use crate::text::{left, plain, right, shortened, width};
+
 /// A column of the table, behind the one with the case's name.
 #[derive(Debug)]
 pub(super) struct Column {
     /// The text above the printed column.
     pub(super) head: &'static str,
-    /// The text above it where a table stands alone.
+    /// The name of the column, above it in Markdown and where it is said to be left out.
     pub(super) title: &'static str,
-    /// True for numbers, which are aligned to the right.
-    pub(super) number: bool,
+    /// The room that its cells take in the printed table.
+    pub(super) room: Room,
+    /// The tables that have it.
+    pub(super) tables: Tables,
     /// True for a column that is left out where it would be empty.
     pub(super) optional: bool,
+    /// The place in the order in which a narrow page is filled with columns: the last ones are dropped first.
+    pub(super) rank: u8,
     /// The cell of a record.
     pub(super) cell: fn(&Record) -> String,
 }
 
-const NUMBER: Column = Column { head: "", title: "", number: true, optional: false, cell: |_| String::new() };
-const OPTIONAL: Column = Column { optional: true, ..NUMBER };
+/// The tables that have a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// The printed one and Markdown's.
+    Both,
+    /// The printed one.
+    Printed,
+    /// Markdown's: the printed one shows the same beside the name.
+    Markdown,
+}
+
+/// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is
+/// measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Room {
+    /// Words.
+    Words(usize),
+    /// A number, with room for so much before its decimal point, from the point on, and for its unit.
+    Number(usize, usize, usize),
+}
+
+impl Room {
+    /// The number of terminal columns.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Words(width) => width,
+            Self::Number(whole, fraction, unit) => whole + fraction + unit,
+        }
+    }
+
+    /// Returns true for numbers.
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Self::Number(..))
+    }
+
+    /// The head above the cells: above the end of numbers with a short unit, above the beginning of all else.
+    pub(super) fn head(self, head: &str) -> String {
+        match self {
+            Self::Number(_, _, ..=SHORT_UNIT) => right(head, self.width()),
+            _ => left(head, self.width()),
+        }
+    }
+
+    /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
+    /// is too long is shortened; no number is, whose digits have room.
+    pub(super) fn fit(self, cell: &str, page: Page) -> String {
+        let cell = &*shortened(cell, self.width(), page);
+        let Self::Number(whole, fraction, unit) = self else { return left(cell, self.width()) };
+        let Some(point) = point(cell) else { return left(&right(cell, whole + fraction), self.width()) };
+        let (before, behind) = cell.split_at(point);
+        let digits = behind.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(behind.len());
+        let (behind, after) = behind.split_at(digits);
+        // A long number takes the room of digits that it does not have.
+        let before = right(before, whole);
+        let spare = (whole + fraction + unit).saturating_sub(width(&before) + width(after));
+        left(&format!("{before}{}{after}", left(behind, fraction.min(spare))), self.width())
+    }
+}
+
+/// Units of more columns have their head above the beginning of the cell.
+const SHORT_UNIT: usize = 4;
+
+/// The place behind the digits before the decimal point, seen or not.
+fn point(cell: &str) -> Option<usize> {
+    let first = cell.find(|c: char| c.is_ascii_digit())?;
+    let digits = cell[first..].find(|c: char| !c.is_ascii_digit());
+    Some(digits.map_or(cell.len(), |digits| first + digits))
+}
+
+const COLUMN: Column = Column {
+    head: "",
+    title: "",
+    room: Room::Words(0),
+    tables: Tables::Both,
+    optional: false,
+    rank: 0,
+    cell: |_| String::new(),
+};
+const OPTIONAL: Column = Column { optional: true, ..COLUMN };
+
+/// Room for a time, such as `12.54 µs`.
+const TIME: Room = Room::Number(3, 4, 3);
+/// Room for a part of a peak and its name, such as `93.1 % bf16 tensor`.
+const SHARE: Room = Room::Number(3, 3, 14);
 
 const COLUMNS: &[Column] = &[
-    Column { title: "cache", number: false, cell: |record| record.case.cache.to_string(), ..NUMBER },
-    Column { head: "time", title: "time", cell: time, ..NUMBER },
+    Column { title: "cache", room: Room::Words(4), cell: |record| record.case.cache.to_string(), ..COLUMN },
+    Column { head: "time", title: "time", room: TIME, cell: time, ..COLUMN },
     Column {
         title: "95 % interval",
+        room: Room::Number(4, 3, 2),
+        rank: 1,
         cell: |record| of(record, |it| format::plus_minus(half_width(&it.samples.time))),
-        ..NUMBER
+        ..COLUMN
     },
-    Column { head: "processes", title: "processes", cell: processes, ..OPTIONAL },
     Column {
-        head: "in a row",
-        title: "back-to-back",
-        cell: |record| maybe(record, |it| it.samples.back_to_back.map(format::time)),
-        ..OPTIONAL
+        head: spread::TITLE,
+        title: spread::TITLE,
+        room: Room::Words(spread::CELLS),
+        tables: Tables::Printed,
+        rank: 4,
+        cell: |record| of(record, spread::bar),
+        ..COLUMN
     },
     Column {
         head: "GB/s",
         title: "GB/s",
+        room: Room::Number(4, 3, 0),
+        rank: 3,
         cell: |record| maybe(record, |it| it.metrics.bandwidth.map(format::gigabytes)),
-        ..NUMBER
+        ..OPTIONAL
     },
     Column {
         head: "of peak",
         title: "of peak",
-        cell: |record| maybe(record, |it| peak_share(it).map(format::percent)),
-        ..NUMBER
+        room: SHARE,
+        rank: 2,
+        cell: |record| maybe(record, |it| main_share(it).map(|share| of_roof(it, share))),
+        ..OPTIONAL
     },
     Column {
         head: "GFLOP/s",
         title: "GFLOP/s",
+        room: Room::Number(5, 3, 0),
+        rank: 5,
         cell: |record| maybe(record, |it| it.metrics.throughput.map(format::gigaflops)),
-        ..NUMBER
+        ..OPTIONAL
     },
     Column {
         head: "of peak",
         title: "of compute peak",
-        cell: |record| maybe(record, |it| compute_share(it).map(format::percent)),
+        room: SHARE,
+        rank: 7,
+        cell: |record| maybe(record, |it| compute_share(it).map(|share| of_roof(it, share))),
         ..OPTIONAL
     },
-    Column { head: "items", title: "items", cell: items, ..OPTIONAL },
+    Column { head: "items", title: "items", room: Room::Number(3, 3, 18), rank: 8, cell: items, ..OPTIONAL },
+    Column {
+        head: "cold/hot",
+        title: "cold/hot",
+        room: Room::Number(4, 3, 1),
+        rank: 6,
+        cell: |record| maybe(record, |it| it.metrics.cold_over_hot.map(format::ratio)),
+        ..OPTIONAL
+    },
+    Column {
+        head: "back-to-back",
+        title: "back-to-back",
+        room: Room::Number(5, 4, 3),
+        rank: 9,
+        cell: |record| maybe(record, |it| it.samples.back_to_back.map(format::time)),
+        ..OPTIONAL
+    },
     Column {
         head: "energy",
         title: "energy",
+        room: Room::Number(4, 3, 3),
+        rank: 10,
         cell: |record| {
             maybe(record, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
         },
         ..OPTIONAL
     },
     Column {
-        head: "cold/hot",
-        title: "cold/hot",
-        cell: |record| maybe(record, |it| it.metrics.cold_over_hot.map(format::ratio)),
-        ..NUMBER
+        head: "processes",
+        title: "processes",
+        room: Room::Words(25),
+        rank: 11,
+        cell: processes,
+        ..OPTIONAL
     },
     Column {
         head: "samples",
         title: "samples",
+        room: Room::Number(7, 0, 0),
+        rank: 12,
         cell: |record| of(record, |it| it.samples.time.samples.to_string()),
-        ..NUMBER
+        ..COLUMN
     },
-    Column { title: "verdict", cell: mark, ..NUMBER },
+    Column { title: "verdict", room: Room::Number(0, 0, 0), tables: Tables::Markdown, cell: mark, ..COLUMN },
 ];
 
-/// The columns that the table of `run` has.
+/// The columns that are printed, in their order.
+pub(super) fn printed() -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().filter(|column| column.tables != Tables::Markdown)
+}
+
+/// The columns of the Markdown table of `run`.
 pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
     let used = |column: &&Column| {
         !column.optional || run.records.iter().any(|record| !(column.cell)(record).is_empty())
     };
-    COLUMNS.iter().filter(used).collect()
+    COLUMNS.iter().filter(|column| column.tables != Tables::Printed).filter(used).collect()
 }
 
 /// The cell of a record that has a measurement; an empty one of any other.
@@ -124,8 +255,8 @@ fn processes(record: &Record) -> String {
 
 fn items(record: &Record) -> String {
     maybe(record, |measured| {
-        let item = measured.item.as_deref().unwrap_or("items");
-        measured.metrics.items.map(|rate| format::items(rate, item))
+        let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
+        measured.metrics.items.map(|rate| format::items(rate, &item))
     })
 }
 
@@ -143,9 +274,9 @@ fn mark(record: &Record) -> String {
 }
 
 /// The part of the peak of what bytes move over; of the arithmetic's where that is not known.
-pub(super) fn peak_share(measured: &Measurement) -> Option<f64> {
-    let compute = Quantity::Compute(measured.precision.clone());
-    bandwidth_share(measured).or_else(|| measured.metrics.share(&compute))
+fn main_share(measured: &Measurement) -> Option<&Share> {
+    let share = |quantity| measured.metrics.shares.iter().find(|share| share.quantity == quantity);
+    share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.precision.clone())))
 }
 
 /// The part of the peak of what bytes move over.
@@ -154,12 +285,57 @@ pub(super) fn bandwidth_share(measured: &Measurement) -> Option<f64> {
 }
 
 /// The part of the arithmetic's peak, where that is the one that binds.
-fn compute_share(measured: &Measurement) -> Option<f64> {
-    let roof = measured.metrics.roof.as_ref()?;
-    matches!(roof.quantity, Quantity::Compute(_)).then_some(roof.of_peak)
+fn compute_share(measured: &Measurement) -> Option<&Share> {
+    measured.metrics.roof.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
+}
+
+/// A part of a peak and the name of that roof, such as `93.1 % DRAM`.
+fn of_roof(measured: &Measurement, share: &Share) -> String {
+    let roof = match &share.quantity {
+        Quantity::MemoryBandwidth if measured.samples.method.path == Path::Host => "host memory".to_owned(),
+        Quantity::MemoryBandwidth => "DRAM".to_owned(),
+        Quantity::CacheBandwidth => "L2".to_owned(),
+        Quantity::HostToDevice | Quantity::DeviceToHost => "PCIe".to_owned(),
+        Quantity::PeerToPeer => "P2P".to_owned(),
+        Quantity::Compute(precision) => {
+            let bits = precision.strip_prefix('f').filter(|bits| bits.parse::<u8>().is_ok());
+            bits.map_or_else(|| plain(precision), |bits| format!("FP{bits}"))
+        }
+    };
+    format!("{} {roof}", format::percent(share.of_peak))
 }
 
 /// Half the interval as a part of the median, where there are samples enough for an interval.
 fn half_width(time: &Summary) -> f64 {
     if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_points_stand_under_each_other() {
+        let shown = ["12.54 µs", "601.1 ns", "1000 µs", "4.473 ms", "-3.000 ns", "failed"]
+            .map(|it| TIME.fit(it, Page::default()));
+        assert_eq!(
+            shown,
+            [" 12.54  µs", "601.1   ns", "1000    µs", "  4.473 ms", " -3.000 ns", " failed   "]
+        );
+        let shown =
+            ["93.1 % DRAM", "0.64 % bf16 tensor", "102 % L2"].map(|it| SHARE.fit(it, Page::default()));
+        assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
+        let room = Room::Number(4, 3, 2);
+        assert_eq!(
+            ["± 0.42 %", "± 99.99 %", "± 150 %", "± >999 %", "± ?"].map(|it| room.fit(it, Page::default())),
+            [" ± 0.42 %", "± 99.99 %", "± 150   %", "± >999  %", "    ± ?  "]
+        );
+    }
+
+    #[test]
+    fn no_column_has_the_rank_of_another() {
+        let mut ranks: Vec<u8> = printed().map(|column| column.rank).filter(|rank| *rank > 0).collect();
+        ranks.sort_unstable();
+        assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
+    }
 }

@@ -3,9 +3,13 @@
 
 use std::fmt::Write;
 
+use anstyle::Style;
+
 use super::columns::columns;
-use super::style::{BOLD, NOTE, of_answer};
+use super::page::Page;
+use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;
+use super::text::{left, paragraph, plain, width, wrapped};
 use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding, Threshold};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
 use gpubench_stats::format;
@@ -13,20 +17,22 @@ use gpubench_stats::units::Range;
 use gpubench_stats::{DECISION_ERROR, Ratio};
 
 /// Both kinds of comparisons of `run`.
-pub(super) fn compared(run: &Run) -> String {
-    let parts = [in_turn(run), run.check.as_ref().map(checked).unwrap_or_default(), regressions(run)];
-    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+pub(super) fn compared(run: &Run, page: Page) -> String {
+    let check = run.check.as_ref().map(|check| checked(check, page)).unwrap_or_default();
+    let parts = [in_turn(run, page), check, regressions(run, page)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The cases that took turns with another.
-fn in_turn(run: &Run) -> String {
+fn in_turn(run: &Run, page: Page) -> String {
     let rows: Vec<_> = run.records.iter().filter_map(measured_in_turn).collect();
     let Some((_, _, first)) = rows.first() else { return String::new() };
-    let mut text = title(&format!("in turn with {}", first.with.benchmark), first.comparison.band);
+    let mut text = title(&format!("in turn with {}", first.with.benchmark), first.comparison.band, page);
     let cells = rows.iter().map(|(record, measured, compared)| {
         let ratio = compared.comparison.ratio;
+        let name = split(&record.case.benchmark, &record.case.args).1;
         let mut cells = vec![
-            split(&record.case.benchmark, &record.case.args).1,
+            name,
             record.case.cache.to_string(),
             format::time(measured.median()),
             format!("against {}", format::time(compared.measurement.median())),
@@ -35,10 +41,8 @@ fn in_turn(run: &Run) -> String {
         cells.push(than(compared) + &explained(measured, compared));
         cells
     });
-    for (line, (_, _, compared)) in columns(cells, 2..6).iter().zip(&rows) {
-        let style = of_answer(compared.comparison.answer);
-        // Writing to a string cannot fail.
-        _ = writeln!(text, "{style}{line}{style:#}");
+    for (lines, (_, _, compared)) in columns(&cells.collect::<Vec<_>>(), 2..6, page).iter().zip(&rows) {
+        text += &styled(lines, of_answer(compared.comparison.answer));
     }
     text
 }
@@ -90,12 +94,15 @@ fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
 }
 
 /// The cases of a run that was held against a baseline.
-fn checked(check: &Check) -> String {
-    let mut text = title(&format!("against baseline `{}`", check.baseline), check.band);
-    let width = check.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
-    let case = |line: &CaseFinding| format!("{:width$}  {:4}", line.name, line.cache.to_string());
-    let cells = check.lines.iter().map(|line| {
-        let mut cells = vec![case(line)];
+fn checked(check: &Check, page: Page) -> String {
+    let mut text = title(&format!("against baseline `{}`", check.baseline), check.band, page);
+    let names: Vec<String> = check.lines.iter().map(|line| plain(&line.name)).collect();
+    let longest = names.iter().map(|name| width(name)).max().unwrap_or_default();
+    let case = |(line, name): (&CaseFinding, &String)| {
+        format!("{}  {:4}", left(name, longest), line.cache.to_string())
+    };
+    let cells = check.lines.iter().zip(&names).map(|(line, name)| {
+        let mut cells = vec![case((line, name))];
         if let Finding::Compared { ratio, now, then, answer, .. } = &line.finding {
             cells.extend([format::time(*now), format!("was {}", format::time(*then))]);
             cells.extend(ratio_cells(*ratio));
@@ -103,28 +110,26 @@ fn checked(check: &Check) -> String {
         }
         cells
     });
-    // Writing to a string cannot fail.
-    for (shown, line) in columns(cells, 1..5).iter().zip(&check.lines) {
-        let case = case(line);
-        _ = match &line.finding {
-            Finding::Compared { answer, .. } => {
-                let style = of_answer(*answer);
-                writeln!(text, "{style}{shown}{style:#}")
-            }
+    let cells: Vec<Vec<String>> = cells.collect();
+    for (shown, (line, name)) in columns(&cells, 1..5, page).iter().zip(check.lines.iter().zip(&names)) {
+        let case = case((line, name));
+        let other = |what: &str| wrapped(&format!("{case}  {what}"), "  ", page);
+        text += &match &line.finding {
+            Finding::Compared { answer, .. } => styled(shown, of_answer(*answer)),
             Finding::NotComparable(why) => {
-                writeln!(text, "{NOTE}  {case}  not comparable: {}{NOTE:#}", why.join("; "))
+                styled(&other(&plain(&format!("not comparable: {}", why.join("; ")))), NOTE)
             }
-            Finding::New => writeln!(text, "  {case}  new"),
-            Finding::NoNumber(why) => writeln!(text, "{NOTE}  {case}  no number: {why}{NOTE:#}"),
+            Finding::New => styled(&other("new"), Style::new()),
+            Finding::NoNumber(why) => styled(&other(&plain(&format!("no number: {why}"))), NOTE),
         };
     }
     for missing in &check.missing {
-        _ = writeln!(text, "{NOTE}missing: {missing} was not measured{NOTE:#}");
+        text += &styled(&wrapped(&plain(&format!("missing: {missing} was not measured")), "", page), NOTE);
     }
     if !check.remarks.is_empty() {
-        _ = writeln!(text, "not as it was then: {}", check.remarks.join("; "));
+        text += &paragraph(&format!("not as it was then: {}", check.remarks.join("; ")), page);
     }
-    text + &noise(check)
+    text + &paragraph(&noise(check), page)
 }
 
 /// The lines that say whether intervals have in them what processes differ by.
@@ -158,8 +163,8 @@ fn number_unknown(check: &Check) -> usize {
     check.lines.iter().filter(unknown).count()
 }
 
-/// Which cases are slower than they may be.
-fn regressions(run: &Run) -> String {
+/// The cases that are slower than they may be.
+fn regressions(run: &Run, page: Page) -> String {
     let Some(threshold) = run.threshold else { return String::new() };
     let from = match threshold {
         Threshold::Part(part) => format!("of {} or more", format::percent(part)),
@@ -168,26 +173,24 @@ fn regressions(run: &Run) -> String {
     let found = run.regressions();
     let colour = of_answer(if found.is_empty() { Answer::Same } else { Answer::Slower });
     let mut text = format!("{colour}{}{colour:#} {from}\n", format::counted(found.len(), "regression"));
-    // Writing to a string cannot fail.
     let unknown = run.check.as_ref().map_or(0, number_unknown);
     if threshold == Threshold::Noise && unknown > 0 {
-        _ = writeln!(
-            text,
-            "{NOTE}not judged: {}, whose noise is not known{NOTE:#}",
-            format::counted(unknown, "row")
-        );
+        let rows = format::counted(unknown, "row");
+        let line = format!("not judged: {rows}, whose noise is not known");
+        text += &styled(&wrapped(&line, "", page), NOTE);
     }
     for (case, ratio) in found {
         let [change, changes] = ratio_cells(ratio);
-        _ = writeln!(text, "  {case}: {change} {changes}");
+        text += &paragraph(&format!("  {case}: {change} {changes}"), page);
     }
     text
 }
 
 /// The title of a comparison, with the meaning of its answers.
-fn title(what: &str, band: f64) -> String {
+fn title(what: &str, band: f64, page: Page) -> String {
     let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
-    format!("{BOLD}{what}{BOLD:#}, answers at {confidence:.0} %, where {band} does not matter\n")
+    let meaning = format!(", answers at {confidence:.0} %, where {band} does not matter");
+    heading(&plain(what), &meaning, page)
 }
 
 fn ratio_cells(ratio: Ratio) -> [String; 2] {

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use super::header::shown_peak;
+use super::header::{all_properties, shown_peak};
 use super::launch;
-use super::style::BOLD;
+use super::page::Page;
+use super::style::heading;
+use super::text::{paragraph, plain, plain_lines, wrapped};
 use gpubench_records::comparison::Comparison;
 use gpubench_records::conditions::{Conditions, DeviceClock};
 use gpubench_records::facts::{Facts, Peak, Quantity};
@@ -17,28 +19,29 @@ use gpubench_stats::units::{Nanoseconds, Rate};
 
 /// The paragraphs of all measured cases, in their order.
 #[must_use]
-pub fn explain(run: &Run) -> String {
-    let mut text = program(&run.program);
+pub fn explain(run: &Run, page: Page) -> String {
+    let mut text = program(&run.program, page);
+    for facts in &run.devices {
+        text.push('\n');
+        text += &heading(&plain(&facts.device), &format!(": {}", plain(&facts.name)), page);
+        text += &paragraph(&format!("  {}", all_properties(facts)), page);
+    }
     for record in &run.records {
         let Some(measured) = &record.measurement else { continue };
-        // Writing to a string cannot fail.
-        _ = writeln!(
-            text,
-            "\n{BOLD}{} {}{BOLD:#} on {}",
-            record.case.name(),
-            record.case.cache,
-            record.case.device
-        );
+        let on = format!(" on {}", plain(&record.case.device));
+        text.push('\n');
+        text += &heading(&plain(&record.case.to_string()), &on, page);
         let facts = run.devices.iter().find(|facts| facts.device == record.case.device);
-        for (what, sentence) in paragraph(record, measured, facts) {
-            _ = writeln!(text, "  {what:10}{sentence}");
+        for (what, sentence) in sentences(record, measured, facts) {
+            let lines = wrapped(&plain_lines(&sentence), &format!("  {what:10}"), page);
+            text.extend(lines.into_iter().map(|line| line + "\n"));
         }
     }
     text
 }
 
 /// The build that measured: the user's package, and gpubench's version.
-fn program(program: &Program) -> String {
+fn program(program: &Program, page: Page) -> String {
     let Some(package) = &program.package else { return String::new() };
     let commit = match (&package.commit, package.dirty) {
         (None, _) => "commit unknown".to_owned(),
@@ -46,10 +49,11 @@ fn program(program: &Program) -> String {
         (Some(commit), _) => format!("commit {commit}"),
     };
     let Package { name, version, .. } = package;
-    format!("\n{BOLD}{name}{BOLD:#} {version}, {commit}; measured by gpubench {}\n", program.version)
+    let build = format!(" {version}, {commit}; measured by gpubench {}", program.version);
+    format!("\n{}", heading(&plain(name), &plain(&build), page))
 }
 
-fn paragraph(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
+fn sentences(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));

@@ -1,35 +1,72 @@
-//! The lines above the results: the notes of a run and the facts of its devices. In: a run; out: text.
+//! The lines above the results, the notes of a run and the facts of its devices, and those below them that say what their rows
+//! are held against. In: a run; out: text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::style::{BOLD, NOTE};
-use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, Value};
+use super::has_several_devices;
+use super::page::Page;
+use super::style::{BOLD, NOTE, styled};
+use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
+use gpubench_records::facts::{Facts, Peak, PeakSource, Property, Quantity, UUID, Value};
 use gpubench_records::record::Run;
 use gpubench_stats::format;
 
-/// The notes, then for each device its name, its properties and the peaks that its rows are held against, with their
-/// sources. A GPU has a peak for every precision; those that no row is held against would hide the others.
+/// The notes, then two lines for each device: its name, and its properties, as many as `page` has room for.
 #[must_use]
-pub(super) fn header(run: &Run) -> String {
+pub fn header(run: &Run, page: Page) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
     for note in notes(run) {
-        _ = writeln!(text, "{NOTE}{note}{NOTE:#}");
+        text += &styled(&wrapped(&plain(&note), "", page), NOTE);
     }
     for facts in &run.devices {
-        _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", facts.device, facts.name);
+        let (device, name) = (plain(&facts.device), plain(&facts.name));
+        let room = page.width().map_or(usize::MAX, |width| width.saturating_sub(width_of(&device) + 2));
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room, page));
         if facts.fake {
-            _ = writeln!(text, "  {NOTE}FAKE: a stand-in for tests. Its times are made up{NOTE:#}");
+            text += &styled(&wrapped("FAKE: a stand-in for tests. Its times are made up", "  ", page), NOTE);
         }
-        let properties: Vec<String> =
-            facts.properties.iter().map(|property| shown(&property.name, &property.value)).collect();
-        if !properties.is_empty() {
-            _ = writeln!(text, "  {}", properties.join(" · "));
-        }
+        text += &properties(facts, page);
+    }
+    if !text.is_empty() && !run.devices.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// The properties of a device in one line, as many as `page` has room for; `--explain` has all. What identifies the device
+/// comes last: it tells a reader the least.
+fn properties(facts: &Facts, page: Page) -> String {
+    let room = page.width().unwrap_or(usize::MAX);
+    let (ids, others): (Vec<_>, Vec<_>) = facts.properties.iter().partition(|property| property.name == UUID);
+    let all: Vec<String> = others.into_iter().chain(ids).map(shown).collect();
+    let line = |number: usize| {
+        let more = if number < all.len() { MORE } else { "" };
+        format!("  {}{more}\n", all[..number].join(SEPARATOR))
+    };
+    let fits = |number: &usize| width_of(line(*number).trim_end()) <= room;
+    (1..=all.len()).rev().find(fits).map(line).unwrap_or_default()
+}
+
+const SEPARATOR: &str = " · ";
+/// Stands behind the properties that there is room for.
+const MORE: &str = " · … (--explain)";
+
+/// The properties of a device, all of them.
+pub(super) fn all_properties(facts: &Facts) -> String {
+    facts.properties.iter().map(shown).collect::<Vec<_>>().join(SEPARATOR)
+}
+
+/// The peaks that rows are held against, with their sources. A GPU has a peak for every precision; those that no row is held
+/// against would hide the others.
+pub(super) fn peaks(run: &Run, page: Page) -> String {
+    let mut text = String::new();
+    for facts in &run.devices {
+        let on = if has_several_devices(run) { format!("{}: ", facts.device) } else { String::new() };
         for quantity in quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity)) {
             let peaks: Vec<&Peak> = facts.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
-            _ = writeln!(text, "  peak {}", shown_peaks(quantity, &peaks));
+            text += &paragraph(&format!("{on}peak {}", shown_peaks(quantity, &peaks)), page);
         }
     }
     text
@@ -61,13 +98,14 @@ fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
         || measured.any(|measured| measured.metrics.share(quantity).is_some())
 }
 
-fn shown(name: &str, value: &Value) -> String {
-    match value {
+fn shown(Property { name, value }: &Property) -> String {
+    let text = match value {
         Value::Count(count) => format!("{count} {name}"),
         Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),
         Value::Hertz(clock) => format!("{name} {}", format::clock(*clock)),
         Value::Text(text) => format!("{name} {text}"),
-    }
+    };
+    plain(&text)
 }
 
 /// The peaks of a quantity: the one that counts, then the others behind its source.

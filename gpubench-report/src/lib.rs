@@ -11,24 +11,47 @@ mod explain;
 mod header;
 mod launch;
 mod listing;
+mod notes;
+mod page;
 mod remarks;
+mod spread;
 pub mod style;
 mod table;
+mod text;
 
-use gpubench_records::record::Run;
+use gpubench_records::record::{Record, Run};
 
 pub use self::explain::explain;
+pub use self::header::header;
 pub use self::listing::{ListedRun, listing};
+pub use self::page::Page;
+pub use self::table::{Planned, TableWriter};
+pub use self::text::plain as printable;
 
-/// A run as it is printed: what it ran on, then its results.
+/// A run as it is printed on `page`: what it ran on, then its results. The same as [`header`], the [`TableWriter::rows`] of
+/// its cases and [`end`], which print a run while it is measured.
 #[must_use]
-pub fn render(run: &Run) -> String {
-    let header = header::header(run);
+pub fn render(run: &Run, page: Page) -> String {
+    let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
+    let rows: String = table::jobs(run).map(|records| table.rows(records)).collect();
+    header(run, page) + &rows + &end(run, &table, page)
+}
+
+fn planned(record: &Record) -> Planned<'_> {
+    let case = &record.case;
+    Planned { benchmark: &case.benchmark, args: &case.args, device: &case.device }
+}
+
+/// The lines under `table`, whose rows are those of `run`: comparisons, peaks, remarks, and last a sum.
+#[must_use]
+pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
     if run.records.is_empty() && run.skipped.is_empty() {
-        return header;
+        return header::peaks(run, page);
     }
-    let table = if run.records.is_empty() { String::new() } else { format!("\n{}", table::table(run)) };
-    format!("{header}{table}{}{}", compared::compared(run), remarks::remarks(run))
+    let [meaning, peaks] = [table.end(), header::peaks(run, page)];
+    let parts = [meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.map(|part| format!("\n{part}")).collect()
 }
 
 /// Returns true where rows of `run` are on several devices, be they open or not.

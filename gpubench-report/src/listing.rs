@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::columns::columns;
+use super::page::Page;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 
@@ -50,7 +51,8 @@ pub fn listing(runs: &[ListedRun]) -> String {
     let (readable, unreadable): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.cells.len() == head.len());
     let rows = std::iter::once(head.map(str::to_owned).to_vec())
         .chain(readable.into_iter().map(|run| run.cells.clone()));
-    let lines = columns(rows, 4..8).into_iter().map(|line| format!("{}\n", &line[2..]));
+    let lines = columns(&rows.collect::<Vec<_>>(), 4..8, Page::default());
+    let lines = lines.into_iter().flatten().map(|line| format!("{}\n", &line[2..]));
     let unreadable = unreadable.into_iter().map(|run| format!("{}\n", run.cells.join(": ")));
     lines.chain(unreadable).collect()
 }

@@ -1,93 +1,26 @@
-//! The lines under the table: reasons against rows, the ways of timing, and a count of the rows. In: a run; out:
-//! text.
+//! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows. In: a run; out: text.
 
-use std::fmt::Write;
-
-use super::has_several_devices;
-use super::style::of_state;
+use super::page::Page;
+use super::text::{paragraph, plain};
 use gpubench_records::facts::Quantity;
-use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Method, Path};
-use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::record::{Measurement, Record, Run, Skipped};
 use gpubench_records::samples::Energy;
-use gpubench_records::verdict::{Reason, State, WIDEST};
+use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
-use gpubench_stats::{SMALLEST_SAMPLE, format};
+use gpubench_stats::format;
 
-/// Of the rows that share a failure so many are named; where there are no more, each has a line.
-const MOST_NAMES: usize = 3;
-
-/// Everything that stands under the table of `run`.
-pub(super) fn remarks(run: &Run) -> String {
-    let parts = [reasons(run), skipped(run), methods(run), summary(run)];
-    parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
-}
-
-/// The reasons against rows. Rows with no interval or a wide one show it themselves, so that they are only counted.
-/// A failure that many rows share is told once, where the first of them stands.
-fn reasons(run: &Run) -> String {
-    let mut text = String::new();
-    let (mut not_converged, mut few, mut wide) = (0, 0, 0);
-    let mut told: Vec<(&str, &Failure)> = Vec::new();
-    // Writing to a string cannot fail.
-    for record in &run.records {
-        for reason in &record.verdict.reasons {
-            let device = &*record.case.device;
-            let counted = match reason {
-                Reason::NotConverged { .. } => &mut not_converged,
-                Reason::TooFewSamples { .. } => &mut few,
-                Reason::WideInterval { .. } => &mut wide,
-                _ => {
-                    let rows = match reason {
-                        Reason::Failed(failure) if told.contains(&(device, failure)) => continue,
-                        Reason::Failed(failure) => shared(run, record, reason)
-                            .inspect(|_| told.push((device, failure)))
-                            .unwrap_or_else(|| case(record)),
-                        _ => case(record),
-                    };
-                    let state = reason.state();
-                    let style = of_state(state);
-                    _ = writeln!(text, "{style}{state}{style:#} {rows}: {reason}");
-                    continue;
-                }
-            };
-            *counted += 1;
-        }
-    }
-    let wanted = format::percent(run.sampling.precision);
-    let widest = format::percent(run.sampling.precision.max(WIDEST));
-    let spent = format!(
-        "not converged (?): the time was spent before ± {wanted} was reached (--max-time gives more)"
-    );
-    let few_of = format!(
-        "of too few samples (?): a 95 % interval of the median needs {SMALLEST_SAMPLE} (--samples gives more)"
-    );
-    let wide_of = format!("with a wide interval (?): the median is known to no better than ± {widest}");
-    for (count, what) in [(not_converged, spent), (few, few_of), (wide, wide_of)] {
-        if count > 0 {
-            let (suspect, cases) = (State::Suspect, format::counted(count, "case"));
-            let style = of_state(suspect);
-            _ = writeln!(text, "{style}{suspect}{style:#} {cases} {what}");
-        }
-    }
-    text
-}
-
-/// The rows of `first`'s device that have this very reason, by their number and the first few names. Nothing where those few
-/// are all: each is then told on a line of its own.
-fn shared(run: &Run, first: &Record, reason: &Reason) -> Option<String> {
-    let here =
-        |record: &&Record| record.case.device == first.case.device && record.verdict.reasons.contains(reason);
-    let names: Vec<String> = run.records.iter().filter(here).map(case).collect();
-    let more = names.len().checked_sub(MOST_NAMES).filter(|more| *more > 0)?;
-    let device = if has_several_devices(run) { format!(" on {}", first.case.device) } else { String::new() };
-    let (cases, few) = (format::counted(names.len(), "case"), names[..MOST_NAMES].join(", "));
-    Some(format!("{cases}{device} ({few} and {more} more)"))
+/// Everything that stands under the table of `run`, its last line a sum.
+pub(super) fn remarks(run: &Run, page: Page) -> String {
+    let parts = [skipped(run), methods(run), summary(run)];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.map(|part| paragraph(&part, page)).collect::<Vec<_>>().join("\n")
 }
 
 /// The cases that benchmarks leave out, each in its own words.
 fn skipped(run: &Run) -> String {
-    run.skipped.iter().map(|skipped| format!("skipped {}: {}\n", skipped.name(), skipped.why)).collect()
+    let line = |skipped: &Skipped| format!("skipped {}: {}\n", plain(&skipped.name()), plain(&skipped.why));
+    run.skipped.iter().map(line).collect()
 }
 
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
@@ -110,12 +43,8 @@ fn methods(run: &Run) -> String {
     for (record, measured) in measured() {
         if let (Some(kernels), Some(stream)) = (measured.samples.method.kernels, measured.samples.on_stream) {
             let graph = format::time(measured.median());
-            let stream = format::time(stream);
-            _ = writeln!(
-                text,
-                "{kernels} kernels: {}: {graph} in a graph, {stream} on the stream",
-                case(record)
-            );
+            let (stream, case) = (format::time(stream), case(record));
+            text += &format!("{kernels} kernels: {case}: {graph} in a graph, {stream} on the stream\n");
         }
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
@@ -125,7 +54,7 @@ fn methods(run: &Run) -> String {
     // Where the user chose the path there is nothing to explain.
     for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
         if let Some(reason) = &measured.samples.method.path_reason {
-            _ = writeln!(text, "{} path: {}: {reason}", measured.samples.method.path, case(record));
+            text += &format!("{} path: {}: {}\n", measured.samples.method.path, case(record), plain(reason));
         }
     }
     text
@@ -196,6 +125,8 @@ pub(super) fn summary(run: &Run) -> String {
     let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
     let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
     let cases = format::counted(run.records.len(), "case");
+    let failed = run.records.iter().filter(|record| record.measurement.is_none()).count();
+    let failed = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
     let missing = run.planned - run.records.len().min(run.planned);
     let missing = if missing > 0 { format!(" ({missing} more were planned)") } else { String::new() };
     let skipped = if run.skipped.is_empty() {
@@ -204,11 +135,11 @@ pub(super) fn summary(run: &Run) -> String {
         format!(", {} skipped", format::counted(run.skipped.len(), "benchmark"))
     };
     format!(
-        "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{skipped}, in {:.1} s\n",
+        "{cases}{missing}: {valid} valid, {suspect} suspect, {invalid} invalid{failed}{skipped}, in {:.1} s\n",
         run.wall.as_seconds()
     )
 }
 
 fn case(record: &Record) -> String {
-    format!("{} {}", record.case.name(), record.case.cache)
+    plain(&record.case.to_string())
 }

@@ -2,6 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 
+use super::page::Page;
+use super::text::{width, wrapped};
 use gpubench_records::comparison::Answer;
 use gpubench_records::verdict::State;
 
@@ -29,4 +31,18 @@ pub fn of_answer(answer: Answer) -> Style {
         Answer::Faster => AnsiColor::Green.on_default(),
         Answer::Slower => AnsiColor::Red.on_default(),
     }
+}
+
+/// A heading with `rest` behind it; where `page` has no room for both in a line, lines of it, all of them bold.
+pub(super) fn heading(heading: &str, rest: &str, page: Page) -> String {
+    let line = format!("{heading}{rest}");
+    if page.width().is_none_or(|room| width(&line) <= room) {
+        return format!("{BOLD}{heading}{BOLD:#}{rest}\n");
+    }
+    styled(&wrapped(&line, "", page), BOLD)
+}
+
+/// The lines in `style`, each with its end.
+pub(super) fn styled(lines: &[String], style: Style) -> String {
+    lines.iter().map(|line| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }

@@ -1,74 +1,288 @@
-//! The results as one aligned table, a row for each case. In: records; out: text.
+//! The results as rows in columns, a row for each case, printed as they are measured. In: the planned cases, which decide the
+//! room for names; then records, a launch's hot and cold one together; out: lines, the same for a stored run as for a live one.
 
 use std::fmt::Write;
 
-use anstyle::Style;
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-
-use super::cells::{Column, columns_of};
-use super::has_several_devices;
-use super::style::{BOLD, of_state};
+use super::cells::{Column, printed};
+use super::notes::{Note, Notes};
+use super::page::Page;
+use super::spread;
+use super::style::{BOLD, of_state, styled};
+use super::text::{left, plain, shortened, spaces, width, wrapped};
 use gpubench_records::id::{Arg, shown_name};
 use gpubench_records::record::{Record, Run};
+use gpubench_records::verdict::State;
 
-/// The table of all records.
-#[must_use]
-pub(super) fn table(run: &Run) -> String {
-    let columns = columns_of(run);
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header(std::iter::once("").chain(columns.iter().map(|column| column.head)));
-    let styles = add_rows(&mut table, &columns, run);
-    let is_number = std::iter::once(false).chain(columns.iter().map(|column| column.number));
-    for (column, number) in table.column_iter_mut().zip(is_number) {
-        column.set_padding((0, 2));
-        if number {
-            column.set_cell_alignment(CellAlignment::Right);
+/// The mark of a row's verdict, before its name.
+const MARK: usize = 2;
+/// The space between columns.
+const GAP: usize = 2;
+/// The room behind a row for the numbers of the reasons against it.
+const NUMBERS: usize = 6;
+/// The word behind the rows of a fake.
+const FAKE: &str = " fake";
+/// A name has at least so many columns, and on a wide page a quarter of it.
+const LEAST_NAME: usize = 16;
+/// The reason under a row begins behind so many spaces.
+const INDENT: usize = 4;
+
+/// A case that is to have a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned<'a> {
+    /// The benchmark's path, crate first.
+    pub benchmark: &'a str,
+    /// Its arguments in the order of its axes.
+    pub args: &'a [Arg],
+    /// The device in the words of the command line.
+    pub device: &'a str,
+}
+
+/// The table of a run whose rows are printed one after the other.
+#[derive(Debug)]
+pub struct TableWriter {
+    page: Page,
+    /// The terminal columns of the longest name.
+    longest: usize,
+    several_devices: bool,
+    fake: bool,
+    notes: Notes,
+    /// The columns that a record of this group had a use for so far.
+    used: Vec<&'static Column>,
+    lineup: Lineup,
+    /// The module and device of the row before.
+    group: Option<(String, String)>,
+    /// The columns that were left out so far.
+    dropped: Vec<&'static str>,
+    /// True where a row had a bar.
+    has_bars: bool,
+}
+
+/// The columns that a page has room for.
+#[derive(Debug, Default)]
+struct Lineup {
+    name: usize,
+    columns: Vec<&'static Column>,
+    dropped: Vec<&'static str>,
+}
+
+impl TableWriter {
+    /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
+    pub fn new<'a>(run: &Run, planned: impl Iterator<Item = Planned<'a>>, page: Page) -> Self {
+        let (mut longest, mut devices) =
+            (0, run.devices.iter().map(|facts| &*facts.device).collect::<Vec<_>>());
+        for case in planned {
+            longest = longest.max(width(&split(case.benchmark, case.args).1));
+            if !devices.contains(&case.device) {
+                devices.push(case.device);
+            }
+        }
+        Self {
+            page,
+            longest,
+            several_devices: devices.len() > 1,
+            fake: run.devices.iter().any(|facts| facts.fake),
+            notes: Notes::new(run.sampling),
+            used: Vec::new(),
+            lineup: Lineup::default(),
+            group: None,
+            dropped: Vec::new(),
+            has_bars: false,
         }
     }
-    let mut text = String::new();
-    for (number, line) in table.lines().enumerate() {
-        let style = number.checked_sub(1).and_then(|row| styles.get(row)).copied().unwrap_or_default();
+
+    /// The rows of `records`, which are a launch's: hot, cold or both. Each has the reasons against it under it.
+    pub fn rows(&mut self, records: &[Record]) -> String {
+        let Some(first) = records.first() else { return String::new() };
+        let (module, _) = split(&first.case.benchmark, &first.case.args);
+        let group = (module, first.case.device.clone());
+        let is_new = self.group.as_ref() != Some(&group);
+        let mut text = String::new();
+        if is_new && self.group.is_some() {
+            text.push('\n');
+        }
+        if is_new {
+            self.used.clear();
+        }
+        let has_new_columns = self.use_columns(records);
+        if is_new || has_new_columns {
+            text += &self.head(is_new.then_some(&group));
+        }
+        self.group = Some(group);
+        let mut name = None;
+        for record in records {
+            let shown = split(&record.case.benchmark, &record.case.args).1;
+            let repeated = name.as_ref() == Some(&shown);
+            text += &self.row(record, if repeated { "" } else { &shown });
+            name = Some(shown);
+        }
+        text
+    }
+
+    /// Adds the columns that `records` need. Returns true where that changes the heads.
+    fn use_columns(&mut self, records: &[Record]) -> bool {
+        let needed = |column: &Column| {
+            !column.optional || records.iter().any(|record| !(column.cell)(record).is_empty())
+        };
+        let is_used = |column: &&'static Column| is_among(&self.used, column) || needed(column);
+        self.used = printed().filter(is_used).collect();
+        let lineup = self.lineup();
+        let is_same = lineup.columns.iter().map(|column| column.title).eq(self
+            .lineup
+            .columns
+            .iter()
+            .map(|it| it.title));
+        for column in &lineup.dropped {
+            if !self.dropped.contains(column) {
+                self.dropped.push(column);
+            }
+        }
+        self.lineup = lineup;
+        !is_same
+    }
+
+    /// The columns that fit beside a name: those of the first ranks, as many as there is room for. The name has what is left.
+    fn lineup(&self) -> Lineup {
+        let Some(page) = self.page.width() else {
+            return Lineup { name: self.longest, columns: self.used.clone(), dropped: Vec::new() };
+        };
+        let always =
+            self.used.iter().filter(|column| column.rank == 0).map(|column| GAP + column.room.width());
+        let room = page.saturating_sub(MARK + always.sum::<usize>() + self.numbers());
+        let least = self.longest.min(LEAST_NAME.max(page / 4)).min(room);
+        let mut free = room - least;
+        let mut by_rank = self.used.clone();
+        by_rank.sort_by_key(|column| column.rank);
+        let mut kept = Vec::new();
+        for column in by_rank {
+            let needed = if column.rank == 0 { 0 } else { GAP + column.room.width() };
+            if needed <= free {
+                free -= needed;
+                kept.push(column);
+            }
+        }
+        let (columns, dropped): (Vec<_>, Vec<_>) =
+            self.used.iter().copied().partition(|column| is_among(&kept, column));
+        Lineup {
+            name: self.longest.min(least + free),
+            columns,
+            dropped: dropped.into_iter().map(|column| column.title).collect(),
+        }
+    }
+
+    fn numbers(&self) -> usize {
+        NUMBERS + if self.fake { FAKE.len() } else { 0 }
+    }
+
+    /// The heads of the columns, beside the name of a new group where there is room for both.
+    fn head(&self, group: Option<&(String, String)>) -> String {
+        let title = match group {
+            Some((module, device)) if self.several_devices => format!("{module} on {}", plain(device)),
+            Some((module, _)) => module.clone(),
+            None => String::new(),
+        };
+        let mut heads = String::new();
+        for column in &self.lineup.columns {
+            heads += &spaces(GAP);
+            heads += &column.room.head(column.head);
+        }
+        let heads = heads.trim_end();
+        let room = MARK + self.lineup.name + heads.len() - heads.trim_start().len();
+        let mut text = String::new();
         // Writing to a string cannot fail.
-        _ = writeln!(text, "{style}{}{style:#}", line.trim_end());
-    }
-    text
-}
-
-/// Adds a line for each module and each record. Returns the style of each line.
-fn add_rows(table: &mut Table, columns: &[&Column], run: &Run) -> Vec<Style> {
-    let mut styles = Vec::new();
-    let (mut module, mut name) = (None, None);
-    for record in &run.records {
-        let (path, short) = split(&record.case.benchmark, &record.case.args);
-        if module != Some((path, &record.case.device)) {
-            // With one device, the line above the table has said which.
-            let on = if has_several_devices(run) {
-                format!("{path} on {}", record.case.device)
-            } else {
-                path.to_owned()
-            };
-            table.add_row([on]);
-            styles.push(BOLD);
-            (module, name) = (Some((path, &record.case.device)), None);
+        if title.is_empty() {
+            _ = writeln!(text, "{}{}", spaces(room), heads.trim_start());
+        } else if width(&title) < room {
+            let blank = spaces(room - width(&title));
+            _ = writeln!(text, "{BOLD}{title}{BOLD:#}{blank}{}", heads.trim_start());
+        } else {
+            let title = shortened(&title, self.page.width().unwrap_or(usize::MAX), self.page);
+            _ = writeln!(text, "{BOLD}{title}{BOLD:#}");
+            _ = writeln!(text, "{}{}", spaces(room), heads.trim_start());
         }
-        let repeated = name.as_ref() == Some(&short);
-        let shown = if repeated { String::new() } else { format!("  {short}") };
-        name = Some(short);
-        table.add_row(row(shown, columns, record));
-        styles.push(of_state(record.verdict.state));
+        text
     }
-    styles
+
+    fn row(&mut self, record: &Record, name: &str) -> String {
+        let notes = self.notes.of(record);
+        let mark = match record.verdict.state {
+            State::Valid => "  ",
+            State::Suspect => "? ",
+            State::Invalid => "! ",
+        };
+        let name = shortened(name, self.lineup.name, self.page);
+        let mut line = format!("{mark}{}", left(&name, self.lineup.name));
+        for column in &self.lineup.columns {
+            let cell = (column.cell)(record);
+            self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
+            let cell = if self.page.ascii() { spread::in_ascii(&cell) } else { cell };
+            line += &spaces(GAP);
+            line += &column.room.fit(&cell, self.page);
+        }
+        if record.fake {
+            line += FAKE;
+        }
+        let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
+        let fits = numbers.is_empty() || self.page.width().is_none() || width(&numbers) < NUMBERS;
+        if fits && !numbers.is_empty() {
+            line = format!("{line} {numbers}");
+        }
+        styled(&[line], of_state(record.verdict.state)) + &self.under(&notes, fits)
+    }
+
+    /// The reasons that no row before had, and the numbers of the others where there was no room for them beside the row.
+    fn under(&self, notes: &[Note], numbers_shown: bool) -> String {
+        let mut text = String::new();
+        for Note { number, state, text: words } in notes {
+            let line = match words {
+                Some(words) => words.clone(),
+                None if numbers_shown => continue,
+                None => format!("{state}, as above"),
+            };
+            let begin = format!("{}[{number}] ", spaces(INDENT));
+            text += &styled(&wrapped(&line, &begin, self.page), of_state(*state));
+        }
+        text
+    }
+
+    /// The lines that explain the rows: the columns that are not shown, the bar, and the reasons that several rows share.
+    pub(super) fn end(&self) -> String {
+        if self.group.is_none() {
+            return String::new();
+        }
+        let mut lines = Vec::new();
+        if self.has_bars {
+            lines.push(spread::MEANING.to_owned());
+        }
+        if !self.dropped.is_empty() {
+            let dropped = self.dropped.join(", ");
+            lines.push(format!("not shown: {dropped} (on a wider terminal, with --width, or in --csv)"));
+        }
+        let shared = self.notes.shared();
+        lines.extend((!shared.is_empty()).then_some(shared));
+        lines
+            .iter()
+            .flat_map(|line| wrapped(line.trim_end(), "", self.page))
+            .map(|line| line + "\n")
+            .collect()
+    }
 }
 
-fn row(name: String, columns: &[&Column], record: &Record) -> impl Iterator<Item = String> {
-    std::iter::once(name).chain(columns.iter().map(|column| (column.cell)(record)))
+fn is_among(columns: &[&Column], column: &Column) -> bool {
+    columns.iter().any(|it| it.title == column.title)
 }
 
-/// A case's module, and its name within it.
-pub(super) fn split<'a>(benchmark: &'a str, args: &[Arg]) -> (&'a str, String) {
+/// A case's module, and its name within it, both without control characters.
+pub(super) fn split(benchmark: &str, args: &[Arg]) -> (String, String) {
     let (module, _) = benchmark.rsplit_once("::").unwrap_or(("", benchmark));
     let name = shown_name(benchmark, args);
-    (module, name.strip_prefix(module).unwrap_or(&name).trim_start_matches(':').to_owned())
+    let short = name.strip_prefix(module).unwrap_or(&name).trim_start_matches(':');
+    (plain(module), plain(short))
+}
+
+/// The rows of a run that is there.
+pub(super) fn jobs(run: &Run) -> impl Iterator<Item = &[Record]> {
+    run.records.chunk_by(|one, next| {
+        let (one, next) = (&one.case, &next.case);
+        (&one.benchmark, &one.args, &one.device) == (&next.benchmark, &next.args, &next.device)
+    })
 }

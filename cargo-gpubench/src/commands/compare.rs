@@ -11,7 +11,7 @@ use gpubench_report::export::{ExportArgs, ExportTo, exports};
 
 use super::{load, load_selected};
 use crate::error::Error;
-use crate::output;
+use crate::output::{self, Look};
 
 /// The runs to compare.
 pub(super) struct Comparison<'a> {
@@ -41,7 +41,7 @@ pub(super) fn compare(
     stored: &StoredRuns,
     comparison: &Comparison<'_>,
     given: &ExportArgs<false>,
-    color: clap::ColorChoice,
+    look: Look,
 ) -> Result<Exit, Error> {
     let Comparison { earlier, later, selection, limits } = comparison;
     let exports = exports(given.0.clone())?;
@@ -54,7 +54,7 @@ pub(super) fn compare(
     let baseline = Baseline::of((*earlier).to_owned(), before);
     run.check = Some(check(&run, &baseline, &|_| true));
     if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-        output::print(&report::render(&run), color)?;
+        output::print(&report::render(&run, look.page()), look)?;
     }
     output::write(&exports, &run)?;
     Ok(Exit::of(&run))

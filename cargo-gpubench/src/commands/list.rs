@@ -7,9 +7,9 @@ use gpubench_records::files::{StoredRuns, load};
 use gpubench_report::{ListedRun, listing};
 
 use crate::error::Error;
-use crate::output;
+use crate::output::{self, Look};
 
-pub(super) fn list(stored: &StoredRuns, color: clap::ColorChoice) -> Result<Exit, Error> {
+pub(super) fn list(stored: &StoredRuns, look: Look) -> Result<Exit, Error> {
     let line = |(name, path): (String, PathBuf)| match load(&path) {
         Ok(loaded) => ListedRun::of(&name, &path, &loaded.run),
         Err(error) => ListedRun::unreadable(&name, &error.to_string()),
@@ -23,6 +23,6 @@ pub(super) fn list(stored: &StoredRuns, color: clap::ColorChoice) -> Result<Exit
     let baselines = stored.baselines();
     let baselines =
         if baselines.is_empty() { String::new() } else { format!("\nbaselines: {}\n", baselines.join(", ")) };
-    output::print(&format!("{runs}{baselines}"), color)?;
+    output::print(&format!("{runs}{baselines}"), look)?;
     Ok(Exit::Done)
 }

@@ -17,21 +17,22 @@ use gpubench_records::selection::CaseSelection;
 use crate::args::{Command, Gpubench};
 use crate::error::Error;
 use crate::output;
+use crate::output::Look;
 
 /// Does what `args` say.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, Error> {
     let stored = stored_runs(args)?;
-    let color = args.color;
+    let look = Look { color: args.color, width: args.width };
     match &args.command {
         Command::Report { runs, explain, selection, exports } => {
-            report::report(&stored, runs, &selection.selection(), *explain, exports, color)
+            report::report(&stored, runs, &selection.selection(), *explain, exports, look)
         }
-        Command::Show { run, case, exact } => show::show(&stored, run, case, *exact, color),
-        Command::List => list::list(&stored, color),
+        Command::Show { run, case, exact } => show::show(&stored, run, case, *exact, look),
+        Command::List => list::list(&stored, look),
         Command::Compare { earlier, later, band, fail_on_regression, selection, exports } => {
             let limits = compare::Limits::parse(band.as_deref(), fail_on_regression.as_deref())?;
             let comparison = compare::Comparison { earlier, later, selection: selection.selection(), limits };
-            compare::compare(&stored, &comparison, exports, color)
+            compare::compare(&stored, &comparison, exports, look)
         }
         Command::Merge { runs, output } => merge::merge(&stored, runs, output),
         Command::Convert { run, to, output, selection } => {

@@ -8,7 +8,7 @@ use gpubench_report::export::{ExportArgs, ExportTo, exports};
 
 use super::load_selected;
 use crate::error::Error;
-use crate::output;
+use crate::output::{self, Look};
 
 pub(super) fn report(
     stored: &StoredRuns,
@@ -16,7 +16,7 @@ pub(super) fn report(
     selection: &CaseSelection,
     explain: bool,
     given: &ExportArgs<false>,
-    color: clap::ColorChoice,
+    look: Look,
 ) -> Result<Exit, Error> {
     let exports = exports(given.0.clone())?;
     if !exports.is_empty() && runs.len() > 1 {
@@ -27,16 +27,16 @@ pub(super) fn report(
     for (number, name) in runs.iter().enumerate() {
         let run = load_selected(stored, name, selection)?;
         if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-            let mut text = report::render(&run);
+            let mut text = report::render(&run, look.page());
             if explain {
-                text += &report::explain(&run);
+                text += &report::explain(&run, look.page());
             }
             let title = match (runs.len(), number) {
                 (1, _) => String::new(),
                 (_, 0) => format!("{name}:\n"),
                 _ => format!("\n{name}:\n"),
             };
-            output::print(&format!("{title}{text}"), color)?;
+            output::print(&format!("{title}{text}"), look)?;
         }
         output::write(&exports, &run)?;
         exit = exit.min(Exit::of(&run));

@@ -7,17 +7,20 @@ use gpubench_report as report;
 
 use super::load_selected;
 use crate::error::Error;
-use crate::output;
+use crate::output::{self, Look};
 
 pub(super) fn show(
     stored: &StoredRuns,
     run: &str,
     case: &str,
     exact: bool,
-    color: clap::ColorChoice,
+    look: Look,
 ) -> Result<Exit, Error> {
     let selection = CaseSelection { filters: vec![case.to_owned()], exact, ..CaseSelection::default() };
     let run = load_selected(stored, run, &selection)?;
-    output::print(&format!("{}{}", report::render(&run), report::explain(&run)), color)?;
+    output::print(
+        &format!("{}{}", report::render(&run, look.page()), report::explain(&run, look.page())),
+        look,
+    )?;
     Ok(Exit::Done)
 }

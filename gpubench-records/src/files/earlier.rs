@@ -92,7 +92,7 @@ impl EarlierRun {
     }
 }
 
-fn last(folder: &Path, suite: &str) -> Result<PathBuf, NoRun> {
+pub(super) fn last(folder: &Path, suite: &str) -> Result<PathBuf, NoRun> {
     let names = names(folder).unwrap_or_default();
     let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
     let is_ours = |path: &PathBuf| {

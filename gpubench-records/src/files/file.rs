@@ -20,6 +20,7 @@ const RUNS: usize = 20;
 /// A run on disk that grows.
 #[derive(Debug)]
 pub struct Store {
+    path: PathBuf,
     file: File,
     /// The length of all whole lines.
     length: u64,
@@ -52,7 +53,14 @@ impl Store {
         let syncing = Syncing::of(file.try_clone()?, File::open(&path)?);
         syncing.wake();
         remove_old(folder, &run.program.suite);
-        Ok(Self { file, length: beginning.len() as u64, begin, before, syncing })
+        let path = path.join(RECORDS);
+        Ok(Self { path, file, length: beginning.len() as u64, begin, before, syncing })
+    }
+
+    /// Returns the path of its file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Adds a record. A process that ends from here on leaves it behind.

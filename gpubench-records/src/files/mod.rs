@@ -12,6 +12,7 @@ mod lines;
 mod load;
 mod place;
 mod replace;
+mod times;
 mod upgrade;
 
 pub use self::earlier::{EarlierRun, NoRun};
@@ -21,3 +22,4 @@ pub use self::lines::{NotARun, Stored, read};
 pub use self::load::{LoadError, StoredRuns, load};
 pub use self::place::{fingerprint, home, runs};
 pub use self::replace::{Contents, Destination, fill, replace};
+pub use self::times::times_of_last;

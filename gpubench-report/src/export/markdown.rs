@@ -44,7 +44,7 @@ fn cases(run: &Run) -> String {
     let mut text = row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
     text += "| :--- ";
     let names = Names::of(run);
-    text.extend(columns.iter().map(|column| if column.number { "| ---: " } else { "| :--- " }));
+    text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
         let cells: Vec<String> = columns.iter().map(|column| (column.cell)(record)).collect();

@@ -39,8 +39,24 @@ const NEXT_LOOK: f64 = 1.1;
 /// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
-/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent. Calls
-/// `comes_to` before the warm-up and before every group.
+/// Follows the measurement of a case.
+pub trait Progress {
+    /// Called before the warm-up, before every group and after the last.
+    fn comes_to(&mut self, step: Step);
+    /// Called when the stop rule looks at the samples so far.
+    fn looks_at(&mut self, time: &Summary) {
+        _ = time;
+    }
+}
+
+impl<F: FnMut(Step)> Progress for F {
+    fn comes_to(&mut self, step: Step) {
+        self(step);
+    }
+}
+
+/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent. Reports to
+/// `progress`.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails.
@@ -48,13 +64,15 @@ pub fn measure(
     sampler: &mut dyn Sampler,
     sampling: &Sampling,
     monitor: Option<Box<dyn Monitor>>,
-    comes_to: &mut dyn FnMut(Step),
+    progress: &mut dyn Progress,
 ) -> Result<Samples, Failure> {
     let timer = sampler.timer()?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
     let (mut warming, mut clocks) = (ClockReadings::default(), ClockReadings::default());
-    let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming, comes_to)?;
+    let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming, &mut |step| {
+        progress.comes_to(step);
+    })?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
     let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
     let (mut groups, mut elapsed, mut next_look) = (0, Nanoseconds::default(), MIN_SAMPLES);
@@ -62,7 +80,7 @@ pub fn measure(
     let begin = Instant::now();
     loop {
         let before = events.len();
-        comes_to(Step::Samples(before));
+        progress.comes_to(Step::Samples(before));
         let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
         let group = sampler.group(size.next().min(left), &mut events)?;
         clocks.read(sampler, events.len(), begin.elapsed().into());
@@ -79,7 +97,10 @@ pub fn measure(
         if events.len() >= next_look {
             next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
             let time = Summary::of(&times(&events, timer), timer.step);
-            converged = time.is_some_and(|time| rule.check(&time, timer.step) == Decision::Converged);
+            converged = time.is_some_and(|time| {
+                progress.looks_at(&time);
+                rule.check(&time, timer.step) == Decision::Converged
+            });
         }
         let spent = elapsed >= sampling.max_time || events.len() >= MAX_SAMPLES;
         if spent || (converged && elapsed >= sampling.min_time) {
@@ -88,7 +109,7 @@ pub fn measure(
     }
     let end = Instant::now();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
-    comes_to(Step::Afterwards(events.len()));
+    progress.comes_to(Step::Afterwards(events.len()));
     let method = sampler.method();
     let mut samples = Samples {
         method,

@@ -253,6 +253,7 @@ impl Runner<'_> {
             }
             Reply::NoDevice(message) => answer = Err(message),
             Reply::Step(_)
+            | Reply::Interval { .. }
             | Reply::Record(_)
             | Reply::Tested(_)
             | Reply::Writes(_)
@@ -278,6 +279,7 @@ impl Runner<'_> {
         for (job, fate) in &plan.jobs {
             let first = self.results.run.records.len();
             let left = self.left_of(job);
+            let mut ended = Ok(());
             match fate {
                 Fate::Skipped(_) => {}
                 Fate::Broken(failure) => self.results.fail(&left, failure),
@@ -287,11 +289,16 @@ impl Runner<'_> {
                         return Err(RunError::Interrupted);
                     }
                     self.results.observer.job_started(job);
-                    self.job(left)?;
+                    ended = self.job(left);
                 }
             }
             let place = |record: &Record| job.caches.iter().position(|cache| *cache == record.case.cache);
-            self.results.run.records[first..].sort_by_key(place);
+            let records = &mut self.results.run.records[first..];
+            records.sort_by_key(place);
+            if !records.is_empty() {
+                self.results.observer.job_finished(records);
+            }
+            ended?;
         }
         Ok(())
     }
@@ -346,12 +353,11 @@ impl Runner<'_> {
                     if record.write_undetected() { unwritten.push(*record) } else { results.add(*record) }
                 }
                 Reply::NoDevice(message) => refused = Some(message),
-                Reply::Facts(_)
-                | Reply::Tested(_)
-                | Reply::Writes(_)
-                | Reply::Step(_)
-                | Reply::DeviceLost
-                | Reply::Done => {}
+                Reply::Step(step) => results.observer.step_reached(step),
+                Reply::Interval { samples, half_width } => {
+                    results.observer.interval_narrowed(samples, half_width);
+                }
+                Reply::Facts(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::DeviceLost | Reply::Done => {}
             })?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.before_the_case()) {
                 refused = Some(lost.failure().message);

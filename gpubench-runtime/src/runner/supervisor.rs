@@ -92,7 +92,10 @@ impl<'a> Supervisor<'a> {
         };
         let (mut step, mut device_lost) = (None, false);
         let asked = worker.ask(request, limit, self.stop, &mut |answer| match answer {
-            Reply::Step(reached) => step = Some(reached),
+            Reply::Step(reached) => {
+                step = Some(reached);
+                reply(Reply::Step(reached));
+            }
             Reply::DeviceLost => device_lost = true,
             Reply::Record(record) => {
                 // A loss from here on belongs to the next case.

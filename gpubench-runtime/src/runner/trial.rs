@@ -96,6 +96,7 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         | Reply::Record(_)
         | Reply::Writes(_)
         | Reply::Step(_)
+        | Reply::Interval { .. }
         | Reply::DeviceLost
         | Reply::Done => {}
     })?;

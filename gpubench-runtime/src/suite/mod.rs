@@ -6,7 +6,9 @@ mod checkout;
 mod child;
 pub mod cli;
 mod error;
+mod estimate;
 mod list;
+mod live;
 mod measure;
 mod messages;
 pub mod options;
@@ -30,6 +32,7 @@ pub use self::progress::Progress;
 
 use self::child::run_as_child;
 use self::cli::{Action, Exit, Options};
+use self::live::{Live, Shown};
 use self::measure::Prepared;
 use self::messages::conclude;
 use self::prepare::Task;
@@ -56,9 +59,10 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
 fn run(options: &Options, program: Program) -> Result<Exit, Error> {
     let Options { action, measure, output } = options;
     let printer = Printer::new(output)?;
+    let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
     match action {
-        Action::Measure => measure_and_show(Task::Measure, program, measure, &printer),
-        Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer),
+        Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
+        Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer, progress),
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
             printer.print(&list::list(&task.entries(), measure, *format)?)?;
@@ -78,13 +82,13 @@ fn measure_and_show(
     program: Program,
     options: &MeasureOptions,
     printer: &Printer<'_>,
+    progress: Progress,
 ) -> Result<Exit, Error> {
-    let mut progress = Progress::default();
-    let prepared = Prepared::of(task, program, options, &mut progress)?;
+    let mut live = Live::new(printer, progress);
+    let prepared = Prepared::of(task, program, options, &mut live)?;
     let outputs = printer.open_outputs()?;
-    let measured = prepared.measure(&mut progress)?;
-    drop(progress);
-    printer.show(measured, &outputs)
+    let measured = prepared.measure(&mut live)?;
+    printer.show(measured, live.end(), &outputs)
 }
 
 fn show_stored(file: &Path, options: &MeasureOptions, printer: &Printer<'_>) -> Result<Exit, Error> {
@@ -92,5 +96,5 @@ fn show_stored(file: &Path, options: &MeasureOptions, printer: &Printer<'_>) -> 
     let run = stored::read(file, &entries, options)?;
     let baselines = options.baselines().open().map_err(Error::Baseline)?;
     let outputs = printer.open_outputs()?;
-    printer.show(stored::finish(run, &baselines, &entries, options), &outputs)
+    printer.show(stored::finish(run, &baselines, &entries, options), Shown::default(), &outputs)
 }

@@ -3,13 +3,14 @@
 //! this.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::RawFd;
 
 use anstream::AutoStream;
 
 use gpubench_records::files::{Destination, fill};
 use gpubench_records::record::Run;
+use gpubench_report::Page;
 use gpubench_report::export::{Export, ExportTo};
 
 /// The first descriptor after the standard ones.
@@ -27,6 +28,16 @@ impl Results {
         let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
         Ok(Self(File::from(ours)))
+    }
+
+    /// The page that standard output is: as wide as `width` says, else as its terminal.
+    pub(super) fn page(&self, width: Option<usize>) -> Page {
+        Page::of(&self.0, width)
+    }
+
+    /// Returns true if people see it.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.0.is_terminal()
     }
 
     /// Prints `text`, coloured as the user and the terminal want it.

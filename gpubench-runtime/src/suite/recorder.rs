@@ -7,6 +7,7 @@ use std::path::Path;
 use super::options::RunsDir;
 use crate::plan::Job;
 use crate::runner::RunEvents;
+use gpubench_records::failure::Step;
 use gpubench_records::files::Store;
 use gpubench_records::record::{Record, Run};
 
@@ -64,7 +65,10 @@ impl RunEvents for Recorder<'_> {
         // A run with nothing left to measure already has a file.
         let Some(folder) = self.folder.filter(|_| resumed.len() < run.planned) else { return };
         match Store::create(folder, run, resumed) {
-            Ok(store) => self.store = Some(store),
+            Ok(store) => {
+                self.events.run_stored(store.path());
+                self.store = Some(store);
+            }
             Err(error) => {
                 self.events.warning(&format!("this run is not kept: {}: {error}", folder.display()));
                 self.failed = self.required;
@@ -74,6 +78,18 @@ impl RunEvents for Recorder<'_> {
 
     fn job_started(&mut self, job: &Job) {
         self.events.job_started(job);
+    }
+
+    fn step_reached(&mut self, step: Step) {
+        self.events.step_reached(step);
+    }
+
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+        self.events.interval_narrowed(samples, half_width);
+    }
+
+    fn job_finished(&mut self, records: &[Record]) {
+        self.events.job_finished(records);
     }
 
     fn record_finished(&mut self, record: &Record) {

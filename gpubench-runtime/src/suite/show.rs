@@ -1,13 +1,17 @@
 //! Results on standard output and in files. In: text, or a run and its problems. Out: the printed table, the exported
 //! files, and the end of the program. Only the edge calls this.
 
+use std::env;
+use std::path::Path;
+
 use super::Error;
 use super::cli::{Exit, OutputOptions};
+use super::live::Shown;
 use super::measure::Measured;
 use super::output::{Output, Results};
 use gpubench_records::record::Run;
-use gpubench_report as report;
 use gpubench_report::export::{Export, ExportTo};
+use gpubench_report::{self as report, Page, TableWriter, printable};
 
 /// Prints and writes results as the user wants them.
 pub(super) struct Printer<'a> {
@@ -36,30 +40,64 @@ impl<'a> Printer<'a> {
         self.options.exports.iter().map(open).collect()
     }
 
-    /// Prints and writes a run, live or stored.
+    /// The page that results are printed on.
+    pub(super) fn page(&self) -> Page {
+        self.results.page(self.options.width)
+    }
+
+    /// Returns true unless another format uses standard output.
+    pub(super) fn prints_rows(&self) -> bool {
+        self.options.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
+    }
+
+    /// Prints and writes a run, live or stored, of which `shown` is printed already.
     ///
     /// # Errors
     /// Returns the problems of the run and those of its output.
-    pub(super) fn show(&self, measured: Measured, outputs: &[Output]) -> Result<Exit, Error> {
+    pub(super) fn show(&self, measured: Measured, shown: Shown, outputs: &[Output]) -> Result<Exit, Error> {
         let Measured { run, mut problems, is_stored } = measured;
-        problems.extend(self.print_run(&run).err());
+        let printed = match shown.problem {
+            Some(problem) => Err(problem),
+            None => self.print_run(&run, shown.table.as_ref()),
+        };
+        problems.extend(printed.err());
         // A device that failed before any measurement gives no reason to overwrite an earlier file.
         for output in outputs.iter().filter(|_| !run.devices.is_empty()) {
             let not_written = |error| Error::OutputNotWritten { export: output.export.clone(), error };
             problems.extend(output.write(&run).map_err(not_written).err());
         }
+        problems.extend(self.print_files(shown.file.as_deref(), outputs).err());
         let run = Measured { run, problems, is_stored }.into_result()?;
         Ok(Exit::of(&run).min(if is_stored { Exit::Done } else { Exit::Failed }))
     }
 
-    /// Prints the table, unless another format uses standard output.
-    fn print_run(&self, run: &Run) -> Result<(), Error> {
-        if self.options.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
+    /// Prints where the files of a run are, for people alone: what is printed elsewhere is the run and nothing else.
+    fn print_files(&self, stored: Option<&Path>, outputs: &[Output]) -> Result<(), Error> {
+        let exported = outputs.iter().filter_map(|output| match &output.export.to {
+            ExportTo::File(path) => Some(&**path),
+            ExportTo::StandardOutput => None,
+        });
+        let here = env::current_dir().unwrap_or_default();
+        let shown = |path: &Path| printable(&path.strip_prefix(&here).unwrap_or(path).display().to_string());
+        let files: Vec<String> = exported.chain(stored).map(shown).collect();
+        if files.is_empty() || !self.prints_rows() || !self.results.is_terminal() {
             return Ok(());
         }
-        let mut text = report::render(run);
+        self.print(&format!("files: {}\n", files.join(", ")))
+    }
+
+    /// Prints what is left to print below `table`, or all.
+    fn print_run(&self, run: &Run, table: Option<&TableWriter>) -> Result<(), Error> {
+        if !self.prints_rows() {
+            return Ok(());
+        }
+        let page = self.page();
+        let mut text = match table {
+            Some(table) => report::end(run, table, page),
+            None => report::render(run, page),
+        };
         if self.options.explain {
-            text += &report::explain(run);
+            text += &report::explain(run, page);
         }
         self.print(&text)
     }

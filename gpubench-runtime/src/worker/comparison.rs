@@ -11,7 +11,7 @@ use super::job::{
 };
 use crate::catch::catch;
 use crate::device::{Device, PairSampler, SampleOptions};
-use crate::measure::{self, Rounds};
+use crate::measure::{self, Progress, Rounds};
 use crate::plan::Job;
 use crate::registry::{Axis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;

@@ -1,6 +1,8 @@
 //! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each
 //! cache state. In: a job and its open device; out: a record for each of its cases.
 
+use std::time::{Duration, Instant};
+
 use super::Reply;
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, Work, not_left};
@@ -19,6 +21,7 @@ use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{State, Verdict, judge};
 use gpubench_records::work::Counts;
+use gpubench_stats::Summary;
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
@@ -213,9 +216,7 @@ impl Visit<'_> {
             let wanted = SampleOptions { cache, flush: self.sampling.flush, path: self.sampling.path };
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut |step| {
-                progress.comes_to(step);
-            })?;
+            let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut progress)?;
             let each = samples.back_to_back.unwrap_or(samples.time.median);
             Ok((samples, meter.map(|meter| energy(sampler.as_mut(), each, meter))))
         });
@@ -283,6 +284,8 @@ pub(super) struct StepReporter<'a> {
     pub(super) step: Step,
     /// The number of samples to report next.
     next: usize,
+    /// The time of the last report of an interval.
+    looked: Option<Instant>,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -290,10 +293,12 @@ impl<'a> StepReporter<'a> {
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));
-        Self { step, next: 0, reply }
+        Self { step, next: 0, looked: None, reply }
     }
+}
 
-    pub(super) fn comes_to(&mut self, step: Step) {
+impl measure::Progress for StepReporter<'_> {
+    fn comes_to(&mut self, step: Step) {
         self.step = step;
         let tells = match step {
             Step::WarmUp(launches) => launches == 0,
@@ -307,7 +312,20 @@ impl<'a> StepReporter<'a> {
             self.next = 2 * taken.max(1);
         }
     }
+
+    /// Reports the interval a few times a second.
+    fn looks_at(&mut self, time: &Summary) {
+        let half_width = time.relative_half_width();
+        let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= BETWEEN_INTERVALS);
+        if is_due && half_width.is_finite() {
+            self.looked = Some(Instant::now());
+            (self.reply)(Reply::Interval { samples: time.samples, half_width });
+        }
+    }
 }
+
+/// The time between two reports of the interval of a case.
+const BETWEEN_INTERVALS: Duration = Duration::from_millis(200);
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {

@@ -72,6 +72,13 @@ pub enum Reply {
     Facts(Facts),
     /// The current case has reached this step. If the worker is lost, the supervisor knows where.
     Step(Step),
+    /// The median of the current case is known to this part of it, as a fraction, from so many samples.
+    Interval {
+        /// The number of samples so far.
+        samples: usize,
+        /// Half of the interval over the median.
+        half_width: f64,
+    },
     /// A case is done, with a result or a failure.
     Record(Box<Record>),
     /// A job was launched once: true if its outputs were checked, or the failure.

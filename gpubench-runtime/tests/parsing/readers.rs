@@ -97,8 +97,10 @@ fn baseline(bytes: &[u8]) -> bool {
 
 /// Prints whatever is in a run.
 fn shown(run: &Run) {
-    assert!(!gpubench_report::render(run).is_empty() || run.devices.is_empty());
-    drop(gpubench_report::explain(run));
+    assert!(
+        !gpubench_report::render(run, gpubench_report::Page::default()).is_empty() || run.devices.is_empty()
+    );
+    drop(gpubench_report::explain(run, gpubench_report::Page::default()));
 }
 
 /// Goes on from a run in which just those cases are planned that it has.

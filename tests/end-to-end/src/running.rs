@@ -175,4 +175,33 @@ impl Ended {
     pub fn shows(&self, words: &str) {
         assert!(self.stdout.lines().any(|line| line.contains(words)), "no line with `{words}` in {self}");
     }
+
+    /// Whether the row of `case`, such as `module::name[n=1] hot`, has a reason against it that begins with `reason`, which has
+    /// the verdict: by its number, which stands beside the words under the first row that has it.
+    ///
+    /// # Panics
+    /// If not.
+    #[track_caller]
+    pub fn shows_against(&self, case: &str, reason: &str) {
+        let (name, cache) = case.rsplit_once(' ').expect("a name and its cache state");
+        let short = name.rsplit_once("::").map_or(name, |(_, short)| short);
+        let mut shown = String::new();
+        for line in
+            self.stdout.lines().filter(|line| ["  ", "? ", "! "].iter().any(|mark| line.starts_with(mark)))
+        {
+            let row = &line[2..];
+            if !row.starts_with(' ') {
+                row.split("  ").next().unwrap_or(row).clone_into(&mut shown);
+            }
+            if shown != short || line.starts_with("  ") || !row.contains(&format!(" {cache}  ")) {
+                continue;
+            }
+            let numbers = row.rsplit_once(" [").map_or("", |(_, numbers)| numbers).trim_end_matches(']');
+            let mut words = numbers.split("][").map(|number| format!("    [{number}] {reason}"));
+            if words.any(|words| self.stdout.lines().any(|line| line.starts_with(&words))) {
+                return;
+            }
+        }
+        panic!("no `{reason}` against {case} in {self}");
+    }
 }

@@ -135,7 +135,10 @@ fn a_number_of_samples_is_what_it_says() {
 #[test]
 fn a_stored_comparison_prints_as_a_live_one() {
     let (ended, run) = clocked(&["longer", "--compare-with", "compared::plain", "--quick"]);
-    assert_eq!(strip_str(&gpubench_report::render(&run)).to_string(), ended.stdout);
+    assert_eq!(
+        strip_str(&gpubench_report::render(&run, gpubench_report::Page::default())).to_string(),
+        ended.stdout
+    );
 }
 
 #[test]
@@ -169,7 +172,10 @@ fn slower_than_it_may_be_is_a_regression() {
 #[test]
 fn a_partner_that_fails_is_told_as_such() {
     let ended = ended(&["placed", "--compare-with", "without_inputs", "--quick"]).with_code(1);
-    ended.shows("placed hot: setup: `compared::without_inputs`, which it is compared with: no room");
+    ended.shows_against(
+        "placed hot",
+        "invalid: setup: `compared::without_inputs`, which it is compared with: no room",
+    );
 }
 
 /// Nothing is measured where cases do not pair, and all is told.

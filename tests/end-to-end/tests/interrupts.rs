@@ -87,6 +87,23 @@ impl Waiting {
     }
 }
 
+/// Whoever looks on sees a row as soon as it is measured.
+#[test]
+fn rows_are_printed_while_the_run_goes_on() {
+    let mut waiting = Waiting::start();
+    let mut stdout = BufReader::new(waiting.suite.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with("  first ") {
+        line.clear();
+        assert!(stdout.read_line(&mut line).expect("UTF-8") > 0, "there is no row of it");
+    }
+    assert!(line.contains(" hot ") && line.contains("3.200 µs"), "{line}");
+    waiting.suite.stdout = Some(stdout.into_inner());
+    waiting.signal(Signal::INT);
+    let (ended, _folder) = waiting.end();
+    ended.with_code(130).shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
+}
+
 const FIRST: &str = "interrupted::first hot";
 
 /// `program`, which heeds SIGHUP also where these tests run under `nohup`.
@@ -178,7 +195,9 @@ fn a_second_signal_ends_a_run_at_once() {
     let processes = [waiting.worker.to_string(), waiting.child.clone()];
     let (ended, folder) = waiting.end();
     // Both may be there before either is seen, and then the first comes second.
-    assert!([Some(130), Some(143)].contains(&ended.code) && ended.stdout.is_empty(), "{ended}");
+    assert!([Some(130), Some(143)].contains(&ended.code), "{ended}");
+    // The row was printed before; nothing looks like the end of a run.
+    assert!(ended.stdout.contains("  first ") && !ended.stdout.contains(" case"), "{ended}");
     are_gone(&processes);
     assert_eq!(stored_in(&folder), [FIRST]);
     row(
@@ -198,7 +217,7 @@ fn a_worker_that_is_killed_costs_its_case() {
     let (ended, folder) = waiting.end();
     let ended = ended.with_code(1);
     let reason = "worker (checked launch): the process was ended by signal SIGKILL";
-    ended.shows(&format!("invalid interrupted::waits hot: {reason}"));
+    ended.shows_against("interrupted::waits hot", &format!("invalid: {reason}"));
     ended.shows("3 cases: 2 valid, 0 suspect, 1 invalid");
     assert!(!is_alive(&child), "its child lives on");
     assert_eq!(stored_in(&folder).len(), 3);

@@ -110,21 +110,23 @@ fn the_table_shows_them() {
     insta::assert_snapshot!(table, @"
     clockwork: a clock with known hands
       2 hands · cache 32 KiB
-      peak memory bandwidth 12.0 GB/s (measured: by definition)
 
-                                  time             GB/s  of peak  GFLOP/s  cold/hot  samples
-    two_devices
-      beat              hot   3.200 µs   ± 1.00 %  3.00   25.0 %     0.50                 40
-                        cold  8.000 µs   ± 0.40 %  1.20   10.0 %     0.20     2.50×       40
-      hair              hot   0.000 ns        ± ?                                         40  ?
-      tick_tock         hot   4.800 µs  ± 33.33 %  1.33   11.1 %                          40  ?
-    two_devices::inner
-      beat[size=one]    hot   1.920 µs   ± 1.67 %                                         40
-      beat[size=three]  hot   3.200 µs   ± 1.00 %                                         40
+    two_devices                     time             spread      GB/s  of peak                GFLOP/s  cold/hot  samples
+      beat              hot     3.200 µs   ± 1.00 %  ···█···     3.00   25.0  % host memory      0.50                 40
+                        cold    8.000 µs   ± 0.40 %  ···█···     1.20   10.0  % host memory      0.20     2.50×       40
+    ? hair              hot     0.000 ns      ± ?                                                                     40 [1]
+        [1] suspect: below resolution: the timer steps by 32.0 ns
+    ? tick_tock         hot     4.800 µs  ± 33.33 %  ▄·····▄     1.33   11.1  % host memory                           40 [2][3]
+        [2] suspect: wide interval: the median is known to no better than ± 5.00 %
+        [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
 
-    suspect two_devices::hair hot: below resolution: the timer steps by 32.0 ns
-    suspect two_devices::tick_tock hot: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
-    suspect 1 case with a wide interval (?): the median is known to no better than ± 5.00 %
+    two_devices::inner              time             spread   samples
+      beat[size=one]    hot     1.920 µs   ± 1.67 %  ···█···       40
+      beat[size=three]  hot     3.200 µs   ± 1.00 %  ···█···       40
+
+    spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
+
+    peak memory bandwidth 12.0 GB/s (measured: by definition)
 
     clockwork hot: timed by the monotonic clock
     clockwork cold: timed by the monotonic clock, flushed by `read`
@@ -155,7 +157,7 @@ fn less_than_a_step_is_no_time_and_has_no_rates() {
     });
     assert_eq!(step, Some(STEP as f64));
     assert_eq!(measurement(&run, "hair hot").metrics, Default::default());
-    ended.shows("suspect two_devices::hair hot: below resolution: the timer steps by 32.0 ns");
+    ended.shows_against("two_devices::hair hot", "suspect: below resolution: the timer steps by 32.0 ns");
 }
 
 #[test]
@@ -172,7 +174,10 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert!(!measured.samples.converged && measured.median().0 == 4_800.0);
     // All samples are kept, none of them dropped as an outlier.
     assert_eq!((measured.samples.time.min.0, measured.samples.time.max.0), (3_200.0, 6_400.0));
-    ended.shows("suspect 1 case not converged (?): the time was spent before ± 0.50 % was reached");
+    ended.shows_against(
+        "two_devices::tick_tock hot",
+        "suspect: not converged: the time was spent before ± 0.50 % was reached",
+    );
 }
 
 #[test]
@@ -220,10 +225,16 @@ fn exactly_as_many_samples_as_asked_for() {
         }
     }
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "5"]);
-    ended.shows("suspect 3 cases of too few samples (?): a 95 % interval of the median needs 6");
+    for case in ["beat hot", "beat cold", "tick_tock hot"] {
+        ended.shows_against(case, "suspect: too few samples: a 95 % interval of the median needs 6");
+    }
+    ended.shows("reasons of several cases: [1] 3 cases");
     ended.shows("3 cases: 0 valid, 3 suspect, 0 invalid");
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
-    ended.shows("suspect 1 case with a wide interval (?): the median is known to no better than ± 5.00 %");
+    ended.shows_against(
+        "tick_tock hot",
+        "suspect: wide interval: the median is known to no better than ± 5.00 %",
+    );
     ended.shows("3 cases: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
     let (_, run) = measured(&["s::beat", "--cache", "hot", "--samples", "70000"]);

@@ -281,7 +281,7 @@ fn what_had_no_device_or_too_little_time_is_tried_again() {
     let ended = runs.resume_after(|lines| fail(&mut lines[2], "launch")).with_code(1);
     assert_eq!(ended.stderr, "");
     ended.shows("resumed: 3 of 3 cases");
-    ended.shows("invalid two_devices::sweep[n=2] hot: launch: was lost");
+    ended.shows_against("two_devices::sweep[n=2] hot", "invalid: launch: was lost");
 
     let runs = Runs::new();
     let ended = runs.resume_after(|lines| fail(&mut lines[2], "device")).with_code(0);

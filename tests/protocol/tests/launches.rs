@@ -74,7 +74,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
         assert!(method.path_reason.as_deref().is_some_and(|why| why.starts_with(expected)), "{method:?}");
     }
     let ended = measured.ended.with_code(1);
-    ended.shows("invalid launches::goes_on_beside hot: launch (checked launch): work elsewhere: ");
+    ended.shows_against("launches::goes_on_beside hot", "invalid: launch (checked launch): work elsewhere: ");
     ended.shows("7 cases: 4 valid, 0 suspect, 3 invalid");
 }
 
@@ -134,7 +134,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     assert_eq!(out.unseen.as_deref(), Some("the launch copies to the host or to an array"));
 
     let ended = measured.ended.with_code(0);
-    ended.shows("suspect launches::writes_nothing hot: outputs never written: ");
+    ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
     ended.shows("9 cases: 7 valid, 2 suspect, 0 invalid");
     ended.shows(
         "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it claims to write 16 KiB",

@@ -34,7 +34,7 @@ fn bytes_that_cannot_have_crossed_the_memory_are_impossible() {
     assert_eq!(impossible(&measured.run), ["claims_bytes[ns=8300] cold"]);
     let ended = measured.ended.with_code(1);
     ended.shows("at its peak of 4814 GB/s that takes 10.00 µs: did the kernel run?");
-    ended.shows("fake, invalid");
+    ended.shows_against("lasting::claims_bytes[ns=8300] cold", "invalid: impossible: ");
     // 48 MB fit the L2, and a flush that does nothing leaves them there.
     let unflushed = measure(LASTING, &[&quick[..], &["--flush", "none"]].concat(), &[]);
     assert_eq!(impossible(&unflushed.run), [""; 0]);
@@ -63,16 +63,21 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
     // The same claim by one that runs.
     assert_eq!((ran.verdict.state, &ran.verdict.reasons[..]), (State::Valid, &[][..]));
     let ended = ended.with_code(1);
-    ended.shows(
-        "invalid lasting::kernel_copy[runs=false] hot: impossible: 136 MiB cannot cross the memory in 4.128 µs; at its peak \
+    ended.shows_against(
+        "lasting::kernel_copy[runs=false] hot",
+        "invalid: impossible: 136 MiB cannot cross the memory in 4.128 µs; at its peak \
          of 4814 GB/s that takes 29.62 µs: did the kernel run?",
     );
-    ended.shows(
-        "suspect lasting::kernel_copy[runs=false] hot: outputs never written: it claims to write 128 MiB",
+    ended.shows_against(
+        "lasting::kernel_copy[runs=false] hot",
+        "suspect: outputs never written: it claims to write 128 MiB",
     );
     let row = ended.stdout.lines().find(|line| line.contains("[runs=false]")).expect("its row");
     assert!(
-        row.contains("2.560 µs") && row.contains("104858") && row.trim_end().ends_with("fake, invalid"),
+        row.starts_with("! ")
+            && row.contains("2.560 µs")
+            && row.contains("104858")
+            && row.trim_end().ends_with("fake [1][2]"),
         "{row}"
     );
     ended.shows("2 cases: 1 valid, 0 suspect, 1 invalid");
@@ -88,7 +93,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
         "at the bf16 tensor peak of 1071 TFLOP/s that takes 12.50 µs: did the kernel run, and in this",
     );
     ended.shows(
-        "  peak bf16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
+        "peak bf16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
          from the datasheet: 989 TFLOP/s)",
     );
     // Of what no row is held against, nothing is said.

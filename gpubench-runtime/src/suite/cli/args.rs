@@ -241,6 +241,15 @@ pub(super) struct Args {
     )]
     pub(super) color: clap::ColorChoice,
 
+    /// Show no progress on standard error
+    #[arg(long, env = "GPUBENCH_QUIET", value_parser = BoolishValueParser::new(), help_heading = "Results")]
+    pub(super) quiet: bool,
+
+    /// Print lines of at most COLUMNS, 40 or more, instead of the width of the terminal; what is printed to a file or a
+    /// pipe has no limit
+    #[arg(long, value_name = "COLUMNS", env = "GPUBENCH_WIDTH", help_heading = "Results")]
+    pub(super) width: Option<u16>,
+
     /// What `cargo bench` adds to the command line: a bench target measures
     #[arg(long, hide = true, action = ArgAction::SetTrue)]
     pub(super) bench: bool,

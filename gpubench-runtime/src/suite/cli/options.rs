@@ -53,6 +53,10 @@ pub struct OutputOptions {
     pub explain: bool,
     /// The choice of colour.
     pub color: clap::ColorChoice,
+    /// The columns of a line of results, whatever the terminal has.
+    pub width: Option<usize>,
+    /// Shows no progress.
+    pub quiet: bool,
 }
 
 impl Options {
@@ -69,6 +73,8 @@ impl Options {
             exports: exports(args.exports.0.iter().cloned())?,
             explain: args.explain,
             color: args.color,
+            width: args.width.map(usize::from),
+            quiet: args.quiet,
         };
         let measure = measure_options(args)?;
         match action {

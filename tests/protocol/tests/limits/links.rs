@@ -34,13 +34,13 @@ fn copies_are_a_part_of_their_bus() {
     }
     assert_eq!(shares(&run, &Quantity::MemoryBandwidth), [None; 2]);
     let method = "(from attributes: PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8)";
-    ended.shows(&format!("  peak h2d 63.0 GB/s {method}"));
+    ended.shows(&format!("peak h2d 63.0 GB/s {method}"));
     ended.shows("h2d: 1 row over that link, held against its peak");
     // In the table, and where the row is explained.
-    let of_peak = shares(&run, &up)[0].map(|share| format!("{:.1} %", 100.0 * share)).expect("it is there");
-    ended.shows(&format!("of peak   {of_peak} of h2d 63.0 GB/s {method}"));
+    let of_peak = shares(&run, &up)[0].map(|share| format!("{:.1}", 100.0 * share)).expect("it is there");
+    ended.shows(&format!("of peak   {of_peak} % of h2d 63.0 GB/s {method}"));
     let row = ended.stdout.lines().find(|line| line.contains("  up[")).unwrap_or_else(|| panic!("{ended}"));
-    assert!(row.contains(&of_peak), "{row}");
+    assert!(row.contains(&format!("{of_peak}  % PCIe")), "{row}");
 }
 
 /// As of the memory: the overhead is in its favour, and a step of the clock.
@@ -55,12 +55,12 @@ fn bytes_that_cannot_have_crossed_a_link_are_impossible() {
         "cannot go over h2d in 9.856 µs; at its peak of 63.0 GB/s that takes 10.00 µs: did the copy run?",
     );
     ended.shows("at its peak of 450 GB/s that takes 10.00 µs: did the copy run?");
-    ended.shows("  peak p2p 450 GB/s (from attributes: NVLink 4: 18 links × 25 GB/s)");
+    ended.shows("peak p2p 450 GB/s (from attributes: NVLink 4: 18 links × 25 GB/s)");
     // What a hypervisor tells is no limit, though it is a peak; a shared GPU has none.
     let through = measure(LASTING, &quick, &[&links[..], &[("VIRTUAL", "1")]].concat());
     assert_eq!(impossible(&through.run), [""; 0]);
     assert!(shares(&through.run, &Quantity::HostToDevice)[0].is_some());
-    through.ended.with_code(0).shows("  peak h2d about 63.0 GB/s (from attributes: PCIe 5.0");
+    through.ended.with_code(0).shows("peak h2d about 63.0 GB/s (from attributes: PCIe 5.0");
     let shared = measure(LASTING, &quick, &[&links[..], &[("VIRTUAL", "2")]].concat());
     assert_eq!(shares(&shared.run, &Quantity::HostToDevice), [None; 4]);
 }

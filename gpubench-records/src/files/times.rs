@@ -1,0 +1,77 @@
+//! The times that cases took in an earlier run, for an estimate of the next. In: where runs are kept; out: the wall time of each
+//! case of the latest run, without its samples.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::earlier::last;
+use crate::id::CaseId;
+use crate::record::SCHEMA;
+use gpubench_stats::units::Nanoseconds;
+
+/// A larger file would be long in reading, before anything is measured.
+const LARGEST: u64 = 64 << 20;
+
+/// A line of a run, of which only this is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Record { at: Nanoseconds, record: CaseId },
+}
+
+/// The wall time of each case of the latest run of `suite` in `folder`; nothing where there is none, or none that is read
+/// quickly.
+#[must_use]
+pub fn times_of_last(folder: &Path, suite: &str) -> HashMap<CaseId, Duration> {
+    let file = last(folder, suite).ok().and_then(|path| File::open(path).ok());
+    let is_small = |file: &File| file.metadata().is_ok_and(|metadata| metadata.len() <= LARGEST);
+    file.filter(is_small).map(times).unwrap_or_default()
+}
+
+/// The time between the end of a case and the end of the one before it.
+fn times(from: impl Read) -> HashMap<CaseId, Duration> {
+    let mut times = HashMap::new();
+    let mut before = Nanoseconds::ZERO;
+    let mut lines = BufReader::new(from).lines().map_while(Result::ok);
+    // An older format has other units.
+    if !lines.next().is_some_and(|head| head.contains(SCHEMA)) {
+        return times;
+    }
+    for line in lines {
+        let Ok(Line::Record { at, record }) = serde_json::from_str(&line) else { continue };
+        let took = Duration::try_from_secs_f64((at - before).as_seconds()).unwrap_or_default();
+        times.insert(record, took);
+        before = at;
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Cache;
+
+    #[test]
+    fn a_case_takes_the_time_since_the_one_before() {
+        let record = |at: f64, cache: &str| {
+            format!(
+                r#"{{"record":{{"at":{at},"record":{{"benchmark":"copy","args":[],"device":"host","cache":"{cache}","fake":false,"measurement":{{"samples":[1,2]}}}}}}}}"#
+            )
+        };
+        let [hot, cold] = [record(1.5e9, "hot"), record(4e9, "cold")];
+        let file = format!("{{\"run\":{{\"schema\":\"{SCHEMA}\"}}}}\n{hot}\n{cold}\n{{\"end\":{{}}}}\n");
+        assert!(times(file.replace(SCHEMA, "gpubench/1").as_bytes()).is_empty());
+        let times = times(file.as_bytes());
+        let took = |cache| {
+            let (benchmark, device) = ("copy".to_owned(), "host".to_owned());
+            times.get(&CaseId { benchmark, args: Vec::new(), device, cache }).copied()
+        };
+        assert_eq!(took(Cache::Hot), Some(Duration::from_millis(1500)));
+        assert_eq!(took(Cache::Cold), Some(Duration::from_millis(2500)));
+    }
+}

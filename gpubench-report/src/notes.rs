@@ -1,0 +1,87 @@
+//! The reasons against rows, each in full under the first row that it is against and by its number beside all others. In:
+//! records, one after the other; out: numbered notes.
+
+use std::collections::HashMap;
+
+use gpubench_records::record::Record;
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::{Reason, State, WIDEST};
+use gpubench_stats::{SMALLEST_SAMPLE, format};
+
+use crate::text::plain_lines;
+
+/// The reasons so far.
+#[derive(Debug)]
+pub(super) struct Notes {
+    sampling: Sampling,
+    numbers: HashMap<String, usize>,
+    /// The number of rows of each.
+    rows: Vec<usize>,
+}
+
+/// A reason against a row.
+#[derive(Debug)]
+pub(super) struct Note {
+    /// Its number, from 1.
+    pub(super) number: usize,
+    /// The verdict that it allows at best.
+    pub(super) state: State,
+    /// The verdict and the words, where no row before had it.
+    pub(super) text: Option<String>,
+}
+
+impl Notes {
+    pub(super) fn new(sampling: Sampling) -> Self {
+        Self { sampling, numbers: HashMap::new(), rows: Vec::new() }
+    }
+
+    /// The reasons against `record`.
+    pub(super) fn of(&mut self, record: &Record) -> Vec<Note> {
+        record.verdict.reasons.iter().map(|reason| self.note(reason)).collect()
+    }
+
+    fn note(&mut self, reason: &Reason) -> Note {
+        let state = reason.state();
+        let text = format!("{state}: {}", plain_lines(&self.words(reason)));
+        if let Some(number) = self.numbers.get(&text).copied() {
+            self.rows[number - 1] += 1;
+            return Note { number, state, text: None };
+        }
+        self.rows.push(1);
+        let number = self.rows.len();
+        self.numbers.insert(text.clone(), number);
+        Note { number, state, text: Some(text) }
+    }
+
+    /// The words of a reason. Rows with no interval or a wide one show their figures themselves, so that the reason is the
+    /// same for all of them.
+    fn words(&self, reason: &Reason) -> String {
+        let precision = self.sampling.precision;
+        match reason {
+            Reason::NotConverged { .. } => format!(
+                "not converged: the time was spent before ± {} was reached (--max-time gives more)",
+                format::percent(precision)
+            ),
+            Reason::TooFewSamples { .. } => format!(
+                "too few samples: a 95 % interval of the median needs {SMALLEST_SAMPLE} (--samples gives more)"
+            ),
+            Reason::WideInterval { .. } => format!(
+                "wide interval: the median is known to no better than ± {}",
+                format::percent(precision.max(WIDEST))
+            ),
+            other => other.to_string(),
+        }
+    }
+
+    /// The number of rows of each reason that several rows have.
+    pub(super) fn shared(&self) -> String {
+        let counts = self.rows.iter().enumerate().filter(|(_, rows)| **rows > 1);
+        let counts: Vec<String> =
+            counts.map(|(note, rows)| format!("[{}] {}", note + 1, format::counted(*rows, "case"))).collect();
+        if counts.is_empty() {
+            String::new()
+        } else {
+            format!("reasons of several cases: {}\n", counts.join(", "))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Text that keeps to its place on a page. In: words of ours and of users; out: lines that end where the page does, names
+//! shortened in their middle, and control characters by their codes.
+
+use textwrap::{Options, WordSplitter, wrap};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::page::Page;
+
+/// The number of terminal columns of `text`.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` in one line, with the codes of characters that would move the cursor, colour the terminal or turn the direction.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    escaped(text, is_control)
+}
+
+/// The same with its line breaks.
+pub(super) fn plain_lines(text: &str) -> String {
+    escaped(text, |c| c != '\n' && is_control(c))
+}
+
+fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if special(c) { plain.extend(c.escape_default()) } else { plain.push(c) }
+    }
+    plain
+}
+
+/// Returns true for control characters and for those that set the direction of text.
+fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` with as much left out of its middle as `columns` need, and `…` there.
+pub(super) fn shortened(text: &str, columns: usize, page: Page) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let gap = if page.ascii() { ".." } else { "…" };
+    let left = columns.saturating_sub(width(gap));
+    let begin = fitting(text.chars(), left.div_ceil(2));
+    let end = fitting(text.chars().rev(), left / 2);
+    format!("{begin}{gap}{}", end.chars().rev().collect::<String>())
+}
+
+/// The first of `chars` that fit into `columns`.
+fn fitting(chars: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= columns
+        })
+        .collect()
+}
+
+/// `text` with spaces behind it up to `columns`.
+pub(super) fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", spaces(columns.saturating_sub(width(text))))
+}
+
+/// `text` with spaces before it up to `columns`.
+pub(super) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", spaces(columns.saturating_sub(width(text))))
+}
+
+pub(super) fn spaces(number: usize) -> String {
+    " ".repeat(number)
+}
+
+/// `text` as lines of `page`: the first begins with `first`, the others with as many spaces, or two more if that is blank.
+pub(super) fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
+    let hanging = spaces(width(first) + if first.trim().is_empty() { 2 } else { 0 });
+    let Some(columns) = page.width() else {
+        let lines = text.lines().enumerate();
+        return lines
+            .map(|(line, text)| format!("{}{text}", if line == 0 { first } else { &hanging }))
+            .collect();
+    };
+    let options = Options::new(columns)
+        .initial_indent(first)
+        .subsequent_indent(&hanging)
+        .word_splitter(WordSplitter::NoHyphenation);
+    wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The lines of `text`, each as [`wrapped`] and with its end.
+pub(super) fn paragraph(text: &str, page: Page) -> String {
+    let lines = text.lines().flat_map(|line| {
+        let indent = line.len() - line.trim_start().len();
+        wrapped(&plain(line.trim_start()), &line[..indent], page)
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shortened_in_their_middle() {
+        let shown = |name: &str, columns| shortened(name, columns, Page::default());
+        assert_eq!(shown("copy[n=65536]", 13), "copy[n=65536]");
+        assert_eq!(shown("copy[n=65536]", 8), "copy…36]");
+        // A wide character is not cut in two.
+        assert_eq!(shown("千千千千千千", 6), "千…千");
+        assert_eq!(width(&shown("千千千千千千", 6)), 5);
+        assert_eq!(shortened("copy[n=65536]", 8, Page::default().in_ascii()), "cop..36]");
+    }
+
+    #[test]
+    fn no_control_character_is_left() {
+        assert_eq!(plain("\u{1b}[31mred\n\u{202e}x"), "\\u{1b}[31mred\\n\\u{202e}x");
+        assert_eq!(plain_lines("a\n\tb"), "a\n\\tb");
+    }
+
+    #[test]
+    fn lines_end_where_the_page_does() {
+        let text = format!("one two three {}", "x".repeat(50));
+        let lines = wrapped(&text, "[1] ", Page::default().with_width(40));
+        assert_eq!(lines[0], "[1] one two three");
+        assert!(lines.len() > 2 && lines.iter().all(|line| width(line) <= 40), "{lines:?}");
+        assert!(lines[1].starts_with("    x"));
+        assert_eq!(wrapped("one\ntwo", "- ", Page::default()), ["- one", "  two"]);
+        assert_eq!(wrapped("one\ntwo", "", Page::default()), ["one", "  two"]);
+    }
+}

@@ -1,0 +1,209 @@
+//! Runs as they are printed. In: recorded runs, and one with rows of every kind; out: a line that does not fit its page, rows
+//! that differ from those printed one after the other, or a snapshot that differs.
+
+use std::fs;
+use std::path::Path;
+
+use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding, Round, Threshold};
+use gpubench_records::files;
+use gpubench_records::id::{Arg, BenchmarkId};
+use gpubench_records::record::{Compared, Record, Run, Skipped};
+use gpubench_report::{Page, Planned, TableWriter, end, explain, header, render};
+use gpubench_stats::Ratio;
+use gpubench_stats::units::Nanoseconds;
+use insta::assert_snapshot;
+use unicode_width::UnicodeWidthStr;
+
+/// The widths that people have.
+const WIDTHS: [usize; 4] = [60, 80, 120, 200];
+
+fn page(width: usize) -> Page {
+    Page::default().with_width(width)
+}
+
+fn stored(path: &str) -> Run {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    if path.ends_with(".jsonl") {
+        return files::read(fs::File::open(file).expect("it is there")).expect("a run").run;
+    }
+    Run::parse(&fs::read(file).expect("it is there")).expect("a run")
+}
+
+fn small(name: &str) -> Run {
+    stored(&format!("gpubench-runtime/tests/parsing/corpus/runs/{name}.jsonl"))
+}
+
+/// Rows of every kind: on a fake and on a device that is none, valid, suspect, failed and skipped ones, compared with another
+/// and with a baseline, and names of all sorts.
+fn mixed() -> Run {
+    let mut run = small("clockwork");
+    for other in [small("faults"), small("gpu")] {
+        let known: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
+        run.devices.extend(other.devices.into_iter().filter(|facts| !known.contains(&facts.device)));
+        run.records.extend(other.records);
+    }
+    let sample = run.records[0].clone();
+    let named = |name: &str, value: &str| {
+        let mut record = sample.clone();
+        record.case.benchmark = format!("names::{name}");
+        record.case.args = vec![Arg { name: "n".to_owned(), value: value.to_owned() }];
+        record
+    };
+    run.records.push(named("\u{1b}[31mred\u{1b}[0m", "1\n2"));
+    run.records.push(named("naïve_千代に八千代に_🦀", "1"));
+    run.records
+        .push(named("a_name_that_is_longer_than_the_columns_that_most_terminals_have_for_it", "1048576"));
+    run.records
+        .extend([("faster", 0.8), ("slower", 1.25)].map(|(name, ratio)| compared(named(name, "1"), ratio)));
+    run.planned = run.records.len() + 2;
+    run.notes =
+        vec!["no CUDA device: measuring this machine's CPU, which is not what anybody asked for".to_owned()];
+    let skipped = |name: &str| Skipped {
+        benchmark: format!("names::{name}"),
+        args: Vec::new(),
+        device: "clockwork".to_owned(),
+        why: "it needs more memory than there is".to_owned(),
+    };
+    run.skipped = vec![skipped("large"), skipped("\u{7}bell")];
+    run.check = Some(check());
+    run.threshold = Some(Threshold::Part(0.05));
+    run
+}
+
+fn compared(mut record: Record, value: f64) -> Record {
+    let ratio = Ratio { value, low: 0.99 * value, high: 1.01 * value, confidence: 0.99 };
+    let measurement = record.measurement.clone().expect("it was measured");
+    let verdict = record.verdict.clone();
+    record.compared = Some(Box::new(Compared {
+        with: BenchmarkId { benchmark: "names::the_one_before".to_owned(), args: record.case.args.clone() },
+        comparison: Comparison {
+            ratio: Some(ratio),
+            band: 0.005,
+            answer: Answer::of(&ratio, 0.005),
+            rounds: vec![Round { pairs: 10, log_ratio: value.ln() }; 3],
+        },
+        measurement,
+        verdict,
+    }));
+    record
+}
+
+fn check() -> Check {
+    let sample = &small("clockwork").records[0].case;
+    let line = |name: &str, finding| CaseFinding {
+        name: format!("names::{name}"),
+        device: sample.device.clone(),
+        cache: sample.cache,
+        finding,
+    };
+    let since = |value: f64| {
+        let ratio = Ratio { value, low: 0.99 * value, high: 1.01 * value, confidence: 0.99 };
+        let (now, then) = (Nanoseconds(3200.0 * value), Nanoseconds(3200.0));
+        let answer = Answer::of(&ratio, 0.005);
+        let regressed = answer == Answer::Slower;
+        Finding::Compared { ratio, now, then, answer, regressed, processes: [1, 1], noise_known: false }
+    };
+    Check {
+        baseline: "main".to_owned(),
+        band: 0.005,
+        remarks: vec!["driver 580 instead of 570".to_owned()],
+        lines: vec![
+            line("slower[n=1]", since(1.25)),
+            line("same", since(1.0)),
+            line("new", Finding::New),
+            line("other", Finding::NotComparable(vec!["bytes: 4 instead of 8".to_owned(), "hot".to_owned()])),
+            line("failed", Finding::NoNumber("invalid now".to_owned())),
+        ],
+        missing: vec!["names::gone hot".to_owned()],
+    }
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn rows_of_every_kind_look_so() {
+    for width in WIDTHS {
+        assert_snapshot!(format!("mixed-{width}"), plain(&render(&mixed(), page(width))));
+    }
+    assert_snapshot!("mixed-piped", plain(&render(&mixed(), Page::default())));
+    assert_snapshot!("mixed-ascii", plain(&render(&mixed(), page(100).in_ascii())));
+}
+
+#[test]
+fn colours_look_so() {
+    let coloured = render(&mixed(), page(80)).replace('\u{1b}', "␛");
+    assert_snapshot!("mixed-colours", coloured);
+}
+
+#[test]
+fn a_recorded_suite_looks_so() {
+    for width in [80, 200] {
+        assert_snapshot!(
+            format!("suite-{width}"),
+            plain(&render(&stored("docs/results/h200/suite.json"), page(width)))
+        );
+    }
+}
+
+#[test]
+fn explanations_look_so() {
+    assert_snapshot!("explain-80", plain(&explain(&small("gpu"), page(80))));
+}
+
+#[test]
+fn every_line_fits_every_page() {
+    for run in [mixed(), stored("docs/results/h200/suite.json"), stored("docs/results/h200/faults.json")] {
+        for width in Page::LEAST_WIDTH..=220 {
+            let text = plain(&(render(&run, page(width)) + &explain(&run, page(width))));
+            let broken = text.lines().find(|line| line.width() > width);
+            assert_eq!(broken, None, "at {width} columns");
+        }
+    }
+}
+
+/// No control character of a name reaches the terminal.
+#[test]
+fn names_move_no_cursor() {
+    for page in [page(80), Page::default()] {
+        let text = plain(&(render(&mixed(), page) + &explain(&mixed(), page)));
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
+        assert!(text.contains("\\u{1b}[31mred") && text.contains("\\u{7}bell"), "{text}");
+    }
+}
+
+/// A page with no end to its lines has every column that has a cell, every name, and every figure.
+#[test]
+fn nothing_is_left_out_of_a_file() {
+    let text = plain(&render(&mixed(), Page::default()));
+    assert!(!text.contains("not shown") && !text.contains('…'), "{text}");
+    assert!(
+        text.contains("a_name_that_is_longer_than_the_columns_that_most_terminals_have_for_it[n=1048576]")
+    );
+}
+
+/// What is printed row by row is what a stored run prints.
+#[test]
+fn rows_one_after_the_other_are_the_table() {
+    for run in [mixed(), stored("docs/results/h200/suite.json")] {
+        for page in [page(60), page(120), Page::default()] {
+            let before = Run { records: Vec::new(), ..run.clone() };
+            let case = |record: &Record| record.case.clone();
+            let cases: Vec<_> = run.records.iter().map(case).collect();
+            let planned = cases.iter().map(|case| Planned {
+                benchmark: &case.benchmark,
+                args: &case.args,
+                device: &case.device,
+            });
+            let mut table = TableWriter::new(&before, planned, page);
+            let mut text = header(&before, page);
+            let jobs = run.records.chunk_by(|one, next| {
+                (&one.case.benchmark, &one.case.args, &one.case.device)
+                    == (&next.case.benchmark, &next.case.args, &next.case.device)
+            });
+            jobs.for_each(|records| text += &table.rows(records));
+            assert_eq!(text + &end(&run, &table, page), render(&run, page));
+        }
+    }
+}
