@@ -79,6 +79,13 @@ impl CaseSelection {
     /// Describes the selection in words, as in "`saxpy` without `cold` on host".
     #[must_use]
     pub fn describe(&self) -> String {
+        let words: Vec<String> = self.describe_names().into_iter().chain(self.describe_others()).collect();
+        words.join(" ")
+    }
+
+    /// Lists the conditions on names.
+    #[must_use]
+    pub fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
             words.push(format!("`{}`", self.filters.join("` or `")));
@@ -86,12 +93,19 @@ impl CaseSelection {
         if !self.skip.is_empty() {
             words.push(format!("without `{}`", self.skip.join("` and `")));
         }
+        words
+    }
+
+    /// Lists the conditions on arguments, cache states and devices.
+    #[must_use]
+    pub fn describe_others(&self) -> Vec<String> {
+        let mut words = Vec::new();
         words.extend(self.args.iter().map(|(name, values)| format!("with {name}={}", values.join(","))));
         if let Some(caches) = &self.caches {
             words.push(caches.iter().map(Cache::to_string).collect::<Vec<_>>().join(" or "));
         }
         words.extend(self.device.iter().map(|device| format!("on {device}")));
-        words.join(" ")
+        words
     }
 }
 

@@ -5,6 +5,7 @@ use super::kind::{DefaultChoice, DeviceKind};
 use super::kinds::{self, KINDS};
 use super::{Available, Missing};
 use gpubench_records::id::DeviceId;
+use gpubench_records::selection::names_device;
 
 /// Returns true if `wanted` names devices of `kind`, present or not.
 #[must_use]
@@ -16,14 +17,6 @@ pub fn asks_for(wanted: &str, kind: &str) -> bool {
             || DeviceId::parse(device).kind == kind
             || (unnamed && chosen(kind) == Some(DefaultChoice::First))
     })
-}
-
-/// Returns true if `wanted` names the device that is called `device` and has this `uuid`.
-#[must_use]
-pub fn names(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
-    let number = device.split_once(':').map(|(_, number)| number);
-    let named = |name: &str| name == device || Some(name) == uuid || Some(name) == number;
-    wanted.split(',').map(str::trim).any(named)
 }
 
 /// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
@@ -151,7 +144,8 @@ impl Devices {
     }
 
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
-        let found = self.there.iter().find(|found| names(wanted, &found.device, found.uuid.as_deref()));
+        let found =
+            self.there.iter().find(|found| names_device(wanted, &found.device, found.uuid.as_deref()));
         found.cloned().ok_or_else(|| {
             let reasons: Vec<String> = self
                 .absent

@@ -124,7 +124,7 @@ impl Plan {
                 ignored: plan.ignored,
             });
         }
-        if let Some(name) = selection.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
+        if let Some(name) = selection.cases.args.keys().find(|name| !axes_seen.contains(name.as_str())) {
             return Err(PlanError::NoSuchAxis(name.clone()));
         }
         if let Some(name) = &selection.compare_with {
@@ -178,7 +178,7 @@ impl Plan {
         axes_seen: &mut BTreeSet<&'static str>,
     ) -> Result<(), PlanError> {
         let benchmark = entry.path();
-        let caches = selection.caches.clone().unwrap_or_else(|| match entry.options.cold {
+        let caches = selection.cases.caches.clone().unwrap_or_else(|| match entry.options.cold {
             true => vec![Cache::Hot, Cache::Cold],
             false => vec![Cache::Hot],
         });
@@ -191,11 +191,11 @@ impl Plan {
             with: None,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
-        let wanted = |args: &[Arg]| selection.matches(&shown_name(&benchmark, args));
-        let listed = match list(variant, &generics, &selection.args, &wanted) {
+        let wanted = |args: &[Arg]| selection.cases.matches(&shown_name(&benchmark, args));
+        let listed = match list(variant, &generics, &selection.cases.args, &wanted) {
             Ok(listed) => listed,
             Err(failure) => {
-                let wanted = selection.matches(&benchmark);
+                let wanted = selection.cases.matches(&benchmark);
                 let listed = wanted.then_some((generics.clone(), Fate::Broken(failure)));
                 Listed { combinations: listed.into_iter().collect(), axes: Vec::new(), refused: None }
             }
@@ -212,7 +212,7 @@ impl Plan {
             return Err(PlanError::BadArg { axis: axis.to_owned(), benchmark, message });
         }
         let chosen =
-            |arg: &Arg| selection.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
+            |arg: &Arg| selection.cases.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
         if !generics.iter().all(chosen) {
             return Ok(());
         }
@@ -246,7 +246,7 @@ impl Generic {
 fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
-        let wanted = selection.args.get(name)?;
+        let wanted = selection.cases.args.get(name)?;
         let mut values: Vec<String> = Vec::new();
         for variant in entry.variants {
             for other in variant.generics.iter().filter(|other| other.name == name) {

@@ -7,13 +7,13 @@ use std::path::Path;
 use super::measure::{Measured, compare, save};
 use super::options::{MeasureOptions, OptionsError};
 use super::{Error, StoredRunError};
-use crate::device::select;
 use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::baseline::OpenBaselines;
-use gpubench_records::facts::{Facts, UUID, Value};
+use gpubench_records::facts::Facts;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Record, Run, Skipped};
+use gpubench_records::selection::narrow;
 
 /// Reads the run in `file`, and keeps the cases that `options` select.
 pub(super) fn read(file: &Path, entries: &[&Entry], options: &MeasureOptions) -> Result<Run, Error> {
@@ -25,12 +25,11 @@ pub(super) fn read(file: &Path, entries: &[&Entry], options: &MeasureOptions) ->
     chosen.narrow(&mut run);
     let left = (run.records.len(), run.skipped.len());
     if left == (0, 0) && left != before {
-        let (cases, selection) =
-            (before.0 + before.1, chosen.selection.describe_all(options.device.as_deref()));
+        let (cases, selection) = (before.0 + before.1, chosen.selection.describe_all());
         return Err(refused(StoredRunError::NothingSelected { cases, selection, without_tags }));
     }
     let has = |name: &str| args_of(&run).any(|arg| arg.name == *name);
-    if let Some(name) = options.selection.args.keys().find(|name| !has(name)) {
+    if let Some(name) = options.selection.cases.args.keys().find(|name| !has(name)) {
         return Err(PlanError::NoSuchAxis(name.clone()).into());
     }
     // Its cases may have been compared with each other when they were measured.
@@ -77,33 +76,22 @@ impl<'a> Chosen<'a> {
             // The user who measured these had requested them.
             selection.ignored = Ignored::Included;
         }
-        let device = options.device.as_deref();
-        let devices = run.devices.iter().filter(|facts| device.is_none_or(|device| is_named(device, facts)));
-        Self { entries, selection, devices: devices.map(|facts| facts.device.clone()).collect() }
+        selection.cases.device = options.device.clone();
+        let devices = run.devices.iter().filter(|facts| selection.cases.takes_device(facts));
+        let devices = devices.map(|facts| facts.device.clone()).collect();
+        Self { entries, selection, devices }
     }
 
     /// Removes everything that is not selected from `run`: cases, skipped cases, and devices without cases.
     fn narrow(&self, run: &mut Run) {
-        let had: Vec<String> = devices_with_cases(run);
-        let before = run.records.len();
-        run.records.retain(|record| self.takes(record));
-        run.planned -= (before - run.records.len()).min(run.planned);
-        run.skipped.retain(|skipped| self.takes_skipped(skipped));
-        let have = devices_with_cases(run);
-        run.devices.retain(|facts| {
-            let emptied = had.contains(&facts.device) && !have.contains(&facts.device);
-            self.devices.contains(&facts.device) && !emptied
-        });
+        let takes_device = |facts: &Facts| self.devices.contains(&facts.device);
+        narrow(run, &|record| self.takes(record), &|skipped| self.takes_skipped(skipped), &takes_device);
     }
 
     fn takes(&self, record: &Record) -> bool {
-        self.devices.contains(&record.case.device)
-            && self.selection.takes(
-                self.entries,
-                &record.case.benchmark,
-                &record.case.args,
-                record.case.cache,
-            )
+        let case = &record.case;
+        self.devices.contains(&case.device)
+            && self.selection.takes(self.entries, &case.benchmark, &case.args, case.cache)
     }
 
     fn takes_skipped(&self, skipped: &Skipped) -> bool {
@@ -122,18 +110,4 @@ impl<'a> Chosen<'a> {
         unknown.dedup();
         unknown.len()
     }
-}
-
-fn devices_with_cases(run: &Run) -> Vec<String> {
-    let measured = run.records.iter().map(|record| &record.case.device);
-    measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
-}
-
-/// Returns true if `device`, in the form of `--device`, names the device of `facts`.
-fn is_named(device: &str, facts: &Facts) -> bool {
-    let uuid = facts.properties.iter().find_map(|property| match &property.value {
-        Value::Text(uuid) if property.name == UUID => Some(uuid.as_str()),
-        _ => None,
-    });
-    device == "all" || select::names(device, &facts.device, uuid)
 }

@@ -10,6 +10,7 @@ use super::values::{
 use crate::plan::{Ignored, Selection};
 use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
 use gpubench_records::method::{Cache, Flush, Path};
+use gpubench_records::selection::CaseSelection;
 use gpubench_report::export::{Export, exports};
 use gpubench_stats::units::Nanoseconds;
 
@@ -138,17 +139,20 @@ fn selection(args: &Args) -> Result<Selection, OptionsError> {
         (false, false) => Ignored::Left,
     };
     Ok(Selection {
-        filters: args.filters.iter().flat_map(|names| split_names(names)).collect(),
-        exact: args.exact,
-        skip: args.skip.iter().flat_map(|names| split_names(names)).collect(),
+        cases: CaseSelection {
+            filters: args.filters.iter().flat_map(|names| split_names(names)).collect(),
+            exact: args.exact,
+            skip: args.skip.iter().flat_map(|names| split_names(names)).collect(),
+            args: parse_args(&args.args)?,
+            caches: args.cache.map(|choice| match choice {
+                CacheChoice::Hot => vec![Cache::Hot],
+                CacheChoice::Cold => vec![Cache::Cold],
+                CacheChoice::Both => vec![Cache::Hot, Cache::Cold],
+            }),
+            device: None,
+        },
         tags: args.tag.clone(),
         ignored,
-        args: parse_args(&args.args)?,
-        caches: args.cache.map(|choice| match choice {
-            CacheChoice::Hot => vec![Cache::Hot],
-            CacheChoice::Cold => vec![Cache::Cold],
-            CacheChoice::Both => vec![Cache::Hot, Cache::Cold],
-        }),
         compare_with: args.compare_with.as_deref().map(parse_partner).transpose()?,
     })
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::device::ClockTarget;
-use crate::suite::options::{OptionsError, is_fraction};
-use gpubench_records::comparison::Threshold;
+use crate::suite::options::OptionsError;
+use gpubench_records::comparison::{NoThreshold, Threshold};
 use gpubench_records::id::{Arg, BenchmarkId};
 
 /// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space.
@@ -23,20 +23,12 @@ pub(super) fn split_names(names: &str) -> Vec<String> {
 
 /// Reads `0.5%` or `0.5` as 0.005.
 pub(super) fn parse_percent(flag: &'static str, text: &str) -> Result<f64, OptionsError> {
-    percent(text).ok_or_else(|| OptionsError::Percentage { flag, given: text.to_owned() })
-}
-
-fn percent(text: &str) -> Option<f64> {
-    let number = text.trim().trim_end_matches('%').trim_end();
-    number.parse::<f64>().ok().map(|percent| percent / 100.0).filter(|part| is_fraction(*part))
+    Threshold::part(text).ok_or_else(|| OptionsError::Percentage { flag, given: text.to_owned() })
 }
 
 /// Reads `5%`, or `noise`.
 pub(super) fn parse_threshold(text: &str) -> Result<Threshold, OptionsError> {
-    if text.trim() == "noise" {
-        return Ok(Threshold::Noise);
-    }
-    percent(text).map(Threshold::Part).ok_or_else(|| OptionsError::Threshold(text.to_owned()))
+    text.parse().map_err(|NoThreshold| OptionsError::Threshold(text.to_owned()))
 }
 
 /// Reads the limit of a case, in seconds.
@@ -128,9 +120,9 @@ mod tests {
 
     #[test]
     fn percentages_and_args_are_read_as_written() {
-        assert_eq!(percent("0.5%"), Some(0.005));
-        assert_eq!(percent("2"), Some(0.02));
-        assert_eq!([percent("0%"), percent("x"), percent("-1")], [None; 3]);
+        assert_eq!(Threshold::part("0.5%"), Some(0.005));
+        assert_eq!(Threshold::part("2"), Some(0.02));
+        assert_eq!([Threshold::part("0%"), Threshold::part("x"), Threshold::part("-1")], [None; 3]);
         let args = parse_args(&["n=1, 2".to_owned(), "m=a".to_owned(), "n=3".to_owned()]);
         let args = args.expect("all are well formed");
         assert_eq!(args["n"], ["1", "2", "3"]);

@@ -34,21 +34,21 @@ impl MeasureOptions {
     /// Measures cases whose name contains `part`, beside those selected so far.
     #[must_use]
     pub fn filter(mut self, part: impl Into<String>) -> Self {
-        self.selection.filters.push(part.into());
+        self.selection.cases.filters.push(part.into());
         self
     }
 
     /// Measures the case of this whole name, beside those selected so far. Filters and skips are then whole names.
     #[must_use]
     pub fn exact(mut self, name: impl Into<String>) -> Self {
-        self.selection.exact = true;
+        self.selection.cases.exact = true;
         self.filter(name)
     }
 
     /// Leaves out cases whose name contains `part`.
     #[must_use]
     pub fn skip(mut self, part: impl Into<String>) -> Self {
-        self.selection.skip.push(part.into());
+        self.selection.cases.skip.push(part.into());
         self
     }
 
@@ -71,7 +71,7 @@ impl MeasureOptions {
     #[must_use]
     pub fn arg<V: ToString>(mut self, name: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
         let values = values.into_iter().map(|value| value.to_string());
-        self.selection.args.entry(name.into()).or_default().extend(values);
+        self.selection.cases.args.entry(name.into()).or_default().extend(values);
         self
     }
 
@@ -84,7 +84,7 @@ impl MeasureOptions {
     /// Measures these cache states in this order, whatever the benchmark asks for.
     #[must_use]
     pub fn caches(mut self, caches: impl IntoIterator<Item = Cache>) -> Self {
-        self.selection.caches = Some(caches.into_iter().collect());
+        self.selection.cases.caches = Some(caches.into_iter().collect());
         self
     }
 

@@ -126,7 +126,7 @@ impl MeasureOptions {
                 return Err(OptionsError::BaselineName { flag, name: name.clone() });
             }
         }
-        for (name, values) in &self.selection.args {
+        for (name, values) in &self.selection.cases.args {
             if name.is_empty() || values.is_empty() || values.iter().any(String::is_empty) {
                 return Err(OptionsError::Arg(format!("{name}={}", values.join(","))));
             }
