@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use anstream::adapter::strip_str;
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
-use end_to_end::running::{Ended, command, copy, measure, run_with};
+use end_to_end::running::{Ended, command, copy, measure, run, run_with};
 use gpubench_records::record::{Run, SCHEMA};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -41,6 +41,24 @@ fn the_stored_run_is_all_that_was_found_out() {
 
     let run: Run = serde_json::from_str(&text).expect("a run");
     assert_eq!(serde_json::to_string(&run).expect("it was JSON") + "\n", text);
+}
+
+/// A pipe has no end of lines, unless the user says so.
+#[test]
+fn lines_are_as_wide_as_the_user_wants() {
+    let arguments = [&CLOCKWORK[..], &["beat", "tick", "hair"]].concat();
+    let widest = |ended: &Ended| ended.stdout.lines().map(|line| line.chars().count()).max();
+    let (flag, twin) = ([&arguments[..], &["--width", "60"]].concat(), [("GPUBENCH_WIDTH", "60")]);
+    for narrow in [run(SUITE, &flag), run_with(SUITE, &arguments, &twin)] {
+        let narrow = narrow.with_code(0);
+        assert!(widest(&narrow).is_some_and(|width| (40..=60).contains(&width)), "{narrow}");
+        narrow.shows("not shown: ");
+    }
+    let piped = run(SUITE, &arguments).with_code(0);
+    assert!(
+        widest(&piped).is_some_and(|width| width > 120) && !piped.stdout.contains("not shown"),
+        "{piped}"
+    );
 }
 
 /// Of a stored run the same is printed as of a live one.
