@@ -96,10 +96,15 @@ impl Progress {
         self.bar.suspend(print)
     }
 
+    /// The time that is left, behind a comma.
+    fn left(&self) -> String {
+        let left = self.estimate.as_ref().and_then(Estimate::left);
+        left.map(|left| format!(", {} left", minutes(left))).unwrap_or_default()
+    }
+
     /// Shows the activity, with the time that is left.
     fn show(&mut self, activity: String) {
-        let left = self.estimate.as_ref().and_then(Estimate::left);
-        let left = left.map(|left| format!(", {} left", minutes(left))).unwrap_or_default();
+        let left = self.left();
         if let Mode::Lines(last) = self.mode
             && last.elapsed() >= BETWEEN_LINES
         {
@@ -158,10 +163,11 @@ impl RunEvents for Progress {
     }
 
     fn record_finished(&mut self, _: &Record) {
-        self.bar.inc(1);
         if let Some(estimate) = &mut self.estimate {
             estimate.count();
         }
+        self.bar.set_prefix(self.left());
+        self.bar.inc(1);
     }
 
     fn run_ended(&mut self, _: &Run) {
