@@ -34,7 +34,7 @@ fn the_stored_run_is_all_that_was_found_out() {
     assert_eq!(records.len(), 4);
     for record in records {
         let measured = &record["measurement"];
-        let samples = measured["samples"].as_array().expect("a list");
+        let samples = measured["events"].as_array().expect("a list");
         assert_eq!(measured["time"]["samples"], samples.len());
         assert!(samples.iter().all(serde_json::Value::is_number), "{samples:?}");
     }
