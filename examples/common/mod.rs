@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "no experiment uses all of it")]
 
+use std::collections::VecDeque;
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
 use gpubench::{MeasureOptions, Progress, Suite, format};
+use serde::de::DeserializeOwned;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -38,6 +40,21 @@ pub(crate) struct Flags {
     /// A folder for drawings, tables and all samples; without it there is only what is printed
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_OUT")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Print and draw again what this folder holds of an earlier call with the same flags, and measure nothing
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) redraw: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Reads a file that an earlier call wrote, where there is one to be drawn again.
+    pub(crate) fn stored<T: DeserializeOwned>(&self, name: &str, suffix: &str) -> Result<Option<T>> {
+        let Some(folder) = &self.redraw else { return Ok(None) };
+        let file = folder.join(format!("{name}{suffix}"));
+        let in_file = |error: &dyn Error| format!("{}: {error}", file.display());
+        let json = fs::read(&file).map_err(|error| in_file(&error))?;
+        Ok(Some(serde_json::from_slice(&json).map_err(|error| in_file(&error))?))
+    }
 }
 
 /// Runs an experiment: `show` measures and prints, then all runs are written.
@@ -63,6 +80,8 @@ pub(crate) struct Lab<'a> {
     /// Its name, by which its files are called.
     name: &'static str,
     runs: Vec<Run>,
+    /// The runs of an earlier call, in the order in which they were measured, where they are drawn again.
+    stored: Option<VecDeque<Run>>,
 }
 
 impl<'a> Lab<'a> {
@@ -73,7 +92,8 @@ impl<'a> Lab<'a> {
         if flags.quick {
             options = options.quick();
         }
-        let mut lab = Self { suite, flags, options, name, runs: Vec::new() };
+        let stored = flags.stored(name, "-runs.json")?;
+        let mut lab = Self { suite, flags, options, name, runs: Vec::new(), stored };
         // A launch that does nothing tells what the device is.
         let run = lab.measure(|options| options.exact(format!("{KERNELS}::empty")).quick())?;
         let facts = run.devices.first().cloned().ok_or("the suite tells of no device")?;
@@ -83,6 +103,9 @@ impl<'a> Lab<'a> {
 
     /// Measures the cases that `select` adds to the options of every measurement, and shows the progress.
     pub(crate) fn measure(&mut self, select: impl FnOnce(MeasureOptions) -> MeasureOptions) -> Result<Run> {
+        if let Some(stored) = &mut self.stored {
+            return Ok(stored.pop_front().ok_or("the earlier call measured less than this one asks for")?);
+        }
         let run = self.suite.measure_with(&select(self.options.clone()), &mut Progress::default())?;
         self.runs.push(run.clone());
         Ok(run)
@@ -99,6 +122,9 @@ impl<'a> Lab<'a> {
 
     /// Writes all runs, where a folder is given. Not beside a text of the same name: that is no suite's.
     pub(crate) fn close(self) -> Result<()> {
+        if self.flags.redraw.is_some() {
+            return Ok(());
+        }
         self.write("-runs.json", &(serde_json::to_string(&self.runs)? + "\n"))
     }
 }
@@ -153,16 +179,6 @@ pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a R
 /// The part of a peak, in units of one a second, that a rate is, if the peak is known.
 pub(crate) fn of_peak(rate: f64, quantity: &Quantity, facts: &Facts) -> String {
     facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value.0))
-}
-
-/// A rate in bytes per second at the tick of an axis that says GB/s.
-pub(crate) fn gigabytes(rate: f64) -> String {
-    format::number(rate / 1e9)
-}
-
-/// A part of one at the tick of an axis.
-pub(crate) fn percents(part: f64) -> String {
-    format!("{} %", format::number(100.0 * part))
 }
 
 /// The peak as a line across a drawing, with `what` it is, if it is known.

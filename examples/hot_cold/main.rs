@@ -14,8 +14,8 @@ mod common;
 use std::process::ExitCode;
 
 use clap::Parser;
-use common::{Flags, KERNELS, Lab, Result, gigabytes, hot_and_cold, peak_mark, table};
-use gpubench::drawing::{Axis, Curves, Mark, Series};
+use common::{Flags, KERNELS, Lab, Result, hot_and_cold, peak_mark, table};
+use gpubench::drawing::{Axis, Curves, Mark, Series, Unit};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::method::{Cache, Flush};
 use gpubench::record::Measurement;
@@ -94,6 +94,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
 /// A sum and a copy of growing size, hot and cold: what fits the L2 is faster hot.
 fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
     let mut series = Vec::new();
+    let mut ends = Vec::new();
     for (kernel, arrays) in [("sum", 1), ("copy", 2)] {
         let touched = SIXTEENTHS.map(|part| (l2.0 / 16) as usize * part);
         let ns = touched.map(|bytes| bytes / arrays / 4);
@@ -129,6 +130,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
         let last =
             fits.map_or_else(|| "at no size".to_owned(), |size| format!("up to {}", format::bytes(size)));
         println!("{kernel}: cold takes longer by more than 2 % {last}; the L2 has {}\n", format::bytes(l2));
+        ends.extend(fits.map(|size| format!("{} for `{kernel}`", format::bytes(size))));
         let [hot, cold] = points;
         series.extend([
             Series::new(format!("{kernel}, hot"), hot),
@@ -138,13 +140,16 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
     let mut marks = vec![Mark::x(l2.0 as f64, format!("L2, {}", format::bytes(l2)))];
     marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts));
     let curves = Curves {
-        title: "Where the L2 ends".to_owned(),
+        title: match &ends[..] {
+            [] => "Data is nowhere faster for having been used before".to_owned(),
+            ends => format!("What is still in the L2 is faster, up to {}", ends.join(" and ")),
+        },
         subtitle: format!(
             "{}, medians; hot: the launch before has just run, cold: the L2 is empty",
             facts.name
         ),
-        x: Axis::log2("what a launch touches", |bytes| format::bytes(Bytes(bytes as u64))),
-        y: Axis::linear("GB/s", gigabytes),
+        x: Axis::log2("what a launch touches", Unit::BYTES).tight(),
+        y: Axis::linear("bandwidth", Unit::BANDWIDTH),
         series,
         marks,
     };

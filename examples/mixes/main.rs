@@ -13,14 +13,12 @@ mod common;
 use std::process::ExitCode;
 
 use clap::Parser;
-use common::{
-    Flags, KERNELS, Lab, Result, gigabytes, hot_and_cold, measured, of_peak, peak_mark, percents, table,
-};
-use gpubench::drawing::{Axis, Curves, Series};
+use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, peak_mark, table};
+use gpubench::drawing::{Axis, Curves, Series, Unit};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::format;
 use gpubench::method::Cache;
-use gpubench::units::Bytes;
+use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 
 /// Eighths of what crosses the bus that go to the device.
@@ -77,10 +75,10 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     println!("{}", table(["reads : writes", "GB/s, hot", "of peak", "GB/s, cold", "of peak"], &rows));
     let [hot, cold] = points;
     let curves = Curves {
-        title: "Bandwidth by what is written of it".to_owned(),
+        title: extremes("are writes", &cold),
         subtitle: format!("{}, {} read and written by a kernel, medians", facts.name, format::bytes(moved)),
-        x: Axis::linear("writes, of all that moves", percents),
-        y: Axis::linear("GB/s", gigabytes),
+        x: Axis::linear("writes, of all that moves", Unit::PART),
+        y: Axis::linear("bandwidth", Unit::BANDWIDTH),
         series: vec![Series::new("hot", hot), Series::new("cold", cold)],
         marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts).into_iter().collect(),
     };
@@ -108,12 +106,22 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     }
     print!("{}", table(["to the device : to the host", "time", "GB/s", "GiB/s"], &rows));
     let curves = Curves {
-        title: "Bandwidth over the bus by direction".to_owned(),
+        title: extremes("go to the host", &points),
         subtitle: format!("{}, {} of pinned memory, medians", facts.name, format::bytes(moved)),
-        x: Axis::linear("to the host, of all that moves", percents),
-        y: Axis::linear("GB/s", gigabytes),
+        x: Axis::linear("to the host, of all that moves", Unit::PART),
+        y: Axis::linear("bandwidth", Unit::BANDWIDTH),
         series: vec![Series::new("both directions at once", points)],
         marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, facts).into_iter().collect(),
     };
     lab.write("-bus.svg", &curves.svg())
+}
+
+/// The slowest and the fastest balance in words, by the part that is `what`.
+fn extremes(what: &str, points: &[(f64, f64)]) -> String {
+    let shown = |(part, rate): &(f64, f64)| {
+        format!("{} where {:.0} % {what}", format::bandwidth(BytesPerSecond(*rate)), 100.0 * part)
+    };
+    let best = points.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(shown).unwrap_or_default();
+    let worst = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(shown).unwrap_or_default();
+    format!("From {worst} to {best}")
 }

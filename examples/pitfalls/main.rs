@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpubench::Suite;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::bench::Bench;
 use self::by_hand::Point;
@@ -72,6 +72,12 @@ fn main() -> ExitCode {
 fn show(suite: &Suite) -> Result<()> {
     let args = Args::parse();
     let (lab, device) = Lab::open(suite, &args.flags, "pitfalls")?;
+    if let Some(read) = args.flags.stored::<Stored>("pitfalls", "-read.json")? {
+        let read = read.steps.into_iter().map(|step| (step.row, step.read)).collect();
+        return steps::redrawn(&read, &device)?
+            .iter()
+            .try_for_each(|(name, drawing)| lab.write(name, drawing));
+    }
     let bench = Bench::new(lab, device, args.scale_down as usize, args.step as usize)?;
     let mut read = Vec::new();
     let mut drawings = Vec::new();
@@ -95,6 +101,18 @@ fn show(suite: &Suite) -> Result<()> {
 struct PitfallReport {
     schema: &'static str,
     steps: Vec<Pitfall>,
+}
+
+/// The part of it that drawings are made of, as it is stored.
+#[derive(Deserialize)]
+struct Stored {
+    steps: Vec<StoredStep>,
+}
+
+#[derive(Deserialize)]
+struct StoredStep {
+    row: String,
+    read: serde_json::Value,
 }
 
 /// An error of a step.

@@ -13,7 +13,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod drawings;
+mod drawing;
 mod regimes;
 mod sensors;
 mod summary;
@@ -24,7 +24,7 @@ use clap::Parser;
 use gpubench::device::DeviceType as _;
 use gpubench::device::cuda::Cuda;
 use gpubench::facts::Facts;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::common::{Flags, Lab, Result};
 use self::regimes::{SampleGroup, measure};
@@ -52,9 +52,9 @@ fn size(text: &str) -> std::result::Result<usize, &'static str> {
 }
 
 /// Everything that was read.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Experiment {
-    schema: &'static str,
+    schema: String,
     size: usize,
     /// Launches with rests between them.
     burst: Vec<SampleGroup>,
@@ -67,12 +67,19 @@ fn main() -> ExitCode {
 }
 
 fn show(lab: &mut Lab<'_>, facts: &Facts, args: &Args) -> Result<()> {
+    let stored = args.flags.stored("throttle", "-read.json")?;
+    let measured = stored.is_none();
+    let read = stored.map_or_else(|| read(facts, args), Ok)?;
+    print!("{}", summary::text(&read, facts));
+    lab.write(".svg", &drawing::of(&read, &facts.name).svg())?;
+    if measured {
+        lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))?;
+    }
+    Ok(())
+}
+
+fn read(facts: &Facts, args: &Args) -> Result<Experiment> {
     let ordinal = facts.device.rsplit(':').next().unwrap_or_default().parse()?;
     let (burst, sustained) = measure(&mut Cuda::open(ordinal)?, args.size, args.seconds)?;
-    let read = Experiment { schema: "gpubench-throttle/1", size: args.size, burst, sustained };
-    print!("{}", summary::text(&read, facts));
-    for (name, drawing) in drawings::all(&read, &facts.name) {
-        lab.write(name, &drawing)?;
-    }
-    lab.write("-read.json", &(serde_json::to_string(&read)? + "\n"))
+    Ok(Experiment { schema: "gpubench-throttle/1".to_owned(), size: args.size, burst, sustained })
 }

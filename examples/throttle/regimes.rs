@@ -7,13 +7,13 @@ use std::time::Duration;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::device::cuda::Cuda;
-use gpubench::device::{Device as _, SampleOptions, Sampler, Work};
+use gpubench::device::{Device as _, Sampler, SampleOptions, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::units::{Nanoseconds, Watts};
 use gpubench::{LaunchStream as _, stats};
 use gpubench_kernels::cuda::matmul::{Tensor, bf16_inputs, tensor};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::common::Result;
 use crate::sensors::SensorReader;
@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_millis(100);
 const GROUP: f64 = 20e6;
 
 /// Launches that were submitted together.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SampleGroup {
     /// The number of its first launch.
     pub(crate) first: usize,
@@ -59,11 +59,7 @@ impl SampleGroup {
 }
 
 /// Measures products of n × n matrices in a burst, then for so many seconds of the device's time.
-pub(crate) fn measure(
-    device: &mut Cuda,
-    n: usize,
-    seconds: f64,
-) -> Result<(Vec<SampleGroup>, Vec<SampleGroup>)> {
+pub(crate) fn measure(device: &mut Cuda, n: usize, seconds: f64) -> Result<(Vec<SampleGroup>, Vec<SampleGroup>)> {
     let sensors = device.monitor().ok().map(SensorReader::over);
     let stream = Stream::over(device)?;
     let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;

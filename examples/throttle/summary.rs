@@ -38,7 +38,7 @@ pub(crate) fn text(read: &Experiment, facts: &Facts) -> String {
 }
 
 /// The first groups and the last, each a third of all.
-fn thirds(groups: &[SampleGroup]) -> (&[SampleGroup], &[SampleGroup]) {
+pub(crate) fn thirds(groups: &[SampleGroup]) -> (&[SampleGroup], &[SampleGroup]) {
     let third = groups.len().div_ceil(3);
     (&groups[..third], &groups[groups.len() - third..])
 }

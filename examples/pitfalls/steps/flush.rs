@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use gpubench::drawing::{Axis, Curves, Mark, Series};
+use gpubench::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
+use gpubench::facts::Facts;
 use gpubench::method::{Cache, Flush};
 use gpubench::units::{Bytes, Nanoseconds};
 use gpubench::{MeasureOptions, format};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Pitfall;
@@ -23,8 +25,10 @@ const LAST: usize = 6144;
 const STATED: [(usize, &str); 3] = [(256, "up to 5 %"), (1024, "under 0.5 %"), (2048, "under 0.5 %")];
 
 /// The times of a product by its sizes.
-struct MatmulTimes {
-    name: &'static str,
+#[derive(Serialize, Deserialize)]
+pub(super) struct MatmulTimes {
+    #[serde(rename = "product")]
+    name: String,
     hot: BTreeMap<usize, Nanoseconds>,
     /// Behind gpubench's own flush.
     cold: BTreeMap<usize, Nanoseconds>,
@@ -33,7 +37,7 @@ struct MatmulTimes {
 }
 
 impl MatmulTimes {
-    fn measured(bench: &Bench<'_>, kernel: &str, name: &'static str, sizes: &[usize]) -> Result<Self> {
+    fn measured(bench: &Bench<'_>, kernel: &str, name: &str, sizes: &[usize]) -> Result<Self> {
         let product = |options: MeasureOptions| {
             let options = options.filter(format!("matmul::{kernel}")).arg("n", sizes);
             options
@@ -46,14 +50,13 @@ impl MatmulTimes {
         let (hot, cold) = (hot?, cold?);
         let written = bench.measure(|options| product(options).cache(Cache::Cold).flush(Flush::Write))?;
         let written = times(&written, kernel, sizes, Cache::Cold)?;
-        Ok(Self { name, hot, cold, written })
+        Ok(Self { name: name.to_owned(), hot, cold, written })
     }
 
-    /// The increase over the hot time, in percent.
+    /// The increase over the hot time.
     fn increase(&self, cold: &BTreeMap<usize, Nanoseconds>) -> Vec<(f64, f64)> {
-        let point = |(n, hot): (&usize, &Nanoseconds)| {
-            cold.get(n).map(|cold| (*n as f64, 100.0 * (cold.0 / hot.0 - 1.0)))
-        };
+        let point =
+            |(n, hot): (&usize, &Nanoseconds)| cold.get(n).map(|cold| (*n as f64, *cold / *hot - 1.0));
         self.hot.iter().filter_map(point).collect()
     }
 }
@@ -101,29 +104,36 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
              kernels that are bound by memory.)"
                 .to_owned(),
         ],
-        drawings: vec![("-flush.svg", drawing(bench, &products))],
-        read: json!(products.map(|product| json!({
-            "product": product.name, "hot": product.hot, "cold": product.cold, "written": product.written,
-        }))),
+        drawings: vec![("-flush.svg", drawing(&products, &bench.device))],
+        read: json!(products),
     })
 }
 
-fn drawing(bench: &Bench<'_>, products: &[MatmulTimes]) -> String {
-    let series = products.iter().flat_map(|product| {
-        [
-            Series::new(format!("{}, cold", product.name), product.increase(&product.cold)),
-            Series::new(format!("{}, flushed by writing", product.name), product.increase(&product.written)),
-        ]
-    });
+/// Draws a panel for each product. Both kinds of flush cost it the same, so that one is a line and the other markers on it.
+pub(super) fn drawing(products: &[MatmulTimes], device: &Facts) -> String {
     // Three square matrices of f32 fill the cache.
-    let full = bench.device.last_level_cache.map(|cache| (cache.0 as f64 / 12.0).sqrt());
-    Curves {
-        title: "How much longer a product takes when the L2 is empty".to_owned(),
-        subtitle: format!("{}, relative increase over the hot time, by the matrix size", bench.device.name),
-        x: Axis::log2("matrix size", |n| format!("{n:.0}")),
-        y: Axis::linear("increase", |percent| format!("{percent:.0} %")),
-        series: series.collect(),
+    let full = device.last_level_cache.map(|cache| (cache.0 as f64 / 12.0).sqrt());
+    let panel = |product: &MatmulTimes| Panel {
+        name: product.name.clone(),
+        y: Axis::linear("", Unit::PART),
+        series: vec![
+            Series::new("behind a flush that leaves the L2 clean", product.increase(&product.cold)),
+            Series::new("behind one that writes", product.increase(&product.written)).styled(Style::Points),
+        ],
         marks: full.map(|n| Mark::x(n, "the matrices fill the L2")).into_iter().collect(),
+    };
+    let increases = products.first().map(|product| product.increase(&product.cold)).unwrap_or_default();
+    let largest = increases.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    Panels {
+        title: largest.zip(increases.last()).map_or_else(String::new, |((n, most), (last_n, last))| {
+            let [most, last] = [most, last].map(|increase| format::percent(*increase));
+            format!("From an empty L2 a product of {n} takes {most} more time, one of {last_n} {last} more")
+        }),
+        subtitle: format!("{}, increase over the time with data in the L2, by the matrix size", device.name),
+        x: Axis::log2("matrix size", Unit::NUMBER),
+        panels: products.iter().map(panel).collect(),
+        alike: true,
+        height: 170.0,
     }
     .svg()
 }

@@ -1,15 +1,17 @@
 //! B9: what a launch costs, one by one and in a graph. In: the bench; out: the cost of each of 1 to 1000 launches of an empty and
 //! of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
 
-use gpubench::drawing::{Axis, Curves, Series};
+use gpubench::drawing::{Axis, Curves, Series, Unit};
 use gpubench::format;
 use gpubench::method::Cache;
+use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Pitfall;
 use crate::bench::{Bench, median};
-use crate::by_hand::{LaunchTimes, Point, Short};
+use crate::by_hand::{Point, LaunchTimes, Short};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
 
@@ -17,16 +19,28 @@ const COUNTS: [usize; 4] = [1, 10, 100, 1000];
 const SHORT: [(Short, &str, &str); 2] =
     [(Short::Empty, "an empty kernel", "empty"), (Short::Update, "an update of 64 KiB", "rmw[n=16384]")];
 
+/// Everything that was read of a kernel.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Kernel {
+    kernel: Short,
+    by_hand: Vec<LaunchTimes>,
+    gpubench: Summary,
+    in_a_row: Option<Nanoseconds>,
+}
+
+/// The time of each launch of a row.
+fn each(rows: &[LaunchTimes], of: fn(&LaunchTimes) -> &[f64]) -> impl Iterator<Item = Nanoseconds> {
+    rows.iter().map(move |row| median(of(row)) / row.count as f64)
+}
+
 /// Measures it.
 pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let columns = COUNTS.iter().map(|count| format!("of {count}"));
     let mut table = Table::new(columns);
-    let (mut series, mut read) = (Vec::new(), Vec::new());
+    let mut kernels = Vec::new();
     for (short, name, case) in SHORT {
         let rows: Vec<LaunchTimes> = bench.ask(&Point::Launches { short, counts: COUNTS.to_vec() }, &[])?;
-        let each = |of: fn(&LaunchTimes) -> &[f64]| -> Vec<Nanoseconds> {
-            rows.iter().map(|row| Nanoseconds(median(of(row)).0 / row.count as f64)).collect()
-        };
+        let each = |of: fn(&LaunchTimes) -> &[f64]| -> Vec<Nanoseconds> { each(&rows, of).collect() };
         let [plain, graph] = [each(|row| &row.plain.done), each(|row| &row.graph.done)];
         let [plain_submitted, graph_submitted] =
             [each(|row| &row.plain.submitted), each(|row| &row.graph.submitted)];
@@ -45,22 +59,14 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         if let Some(in_a_row) = engine.samples.back_to_back {
             table = table.row(&format!("{name}: right, gpubench, in a row"), [format::time(in_a_row)]);
         }
-        for (way, times) in [("one by one", &plain), ("a graph", &graph)] {
-            let points = COUNTS.iter().zip(times).map(|(count, time)| (*count as f64, time.0));
-            series.push(Series::new(format!("{name}, {way}"), points));
-        }
-        read.push(
-            json!({ "kernel": short, "by_hand": rows, "gpubench": engine.samples.time, "in_a_row": engine.samples.back_to_back }),
-        );
+        kernels.push(Kernel {
+            kernel: short,
+            by_hand: rows,
+            gpubench: engine.samples.time.clone(),
+            in_a_row: engine.samples.back_to_back,
+        });
     }
-    let drawing = Curves {
-        title: "What each of so many launches costs".to_owned(),
-        subtitle: format!("{}, by the host's clock until all are done", bench.device.name),
-        x: Axis::log10("launches", |count| format!("{count:.0}")),
-        y: Axis::log10("time of each", |time| format::time(Nanoseconds(time))),
-        series,
-        marks: Vec::new(),
-    };
+    let drawing = drawing(&kernels, &bench.device.name);
     Ok(Pitfall {
         row: "B9",
         title: "Short kernels: the launch is what costs",
@@ -69,7 +75,34 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
             "One by one, each launch takes the CPU longer than an empty kernel takes the GPU, which waits.".to_owned(),
             "A graph is submitted at once, so that the GPU goes from node to node: that is what a kernel in a row costs it.".to_owned(),
         ],
-        read: json!(read),
-        drawings: vec![("-launches.svg", drawing.svg())],
+        read: json!(kernels),
+        drawings: vec![("-launches.svg", drawing)],
     })
+}
+
+/// Draws what each launch costs, one by one and in a graph.
+pub(super) fn drawing(kernels: &[Kernel], device: &str) -> String {
+    let ways: [(&str, fn(&LaunchTimes) -> &[f64]); 2] =
+        [("one by one", |row| &row.plain.done), ("a graph", |row| &row.graph.done)];
+    let named = |kernel: &Kernel| {
+        SHORT.iter().find(|(short, ..)| *short == kernel.kernel).map_or("", |(_, name, _)| name)
+    };
+    let series = kernels.iter().flat_map(|kernel| {
+        ways.iter().map(move |(way, of)| {
+            let counts = kernel.by_hand.iter().map(|row| row.count as f64);
+            let points = counts.zip(each(&kernel.by_hand, *of)).map(|(count, time)| (count, time.0));
+            Series::new(format!("{}, {way}", named(kernel)), points)
+        })
+    });
+    let last = |of| kernels.first().and_then(|kernel| each(&kernel.by_hand, of).last()).map(format::time);
+    let [plain, graph] = ways.map(|(_, of)| last(of).unwrap_or_default());
+    Curves {
+        title: format!("Of a thousand empty launches each costs {plain} one by one, and {graph} in a graph"),
+        subtitle: format!("{device}, by the host's clock until all are done, over their number"),
+        x: Axis::log10("launches", Unit::NUMBER),
+        y: Axis::log10("time of each", Unit::TIME),
+        series: series.collect(),
+        marks: Vec::new(),
+    }
+    .svg()
 }

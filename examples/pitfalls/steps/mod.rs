@@ -10,9 +10,12 @@ mod statistics;
 mod streams;
 mod timers;
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
+use gpubench::facts::Facts;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -58,4 +61,24 @@ impl Display for Pitfall {
         write!(f, "{}", self.table)?;
         self.why.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
+}
+
+/// The drawings that follow from what steps read in an earlier call, by the ends of their files' names. `read` is that by the
+/// steps' rows.
+pub(crate) fn redrawn(read: &BTreeMap<String, Value>, device: &Facts) -> Result<Vec<(&'static str, String)>> {
+    fn of<T: DeserializeOwned>(read: &BTreeMap<String, Value>, row: &str) -> Result<Option<T>> {
+        Ok(read.get(row).cloned().map(serde_json::from_value).transpose()?)
+    }
+    let mut drawings = Vec::new();
+    if let Some(large) = of::<timers::Readings>(read, "B1")? {
+        let readings = timers::Readings::together([Some(large), of(read, "B3")?].into_iter().flatten());
+        drawings.push(("-timers.svg", readings.drawing(&device.name)));
+    }
+    if let Some(products) = of::<Vec<flush::MatmulTimes>>(read, "B7")? {
+        drawings.push(("-flush.svg", flush::drawing(&products, device)));
+    }
+    if let Some(kernels) = of::<Vec<launches::Kernel>>(read, "B9")? {
+        drawings.push(("-launches.svg", launches::drawing(&kernels, &device.name)));
+    }
+    Ok(drawings)
 }

@@ -1,9 +1,12 @@
 //! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's
 //! time, over the sizes of the source.
 
-use gpubench::drawing::{Axis, Curves, Series};
+use std::collections::BTreeMap;
+
+use gpubench::drawing::{Axis, Panel, Panels, Point, Series, Unit};
 use gpubench::format;
-use gpubench::units::Nanoseconds;
+use gpubench::units::{Nanoseconds, Range};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Pitfall;
@@ -24,6 +27,9 @@ const BOTH: [(usize, f64, f64); 3] = [(512, 0.293, 0.407), (1024, 1.953, 2.042),
 pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     let what = ["wrong: host clock around the launch", "source: host clock around the launch"];
     let (table, read) = host_clock(bench, |timers| &timers.unsynchronised, what, &UNSYNCHRONISED)?;
+    let sizes = bench.sizes(SMALL.into_iter().chain(LARGE));
+    let (by_hand, gpubench) = (bench.timers(&sizes)?, bench.naive_times(&sizes)?);
+    let readings = Readings { sizes, by_hand, gpubench };
     Ok(Pitfall {
         row: "B1",
         title: "The host's clock, and nobody waits",
@@ -33,7 +39,7 @@ pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Pitfall> {
             "What it reads is the price of queueing, the same for every size.".to_owned(),
         ],
         read,
-        drawings: vec![("-timers.svg", drawing(bench)?)],
+        drawings: vec![("-timers.svg", readings.drawing(&bench.device.name))],
     })
 }
 
@@ -73,29 +79,72 @@ fn host_clock(
     Ok((table, json!({ "sizes": sizes, "by_hand": read, "gpubench": right })))
 }
 
-/// Draws the readings of each timer over all sizes of these steps.
-fn drawing(bench: &Bench<'_>) -> Result<String> {
-    let sizes = bench.sizes(SMALL.into_iter().chain(LARGE));
-    let read = bench.timers(&sizes)?;
-    let by_hand = |of: fn(&Timers) -> &[f64]| read.iter().map(|timers| median(of(timers))).collect();
-    let curves: [(&str, Vec<Nanoseconds>); 4] = [
-        ("host clock, nobody waits", by_hand(|timers| &timers.unsynchronised)),
-        ("host clock, device waited for", by_hand(|timers| &timers.synchronised)),
-        ("events by hand", by_hand(|timers| &timers.events)),
-        ("gpubench", bench.naive_times(&sizes)?),
-    ];
-    let series = curves
-        .into_iter()
-        .map(|(name, times)| Series::new(name, sizes.iter().zip(times).map(|(n, time)| (*n as f64, time.0))));
-    let drawn = Curves {
-        title: "One product, four timers".to_owned(),
-        subtitle: format!("{}, by the matrix size", bench.device.name),
-        x: Axis::log2("matrix size", |n| format!("{n:.0}")),
-        y: Axis::log10("time", |time| format::time(Nanoseconds(time))),
-        series: series.collect(),
-        marks: Vec::new(),
-    };
-    Ok(drawn.svg())
+/// The readings of all timers, size by size, as steps keep them.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Readings {
+    sizes: Vec<usize>,
+    by_hand: Vec<Timers>,
+    gpubench: Vec<Nanoseconds>,
+}
+
+impl Readings {
+    /// Those of several steps, from small to large, each size once.
+    pub(super) fn together(all: impl IntoIterator<Item = Self>) -> Self {
+        let rows = all.into_iter().flat_map(|Self { sizes, by_hand, gpubench }| {
+            sizes.into_iter().zip(by_hand.into_iter().zip(gpubench))
+        });
+        let rows: BTreeMap<usize, (Timers, Nanoseconds)> = rows.collect();
+        let (sizes, read): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let (by_hand, gpubench) = read.into_iter().unzip();
+        Self { sizes, by_hand, gpubench }
+    }
+
+    /// A point for each size: what `of` makes of its readings and gpubench's time.
+    fn points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<Point> {
+        let rows = self.sizes.iter().zip(self.by_hand.iter().zip(&self.gpubench));
+        rows.map(|(size, (timers, right))| Point::from((*size as f64, of(timers, *right)))).collect()
+    }
+
+    /// Draws what is read where nobody waits beside the time, and below how far off the other timers are: they would hide
+    /// each other beside the time.
+    pub(super) fn drawing(&self, device: &str) -> String {
+        let time = vec![
+            Series::new("gpubench", self.points(|_, right| right.0)),
+            Series::new(
+                "host clock, nobody waits",
+                self.points(|timers, _| median(&timers.unsynchronised).0),
+            ),
+        ];
+        let more =
+            |of: fn(&Timers) -> &[f64]| self.points(move |timers, right| median(of(timers)) / right - 1.0);
+        let above = vec![
+            Series::new("host clock, device waited for", more(|timers| &timers.synchronised)),
+            Series::new("events by hand", more(|timers| &timers.events)),
+        ];
+        let panel = |name: &str, y, series| Panel { name: name.to_owned(), y, series, marks: Vec::new() };
+        Panels {
+            title: self.title(),
+            subtitle: format!("{device}, a product by its matrix size, medians"),
+            x: Axis::log2("matrix size", Unit::NUMBER),
+            panels: vec![
+                panel("what is read", Axis::log10("", Unit::TIME), time),
+                panel("what other timers read above that", Axis::linear("", Unit::PART), above),
+            ],
+            alike: false,
+            height: 170.0,
+        }
+        .svg()
+    }
+
+    fn title(&self) -> String {
+        let unsynchronised = self.by_hand.iter().map(|timers| median(&timers.unsynchronised));
+        let shown = |times: Option<Range<Nanoseconds>>| {
+            times.map(|range| format::from_to(range, format::time)).unwrap_or_default()
+        };
+        let (read, right) =
+            (shown(Range::of(unsynchronised)), shown(Range::of(self.gpubench.iter().copied())));
+        format!("A host clock that nobody waits with reads {read}, where kernels take {right}")
+    }
 }
 
 /// B3.

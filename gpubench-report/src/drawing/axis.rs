@@ -2,16 +2,19 @@
 //! and texts of its ticks.
 
 use super::canvas::width;
+use super::unit::{Unit, at_tick};
 
-/// An axis: what it shows, how, and in which words.
+/// An axis: what it shows, in which unit, and how.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// The name of its values, with their unit.
+    /// The name of its values.
     pub label: String,
+    /// Their unit.
+    pub unit: Unit,
     /// The scale.
     pub scale: Scale,
-    /// A value as its ticks show it, with or without a unit.
-    pub show: fn(f64) -> String,
+    /// True for a linear axis that ends with its values; else it ends at a tick.
+    tight: bool,
 }
 
 /// The scale of an axis.
@@ -19,6 +22,8 @@ pub struct Axis {
 pub enum Scale {
     /// In equal steps, from 0 on.
     Linear,
+    /// In equal steps around the values, be 0 far away: for changes of what has no meaningful zero, or is far from it.
+    Near,
     /// Equal ratios at equal distances, with ticks at powers of ten. For values above 0: others are left out.
     Log10,
     /// The same with ticks at powers of two, for sizes.
@@ -27,18 +32,29 @@ pub enum Scale {
 
 impl Axis {
     /// An axis in equal steps from 0 on.
-    pub fn linear(label: impl Into<String>, show: fn(f64) -> String) -> Self {
-        Self { label: label.into(), scale: Scale::Linear, show }
+    pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
+        Self { label: label.into(), unit, scale: Scale::Linear, tight: false }
+    }
+
+    /// An axis in equal steps around the values.
+    pub fn near(label: impl Into<String>, unit: Unit) -> Self {
+        Self { scale: Scale::Near, ..Self::linear(label, unit) }
     }
 
     /// A logarithmic axis with ticks at powers of ten.
-    pub fn log10(label: impl Into<String>, show: fn(f64) -> String) -> Self {
-        Self { label: label.into(), scale: Scale::Log10, show }
+    pub fn log10(label: impl Into<String>, unit: Unit) -> Self {
+        Self { scale: Scale::Log10, ..Self::linear(label, unit) }
     }
 
     /// A logarithmic axis with ticks at powers of two.
-    pub fn log2(label: impl Into<String>, show: fn(f64) -> String) -> Self {
-        Self { label: label.into(), scale: Scale::Log2, show }
+    pub fn log2(label: impl Into<String>, unit: Unit) -> Self {
+        Self { scale: Scale::Log2, ..Self::linear(label, unit) }
+    }
+
+    /// The same axis, which begins and ends where its values do: nothing is drawn beyond them.
+    #[must_use]
+    pub fn tight(self) -> Self {
+        Self { tight: true, ..self }
     }
 
     /// The axis under these values, from `start` to `end` in pixels. Values that it cannot show are left out.
@@ -47,24 +63,44 @@ impl Axis {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (low, high) = if values.is_empty() { (1.0, 1.0) } else { (low, high) };
-        let (from, to, ticks) = match self.scale {
-            Scale::Linear => linear(low, high),
+        let (mut from, mut to, mut ticks) = match self.scale {
+            Scale::Linear => self.steps(low.min(0.0), high.max(0.0)),
+            Scale::Near => self.steps(low, high),
             Scale::Log10 => decades(low, high),
             Scale::Log2 => doublings(low, high),
         };
-        let ticks = ticks.into_iter().map(|value| (value, (self.show)(value))).collect();
+        if self.tight && low < high {
+            let low = if self.scale == Scale::Linear { low.min(0.0) } else { low };
+            (from, to) = (from.max(low), to.min(high));
+            ticks.retain(|tick| (from..=to).contains(tick));
+        }
+        // All ticks of a linear axis have the unit of its largest.
+        let largest = self.unit.step(from.abs().max(to.abs()));
+        let unit = |value: f64| if self.scale.is_linear() { largest } else { self.unit.step(value) };
+        let ticks = ticks.into_iter().map(|value| (value, at_tick(value, unit(value)))).collect();
         Placed { scale: self.scale, from, to, start, end, ticks }
+    }
+
+    /// Ticks that are round in the unit that they are shown in.
+    fn steps(&self, low: f64, high: f64) -> (f64, f64, Vec<f64>) {
+        let (amount, _) = self.unit.step(low.abs().max(high.abs()));
+        let (from, to, ticks) = linear(low / amount, high / amount);
+        (from * amount, to * amount, ticks.into_iter().map(|tick| tick * amount).collect())
     }
 }
 
 impl Scale {
+    fn is_linear(self) -> bool {
+        matches!(self, Self::Linear | Self::Near)
+    }
+
     /// Returns true where a value has a place on such an axis.
     pub(super) fn shows(self, value: f64) -> bool {
-        value.is_finite() && (self == Self::Linear || value > 0.0)
+        value.is_finite() && (self.is_linear() || value > 0.0)
     }
 
     fn of(self, value: f64) -> f64 {
-        if self == Self::Linear { value } else { value.log2() }
+        if self.is_linear() { value } else { value.log2() }
     }
 }
 
@@ -89,16 +125,31 @@ impl Placed {
 
     /// Returns true where a value lies on it.
     pub(super) fn holds(&self, value: f64) -> bool {
-        self.scale.shows(value) && (self.from..=self.to).contains(&value)
+        let slack = 1e-9 * (self.to - self.from);
+        self.scale.shows(value) && (self.from - slack..=self.to + slack).contains(&value)
+    }
+
+    /// The nearest value that lies on it.
+    pub(super) fn clamped(&self, value: f64) -> f64 {
+        if value.is_nan() { self.from } else { value.clamp(self.from, self.to) }
     }
 
     /// As many of the ticks as have room side by side: every one, every second, and so on.
     pub(super) fn spread(&self) -> Vec<(f64, String)> {
+        self.fitting(|a, b| (width(a) + width(b)) / 2.0 + 10.0)
+    }
+
+    /// As many of the ticks as have room one above the other.
+    pub(super) fn stacked(&self) -> Vec<(f64, String)> {
+        self.fitting(|_, _| 17.0)
+    }
+
+    fn fitting(&self, needed: impl Fn(&str, &str) -> f64) -> Vec<(f64, String)> {
         let fits = |step: usize| {
             let shown: Vec<_> = self.ticks.iter().step_by(step).collect();
             shown.windows(2).all(|pair| {
                 let room = (self.at(pair[1].0) - self.at(pair[0].0)).abs();
-                (width(&pair[0].1) + width(&pair[1].1)) / 2.0 + 10.0 <= room
+                needed(&pair[0].1, &pair[1].1) <= room
             })
         };
         let step = (1..=self.ticks.len()).find(|step| fits(*step)).unwrap_or(1);
@@ -106,15 +157,16 @@ impl Placed {
     }
 }
 
-/// From 0, or below it, to the first round step above the highest: about six steps of 1, 2 or 5 times a power of ten.
+/// From the first round step below the lowest to the first above the highest: about six steps of 1, 2 or 5 times a power of
+/// ten.
 fn linear(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
-    let (low, high) = (low.min(0.0), high.max(0.0));
-    let span = if high > low { high - low } else { 1.0 };
+    let span = if high > low { high - low } else { low.abs().max(1.0) };
     let rough = span / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
     let step = power * [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= rough).unwrap_or(10.0);
-    let (first, last) = ((low / step).floor(), (low + span).max(high) / step);
-    let last = last.ceil().max(first + 1.0);
+    // What rounding adds is no step more.
+    let first = (low / step + 1e-9).floor();
+    let last = ((low + span).max(high) / step - 1e-9).ceil().max(first + 1.0);
     let ticks = (0..=(last - first) as usize).map(|tick| (first + tick as f64) * step).collect();
     (first * step, last * step, ticks)
 }
@@ -144,34 +196,55 @@ fn doublings(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
 mod tests {
     use super::*;
 
-    fn ticks(scale: Scale, values: [f64; 2]) -> Vec<String> {
-        let axis = Axis { label: String::new(), scale, show: |value| value.to_string() };
+    fn shown(axis: &Axis, values: [f64; 2]) -> Vec<String> {
         axis.over(values.into_iter(), 0.0, 1000.0).ticks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[track_caller]
+    fn assert_ticks(scale: Scale, values: [f64; 2], expected: &[&str]) {
+        assert_eq!(shown(&Axis { scale, ..Axis::linear("", Unit::NUMBER) }, values), expected);
     }
 
     #[test]
     fn ticks_are_round_and_hold_all_values() {
-        assert_eq!(ticks(Scale::Linear, [3.0, 97.0]), ["0", "20", "40", "60", "80", "100"]);
-        assert_eq!(ticks(Scale::Linear, [4.0, 4.0]), ["0", "1", "2", "3", "4"]);
-        assert_eq!(ticks(Scale::Linear, [0.0, 0.0]), ["0", "0.2", "0.4", "0.6000000000000001", "0.8", "1"]);
-        assert_eq!(ticks(Scale::Linear, [-10.0, 30.0]), ["-10", "0", "10", "20", "30"]);
-        assert_eq!(ticks(Scale::Log10, [0.3, 4000.0]), ["0.1", "1", "10", "100", "1000", "10000"]);
-        assert_eq!(ticks(Scale::Log10, [3.0, 20.0]), ["2", "5", "10", "20"]);
-        assert_eq!(ticks(Scale::Log10, [10.0, 10.0]), ["10", "20"]);
-        assert_eq!(ticks(Scale::Log2, [3.0, 33.0]), ["2", "4", "8", "16", "32", "64"]);
+        assert_ticks(Scale::Linear, [3.0, 97.0], &["0", "20", "40", "60", "80", "100"]);
+        assert_ticks(Scale::Linear, [4.0, 4.0], &["0", "1", "2", "3", "4"]);
+        assert_ticks(Scale::Linear, [0.0, 0.0], &["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_ticks(Scale::Linear, [-10.0, 30.0], &["-10", "0", "10", "20", "30"]);
+        assert_ticks(
+            Scale::Near,
+            [1690.0, 1790.0],
+            &["1680", "1700", "1720", "1740", "1760", "1780", "1800"],
+        );
+        assert_ticks(Scale::Log10, [0.3, 4000.0], &["0.1", "1", "10", "100", "1000", "10\u{202f}000"]);
+        assert_ticks(Scale::Log10, [3.0, 20.0], &["2", "5", "10", "20"]);
+        assert_ticks(Scale::Log10, [10.0, 10.0], &["10", "20"]);
+        assert_ticks(Scale::Log2, [3.0, 33.0], &["2", "4", "8", "16", "32", "64"]);
         // What has no logarithm has no place.
-        assert_eq!(ticks(Scale::Log2, [0.0, 4.0]), ["4", "8"]);
-        assert_eq!(ticks(Scale::Log10, [f64::NAN, -1.0]), ["1", "2"]);
+        assert_ticks(Scale::Log2, [0.0, 4.0], &["4", "8"]);
+        assert_ticks(Scale::Log10, [f64::NAN, -1.0], &["1", "2"]);
+    }
+
+    #[test]
+    fn ticks_of_an_axis_have_one_unit() {
+        let time = Axis::linear("time", Unit::TIME);
+        assert_eq!(shown(&time, [0.0, 90e3]), ["0", "20 µs", "40 µs", "60 µs", "80 µs", "100 µs"]);
+        assert_eq!(shown(&time, [0.0, 2.4e6]), ["0", "0.5 ms", "1 ms", "1.5 ms", "2 ms", "2.5 ms"]);
+        let rate = Axis::linear("", Unit::GIBIBYTES);
+        assert_eq!(
+            shown(&rate, [0.0, 50e9]),
+            ["0", "10 GiB/s", "20 GiB/s", "30 GiB/s", "40 GiB/s", "50 GiB/s"]
+        );
+        assert_eq!(shown(&time.tight(), [0.0, 2.4e6]), ["0", "0.5 ms", "1 ms", "1.5 ms", "2 ms"]);
+        // Decades are of several units.
+        let log = Axis::log10("time", Unit::TIME);
+        assert_eq!(shown(&log, [200.0, 5e6]), ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
     }
 
     #[test]
     fn values_lie_where_their_scale_has_them() {
         let placed = |scale| {
-            Axis { label: String::new(), scale, show: |_| String::new() }.over(
-                [1.0, 100.0].into_iter(),
-                50.0,
-                150.0,
-            )
+            Axis { scale, ..Axis::linear("", Unit::NUMBER) }.over([1.0, 100.0].into_iter(), 50.0, 150.0)
         };
         assert_eq!([0.0, 50.0, 100.0].map(|value| placed(Scale::Linear).at(value)), [50.0, 100.0, 150.0]);
         assert_eq!(
@@ -183,10 +256,11 @@ mod tests {
 
     #[test]
     fn texts_that_would_touch_are_left_out() {
-        let axis = Axis::log2("size", |value| format!("{value} bytes"));
+        let axis = Axis::log2("size", Unit::BYTES);
         let narrow = axis.over([1.0, 1024.0].into_iter(), 0.0, 300.0);
         let shown: Vec<f64> = narrow.spread().into_iter().map(|(value, _)| value).collect();
-        assert_eq!(shown, [1.0, 8.0, 64.0, 512.0]);
+        assert_eq!(shown, [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0]);
         assert_eq!(axis.over([1.0, 4.0].into_iter(), 0.0, 300.0).spread().len(), 3);
+        assert!(narrow.stacked().len() > shown.len());
     }
 }

@@ -1,7 +1,10 @@
-//! Bars: one value beside the other, each a row with a bar for each series.
+//! Bars: one value beside the other, each a row with a bar for each series. A row's interval is a whisker at the bar's end.
 
-use super::axis::Axis;
-use super::canvas::{Anchor, Canvas, filled, shortened, width};
+use super::axis::{Axis, Placed};
+use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, shortened, width};
+use super::frame::{Entry, Look};
+use super::series::Mark;
+use super::unit::Unit;
 use super::{WIDTH, frame};
 
 /// The thickness of a bar, and the space between rows.
@@ -11,18 +14,20 @@ const GAP: f64 = 12.0;
 /// Values side by side.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// The title.
+    /// The title: what the drawing shows to be so.
     pub title: String,
     /// Under which circumstances; may be empty.
     pub subtitle: String,
-    /// The axis of the bars. Bars begin at 0: a logarithmic axis has none.
+    /// The name of the values. Bars begin at 0: a logarithmic axis has none.
     pub label: String,
-    /// A value as it stands at the end of its bar, and at ticks.
-    pub show: fn(f64) -> String,
+    /// Their unit.
+    pub unit: Unit,
     /// The names of the bars of a row, where there are several.
     pub series: Vec<String>,
     /// The rows, from top to bottom.
     pub rows: Vec<Bar>,
+    /// The values that they are compared with; vertical ones.
+    pub marks: Vec<Mark>,
 }
 
 /// A row of bars.
@@ -32,44 +37,84 @@ pub struct Bar {
     pub name: String,
     /// A value for each series; what is no number has no bar.
     pub values: Vec<f64>,
+    /// The interval of each value, as far as it is known.
+    pub intervals: Vec<[f64; 2]>,
+}
+
+impl Bar {
+    /// A row of these values.
+    pub fn new(name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        Self { name: name.into(), values: values.into_iter().collect(), intervals: Vec::new() }
+    }
 }
 
 impl Bars {
     /// The drawing.
     #[must_use]
-    pub fn svg(&self) -> String {
+    pub fn drawing(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let top = frame::title(&mut canvas, &self.title, &self.subtitle);
-        let top = frame::legend(&mut canvas, top, self.series.iter().map(String::as_str)) + 8.0;
+        let entry = |(index, name)| Entry { name, index, look: Look::Bar };
+        let entries: Vec<Entry<'_>> = self.series.iter().map(String::as_str).enumerate().map(entry).collect();
+        let top = frame::legend(&mut canvas, top, &entries) + if self.marks.is_empty() { 8.0 } else { 26.0 };
         let values = || self.rows.iter().flat_map(|row| row.values.iter().copied());
         let left = frame::EDGE + frame::names(self.rows.iter().map(|row| row.name.as_str()));
         // Room for what stands at the end of the longest.
-        let room = values().map(|value| width(&(self.show)(value))).fold(0.0, f64::max) + 12.0;
-        let axis = Axis::linear(&self.label, self.show).over(values(), left, WIDTH - frame::EDGE - room);
+        let room = values().map(|value| width(&self.unit.exact(value))).fold(0.0, f64::max) + 12.0;
+        let all = values().chain(self.marks.iter().map(|mark| mark.value));
+        let axis = Axis::linear(&self.label, self.unit).tight().over(all, left, WIDTH - frame::EDGE - room);
         let bottom = top + self.rows.iter().map(|row| GAP + BAR * row.values.len() as f64).sum::<f64>() + GAP;
         frame::below(&mut canvas, &axis, &self.label, (top, bottom));
         let mut y = top + GAP;
         for row in &self.rows {
             let middle = y + BAR * row.values.len() as f64 / 2.0;
             let name = shortened(&row.name, WIDTH / 3.0);
-            canvas.text((left - 8.0, middle + 4.0), Anchor::End, "ink", &name);
+            canvas.text((left - 8.0, middle + 3.0), Anchor::End, "ink", &name);
             for (index, value) in row.values.iter().enumerate() {
-                if value.is_finite() {
-                    let [zero, end] = [0.0, *value].map(|value| axis.at(value));
-                    canvas.rectangle((zero.min(end), y), ((end - zero).abs(), BAR - 2.0), &filled(index));
-                    canvas.text(
-                        (end.max(zero) + 6.0, y + 13.0),
-                        Anchor::Start,
-                        "ink small",
-                        &(self.show)(*value),
-                    );
-                }
+                self.bar(&mut canvas, &axis, y, (index, *value), row.intervals.get(index));
                 y += BAR;
             }
             y += GAP;
         }
-        canvas.line((axis.at(0.0), top), (axis.at(0.0), bottom), "grid");
-        canvas.svg(bottom + 52.0, &self.title, &self.subtitle)
+        canvas.line((axis.at(0.0), top), (axis.at(0.0), bottom), "axis");
+        for mark in &self.marks {
+            let at = axis.at(mark.value);
+            canvas.line((at, top - 6.0), (at, bottom), "rule");
+            let middle = (axis.start + axis.end) / 2.0;
+            let anchor = if at > middle { Anchor::End } else { Anchor::Start };
+            canvas.text((at, top - 12.0), anchor, "ink small halo", &mark.label);
+        }
+        canvas.finish(bottom + 52.0, &self.title, &self.subtitle)
+    }
+
+    fn bar(
+        &self,
+        canvas: &mut Canvas,
+        axis: &Placed,
+        y: f64,
+        (index, value): (usize, f64),
+        interval: Option<&[f64; 2]>,
+    ) {
+        if !value.is_finite() {
+            return;
+        }
+        let [zero, end] = [0.0, value].map(|value| axis.at(value));
+        canvas.rectangle((zero.min(end), y), ((end - zero).abs(), BAR - 2.0), &filled(index));
+        let mut beyond = end.max(zero);
+        if let Some(ends) = interval {
+            let [low, high] = ends.map(|end| axis.at(axis.clamped(end)));
+            if high - low > 3.0 {
+                canvas.line((low, y + 8.0), (high, y + 8.0), &format!("axis {}", drawn(5)));
+            }
+            beyond = beyond.max(high);
+        }
+        canvas.text((beyond + 6.0, y + 12.0), Anchor::Start, "ink small halo", &self.unit.exact(value));
+    }
+
+    /// The drawing as a file.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.drawing().svg()
     }
 }
 
@@ -81,18 +126,18 @@ mod tests {
 
     #[test]
     fn bars_are_drawn_as_they_were_seen_to_be_right() {
-        let row = |name: &str, values: [f64; 2]| Bar { name: name.to_owned(), values: values.to_vec() };
         let bars = Bars {
             title: "Transfers".to_owned(),
             subtitle: String::new(),
-            label: "GiB/s".to_owned(),
-            show: |rate| format!("{rate:.1}"),
+            label: "bandwidth".to_owned(),
+            unit: Unit::BANDWIDTH,
             series: vec!["to the device".to_owned(), "to the host".to_owned()],
             rows: vec![
-                row("pinned", [52.0, 51.25]),
-                row("pageable", [9.0, f64::NAN]),
-                row("a name that is much too long to have all of it beside its bar", [0.0, 3.0]),
+                Bar { intervals: vec![[48e9, 53e9]], ..Bar::new("pinned", [52e9, 51.25e9]) },
+                Bar::new("pageable", [9e9, f64::NAN]),
+                Bar::new("a name that is much too long to have all of it beside its bar", [0.0, 3e9]),
             ],
+            marks: vec![Mark::x(63e9, "peak of the bus")],
         };
         assert_snapshot!(bars.svg());
     }

@@ -3,7 +3,8 @@
 //! out are points.
 
 use super::axis::{Axis, Placed};
-use super::canvas::{Anchor, Canvas, drawn, filled, shortened, width};
+use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, shortened, width};
+use super::unit::Unit;
 use super::{WIDTH, frame};
 use gpubench_stats::quantile;
 
@@ -16,7 +17,7 @@ const REACH: f64 = 1.5;
 /// Samples, a row for each set.
 #[derive(Clone, Debug)]
 pub struct BoxPlot {
-    /// The title.
+    /// The title: what the drawing shows to be so.
     pub title: String,
     /// Under which circumstances; may be empty.
     pub subtitle: String,
@@ -33,34 +34,45 @@ pub struct Row {
     pub name: String,
     /// The samples, in any order.
     pub samples: Vec<f64>,
+    /// The text to the right of the row; where it is empty, the median.
+    pub note: String,
 }
 
 impl BoxPlot {
     /// The drawing. The median of each row stands to the right of it.
     #[must_use]
-    pub fn svg(&self) -> String {
+    pub fn drawing(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let top = frame::title(&mut canvas, &self.title, &self.subtitle) + 8.0;
         let sets: Vec<Option<Spread>> =
             self.rows.iter().map(|row| Spread::of(&row.samples, &self.axis)).collect();
-        let shown = |spread: &Option<Spread>| {
-            spread.as_ref().map_or_else(|| "no samples".to_owned(), |it| (self.axis.show)(it.median))
+        let shown = |(row, spread): (&Row, &Option<Spread>)| match spread {
+            None => "no samples".to_owned(),
+            Some(spread) if row.note.is_empty() => self.axis.unit.exact(spread.median),
+            Some(_) => row.note.clone(),
         };
         let left = frame::EDGE + frame::names(self.rows.iter().map(|row| row.name.as_str()));
-        let room = sets.iter().map(|spread| width(&shown(spread))).fold(0.0, f64::max) + 16.0;
+        let notes: Vec<String> = self.rows.iter().zip(&sets).map(shown).collect();
+        let room = notes.iter().map(|note| width(note)).fold(0.0, f64::max) + 16.0;
         let values = self.rows.iter().flat_map(|row| row.samples.iter().copied());
         let axis = self.axis.over(values, left, WIDTH - frame::EDGE - room);
         let bottom = top + ROW * self.rows.len() as f64;
         frame::below(&mut canvas, &axis, &self.axis.label, (top, bottom));
-        for (index, (row, spread)) in self.rows.iter().zip(&sets).enumerate() {
+        for (index, ((row, spread), note)) in self.rows.iter().zip(&sets).zip(&notes).enumerate() {
             let middle = top + ROW * (index as f64 + 0.5);
             canvas.text((left - 8.0, middle + 4.0), Anchor::End, "ink", &shortened(&row.name, WIDTH / 3.0));
-            canvas.text((axis.end + 12.0, middle + 4.0), Anchor::Start, "ink small", &shown(spread));
+            canvas.text((axis.end + 12.0, middle + 4.0), Anchor::Start, "ink small", note);
             if let Some(spread) = spread {
-                spread.draw(&mut canvas, &axis, middle, self.axis.show);
+                spread.draw(&mut canvas, &axis, middle, self.axis.unit);
             }
         }
-        canvas.svg(bottom + 52.0, &self.title, &self.subtitle)
+        canvas.finish(bottom + 52.0, &self.title, &self.subtitle)
+    }
+
+    /// The drawing as a file.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.drawing().svg()
     }
 }
 
@@ -89,7 +101,7 @@ impl Spread {
         Some(Self { median, quartiles: [low, high], whiskers, beyond })
     }
 
-    fn draw(&self, canvas: &mut Canvas, axis: &Placed, middle: f64, show: fn(f64) -> String) {
+    fn draw(&self, canvas: &mut Canvas, axis: &Placed, middle: f64, unit: Unit) {
         let [from, low, median, high, to] =
             [self.whiskers[0], self.quartiles[0], self.median, self.quartiles[1], self.whiskers[1]]
                 .map(|value| axis.at(value));
@@ -101,7 +113,7 @@ impl Spread {
         canvas.rectangle((low, middle - half), (high - low, BOX), &format!("box {} {stroke}", filled(0)));
         canvas.line((median, middle - half), (median, middle + half), &format!("median {stroke}"));
         for value in &self.beyond {
-            canvas.point((axis.at(*value), middle), 2.5, &filled(1), &show(*value));
+            canvas.dot((axis.at(*value), middle), &format!("hollow {}", drawn(1)), &unit.exact(*value));
         }
     }
 }
@@ -113,7 +125,7 @@ mod tests {
     use super::*;
 
     fn axis() -> Axis {
-        Axis::log10("ms", |time| format!("{time:.3}"))
+        Axis::log10("time", Unit::TIME)
     }
 
     /// Eight samples and one far out: their quartiles are those of R and NumPy.
@@ -130,14 +142,18 @@ mod tests {
 
     #[test]
     fn boxes_are_drawn_as_they_were_seen_to_be_right() {
-        let row = |name: &str, samples: &[f64]| Row { name: name.to_owned(), samples: samples.to_vec() };
+        let row = |name: &str, samples: &[f64]| Row {
+            name: name.to_owned(),
+            samples: samples.to_vec(),
+            note: String::new(),
+        };
         let plot = BoxPlot {
             title: "Time of a transfer".to_owned(),
             subtitle: "128 MiB, 10 runs each".to_owned(),
             axis: axis(),
             rows: vec![
-                row("memcpyDtoD", &[0.061, 0.062, 0.062, 0.063, 0.07]),
-                row("pagedDtoH", &[13.1, 13.4, 13.7, 14.2, 100.5]),
+                row("memcpyDtoD", &[61e3, 62e3, 62e3, 63e3, 70e3]),
+                row("pagedDtoH", &[13.1e6, 13.4e6, 13.7e6, 14.2e6, 100.5e6]),
                 row("none", &[]),
             ],
         };

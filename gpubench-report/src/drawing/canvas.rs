@@ -1,24 +1,56 @@
-//! The canvas of a drawing. In: shapes and text at places in pixels; out: the SVG. All colours are here, and all that is
-//! known of how wide text is.
+//! The canvas of a drawing. In: shapes and text at places in pixels; out: a [`Drawing`], which is an SVG file of its own or a
+//! part of a page. All colours are here, and all that is known of how wide text is.
 
 use std::fmt::Write as _;
 
-use super::{COLOURS, WIDTH};
+use super::WIDTH;
+use super::marker::{self, Marker};
 
-/// The colours, by class, in light. Whoever knows no media queries sees these.
-const LIGHT: &str = ".paper{fill:#fff}.ink{fill:#1f2328}.soft{fill:#59636e}.grid{stroke:#d8dee4}.rule{stroke:#59636e}\
-                     .f0{fill:#0b6bcb}.f1{fill:#c4500c}.f2{fill:#1a7f4b}.f3{fill:#8250df}.f4{fill:#b0273d}\
-                     .s0{stroke:#0b6bcb}.s1{stroke:#c4500c}.s2{stroke:#1a7f4b}.s3{stroke:#8250df}.s4{stroke:#b0273d}";
-/// The same in the dark.
-const DARK: &str = ".paper{fill:#15181c}.ink{fill:#e6e9ed}.soft{fill:#9aa4af}.grid{stroke:#30363d}.rule{stroke:#9aa4af}\
-                    .f0{fill:#5aa9f5}.f1{fill:#f0883e}.f2{fill:#4cc38a}.f3{fill:#b392f0}.f4{fill:#ff7b8b}\
-                    .s0{stroke:#5aa9f5}.s1{stroke:#f0883e}.s2{stroke:#4cc38a}.s3{stroke:#b392f0}.s4{stroke:#ff7b8b}";
-/// The style that both have. Lines of the second and later series are dashed, so that colour is not all that tells them
-/// apart.
-const SHAPES: &str = "text{font:13px system-ui,sans-serif}.title{font-weight:600;font-size:16px}.small{font-size:12px}\
-                      .line{fill:none;stroke-width:2;stroke-linejoin:round}.s1.line{stroke-dasharray:7 3}\
-                      .s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}.s4.line{stroke-dasharray:4 4}\
-                      .rule{stroke-dasharray:4 3}.box{fill-opacity:.25;stroke-width:1.5}.median{stroke-width:3}";
+/// The colours by variable, in light and in the dark: Okabe and Ito's, which colour-blind readers tell apart, darkened where
+/// text or a thin line of them on white would be faint.
+pub(crate) const COLOURS: [(&str, &str, &str); 10] = [
+    ("--paper", "#fff", "#15181c"),
+    ("--ink", "#1f2328", "#e6e9ed"),
+    ("--soft", "#59636e", "#9aa4af"),
+    ("--grid", "#d8dee4", "#30363d"),
+    ("--c0", "#0072b2", "#56b4e9"),
+    ("--c1", "#c85200", "#ff8f4d"),
+    ("--c2", "#00795a", "#2fc99c"),
+    ("--c3", "#a8467f", "#e48fc2"),
+    ("--c4", "#8a6100", "#e8bb3f"),
+    ("--c5", "#5b6470", "#a9b3bd"),
+];
+/// The colour of each class.
+pub(crate) const COLOURED: &str = ".drawing .paper{fill:var(--paper)}.drawing .ink{fill:var(--ink)}\
+    .drawing .soft{fill:var(--soft)}.drawing .grid{stroke:var(--grid)}.drawing .axis,.drawing .rule{stroke:var(--soft)}\
+    .drawing .halo{stroke:var(--paper)}.f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}\
+    .f4{fill:var(--c4)}.f5{fill:var(--c5)}.s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}\
+    .s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--c5)}";
+/// The shapes, by class. Series differ in dash and marker too, so that colour is not all that tells them apart.
+pub(crate) const SHAPES: &str = ".drawing text{font:13px system-ui,sans-serif}\
+    .drawing .title{font-weight:600;font-size:16px}.drawing .small{font-size:12px}.drawing .rule{stroke-dasharray:4 3}\
+    .drawing .halo{stroke-width:4;stroke-linejoin:round;paint-order:stroke}\
+    .drawing .line{fill:none;stroke-width:2;stroke-linejoin:round}.drawing .whisker{stroke-width:1.5}\
+    .drawing .band{fill-opacity:.18}.drawing .point{stroke-width:1.5}.drawing .hollow{fill:none}\
+    .drawing .box{fill-opacity:.25;stroke-width:1.5}.drawing .median{stroke-width:3}\
+    .s1.line{stroke-dasharray:7 3}.s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}\
+    .s4.line{stroke-dasharray:4 4}.s5.line{stroke-dasharray:1 4}.line.solid{stroke-dasharray:none}";
+
+/// The number of colours of series; they come again after the last.
+const SERIES: usize = 6;
+
+/// The style of a file: its colours are written out, since many viewers know no variables. Those that know no media queries
+/// show it in light.
+fn style() -> String {
+    let in_colours = |of: fn(&(&str, &'static str, &'static str)) -> &'static str| {
+        let with = |style: String, colour: (&str, &'static str, &'static str)| {
+            style.replace(&format!("var({})", colour.0), of(&colour))
+        };
+        COLOURS.into_iter().fold(COLOURED.to_owned(), with)
+    };
+    let (light, dark) = (in_colours(|colour| colour.1), in_colours(|colour| colour.2));
+    format!("{SHAPES}{light}@media (prefers-color-scheme:dark){{{dark}}}")
+}
 
 /// The alignment of text at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +58,48 @@ pub(super) enum Anchor {
     Start,
     Middle,
     End,
+}
+
+/// A finished drawing.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    title: String,
+    description: String,
+    height: f64,
+    body: String,
+}
+
+impl Drawing {
+    /// The drawing as a file of its own, in the colours that its reader prefers.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let (width, height) = (pixels(WIDTH), pixels(self.height));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawing\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"title description\">\n\
+             <title id=\"title\">{}</title>\n<desc id=\"description\">{}</desc>\n\
+             <style>{}</style>\n<rect width=\"{width}\" height=\"{height}\" class=\"paper\"/>\n{}</svg>\n",
+            escaped(&self.title),
+            escaped(&self.description),
+            style(),
+            self.body
+        )
+    }
+
+    /// The drawing as an element of a page that has the colours and shapes of this module in its style. Its points may be
+    /// links, so that it is a group and no picture.
+    #[must_use]
+    pub(crate) fn element(&self) -> String {
+        let (width, height) = (pixels(WIDTH), pixels(self.height));
+        let title = escaped(&self.title);
+        let role = if self.body.contains("<a ") { "group" } else { "img" };
+        format!(
+            "<svg class=\"drawing\" viewBox=\"0 0 {width} {height}\" role=\"{role}\" aria-label=\"{title}\">\
+             <desc>{}</desc>{}</svg>",
+            escaped(&self.description),
+            self.body
+        )
+    }
 }
 
 /// A drawing that is being made.
@@ -67,33 +141,43 @@ impl Canvas {
         ));
     }
 
-    /// A point, with what is shown where one points at it.
-    pub(super) fn point(&mut self, (x, y): (f64, f64), radius: f64, classes: &str, told: &str) {
-        let ([x, y, radius], told) = ([x, y, radius].map(pixels), escaped(told));
-        self.add(format_args!(
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{classes}\"><title>{told}</title></circle>"
-        ));
+    /// The marker of series `index`, with the text that is shown where one points at it; a link where there is a target.
+    pub(super) fn point(&mut self, place: (f64, f64), index: usize, told: &str, target: Option<&str>) {
+        let (shape, classes, told) = (marker::of(index).shape(place), pointed(index), escaped(told));
+        let point = format!("<path d=\"{shape}\" class=\"{classes}\"><title>{told}</title></path>");
+        match target {
+            Some(target) => {
+                self.add(format_args!("<a href=\"{}\" aria-label=\"{told}\">{point}</a>", escaped(target)))
+            }
+            None => self.add(format_args!("{point}")),
+        }
+    }
+
+    /// The marker of series `index` without a text.
+    pub(super) fn marker(&mut self, place: (f64, f64), index: usize) {
+        let (shape, classes) = (marker::of(index).shape(place), pointed(index));
+        self.add(format_args!("<path d=\"{shape}\" class=\"{classes}\"/>"));
+    }
+
+    /// A small circle of this class, with the text that is shown where one points at it.
+    pub(super) fn dot(&mut self, place: (f64, f64), classes: &str, told: &str) {
+        let (shape, told) = (Marker::Circle.shape(place), escaped(told));
+        self.add(format_args!("<path d=\"{shape}\" class=\"point {classes}\"><title>{told}</title></path>"));
     }
 
     /// A line through points.
     pub(super) fn path(&mut self, points: &[(f64, f64)], classes: &str) {
-        let points: Vec<String> =
-            points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y))).collect();
-        self.add(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", points.join(" ")));
+        self.add(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", list(points)));
     }
 
-    /// The SVG, so many pixels high, with what it shows in words.
-    pub(super) fn svg(self, height: f64, title: &str, told: &str) -> String {
-        let (width, height) = (pixels(WIDTH), pixels(height));
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\">\n<title>{}</title>\n<desc>{}</desc>\n\
-             <style>{SHAPES}{LIGHT}@media (prefers-color-scheme:dark){{{DARK}}}</style>\n\
-             <rect width=\"{width}\" height=\"{height}\" class=\"paper\"/>\n{}</svg>\n",
-            escaped(title),
-            escaped(told),
-            self.body
-        )
+    /// The area within points.
+    pub(super) fn area(&mut self, points: &[(f64, f64)], classes: &str) {
+        self.add(format_args!("<polygon points=\"{}\" class=\"{classes}\"/>", list(points)));
+    }
+
+    /// The drawing, so many pixels high, with what it shows in words.
+    pub(super) fn finish(self, height: f64, title: &str, description: &str) -> Drawing {
+        Drawing { title: title.to_owned(), description: description.to_owned(), height, body: self.body }
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
@@ -102,14 +186,25 @@ impl Canvas {
     }
 }
 
+fn list(points: &[(f64, f64)]) -> String {
+    let points: Vec<String> = points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y))).collect();
+    points.join(" ")
+}
+
 /// The class that fills with the colour of series `index`.
 pub(super) fn filled(index: usize) -> String {
-    format!("f{}", index % COLOURS)
+    format!("f{}", index % SERIES)
 }
 
 /// The class that draws lines in the colour of series `index`.
 pub(super) fn drawn(index: usize) -> String {
-    format!("s{}", index % COLOURS)
+    format!("s{}", index % SERIES)
+}
+
+/// The classes of a marker of series `index`.
+fn pointed(index: usize) -> String {
+    let filled = if marker::of(index).is_hollow() { "hollow".to_owned() } else { filled(index) };
+    format!("point {filled} {}", drawn(index))
 }
 
 /// About how wide text is, in pixels, at a size of 13: no font is known here.
@@ -119,6 +214,8 @@ pub(super) fn width(text: &str) -> f64 {
         | ']' | ' ' => 0.32,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.95,
         character if character.is_uppercase() => 0.7,
+        // As wide as they are high, such as Chinese.
+        character if character >= '\u{2e80}' => 1.0,
         _ => 0.61,
     };
     13.0 * text.chars().map(of_size).sum::<f64>()
@@ -139,12 +236,59 @@ pub(super) fn shortened(text: &str, most: f64) -> String {
     format!("{}…", short.trim_end())
 }
 
-/// A place to a tenth of a pixel, as short as can be.
-fn pixels(value: f64) -> String {
-    let text = format!("{value:.1}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+/// The text in lines that fit, broken at spaces; a word that is too long is shortened.
+pub(super) fn wrapped(text: &str, most: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width(line) + width(" ") + width(word) <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(shortened(word, most)),
+        }
+    }
+    lines
 }
 
+/// A place to a tenth of a pixel, as short as can be.
+pub(super) fn pixels(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Text of an SVG: with the five characters that mark up replaced, and with those that XML cannot hold shown by their codes.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\n' | '\r' | '\t' => escaped.push(' '),
+            control if control.is_control() || matches!(control, '\u{fffe}' | '\u{ffff}') => {
+                escaped.extend(control.escape_unicode());
+            }
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_what_xml_cannot_hold_is_shown_by_its_code() {
+        assert_eq!(escaped("a<b> & \"c\"\n\u{1b}[31m"), "a&lt;b&gt; &amp; &quot;c&quot; \\u{1b}[31m");
+    }
+
+    #[test]
+    fn long_text_is_broken_at_spaces() {
+        assert_eq!(wrapped("one two three", width("one two") + 1.0), ["one two", "three"]);
+        assert_eq!(wrapped("extraordinarily", width("extra…")).len(), 1);
+    }
 }

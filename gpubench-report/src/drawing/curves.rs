@@ -1,18 +1,19 @@
-//! Curves: values over values, one line a series, with lines across where something is to be compared with.
+//! Curves: values over values, one line a series, with lines across where something is to be compared with; and several such
+//! plots over the same horizontal axis, one below the other.
 
-use std::ops::Range;
+use super::axis::Axis;
+use super::canvas::{Canvas, Drawing};
+use super::frame;
+use super::plot::{self, Plot};
+use super::series::{Mark, Series};
 
-use super::axis::{Axis, Placed};
-use super::canvas::{Anchor, Canvas, drawn, filled, width};
-use super::{WIDTH, frame};
-
-/// The height of the plot.
+/// The height of a plot that stands alone.
 const HEIGHT: f64 = 320.0;
 
 /// Values over values.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// The title.
+    /// The title: what the drawing shows to be so.
     pub title: String,
     /// Under which circumstances; may be empty.
     pub subtitle: String,
@@ -26,181 +27,132 @@ pub struct Curves {
     pub marks: Vec<Mark>,
 }
 
-/// A line through points.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Its name.
-    pub name: String,
-    /// Its points, in the order they are joined.
-    pub points: Vec<(f64, f64)>,
-}
-
-impl Series {
-    /// The line of this name through these points.
-    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        Self { name: name.into(), points: points.into_iter().collect() }
-    }
-}
-
-/// A line across the plot.
-#[derive(Clone, Debug)]
-pub struct Mark {
-    upright: bool,
-    value: f64,
-    label: String,
-}
-
-impl Mark {
-    /// A vertical line at this x.
-    pub fn x(value: f64, label: impl Into<String>) -> Self {
-        Self { upright: true, value, label: label.into() }
-    }
-
-    /// A horizontal line at this y.
-    pub fn y(value: f64, label: impl Into<String>) -> Self {
-        Self { upright: false, value, label: label.into() }
-    }
-}
-
 impl Curves {
     /// The drawing.
     #[must_use]
-    pub fn svg(&self) -> String {
+    pub fn drawing(&self) -> Drawing {
         let mut canvas = Canvas::default();
-        let top = frame::title(&mut canvas, &self.title, &self.subtitle);
-        let top =
-            frame::legend(&mut canvas, top, self.series.iter().map(|series| series.name.as_str())) + 16.0;
+        let series: Vec<&Series> = self.series.iter().collect();
+        let top = plot::head(&mut canvas, (&self.title, &self.subtitle), &series);
         let bottom = top + HEIGHT;
-        let y = self.y.over(self.values(false), bottom, top);
-        let left = 44.0 + y.ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
-        let x = self.x.over(self.values(true), left, WIDTH - 2.0 * frame::EDGE);
-        frame::below(&mut canvas, &x, &self.x.label, (top, bottom));
+        let plot = Plot { x: &self.x, y: &self.y, series: &self.series, marks: &self.marks, before: 0 };
+        let y = plot.vertical(top, bottom);
+        let left = plot.margin(&y);
+        let x = plot.horizontal(left);
         frame::beside(&mut canvas, &y, &self.y.label, (left, x.end));
-        for (index, series) in self.series.iter().enumerate() {
-            self.draw(&mut canvas, index, series, &x, &y);
-        }
-        // On top, so that no curve hides what they say.
-        for mark in &self.marks {
-            self.mark(&mut canvas, mark, &x, &y);
-        }
-        canvas.svg(bottom + 52.0, &self.title, &self.subtitle)
+        frame::below(&mut canvas, &x, &self.x.label, (top, bottom));
+        plot.draw(&mut canvas, &x, &y);
+        canvas.finish(bottom + 52.0, &self.title, &self.subtitle)
     }
 
-    /// All values of one axis, marks among them.
-    fn values(&self, horizontal: bool) -> impl Iterator<Item = f64> {
-        let points = self.series.iter().flat_map(|series| &series.points);
-        let marks = self.marks.iter().filter(move |mark| mark.upright == horizontal).map(|mark| mark.value);
-        points.map(move |(x, y)| if horizontal { *x } else { *y }).chain(marks)
-    }
-
-    /// The points of a series that both axes can show, and their line. A gap in the points is one in the line.
-    fn draw(&self, canvas: &mut Canvas, index: usize, series: &Series, x: &Placed, y: &Placed) {
-        let shown = |(at, value): &(f64, f64)| x.holds(*at) && y.holds(*value);
-        for part in series.points.split(|point| !shown(point)).filter(|part| !part.is_empty()) {
-            let places: Vec<_> = part.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect();
-            canvas.path(&places, &format!("line {}", drawn(index)));
-            for ((at, value), place) in part.iter().zip(places) {
-                let told = format!("{}: {} at {}", series.name, (self.y.show)(*value), (self.x.show)(*at));
-                canvas.point(place, 3.0, &filled(index), &told);
-            }
-        }
-    }
-
-    fn mark(&self, canvas: &mut Canvas, mark: &Mark, x: &Placed, y: &Placed) {
-        let axis = if mark.upright { x } else { y };
-        if !axis.holds(mark.value) {
-            return;
-        }
-        let at = axis.at(mark.value);
-        if mark.upright {
-            canvas.line((at, y.end - 6.0), (at, y.start), "rule");
-            // To the side on which there is room.
-            let (anchor, aside) = if at + width(&mark.label) + 8.0 < x.end {
-                (Anchor::Start, 6.0)
-            } else {
-                (Anchor::End, -6.0)
-            };
-            canvas.text(
-                (at + aside, self.free_height(x, y, at, anchor, &mark.label)),
-                anchor,
-                "ink small",
-                &mark.label,
-            );
-        } else {
-            canvas.line((x.start, at), (x.end, at), "rule");
-            let (place, anchor) = self.free_place(x, y, at - 9.0, &mark.label);
-            canvas.text((place, at - 5.0), anchor, "ink small", &mark.label);
-        }
-    }
-
-    /// A place for the text of a horizontal line at which no curve passes: the one farthest from all of them, of three.
-    fn free_place(&self, x: &Placed, y: &Placed, height: f64, label: &str) -> (f64, Anchor) {
-        let (wide, middle) = (width(label) + 12.0, (x.start + x.end) / 2.0);
-        // The last of those with equal room is taken.
-        let places = [
-            (middle, Anchor::Middle, middle - wide / 2.0..middle + wide / 2.0),
-            (x.end - 6.0, Anchor::End, x.end - wide..x.end),
-            (x.start + 6.0, Anchor::Start, x.start..x.start + wide),
-        ];
-        let room = |taken: &Range<f64>| self.nearest(x, y, height, |at| taken.contains(&at)).min(40.0);
-        let free = places.into_iter().max_by(|a, b| room(&a.2).total_cmp(&room(&b.2)));
-        free.map_or((x.start + 6.0, Anchor::Start), |(place, anchor, _)| (place, anchor))
-    }
-
-    /// A height for the text of a vertical line at which no curve passes: the one farthest from all of them, of a few.
-    fn free_height(&self, x: &Placed, y: &Placed, at: f64, anchor: Anchor, label: &str) -> f64 {
-        let reach = width(label) + 12.0;
-        let beside = move |place: f64| match anchor {
-            Anchor::Start => (at - 30.0..at + reach).contains(&place),
-            _ => (at - reach..at + 30.0).contains(&place),
-        };
-        let heights = [y.end + 8.0, y.end + 28.0, y.start - 10.0, (y.start + y.end) / 2.0];
-        let room = |height: &f64| self.nearest(x, y, *height, beside).min(40.0);
-        heights.into_iter().rev().max_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(y.end)
-    }
-
-    /// The distance of the curves from a height, at the places that are asked for.
-    fn nearest(&self, x: &Placed, y: &Placed, height: f64, asked: impl Fn(f64) -> bool) -> f64 {
-        let passed = self.series.iter().flat_map(|series| passed(&series.points, x, y));
-        let near = passed.filter(|(at, _)| asked(*at)).map(|(_, at)| (at - height).abs());
-        near.fold(f64::INFINITY, f64::min)
+    /// The drawing as a file.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.drawing().svg()
     }
 }
 
-/// The points of the line through these points, every few pixels.
-fn passed(points: &[(f64, f64)], x: &Placed, y: &Placed) -> Vec<(f64, f64)> {
-    const STEPS: usize = 16;
-    let shown = |(at, value): &(f64, f64)| x.holds(*at) && y.holds(*value);
-    let places = |part: &[(f64, f64)]| -> Vec<_> {
-        let ends: Vec<_> = part.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect();
-        let between = ends.windows(2).flat_map(|pair| {
-            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-            let part = |step| step as f64 / STEPS as f64;
-            (1..STEPS).map(move |step| (x0 + part(step) * (x1 - x0), y0 + part(step) * (y1 - y0)))
-        });
-        between.chain(ends.iter().copied()).collect()
-    };
-    points.split(|point| !shown(point)).flat_map(places).collect()
+/// Plots one below the other, over the same horizontal axis.
+#[derive(Clone, Debug)]
+pub struct Panels {
+    /// The title: what the drawing shows to be so.
+    pub title: String,
+    /// Under which circumstances; may be empty.
+    pub subtitle: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The plots, from top to bottom.
+    pub panels: Vec<Panel>,
+    /// True where all panels have series of the same names, which one legend explains; else each has colours of its own.
+    pub alike: bool,
+    /// The height of each.
+    pub height: f64,
+}
+
+/// One of several plots.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// Its name; may be empty.
+    pub name: String,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
+    /// The lines that they are compared with.
+    pub marks: Vec<Mark>,
+}
+
+impl Panels {
+    /// The drawing.
+    #[must_use]
+    pub fn drawing(&self) -> Drawing {
+        let mut canvas = Canvas::default();
+        let explained = if self.alike { 1 } else { self.panels.len() };
+        let series: Vec<&Series> =
+            self.panels.iter().take(explained).flat_map(|panel| &panel.series).collect();
+        let mut top = plot::head(&mut canvas, (&self.title, &self.subtitle), &series);
+        let mut before = 0;
+        let mut plots = Vec::new();
+        for panel in &self.panels {
+            let plot = Plot { x: &self.x, y: &panel.y, series: &panel.series, marks: &panel.marks, before };
+            if !self.alike {
+                before += panel.series.len();
+            }
+            top += if panel.name.is_empty() { 0.0 } else { 14.0 };
+            plots.push((panel, plot, plot.vertical(top, top + self.height)));
+            top += self.height + 22.0;
+        }
+        let left = plots.iter().map(|(_, plot, y)| plot.margin(y)).fold(0.0, f64::max);
+        let xs = plots.iter().flat_map(|(_, plot, _)| plot.xs());
+        let x = self.x.over(xs, left, super::WIDTH - 2.0 * frame::EDGE);
+        let last = plots.len().saturating_sub(1);
+        for (number, (panel, plot, y)) in plots.iter().enumerate() {
+            plot::panel_title(&mut canvas, left, y.end - 8.0, &panel.name);
+            frame::beside(&mut canvas, y, &panel.y.label, (left, x.end));
+            if number == last {
+                frame::below(&mut canvas, &x, &self.x.label, (y.end, y.start));
+            } else {
+                frame::columns(&mut canvas, &x, (y.end, y.start));
+            }
+            plot.draw(&mut canvas, &x, y);
+        }
+        canvas.finish(top + 30.0, &self.title, &self.subtitle)
+    }
+
+    /// The drawing as a file.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.drawing().svg()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
 
+    use super::super::{Style, Unit};
     use super::*;
 
     fn curves() -> Curves {
         Curves {
             title: "Bandwidth by size".to_owned(),
             subtitle: "sum of f32, one array, <flushed & not>".to_owned(),
-            x: Axis::log2("size of the array", |bytes| format!("{bytes} B")),
-            y: Axis::linear("GB/s", |rate| format!("{rate}")),
+            x: Axis::log2("size of the array", Unit::BYTES),
+            y: Axis::linear("bandwidth", Unit::BANDWIDTH),
             series: vec![
-                Series::new("hot", [(1024.0, 20.0), (4096.0, 70.0), (16384.0, 160.0)]),
+                Series::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
                 // Nothing is drawn of a value that is none.
-                Series::new("cold", [(1024.0, 15.0), (4096.0, f64::NAN), (16384.0, 90.0)]),
+                Series::new(
+                    "cold",
+                    [
+                        (1024.0, 15e9, [12e9, 16e9]),
+                        (4096.0, f64::NAN, [0.0, 1.0]),
+                        (8192.0, 70e9, [60e9, 75e9]),
+                        (16384.0, 90e9, [80e9, 95e9]),
+                    ],
+                ),
             ],
-            marks: vec![Mark::x(8192.0, "L2"), Mark::y(100.0, "peak of the memory")],
+            marks: vec![Mark::x(8192.0, "L2"), Mark::y(100e9, "peak of the memory")],
         }
     }
 
@@ -209,13 +161,25 @@ mod tests {
         assert_snapshot!(curves().svg());
     }
 
+    #[test]
+    fn panels_share_their_horizontal_axis() {
+        let Curves { title, subtitle, x, y, series, marks } = curves();
+        let points = series.iter().map(|series| series.clone().styled(Style::Points)).collect();
+        let panels = vec![
+            Panel { name: "lines".to_owned(), y: y.clone(), series, marks },
+            Panel { name: "points".to_owned(), y, series: points, marks: Vec::new() },
+        ];
+        assert_snapshot!(Panels { title, subtitle, x, panels, alike: true, height: 150.0 }.svg());
+    }
+
     /// A line's text goes where no curve does, between their points too.
     #[test]
     fn a_curve_passes_no_text() {
         let place = |points: &[(f64, f64)]| {
             let series = vec![Series::new("hot", points.iter().copied())];
             let marks = vec![Mark::y(100.0, "a text of some length at a line")];
-            let svg = Curves { x: Axis::linear("", |_| String::new()), series, marks, ..curves() }.svg();
+            let (x, y) = (Axis::linear("", Unit::NUMBER), Axis::linear("", Unit::NUMBER));
+            let svg = Curves { x, y, series, marks, ..curves() }.svg();
             let line = svg.lines().find(|line| line.contains("of some length")).expect("it is there");
             ["middle", "end"].into_iter().find(|anchor| line.contains(anchor)).unwrap_or("start")
         };
@@ -226,7 +190,8 @@ mod tests {
 
     #[test]
     fn curves_without_points_are_an_empty_plot() {
-        let svg = Curves { series: vec![Series::new("none", [])], marks: Vec::new(), ..curves() }.svg();
+        let none = Series::new("none", [] as [(f64, f64); 0]);
+        let svg = Curves { series: vec![none], marks: Vec::new(), ..curves() }.svg();
         assert!(!svg.contains("<polyline") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }

@@ -2,62 +2,117 @@
 
 use super::WIDTH;
 use super::axis::Placed;
-use super::canvas::{Anchor, Canvas, filled, shortened, width};
+use super::canvas::{Anchor, Canvas, drawn, filled, shortened, width, wrapped};
+use super::series::Style;
 
 /// Room at the edges.
 pub(super) const EDGE: f64 = 16.0;
+/// The width of a title's letters over that of others.
+const BOLD: f64 = 1.42;
 
-/// The title and what stands below it; returns where the next line goes.
+/// The title and the text below it, each in as many lines as it takes; returns where the next line goes.
 pub(super) fn title(canvas: &mut Canvas, title: &str, subtitle: &str) -> f64 {
     let most = WIDTH - 2.0 * EDGE;
-    canvas.text((EDGE, 28.0), Anchor::Start, "ink title", &shortened(title, most / 1.25));
-    if subtitle.is_empty() {
-        return 40.0;
+    let mut y = 28.0;
+    for line in wrapped(title, most / BOLD) {
+        canvas.text((EDGE, y), Anchor::Start, "ink title", &line);
+        y += 21.0;
     }
-    canvas.text((EDGE, 48.0), Anchor::Start, "soft", &shortened(subtitle, most));
-    60.0
+    if !subtitle.is_empty() {
+        for line in wrapped(subtitle, most) {
+            canvas.text((EDGE, y), Anchor::Start, "soft", &line);
+            y += 18.0;
+        }
+    }
+    y - 7.0
 }
 
-/// Which colour is which, in as many lines as it takes, unless there is only one; returns where the next line goes.
-pub(super) fn legend<'a>(
-    canvas: &mut Canvas,
-    top: f64,
-    names: impl ExactSizeIterator<Item = &'a str>,
-) -> f64 {
-    if names.len() < 2 {
+/// The look of a series in a legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Bar,
+    Series(Style),
+}
+
+impl From<Style> for Look {
+    fn from(style: Style) -> Self {
+        Self::Series(style)
+    }
+}
+
+/// A series in a legend.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a str,
+    /// The number of the series, which says its colour, dash and marker.
+    pub(super) index: usize,
+    pub(super) look: Look,
+}
+
+/// The series with their looks, in as many lines as it takes, unless there is only one; returns where the next line goes.
+pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[Entry<'_>]) -> f64 {
+    const SAMPLE: f64 = 34.0;
+    if entries.len() < 2 {
         return top;
     }
     let (mut x, mut y) = (EDGE, top + 12.0);
-    for (index, name) in names.enumerate() {
-        let name = shortened(name, WIDTH - 2.0 * EDGE - 18.0);
-        let wide = 18.0 + width(&name) + 20.0;
+    for entry in entries {
+        let name = shortened(entry.name, WIDTH - 2.0 * EDGE - SAMPLE);
+        let wide = SAMPLE + width(&name) + 22.0;
         if x > EDGE && x + wide > WIDTH - EDGE {
             (x, y) = (EDGE, y + 20.0);
         }
-        canvas.rectangle((x, y - 9.0), (12.0, 10.0), &filled(index));
-        canvas.text((x + 18.0, y), Anchor::Start, "ink", &name);
+        sample(canvas, (x, y - 4.0), entry);
+        canvas.text((x + SAMPLE, y), Anchor::Start, "ink", &name);
         x += wide;
     }
     y + 12.0
 }
 
-/// A horizontal axis below the plot: its lines, the ticks that have room, and what it shows. `ys` is where the plot begins
-/// and ends; the axis takes 44 pixels below.
+/// A short piece of a series.
+fn sample(canvas: &mut Canvas, (x, y): (f64, f64), entry: &Entry<'_>) {
+    let index = entry.index;
+    match entry.look {
+        Look::Bar => canvas.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
+        Look::Series(Style::Band) => {
+            canvas.rectangle((x, y - 6.0), (28.0, 12.0), &format!("band {}", filled(index)));
+        }
+        Look::Series(style) => {
+            if style != Style::Points {
+                let kind = if style == Style::Bare { "line solid" } else { "line" };
+                canvas.path(&[(x, y), (x + 28.0, y)], &format!("{kind} {}", drawn(index)));
+            }
+            if style != Style::Bare {
+                canvas.marker((x + 14.0, y), index);
+            }
+        }
+    }
+}
+
+/// The ticks of a horizontal axis: its lines in the plot, which begins at `top` and ends at `bottom`.
+pub(super) fn columns(canvas: &mut Canvas, axis: &Placed, (top, bottom): (f64, f64)) {
+    for (value, _) in axis.spread() {
+        canvas.line((axis.at(value), top), (axis.at(value), bottom), "grid");
+    }
+}
+
+/// A horizontal axis below the plot: its lines, the ticks that have room, and the name of its values. `ys` is where the plot
+/// begins and ends; the axis takes 44 pixels below.
 pub(super) fn below(canvas: &mut Canvas, axis: &Placed, label: &str, (top, bottom): (f64, f64)) {
+    columns(canvas, axis, (top, bottom));
+    canvas.line((axis.start, bottom), (axis.end, bottom), "axis");
     for (value, text) in axis.spread() {
-        let x = axis.at(value);
-        canvas.line((x, top), (x, bottom), "grid");
-        canvas.text((x, bottom + 17.0), Anchor::Middle, "soft small", &text);
+        canvas.text((axis.at(value), bottom + 17.0), Anchor::Middle, "soft small", &text);
     }
     canvas.text(((axis.start + axis.end) / 2.0, bottom + 36.0), Anchor::Middle, "soft", label);
 }
 
 /// A vertical axis to the left of the plot, from `left` to `right`, with its lines.
 pub(super) fn beside(canvas: &mut Canvas, axis: &Placed, label: &str, (left, right): (f64, f64)) {
-    for (value, text) in &axis.ticks {
-        let y = axis.at(*value);
+    for (value, text) in axis.stacked() {
+        let y = axis.at(value);
         canvas.line((left, y), (right, y), "grid");
-        canvas.text((left - 8.0, y + 4.0), Anchor::End, "soft small", text);
+        canvas.text((left - 8.0, y + 4.0), Anchor::End, "soft small", &text);
     }
     canvas.text_upwards((EDGE + 4.0, (axis.start + axis.end) / 2.0), "soft", label);
 }

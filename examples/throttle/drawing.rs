@@ -1,0 +1,73 @@
+//! Power, clock, temperature and time, one below the other, against the number of the launch. In: what was read; out: a
+//! drawing. Whatever no sensor told has no panel.
+
+use gpubench::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
+use gpubench::format;
+use gpubench::units::Hertz;
+
+use crate::Experiment;
+use crate::regimes::SampleGroup;
+use crate::summary::{mean, median, thirds};
+
+/// Points for each doubling of the number of the launch: most happens at the beginning.
+const POINTS: f64 = 12.0;
+
+/// The drawing.
+pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
+    let sensors: [(&str, Unit, fn(&SampleGroup) -> Option<f64>, bool); 3] = [
+        ("power", Unit::POWER, SampleGroup::power, true),
+        ("SM clock", Unit::CLOCK, SampleGroup::clock, false),
+        ("temperature", Unit::TEMPERATURE, SampleGroup::temperature, true),
+    ];
+    let mut panels = Vec::new();
+    for (name, unit, value, from_zero) in sensors {
+        let points = points(&read.sustained, |groups| mean(groups, value));
+        if !points.is_empty() {
+            let y = if from_zero { Axis::linear("", unit) } else { Axis::near("", unit) };
+            let burst = mean(&read.burst, value);
+            panels.push(panel(name, y, points, burst));
+        }
+    }
+    let times = points(&read.sustained, |groups| Some(median(groups).0));
+    panels.push(panel("time of a launch", Axis::near("", Unit::TIME), times, Some(median(&read.burst).0)));
+    Panels {
+        title: title(read),
+        subtitle: format!(
+            "{device}, products of {0} × {0} matrices of bf16, one after the other; dashed: in a burst, with rests",
+            read.size
+        ),
+        x: Axis::log10("number of the launch", Unit::NUMBER).tight(),
+        panels,
+        alike: false,
+        height: 110.0,
+    }
+}
+
+/// The finding: by how much a launch is slower when it goes on, and what the clock does.
+fn title(read: &Experiment) -> String {
+    let (_, last) = thirds(&read.sustained);
+    let (burst, sustained) = (median(&read.burst), median(last));
+    let change = sustained / burst - 1.0;
+    let (part, how) = (format::percent(change.abs()), if change > 0.0 { "more" } else { "less" });
+    let clocks = [mean(&read.burst, SampleGroup::clock), mean(last, SampleGroup::clock)];
+    let clock = match clocks.map(|clock| clock.map(|hertz| format::clock(Hertz(hertz as u64)))) {
+        [Some(before), Some(after)] => format!("; the clock is {after} instead of {before}"),
+        _ => String::new(),
+    };
+    format!("Sustained, a launch takes {part} {how} time{clock}")
+}
+
+fn panel(name: &str, y: Axis, points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
+    let marks = burst.map(|value| Mark::y(value, "")).into_iter().collect();
+    // The panel has its name; a legend would tell it again.
+    let series = vec![Series::new("", points).styled(Style::Bare)];
+    Panel { name: name.to_owned(), y, series, marks }
+}
+
+/// One point for groups whose launches have nearly the same number, as a logarithmic axis has it: the number of the first
+/// launch, from 1, and what `of` makes of the groups.
+fn points(groups: &[SampleGroup], of: impl Fn(&[SampleGroup]) -> Option<f64>) -> Vec<(f64, f64)> {
+    let place = |group: &SampleGroup| (POINTS * ((group.first + 1) as f64).log2()).floor();
+    let together = groups.chunk_by(|a, b| place(a) == place(b));
+    together.filter_map(|groups| Some(((groups[0].first + 1) as f64, of(groups)?))).collect()
+}

@@ -1,0 +1,87 @@
+//! Draws the error of each tool's cold times against Nsight Compute's, row by row. In: what `peers/compare --json` wrote; out:
+//! an SVG on standard output.
+//!
+//! ```sh
+//! cargo run -p gpubench-report --example peers docs/results/h200/peers.json > docs/results/h200/peers.svg
+//! ```
+
+#![expect(clippy::print_stdout, reason = "prints its drawing")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::{env, fs};
+
+use gpubench_report::drawing::{Axis, Curves, Point, Series, Style, Unit};
+use gpubench_stats::{format, quantile};
+use serde::Deserialize;
+
+/// The tools that are drawn, and the names that their readers know.
+const TOOLS: [(&str, &str); 3] =
+    [("suite", "gpubench"), ("nvbench", "NVBench"), ("do_bench", "Triton do_bench")];
+/// The tool that the others are held against.
+const YARDSTICK: &str = "ncu";
+/// A time is near the yardstick within so many microseconds, or such a part of it.
+const NEAR: (f64, f64) = (0.5, 0.03);
+
+#[derive(Deserialize)]
+struct Comparison {
+    environment: BTreeMap<String, String>,
+    peers: BTreeMap<String, Tool>,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    rows: BTreeMap<String, Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    us: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let file = env::args().nth(1).ok_or("name the file that `peers/compare --json` wrote")?;
+    let comparison: Comparison = serde_json::from_slice(&fs::read(file)?)?;
+    print!("{}", drawing(&comparison).ok_or("the file has no rows of `ncu`")?.svg());
+    Ok(())
+}
+
+fn drawing(comparison: &Comparison) -> Option<Curves> {
+    let yardstick = &comparison.peers.get(YARDSTICK)?.rows;
+    let mut tools = Vec::new();
+    let mut medians = Vec::new();
+    for (tool, name) in TOOLS {
+        let rows = comparison.peers.get(tool).into_iter().flat_map(|tool| &tool.rows);
+        let errors = rows.filter_map(|(case, row)| {
+            let right = yardstick.get(case)?.us;
+            let case = case.rsplit("::").next()?;
+            let error = row.us / right - 1.0;
+            let name = format!("{name}, {case}: {:.2} µs for {right:.2} µs", row.us);
+            Some(Point { name: Some(name), ..Point::from((1e3 * right, error)) })
+        });
+        let points: Vec<Point> = errors.collect();
+        let mut sizes: Vec<f64> = points.iter().map(|point| point.y.abs()).collect();
+        sizes.sort_unstable_by(f64::total_cmp);
+        medians.push(format!("{name} {}", format::percent(quantile(&sizes, 0.5))));
+        tools.push(Series::new(name, points).styled(Style::Points));
+    }
+    let mut times: Vec<f64> = yardstick.values().map(|row| row.us).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let near = times.iter().map(|us| {
+        let part = NEAR.1.max(NEAR.0 / us);
+        (1e3 * us, 0.0, [-part, part])
+    });
+    let near = Series::new("within 3 % or 0.5 µs", near).styled(Style::Band);
+    let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
+    Some(Curves {
+        title: format!("Median error of cold times: {}", medians.join(", ")),
+        subtitle: format!(
+            "{gpu}, {} kernels with their defaults, against Nsight Compute's gpu__time_duration",
+            yardstick.len()
+        ),
+        x: Axis::log10("time by Nsight Compute", Unit::TIME),
+        y: Axis::linear("error of the tool's median", Unit::PART),
+        series: tools.into_iter().chain([near]).collect(),
+        marks: Vec::new(),
+    })
+}

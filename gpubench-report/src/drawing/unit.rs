@@ -1,0 +1,118 @@
+//! The units of axes. In: a value as a plain number; out: its text at a tick, where all ticks of a linear axis have one unit,
+//! and its text alone.
+
+use gpubench_stats::format;
+use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Joules, Nanoseconds, Watts};
+
+/// The unit of the values of an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    /// The units in which ticks may be, from small to large, each with the amount that it is.
+    steps: &'static [(f64, &'static str)],
+    /// A value alone, in full.
+    exact: fn(f64) -> String,
+}
+
+impl Unit {
+    /// Numbers.
+    pub const NUMBER: Self = Self { steps: &[(1.0, "")], exact: format::number };
+    /// Parts of one, which are shown as percentages.
+    pub const PART: Self = Self { steps: &[(0.01, "%")], exact: format::percent };
+    /// Changes as parts of one, which are shown as percentages with their sign.
+    pub const CHANGE: Self = Self { steps: &[(0.01, "%")], exact: format::signed_percent };
+    /// Nanoseconds.
+    pub const TIME: Self = Self {
+        steps: &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")],
+        exact: |time| format::time(Nanoseconds(time)),
+    };
+    /// Bytes, in binary units.
+    pub const BYTES: Self = Self {
+        steps: &[
+            (1.0, "B"),
+            (1024.0, "KiB"),
+            (1_048_576.0, "MiB"),
+            (1_073_741_824.0, "GiB"),
+            (1_099_511_627_776.0, "TiB"),
+        ],
+        exact: |bytes| format::bytes(Bytes(bytes as u64)),
+    };
+    /// Bytes per second.
+    pub const BANDWIDTH: Self =
+        Self { steps: &[(1e9, "GB/s")], exact: |rate| format::bandwidth(BytesPerSecond(rate)) };
+    /// Bytes per second, in binary units.
+    pub const GIBIBYTES: Self = Self {
+        steps: &[(1_073_741_824.0, "GiB/s")],
+        exact: |rate| format!("{} GiB/s", format::number(rate / 1_073_741_824.0)),
+    };
+    /// Floating-point operations per second.
+    pub const THROUGHPUT: Self = Self {
+        steps: &[(1e9, "GFLOP/s"), (1e12, "TFLOP/s"), (1e15, "PFLOP/s")],
+        exact: |rate| format::throughput(FlopsPerSecond(rate)),
+    };
+    /// Floating-point operations for each byte.
+    pub const INTENSITY: Self = Self { steps: &[(1.0, "")], exact: format::intensity };
+    /// Hertz.
+    pub const CLOCK: Self =
+        Self { steps: &[(1e6, "MHz")], exact: |clock| format::clock(Hertz(clock as u64)) };
+    /// Watts.
+    pub const POWER: Self = Self { steps: &[(1.0, "W")], exact: |power| format::power(Watts(power)) };
+    /// Joules.
+    pub const ENERGY: Self = Self {
+        steps: &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J")],
+        exact: |energy| format::energy(Joules(energy)),
+    };
+    /// Degrees Celsius.
+    pub const TEMPERATURE: Self =
+        Self { steps: &[(1.0, "°C")], exact: |degrees| format!("{degrees:.0} °C") };
+
+    /// A value alone.
+    pub(super) fn exact(&self, value: f64) -> String {
+        (self.exact)(value)
+    }
+
+    /// The largest of its units that leaves a digit before the point.
+    pub(super) fn step(&self, value: f64) -> (f64, &'static str) {
+        let fits = self.steps.iter().rev().find(|(amount, _)| value.abs() >= amount * (1.0 - 1e-9));
+        *fits.unwrap_or(&self.steps[0])
+    }
+}
+
+/// A value at a tick, in a unit that is this amount. Zero is zero in any.
+pub(super) fn at_tick(value: f64, (amount, unit): (f64, &str)) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let space = if unit.is_empty() { "" } else { " " };
+    format!("{}{space}{unit}", grouped(&format::number(value / amount)))
+}
+
+/// A number with narrow spaces between thousands, from five digits on.
+fn grouped(number: &str) -> String {
+    let (sign, rest) = number.split_at(usize::from(number.starts_with('-')));
+    let (whole, point) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+    if whole.len() < 5 || !whole.bytes().all(|digit| digit.is_ascii_digit()) {
+        return number.to_owned();
+    }
+    let mut text = sign.to_owned();
+    for (place, digit) in whole.char_indices() {
+        if place > 0 && (whole.len() - place) % 3 == 0 {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text + point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_has_no_unit_and_thousands_are_apart() {
+        let shown = [0.0, 20e3, 0.6e3].map(|time| at_tick(time, Unit::TIME.step(100e3)));
+        assert_eq!(shown, ["0", "20 µs", "0.6 µs"]);
+        let shown = [-2.5, 2500.0, 25_000.0, -1_234_567.0].map(|number| at_tick(number, (1.0, "")));
+        assert_eq!(shown, ["-2.5", "2500", "25\u{202f}000", "-1\u{202f}234\u{202f}567"]);
+        assert_eq!(at_tick(65_536.0, Unit::BYTES.step(65_536.0)), "64 KiB");
+    }
+}
