@@ -7,7 +7,7 @@ use std::time::Duration;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpubench::device::cuda::Cuda;
-use gpubench::device::{Device as _, Sampler, SampleOptions, Work};
+use gpubench::device::{Device as _, SampleOptions, Sampler, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
 use gpubench::units::{Nanoseconds, Watts};
@@ -59,7 +59,11 @@ impl SampleGroup {
 }
 
 /// Measures products of n × n matrices in a burst, then for so many seconds of the device's time.
-pub(crate) fn measure(device: &mut Cuda, n: usize, seconds: f64) -> Result<(Vec<SampleGroup>, Vec<SampleGroup>)> {
+pub(crate) fn measure(
+    device: &mut Cuda,
+    n: usize,
+    seconds: f64,
+) -> Result<(Vec<SampleGroup>, Vec<SampleGroup>)> {
     let sensors = device.monitor().ok().map(SensorReader::over);
     let stream = Stream::over(device)?;
     let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;

@@ -53,7 +53,8 @@ fn program(program: &Program, page: Page) -> String {
     format!("\n{}", heading(&plain(name), &plain(&build), page))
 }
 
-fn sentences(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
+/// The origin of each number of a case: a word for what it is, and a sentence.
+pub(super) fn sentences(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
@@ -272,7 +273,7 @@ fn roof(measured: &Measurement) -> Option<String> {
 }
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
-fn launch_bound(measured: &Measurement) -> Option<String> {
+pub(super) fn launch_bound(measured: &Measurement) -> Option<String> {
     let Timer { empty_launch, overhead, .. } = measured.samples.timer;
     let empty = empty_launch? - overhead;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();

@@ -98,7 +98,8 @@ fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
         || measured.any(|measured| measured.metrics.share(quantity).is_some())
 }
 
-fn shown(Property { name, value }: &Property) -> String {
+/// A property with its name.
+pub(super) fn shown(Property { name, value }: &Property) -> String {
     let text = match value {
         Value::Count(count) => format!("{count} {name}"),
         Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),

@@ -9,6 +9,7 @@ mod columns;
 mod compared;
 mod explain;
 mod header;
+mod html;
 mod launch;
 mod listing;
 mod notes;

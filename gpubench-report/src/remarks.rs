@@ -24,7 +24,7 @@ fn skipped(run: &Run) -> String {
 }
 
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
-fn methods(run: &Run) -> String {
+pub(super) fn methods(run: &Run) -> String {
     let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
     let mut ways = Vec::new();
     for (record, measured) in measured() {

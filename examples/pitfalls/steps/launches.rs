@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Pitfall;
 use crate::bench::{Bench, median};
-use crate::by_hand::{Point, LaunchTimes, Short};
+use crate::by_hand::{LaunchTimes, Point, Short};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
 

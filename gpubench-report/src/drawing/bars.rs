@@ -65,6 +65,14 @@ impl Bars {
         let axis = Axis::linear(&self.label, self.unit).tight().over(all, left, WIDTH - frame::EDGE - room);
         let bottom = top + self.rows.iter().map(|row| GAP + BAR * row.values.len() as f64).sum::<f64>() + GAP;
         frame::below(&mut canvas, &axis, &self.label, (top, bottom));
+        canvas.line((axis.at(0.0), top), (axis.at(0.0), bottom), "axis");
+        for mark in &self.marks {
+            let at = axis.at(mark.value);
+            canvas.line((at, top - 6.0), (at, bottom), "rule");
+            let middle = (axis.start + axis.end) / 2.0;
+            let anchor = if at > middle { Anchor::End } else { Anchor::Start };
+            canvas.text((at, top - 12.0), anchor, "ink small halo", &mark.label);
+        }
         let mut y = top + GAP;
         for row in &self.rows {
             let middle = y + BAR * row.values.len() as f64 / 2.0;
@@ -75,14 +83,6 @@ impl Bars {
                 y += BAR;
             }
             y += GAP;
-        }
-        canvas.line((axis.at(0.0), top), (axis.at(0.0), bottom), "axis");
-        for mark in &self.marks {
-            let at = axis.at(mark.value);
-            canvas.line((at, top - 6.0), (at, bottom), "rule");
-            let middle = (axis.start + axis.end) / 2.0;
-            let anchor = if at > middle { Anchor::End } else { Anchor::Start };
-            canvas.text((at, top - 12.0), anchor, "ink small halo", &mark.label);
         }
         canvas.finish(bottom + 52.0, &self.title, &self.subtitle)
     }

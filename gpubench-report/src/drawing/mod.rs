@@ -21,6 +21,7 @@ mod bars;
 mod boxes;
 mod canvas;
 mod curves;
+mod forest;
 mod frame;
 mod labels;
 mod marker;
@@ -32,7 +33,9 @@ pub use self::axis::{Axis, Scale};
 pub use self::bars::{Bar, Bars};
 pub use self::boxes::{BoxPlot, Row};
 pub use self::canvas::Drawing;
+pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
 pub use self::curves::{Curves, Panel, Panels};
+pub use self::forest::{Change, Forest};
 pub use self::series::{Mark, Point, Series, Style};
 pub use self::unit::Unit;
 

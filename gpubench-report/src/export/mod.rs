@@ -76,6 +76,7 @@ formats! {
     Csv: "csv", csv::Csv, "Write a row for each case, with every number in full, as CSV";
     CsvSamples: "csv-samples", csv_samples::CsvSamples, "Write a row for each sample, with its event time and its time, as CSV";
     Markdown: "markdown", markdown::Markdown, "Write the table as Markdown, for a pull request";
+    Html: "html", crate::html::Html, "Write a page with drawings, one file that needs no network, as HTML";
     NvbenchJson: "nvbench-json", nvbench::Nvbench, "Write JSON that NVBench's own compare scripts read";
     Bmf: "bmf", bmf::Bmf, "Write the Bencher Metric Format";
     GithubBenchmark: "github-benchmark", github::GithubBenchmark, "Write JSON for github-action-benchmark's tool customSmallerIsBetter";

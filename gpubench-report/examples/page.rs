@@ -1,0 +1,28 @@
+//! Writes the page of a stored run. In: the file of a run, or of a list of runs, as experiments keep them, and then which of
+//! them, from 0; out: HTML on standard output.
+//!
+//! ```sh
+//! cargo run -p gpubench-report --example page docs/results/h200/suite.json > page.html
+//! ```
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::{env, fs};
+
+use gpubench_records::record::Run;
+use gpubench_report::export::Format;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = env::args().skip(1);
+    let json = fs::read(args.next().ok_or("name the file of a run")?)?;
+    let run = match args.next() {
+        None => Run::parse(&json)?,
+        Some(number) => {
+            let mut runs: Vec<Run> = serde_json::from_slice(&json)?;
+            runs.swap_remove(number.parse()?)
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    Format::Html.exporter().export(&run, &mut out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,88 @@
+//! The end of the page, folded. In: a run; out: how it was sampled and timed, where it ran, what its devices are, and all figures
+//! as CSV.
+
+use gpubench_records::facts::{Facts, Peak};
+use gpubench_records::record::Run;
+use gpubench_stats::format;
+use maud::{Markup, html};
+
+use super::text::visible;
+use crate::export::Format;
+use crate::{header, remarks};
+
+/// Of more rows than this the raw figures are left to the other formats.
+const MOST: usize = 3000;
+
+pub(super) fn appendix(run: &Run) -> Markup {
+    html! {
+        section #method aria-labelledby="method-title" {
+            h2 #method-title { "Method, environment, raw figures" }
+            details { summary { "Method" } (method(run)) }
+            details { summary { "Environment" } (environment(run)) }
+            details { summary { "Raw figures" } (figures(run)) }
+        }
+    }
+}
+
+fn method(run: &Run) -> Markup {
+    let sampling = &run.sampling;
+    html! {
+        p {
+            "Medians of event times less the timer's overhead. A case is sampled until the 95 % interval of its median is at "
+            (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time.into()))
+            ", after at least " (format::time(sampling.warm_up.into())) " of warm-up; a benchmark or the command line may say otherwise."
+        }
+        ul { @for line in remarks::methods(run).lines() { li { (visible(line)) } } }
+    }
+}
+
+fn environment(run: &Run) -> Markup {
+    let program = &run.program;
+    html! {
+        dl {
+            dt { "gpubench" } dd { (visible(&program.version)) ", " (visible(&program.target)) ", opt-level " (visible(&program.opt_level)) }
+            @if !program.suite.is_empty() { dt { "suite" } dd { (visible(&program.suite)) } }
+            @if let Some(package) = &program.package {
+                dt { "package" }
+                dd { (visible(&package.name)) " " (visible(&package.version)) @if let Some(commit) = &package.commit { ", commit " (visible(commit)) } }
+            }
+            dt { "begun" } dd { (format!("{}", humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + std::time::Duration::from_secs(run.started)))) }
+            dt { "wall time" } dd { (format::time(run.wall.into())) }
+        }
+        @for facts in &run.devices { (device(facts)) }
+    }
+}
+
+fn device(facts: &Facts) -> Markup {
+    html! {
+        h3 { (visible(&facts.device)) ": " (visible(&facts.name)) }
+        ul {
+            @for property in &facts.properties { li { (visible(&header::shown(&property.name, &property.value))) } }
+            @for peak in &facts.peaks { li { "peak " (visible(&shown(peak))) } }
+        }
+    }
+}
+
+fn shown(peak: &Peak) -> String {
+    header::shown_peak(peak)
+}
+
+fn figures(run: &Run) -> Markup {
+    if run.records.len() > MOST {
+        return html! { p { "Left out of a page with more than " (MOST) " rows: --csv and --json write them." } };
+    }
+    let mut csv = Vec::new();
+    // Writing to a vector cannot fail.
+    _ = Format::Csv.exporter().export(run, &mut csv);
+    html! { pre tabindex="0" role="region" aria-label="All figures as CSV" { (lines(&String::from_utf8_lossy(&csv))) } }
+}
+
+/// The text line by line, what is hidden in a line being shown by its code.
+fn lines(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| {
+            line.strip_suffix('\n')
+                .map_or_else(|| visible(line).into_owned(), |line| format!("{}\n", visible(line)))
+        })
+        .collect()
+}

@@ -1,0 +1,114 @@
+//! Comparisons: with a baseline, and of cases that took turns. In: the findings of a run; out: a forest plot of the changes with
+//! their intervals, and in words what could not be compared.
+
+use gpubench_records::comparison::{Answer, Check, Finding};
+use gpubench_stats::{Ratio, format};
+use maud::{Markup, PreEscaped, html};
+
+use super::text::visible;
+use super::view::View;
+use crate::drawing::{Change, Forest};
+
+/// The most rows of a drawing: the largest changes.
+const MOST: usize = 150;
+
+pub(super) fn baseline(view: &View<'_>) -> Markup {
+    let check = view.run.check.as_ref();
+    let turns = in_turn(view);
+    html! {
+        @if check.is_some() || !turns.is_empty() {
+            section #baseline aria-labelledby="baseline-title" {
+                h2 #baseline-title { "Comparisons" }
+                @if let Some(check) = check { (against(check)) }
+                @if !turns.is_empty() {
+                    figure { (PreEscaped(forest("In turn", "against the case that each took turns with".to_owned(), 0.0, turns))) }
+                }
+            }
+        }
+    }
+}
+
+/// The changes since a baseline.
+fn against(check: &Check) -> Markup {
+    let change = |line: &gpubench_records::comparison::CaseFinding| {
+        let Finding::Compared { ratio, answer, regressed, .. } = &line.finding else { return None };
+        let name = visible(&format!("{} {}", line.name, line.cache)).into_owned();
+        Some(of_ratio(name, ratio, *answer, *regressed))
+    };
+    let changes: Vec<Change> = check.lines.iter().filter_map(change).collect();
+    let name = visible(&check.baseline);
+    let others = check.lines.iter().filter_map(|line| {
+        let why = match &line.finding {
+            Finding::Compared { .. } => return None,
+            Finding::NotComparable(why) => format!("not comparable: {}", why.join("; ")),
+            Finding::New => "new".to_owned(),
+            Finding::NoNumber(why) => format!("no number: {why}"),
+        };
+        Some(format!("{} {}: {why}", line.name, line.cache))
+    });
+    let missing = check.missing.iter().map(|name| format!("{name}: was not measured"));
+    let others: Vec<String> = check.remarks.iter().cloned().chain(others).chain(missing).collect();
+    html! {
+        @if !changes.is_empty() {
+            figure {
+                (PreEscaped(forest(
+                    &format!("Against baseline {name}"),
+                    format!("within {} a change does not matter (shaded)", format::plus_minus(check.band)),
+                    check.band,
+                    changes,
+                )))
+            }
+        }
+        @if !others.is_empty() { ul { @for line in &others { li { (visible(line)) } } } }
+    }
+}
+
+/// The cases that took turns with another.
+fn in_turn(view: &View<'_>) -> Vec<Change> {
+    let change = |case: &super::view::Case<'_>| {
+        let compared = case.record.compared.as_ref()?;
+        let ratio = compared.comparison.ratio.as_ref()?;
+        let name = format!("{} / {}", case.name(), visible(&compared.with.to_string()));
+        Some(of_ratio(name, ratio, compared.comparison.answer, false))
+    };
+    view.cases.iter().filter_map(change).collect()
+}
+
+fn of_ratio(name: String, ratio: &Ratio, answer: Answer, regressed: bool) -> Change {
+    let index = match answer {
+        _ if regressed => 1,
+        Answer::Slower => 1,
+        Answer::Faster => 2,
+        Answer::Same => 0,
+        Answer::Undecided => 5,
+    };
+    let regression = if regressed { ", a regression" } else { "" };
+    Change {
+        name,
+        value: ratio.value - 1.0,
+        interval: [ratio.low - 1.0, ratio.high - 1.0],
+        note: format!("{} {answer}{regression}", format::change(ratio.value)),
+        index,
+    }
+}
+
+fn forest(what: &str, subtitle: String, band: f64, mut changes: Vec<Change>) -> String {
+    let count = |index: usize| changes.iter().filter(|change| change.index == index).count();
+    let title = format!(
+        "{what}: {} slower, {} faster, {} the same, {} undecided",
+        count(1),
+        count(2),
+        count(0),
+        count(5)
+    );
+    let all = changes.len();
+    changes.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let most = if all > MOST { format!("; the {MOST} largest changes of {all}") } else { String::new() };
+    if all > MOST {
+        changes.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+        changes.truncate(MOST);
+        changes.sort_by(|a, b| b.value.total_cmp(&a.value));
+    }
+    let label = "change of the time".to_owned();
+    Forest { title, subtitle: subtitle + &most, label, band, rows: changes }.drawing().element()
+}

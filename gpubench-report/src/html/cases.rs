@@ -1,0 +1,173 @@
+//! The table of all rows. In: a run; out: a table that is read without a script, and that the page's script sorts, filters and
+//! opens. Each row is a body of its own, with a second line for what belongs to it.
+
+use gpubench_records::record::Record;
+use gpubench_records::verdict::State;
+use gpubench_stats::{SMALLEST_SAMPLE, format};
+use maud::{Markup, html};
+
+use super::details::Details;
+use super::text::visible;
+use super::view::{Case, View, of_roof};
+
+/// A column behind the name.
+struct Column {
+    title: &'static str,
+    /// True for one that a narrow screen leaves out: the row's details have it.
+    wide: bool,
+    /// The text of its cell, and the number that it is sorted by.
+    cell: fn(&Record) -> Option<(String, f64)>,
+}
+
+const COLUMNS: &[Column] = &[
+    Column {
+        title: "time",
+        wide: false,
+        cell: |record| measured(record, |it| Some((format::time(it.median()), it.median().0))),
+    },
+    Column { title: "95 % interval", wide: true, cell: interval },
+    Column {
+        title: "GB/s",
+        wide: true,
+        cell: |record| {
+            measured(record, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.0)))
+        },
+    },
+    Column {
+        title: "GFLOP/s",
+        wide: true,
+        cell: |record| {
+            measured(record, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.0)))
+        },
+    },
+    Column {
+        title: "of its roof",
+        wide: false,
+        cell: |record| {
+            measured(record, |it| {
+                let share = of_roof(it)?;
+                let shown = format!("{} {}", format::percent(share.of_peak), share.quantity.name());
+                Some((shown, share.of_peak))
+            })
+        },
+    },
+    Column {
+        title: "cold/hot",
+        wide: true,
+        cell: |record| {
+            measured(record, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio)))
+        },
+    },
+    Column {
+        title: "samples",
+        wide: true,
+        cell: |record| {
+            measured(record, |it| {
+                let samples = it.samples.time.samples;
+                Some((samples.to_string(), samples as f64))
+            })
+        },
+    },
+];
+
+fn measured<T>(
+    record: &Record,
+    of: impl FnOnce(&gpubench_records::record::Measurement) -> Option<T>,
+) -> Option<T> {
+    record.measurement.as_ref().and_then(of)
+}
+
+fn interval(record: &Record) -> Option<(String, f64)> {
+    measured(record, |it| {
+        let time = &it.samples.time;
+        let half = if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() };
+        Some((format::plus_minus(half), half))
+    })
+}
+
+/// The section with the table and what it is filtered by.
+pub(super) fn cases(view: &View<'_>) -> Markup {
+    let details = Details::of(view);
+    html! {
+        section #cases aria-labelledby="cases-title" {
+            h2 #cases-title { "Cases" }
+            (controls())
+            p #count.soft aria-live="polite" { (format::counted(view.cases.len(), "row")) }
+            @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (visible(view.prefix)) } } }
+            div.wide {
+                table #table {
+                    thead {
+                        tr {
+                            th scope="col" data-kind="text" { "case" }
+                            @if view.several_devices { th scope="col" data-kind="text" { "device" } }
+                            th scope="col" data-kind="text" { "cache" }
+                            @for column in COLUMNS { th.number.wide-only[column.wide] scope="col" { (column.title) } }
+                            th scope="col" data-kind="text" { "verdict" }
+                        }
+                    }
+                    @for case in &view.cases { (row(view, case, &details)) }
+                }
+            }
+            p #more hidden { button type="button" { "Show more rows" } }
+            @for note in details.notes() { p.soft { (note) } }
+            @for skipped in &view.run.skipped {
+                p.soft { "skipped " (visible(&skipped.name())) ": " (visible(&skipped.why)) }
+            }
+        }
+    }
+}
+
+/// The filters, which only a script obeys.
+fn controls() -> Markup {
+    html! {
+        form #controls.needs-script role="search" aria-label="Filter rows" {
+            label { "Filter " input #filter type="search" placeholder="part of a name" autocomplete="off"; }
+            fieldset {
+                legend { "Verdict" }
+                @for state in [State::Valid, State::Suspect, State::Invalid] {
+                    label { input type="checkbox" name="verdict" value=(state.to_string()) checked; " " (state.to_string()) }
+                }
+            }
+            label {
+                "Cache "
+                select #cache {
+                    option value="" { "both" }
+                    option value="hot" { "hot" }
+                    option value="cold" { "cold" }
+                }
+            }
+        }
+    }
+}
+
+fn row(view: &View<'_>, case: &Case<'_>, details: &Details<'_>) -> Markup {
+    let record = case.record;
+    let number = case.number;
+    let state = record.verdict.state.to_string();
+    html! {
+        tbody #{ "r" (number) } data-cache=(record.case.cache.to_string()) data-verdict=(state) {
+            tr {
+                th scope="row" { a.name href={ "#m" (number) } { (case.short_name()) } }
+                @if view.several_devices { td { (visible(&record.case.device)) } }
+                td { (record.case.cache.to_string()) }
+                @for column in COLUMNS {
+                    @match (column.cell)(record) {
+                        Some((text, value)) => { td.number.wide-only[column.wide] data-v=(value) { (text) } }
+                        None => { td.number.wide-only[column.wide] {} }
+                    }
+                }
+                td class=(state) { (mark(record)) }
+            }
+            tr.more #{ "m" (number) } { td colspan="11" { (details.of_case(case)) } }
+        }
+    }
+}
+
+/// The verdict in words, and that nothing was measured where it was not.
+fn mark(record: &Record) -> String {
+    let fake = if record.fake { "fake, " } else { "" };
+    match record.measurement {
+        None => "failed".to_owned(),
+        Some(_) => format!("{fake}{}", record.verdict.state),
+    }
+}

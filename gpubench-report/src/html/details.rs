@@ -1,0 +1,119 @@
+//! The details of a row. In: its record; out: the reasons against it, the origin of its numbers, and its samples for the page's
+//! script to draw. Of a large run not all rows have all of it, which the page says.
+
+use gpubench_records::record::Measurement;
+use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
+use maud::{Markup, html};
+
+use super::samples::{Drawn, base64, drawn_of};
+use super::text::visible;
+use super::view::{Case, View};
+use crate::explain::paragraph;
+
+/// The most rows whose numbers are explained in words.
+const EXPLAINED: usize = 4000;
+
+/// The details of all rows.
+#[derive(Debug)]
+pub(super) struct Details<'a> {
+    view: &'a View<'a>,
+    /// The number of samples that are drawn of each row.
+    drawn: usize,
+}
+
+impl<'a> Details<'a> {
+    pub(super) fn of(view: &'a View<'a>) -> Self {
+        Self { view, drawn: drawn_of(view.cases.len()) }
+    }
+
+    /// The remarks on what the page leaves out.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let samples = self.view.cases.iter().filter_map(|case| case.record.measurement.as_ref());
+        let most = samples.map(|it| it.samples.events.len()).max().unwrap_or_default();
+        let thinned = (most > self.drawn).then(|| {
+            format!(
+                "Of more than {0} samples of a row, {0} are drawn over time: the lowest and the highest of each stretch. Its \
+                 quantiles and its distribution are of all.",
+                self.drawn
+            )
+        });
+        let rows = self.view.cases.len();
+        let explained = (rows > EXPLAINED).then(|| {
+            format!("The origin of the numbers is told of the first {EXPLAINED} rows of {rows}; --explain tells it of all.")
+        });
+        thinned.into_iter().chain(explained).collect()
+    }
+
+    pub(super) fn of_case(&self, case: &Case<'_>) -> Markup {
+        let record = case.record;
+        html! {
+            @for reason in &record.verdict.reasons {
+                p class=(reason.state().to_string()) { b { (reason.state().to_string()) } ": " (visible(&reason.to_string())) }
+            }
+            @if let Some(measured) = &record.measurement {
+                (self.drawings(case, measured))
+                details open[case.number == 0 && self.view.cases.len() == 1] {
+                    summary { "Method, launch and figures" }
+                    dl {
+                        @for (what, value) in figures(measured) { dt { (what) } dd { (value) } }
+                        @if case.number < EXPLAINED {
+                            @for (what, sentence) in paragraph(record, measured, self.view.facts(record)) {
+                                dt { (what) } dd { (visible(&sentence)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The samples as data of an element that the script draws in, with their figures in words for those who do not see it.
+    fn drawings(&self, case: &Case<'_>, measured: &Measurement) -> Markup {
+        let Some(drawn) = Drawn::of(&measured.times(), self.drawn) else { return html! {} };
+        let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
+        let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
+        let time = &measured.samples.time;
+        let p99 = time.p99.0;
+        html! {
+            div.drawings
+                data-samples=(drawn.all)
+                data-quantiles=(quantiles.join(","))
+                data-p99=(p99)
+                data-interval={ (time.median_ci.low.0) "," (time.median_ci.high.0) }
+                data-histogram=(base64(&drawn.histogram))
+                data-order=(drawn.order)
+                data-partner=[case.partner.map(|partner| format!("r{partner}"))]
+                data-told={ (drawn.all) " samples: median " (median) ", half of them from " (low) " to " (high) } {}
+        }
+    }
+}
+
+/// The figures of the samples that have no column.
+fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
+    let time = &measured.samples.time;
+    let mut figures = vec![
+        (
+            "interval",
+            format!("{} to {} (95 %)", format::time(time.median_ci.low), format::time(time.median_ci.high)),
+        ),
+        ("range", format!("{} to {}", format::time(time.min), format::time(time.max))),
+        ("p5, p95, p99", [time.p5, time.p95, time.p99].map(format::time).join(", ")),
+        (
+            "mean",
+            format!(
+                "{}, standard deviation {}",
+                format::time(time.mean),
+                format::time(time.standard_deviation)
+            ),
+        ),
+    ];
+    let metrics = &measured.metrics;
+    figures.extend(measured.samples.back_to_back.map(|time| ("back-to-back", format::time(time))));
+    figures.extend(metrics.bandwidth.map(|rate| ("bandwidth", format::bandwidth(rate))));
+    figures.extend(metrics.throughput.map(|rate| ("throughput", format::throughput(rate))));
+    let item = measured.item.as_deref().unwrap_or("items");
+    figures.extend(metrics.items.map(|rate| ("items", visible(&format::items(rate, item)).into_owned())));
+    figures.extend(metrics.cold_over_hot.map(|ratio| ("cold/hot", format::ratio(ratio))));
+    figures
+}

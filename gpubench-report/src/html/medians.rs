@@ -1,0 +1,111 @@
+//! Bars of medians: how fast each benchmark moves bytes, and what a launch takes from the supply. In: the rows of a run; out: a
+//! row of bars for each benchmark, hot and cold, of a sweep the largest case.
+
+use gpubench_records::method::Cache;
+use gpubench_records::samples::Energy;
+use gpubench_stats::format;
+use gpubench_stats::units::{BytesPerSecond, Joules};
+use maud::{Markup, PreEscaped, html};
+
+use super::text::visible;
+use super::view::{Measured, View};
+use crate::drawing::{Bar, Bars, Unit};
+
+/// The most rows of a drawing.
+const MOST: usize = 40;
+
+pub(super) fn medians(view: &View<'_>) -> Markup {
+    let bandwidth = bars(view, |row| {
+        let (rate, ci, median) =
+            (row.it.metrics.bandwidth?.0, row.it.samples.time.median_ci, row.it.median());
+        Some((rate, [ci.high, ci.low].map(|time| rate * (median / time))))
+    });
+    section("medians", "Bandwidth", bandwidth, |rows, left_out| Bars {
+        title: largest(rows, |rate| format::bandwidth(BytesPerSecond(rate))),
+        subtitle: format!("medians with their 95 % intervals; of a sweep its largest case{left_out}"),
+        label: "bandwidth".to_owned(),
+        unit: Unit::BANDWIDTH,
+        series: series(),
+        rows: rows.to_vec(),
+        marks: Vec::new(),
+    })
+}
+
+pub(super) fn energy(view: &View<'_>) -> Markup {
+    let energy = bars(view, |row| {
+        let joules = row.it.energy.as_ref().and_then(Energy::per_launch)?.0;
+        Some((joules, [joules; 2]))
+    });
+    section("energy", "Energy", energy, |rows, left_out| Bars {
+        title: largest(rows, |energy| format::energy(Joules(energy))),
+        subtitle: format!("by the device's own counter, over back-to-back launches{left_out}"),
+        label: "energy of a launch".to_owned(),
+        unit: Unit::ENERGY,
+        series: series(),
+        rows: rows.to_vec(),
+        marks: Vec::new(),
+    })
+}
+
+fn series() -> Vec<String> {
+    [Cache::Hot, Cache::Cold].map(|cache| cache.to_string()).into()
+}
+
+fn section(id: &str, title: &str, rows: Vec<Bar>, drawn: impl FnOnce(&[Bar], &str) -> Bars) -> Markup {
+    let left_out =
+        if rows.len() > MOST { format!("; the first {MOST} of {}", rows.len()) } else { String::new() };
+    let shown = &rows[..rows.len().min(MOST)];
+    html! {
+        @if !rows.is_empty() {
+            section id=(id) aria-labelledby={ (id) "-title" } {
+                h2 id={ (id) "-title" } { (title) }
+                figure { (PreEscaped(drawn(shown, &left_out).drawing().element())) }
+            }
+        }
+    }
+}
+
+/// The finding: the largest value, and of which row.
+fn largest(rows: &[Bar], show: impl Fn(f64) -> String) -> String {
+    let values = rows.iter().flat_map(|row| row.values.iter().map(move |value| (&row.name, *value)));
+    let largest = values.filter(|(_, value)| value.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1));
+    largest.map_or_else(String::new, |(name, value)| format!("Up to {}, by {name}", show(value)))
+}
+
+/// A row for each benchmark on a device that has a value: hot and cold, of the case that does the most.
+fn bars(view: &View<'_>, value: impl Fn(&Measured<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Bar> {
+    struct Largest<'a> {
+        key: (&'a str, &'a str),
+        row: Measured<'a>,
+    }
+    let mut benchmarks: Vec<Largest<'_>> = Vec::new();
+    let work = |row: &Measured<'_>| {
+        (row.it.counts.bytes.unwrap_or_default(), row.it.counts.flops.unwrap_or_default())
+    };
+    for row in view.measured().filter(|row| value(row).is_some()) {
+        let key = (&*row.case.record.case.benchmark, &*row.case.record.case.device);
+        match benchmarks.last_mut().filter(|last| last.key == key) {
+            Some(largest) if work(&row) > work(&largest.row) => largest.row = row,
+            Some(_) => {}
+            None => benchmarks.push(Largest { key, row }),
+        }
+    }
+    let bar = |Largest { row, .. }: Largest<'_>| {
+        let record = row.case.record;
+        let both = [Cache::Hot, Cache::Cold].map(|cache| {
+            let same = if record.case.cache == cache { Some(row.case.number) } else { row.case.partner };
+            let measured = same.and_then(|number| {
+                let case = view.cases[number];
+                value(&Measured { case, it: case.record.measurement.as_ref()? })
+            });
+            measured.unwrap_or((f64::NAN, [f64::NAN; 2]))
+        });
+        let on = if view.several_devices { format!(" on {}", record.case.device) } else { String::new() };
+        let name = format!("{}{}", row.case.short_name(), visible(&on));
+        Bar {
+            intervals: both.iter().map(|(_, interval)| *interval).collect(),
+            ..Bar::new(name, both.map(|(value, _)| value))
+        }
+    };
+    benchmarks.into_iter().map(bar).collect()
+}

@@ -1,0 +1,102 @@
+//! The page: one HTML file that shows a run to whoever has a browser, without a network. In: a run; out: what to look at first, a
+//! table that is sorted, filtered and opened row by row, drawings of all rows together, and method and figures at the end. It
+//! is read without its script too, which sorts, filters and draws the samples of a row when that is opened.
+
+mod appendix;
+mod baseline;
+mod cases;
+mod details;
+mod medians;
+mod roofline;
+mod samples;
+mod summary;
+mod sweeps;
+mod text;
+mod view;
+
+use std::io::{self, Write};
+
+use gpubench_records::record::Run;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use self::text::visible;
+use self::view::View;
+use crate::drawing::{COLOURED, COLOURS, SHAPES};
+use crate::export::Exporter;
+
+/// Nothing is fetched, whatever a name says.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Html;
+
+impl Exporter for Html {
+    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(page(run).into_string().as_bytes())
+    }
+}
+
+fn page(run: &Run) -> Markup {
+    let view = View::of(run);
+    let parts = [
+        ("cases", "Cases", cases::cases(&view)),
+        ("sweeps", "Sweeps", sweeps::sweeps(&view)),
+        ("roofline", "Roofline", roofline::rooflines(&view)),
+        ("medians", "Bandwidth", medians::medians(&view)),
+        ("energy", "Energy", medians::energy(&view)),
+        ("baseline", "Comparisons", baseline::baseline(&view)),
+        ("method", "Method", appendix::appendix(run)),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|(_, _, part)| !part.0.is_empty()).collect();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                title { (title(run)) }
+                style { (PreEscaped(style())) }
+                script { (PreEscaped("document.documentElement.classList.add('script')")) }
+            }
+            body {
+                a.skip href="#cases" { "Skip to the table" }
+                header {
+                    h1 { (title(run)) }
+                    button #theme.needs-script type="button" { "Theme" }
+                    nav aria-label="Parts of the page" {
+                        ul { @for (id, name, _) in &parts { li { a href={ "#" (id) } { (name) } } } }
+                    }
+                }
+                main {
+                    (summary::summary(&view))
+                    @for (_, _, part) in &parts { (part) }
+                }
+                footer { p.soft { "gpubench " (visible(&run.program.version)) } }
+                script { (PreEscaped(include_str!("page.js"))) }
+            }
+        }
+    }
+}
+
+fn title(run: &Run) -> String {
+    let devices: Vec<_> = run.devices.iter().map(|facts| visible(&facts.name)).collect();
+    let suite = if run.program.suite.is_empty() { "gpubench".into() } else { visible(&run.program.suite) };
+    if devices.is_empty() { suite.into_owned() } else { format!("{suite} on {}", devices.join(", ")) }
+}
+
+/// The style, with the colours of drawings as variables: in light, in the dark, and as the reader's switch says.
+fn style() -> String {
+    let (light, dark) = (variables(|colour| colour.1), variables(|colour| colour.2));
+    format!(
+        ":root{{{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
+         :root[data-theme=dark]{{{dark}}}@media print{{:root:root{{{light}}}}}{SHAPES}{COLOURED}{}",
+        include_str!("page.css")
+    )
+}
+
+fn variables(of: fn(&(&'static str, &'static str, &'static str)) -> &'static str) -> String {
+    COLOURS.iter().map(|colour| format!("{}:{};", colour.0, of(colour))).collect()
+}

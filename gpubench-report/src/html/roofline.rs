@@ -1,0 +1,183 @@
+//! The rooflines. In: the rows of a device; out: where each lies below the roofs of memory and arithmetic, and of all rows the
+//! part of the roof that binds them, their speed-of-light score.
+
+use gpubench_records::facts::{Facts, Quantity};
+use gpubench_records::method::Cache;
+use gpubench_stats::format;
+use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
+use maud::{Markup, PreEscaped, html};
+
+use super::text::visible;
+use super::view::{Measured, View, of_roof};
+use crate::drawing::{Axis, Curves, Drawing, Mark, Point, Series, Style, Unit};
+
+/// The most rows that a drawing shows; of more it shows every second, third and so on.
+const MOST: usize = 1500;
+
+pub(super) fn rooflines(view: &View<'_>) -> Markup {
+    let drawn: Vec<(String, Vec<Drawing>)> = view
+        .run
+        .devices
+        .iter()
+        .map(|facts| {
+            let rows: Vec<Measured<'_>> =
+                view.measured().filter(|row| row.case.record.case.device == facts.device).collect();
+            let both = [roofline(facts, &rows), speed_of_light(facts, &rows)];
+            (visible(&facts.device).into_owned(), both.into_iter().flatten().collect())
+        })
+        .filter(|(_, drawings): &(_, Vec<_>)| !drawings.is_empty())
+        .collect();
+    let thinned = view.cases.len() > MOST;
+    html! {
+        @if !drawn.is_empty() {
+            section #roofline aria-labelledby="roofline-title" {
+                h2 #roofline-title { "Roofline" }
+                @for (device, drawings) in &drawn {
+                    @if view.several_devices { h3 { (device) } }
+                    @for drawing in drawings { figure { (PreEscaped(drawing.element())) } }
+                }
+                p.soft {
+                    "Each point is a row: point at it or move to it for its name, follow it to the row. Whiskers are 95 % intervals."
+                    @if thinned { " Of more than " (MOST) " rows of a device, as many are drawn." }
+                }
+            }
+        }
+    }
+}
+
+/// Every n-th of the rows, so that no more than [`MOST`] are left.
+fn thinned<'r, 'a>(rows: &'r [Measured<'a>]) -> impl Iterator<Item = &'r Measured<'a>> {
+    rows.iter().step_by(rows.len().div_ceil(MOST).max(1))
+}
+
+/// The series of hot and of cold rows that have a point.
+fn series<'a>(rows: &[Measured<'a>], point: impl Fn(&Measured<'a>) -> Option<Point>) -> Vec<Series> {
+    let of = |cache: Cache| {
+        let rows = thinned(rows).filter(move |row| row.case.record.case.cache == cache);
+        Series::new(cache.to_string(), rows.filter_map(&point)).styled(Style::Points)
+    };
+    [Cache::Hot, Cache::Cold].map(of).into()
+}
+
+/// The point of a row, which is a link to it.
+fn named(row: &Measured<'_>, (x, y): (f64, f64), interval: [f64; 2], told: &str) -> Point {
+    Point {
+        interval: Some(interval),
+        name: Some(format!("{}: {told}", row.case.name())),
+        target: Some(row.case.target()),
+        ..Point::from((x, y))
+    }
+}
+
+/// Throughput over arithmetic intensity, below the roofs that rows are held against.
+fn roofline(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
+    let point = |row: &Measured<'_>| {
+        let (intensity, rate) = (row.it.metrics.intensity?, row.it.metrics.throughput?);
+        let ci = row.it.samples.time.median_ci;
+        let median = row.it.median();
+        let interval = [ci.high, ci.low].map(|time| rate.0 * (median / time));
+        let of = of_roof(row.it)
+            .map(|share| format!(", {} of {}", format::percent(share.of_peak), share.quantity.name()));
+        let told = format!(
+            "{} at {}{}",
+            format::throughput(rate),
+            format::intensity(intensity),
+            of.unwrap_or_default()
+        );
+        Some(named(row, (intensity, rate.0), interval, &told))
+    };
+    let mut series = series(rows, point);
+    let xs = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
+    let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let memory = facts.peak(&Quantity::MemoryBandwidth)?.value.0;
+    if high <= 0.0 {
+        return None;
+    }
+    let mut precisions: Vec<&str> =
+        rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &*row.it.precision).collect();
+    precisions.sort_unstable();
+    precisions.dedup();
+    let peaks: Vec<(&str, f64)> = precisions
+        .into_iter()
+        .filter_map(|precision| {
+            Some((precision, facts.peak(&Quantity::Compute(precision.to_owned()))?.value.0))
+        })
+        .collect();
+    let ridge = peaks.iter().map(|(_, peak)| peak / memory).fold(low, f64::max);
+    let (from, to) = (low / 2.0, (2.0 * high).max(2.0 * ridge));
+    let sloped = |name: String, rate: f64| {
+        let top = peaks.iter().map(|(_, peak)| peak / rate).fold(from, f64::max);
+        let end = if peaks.is_empty() { to } else { top };
+        Series::new(name, [(from, from * rate), (end, end * rate)]).styled(Style::Bare)
+    };
+    series.push(sloped(format!("memory, {}", format::bandwidth(BytesPerSecond(memory))), memory));
+    if let Some(cache) = facts.peak(&Quantity::CacheBandwidth) {
+        series.push(sloped(format!("L2, {}", format::bandwidth(cache.value.into())), cache.value.0));
+    }
+    for (precision, peak) in &peaks {
+        let name = format!("{precision}, {}", format::throughput(FlopsPerSecond(*peak)));
+        series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
+    }
+    let curves = Curves {
+        title: best(facts, rows),
+        subtitle: "throughput by arithmetic intensity, medians, below the roofs of memory and arithmetic"
+            .to_owned(),
+        x: Axis::log10("operations for each byte (flop/byte)", Unit::INTENSITY),
+        y: Axis::log10("throughput", Unit::THROUGHPUT),
+        series,
+        marks: Vec::new(),
+    };
+    Some(curves.drawing())
+}
+
+/// The row that is nearest to its roof without being above it, as served from a cache.
+fn best(facts: &Facts, rows: &[Measured<'_>]) -> String {
+    let shares =
+        rows.iter().filter_map(|row| Some((row, of_roof(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
+    let best = shares.max_by(|a, b| a.1.of_peak.total_cmp(&b.1.of_peak));
+    let device = visible(&facts.name);
+    best.map_or_else(
+        || format!("{device}: rows below their roofs"),
+        |(row, share)| {
+            let (name, part) = (row.case.name(), format::percent(share.of_peak));
+            format!("{device}: the nearest to its roof is {name}, at {part} of {}", share.quantity.name())
+        },
+    )
+}
+
+/// The part of the roof that binds, of all rows, over their time.
+fn speed_of_light(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
+    let point = |row: &Measured<'_>| {
+        let share = of_roof(row.it)?;
+        let (ci, median) = (row.it.samples.time.median_ci, row.it.median());
+        let interval = [ci.high, ci.low].map(|time| share.of_peak * (median / time));
+        let told = format!(
+            "{} of {} in {}",
+            format::percent(share.of_peak),
+            share.quantity.name(),
+            format::time(median)
+        );
+        Some(named(row, (median.0, share.of_peak), interval, &told))
+    };
+    let series = series(rows, point);
+    let shares: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();
+    if shares.is_empty() {
+        return None;
+    }
+    let near = shares.iter().filter(|share| **share >= 0.8).count();
+    let curves = Curves {
+        title: format!(
+            "{near} of {} are at 80 % of their roof or more",
+            format::counted(shares.len(), "row")
+        ),
+        subtitle: format!(
+            "{}: the part of the roof that binds each row (speed of light), by its time",
+            visible(&facts.name)
+        ),
+        x: Axis::log10("time", Unit::TIME),
+        y: Axis::linear("part of the roof", Unit::PART),
+        series,
+        marks: vec![Mark::y(1.0, "the roof; above it a cache serves")],
+    };
+    Some(curves.drawing())
+}

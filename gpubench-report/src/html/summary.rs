@@ -1,0 +1,131 @@
+//! The top of the page. In: a run; out: its devices, the verdicts in numbers, and what to look at first: regressions, rows
+//! that do not hold, and rows that are the furthest from their roof.
+
+use std::collections::HashSet;
+
+use gpubench_records::verdict::State;
+use gpubench_stats::format;
+use maud::{Markup, html};
+
+use super::text::visible;
+use super::view::{Case, Measured, View, of_roof};
+use crate::explain::launch_bound;
+use crate::{header, remarks};
+
+/// So many rows are named.
+const NAMED: usize = 6;
+
+pub(super) fn summary(view: &View<'_>) -> Markup {
+    let run = view.run;
+    html! {
+        section #summary aria-labelledby="summary-title" {
+            h2 #summary-title { "Summary" }
+            @for note in header::notes(run) { p.note { (visible(&note)) } }
+            @for facts in &run.devices {
+                p.device {
+                    b { (visible(&facts.device)) } ": " (visible(&facts.name))
+                    @if facts.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
+                }
+            }
+            (verdicts(view))
+            p.soft { (visible(remarks::summary(run).trim())) }
+            div.columns {
+                (regressions(view))
+                (reservations(view))
+                (furthest(view))
+            }
+        }
+    }
+}
+
+/// The number of rows of each verdict.
+fn verdicts(view: &View<'_>) -> Markup {
+    let count = |state| view.cases.iter().filter(|case| case.record.verdict.state == state).count();
+    html! {
+        ul.verdicts {
+            @for state in [State::Valid, State::Suspect, State::Invalid] {
+                li class=(state.to_string()) { b { (count(state)) } " " (state.to_string()) }
+            }
+            @if !view.run.skipped.is_empty() { li { b { (view.run.skipped.len()) } " skipped" } }
+        }
+    }
+}
+
+fn link(view: &View<'_>, case: &Case<'_>) -> Markup {
+    html! { a href=(case.target()) { (case.full_name(view.several_devices)) } }
+}
+
+/// The cases that are slower than they may be, where that was asked.
+fn regressions(view: &View<'_>) -> Markup {
+    let regressions = view.run.regressions();
+    let none = regressions.is_empty();
+    html! {
+        @if view.run.threshold.is_some() || view.run.check.is_some() {
+            div {
+                h3 { "Regressions" }
+                @if none { p { "None." } }
+                ol {
+                    @for (name, ratio) in regressions.iter().take(NAMED) {
+                        li { (visible(name)) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
+                    }
+                }
+                @if regressions.len() > NAMED { p.soft { "and " (regressions.len() - NAMED) " more: " a href="#baseline" { "all of them" } } }
+            }
+        }
+    }
+}
+
+/// The rows with reasons against them, the worst first.
+fn reservations(view: &View<'_>) -> Markup {
+    let mut cases: Vec<_> =
+        view.cases.iter().filter(|case| !case.record.verdict.reasons.is_empty()).collect();
+    cases.sort_by_key(|case| std::cmp::Reverse(case.record.verdict.state));
+    html! {
+        @if !cases.is_empty() {
+            div {
+                h3 { "Rows with a reservation" }
+                ol {
+                    @for case in cases.iter().take(NAMED) {
+                        li {
+                            (link(view, case)) ": "
+                            @for reason in case.record.verdict.reasons.iter().take(1) { (visible(&reason.to_string())) }
+                        }
+                    }
+                }
+                @if cases.len() > NAMED { p.soft { "and " (cases.len() - NAMED) " more" } }
+            }
+        }
+    }
+}
+
+/// The rows that use the smallest part of the roof that binds them. Those that are bound by the launch are no shorter than it.
+fn furthest(view: &View<'_>) -> Markup {
+    let share = |row: &Measured<'_>| of_roof(row.it).map(|share| share.of_peak);
+    let mut rows: Vec<_> = view
+        .measured()
+        .filter(|row| launch_bound(row.it).is_none())
+        .filter_map(|row| Some((share(&row)?, row)))
+        .collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // A case is named once, hot or cold.
+    let mut named = HashSet::new();
+    rows.retain(|(_, row)| {
+        named.insert(row.case.number) && row.case.partner.is_none_or(|partner| !named.contains(&partner))
+    });
+    html! {
+        @if !rows.is_empty() {
+            div {
+                h3 { "Furthest from their roof" }
+                ol {
+                    @for (share, row) in rows.iter().take(NAMED) {
+                        li {
+                            (link(view, &row.case)) ": " (format::percent(*share)) " of "
+                            (of_roof(row.it).map(|share| share.quantity.name()).unwrap_or_default())
+                        }
+                    }
+                }
+                p.soft { "Rows that an empty launch bounds are left out." }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A run as the page shows it. In: a [`Run`]; out: its rows with what several parts of the page ask of them: the share of the
+//! roof that binds, the same case hot and cold, and the place of each on the page.
+
+use std::collections::HashMap;
+
+use gpubench_records::facts::Facts;
+use gpubench_records::method::Cache;
+use gpubench_records::metrics::Share;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::verdict::State;
+
+use super::text::visible;
+
+/// A row of the page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'a> {
+    /// Its number, by which the page refers to it.
+    pub(super) number: usize,
+    pub(super) record: &'a Record,
+    /// The length of what all names begin with.
+    prefix: usize,
+    /// The number of the same case with the other cache state.
+    pub(super) partner: Option<usize>,
+}
+
+/// A row that has a measurement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured<'a> {
+    pub(super) case: Case<'a>,
+    pub(super) it: &'a Measurement,
+}
+
+/// The rows of a run.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) run: &'a Run,
+    pub(super) cases: Vec<Case<'a>>,
+    /// The modules that all names begin with, which are told once; may be empty.
+    pub(super) prefix: &'a str,
+    /// True where rows are of several devices.
+    pub(super) several_devices: bool,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(run: &'a Run) -> Self {
+        let key = |record: &'a Record, cache| {
+            (&*record.case.benchmark, &*record.case.args, &*record.case.device, cache)
+        };
+        let numbers: HashMap<_, usize> = run
+            .records
+            .iter()
+            .enumerate()
+            .map(|(number, record)| (key(record, record.case.cache), number))
+            .collect();
+        let prefix = shared_modules(run.records.iter().map(|record| &*record.case.benchmark));
+        let case = |(number, record): (usize, &'a Record)| {
+            let other = if record.case.cache == Cache::Hot { Cache::Cold } else { Cache::Hot };
+            let partner = numbers.get(&key(record, other)).copied();
+            Case { number, record, prefix: prefix.len(), partner }
+        };
+        let cases = run.records.iter().enumerate().map(case).collect();
+        Self { run, cases, prefix, several_devices: crate::has_several_devices(run) }
+    }
+
+    /// The rows that were measured and are not invalid: numbers that may be compared.
+    pub(super) fn measured(&self) -> impl Iterator<Item = Measured<'a>> {
+        let holds = |case: &&Case<'_>| case.record.verdict.state != State::Invalid;
+        let measured =
+            |case: &Case<'a>| Some(Measured { case: *case, it: case.record.measurement.as_ref()? });
+        self.cases.iter().filter(holds).filter_map(measured)
+    }
+
+    pub(super) fn facts(&self, record: &Record) -> Option<&'a Facts> {
+        self.run.devices.iter().find(|facts| facts.device == record.case.device)
+    }
+}
+
+impl Case<'_> {
+    /// The name of the case without the modules that all names begin with, as it is shown.
+    pub(super) fn short_name(&self) -> String {
+        visible(&self.record.case.name()[self.prefix..]).into_owned()
+    }
+
+    /// The same with its cache state.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.short_name(), self.record.case.cache)
+    }
+
+    /// The same with its device, where there are several.
+    pub(super) fn full_name(&self, several_devices: bool) -> String {
+        let on = if several_devices {
+            format!(" on {}", visible(&self.record.case.device))
+        } else {
+            String::new()
+        };
+        self.name() + &on
+    }
+
+    /// Where links to the row lead.
+    pub(super) fn target(&self) -> String {
+        format!("#r{}", self.number)
+    }
+}
+
+/// The part of the roof that binds a launch, where both are known; else of the one that is.
+pub(super) fn of_roof(measured: &Measurement) -> Option<&Share> {
+    measured.metrics.roof.as_ref().or_else(|| measured.metrics.shares.first())
+}
+
+/// The modules that all paths begin with, such as `kernels::cuda::`.
+fn shared_modules<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a str {
+    let modules = |path: &'a str| path.rfind("::").map_or("", |at| &path[..at + 2]);
+    let Some(first) = paths.next() else { return "" };
+    paths.fold(modules(first), |mut shared, path| {
+        while !path.starts_with(shared) {
+            shared = modules(shared.strip_suffix("::").unwrap_or_default());
+        }
+        shared
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_shared(paths: &[&'static str], shared: &str) {
+        assert_eq!(shared_modules(paths.iter().copied()), shared);
+    }
+
+    #[test]
+    fn shared_modules_end_where_paths_part() {
+        assert_shared(&["a::b::c", "a::b::d", "a::bc::e"], "a::");
+        assert_shared(&["a::b::c", "a::b::c"], "a::b::");
+        assert_shared(&["c"], "");
+        assert_shared(&["a::b", "c::b"], "");
+        assert_shared(&[], "");
+    }
+}
