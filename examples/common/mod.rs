@@ -92,7 +92,10 @@ impl<'a> Lab<'a> {
         if flags.quick {
             options = options.quick();
         }
-        let stored = flags.stored(name, "-runs.json")?;
+        let stored = flags.stored(name, "-runs.json")?.map(|runs: Vec<serde_json::Value>| {
+            runs.iter().map(|run| Ok(Run::parse(&serde_json::to_vec(run)?)?)).collect::<Result<_>>()
+        });
+        let stored = stored.transpose()?;
         let mut lab = Self { suite, flags, options, name, runs: Vec::new(), stored };
         // A launch that does nothing tells what the device is.
         let run = lab.measure(|options| options.exact(format!("{KERNELS}::empty")).quick())?;

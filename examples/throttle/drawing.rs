@@ -12,9 +12,12 @@ use crate::summary::{mean, median, thirds};
 /// Points for each doubling of the number of the launch: most happens at the beginning.
 const POINTS: f64 = 12.0;
 
+/// What a sensor told beside a group.
+type SensorValue = fn(&SampleGroup) -> Option<f64>;
+
 /// The drawing.
 pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
-    let sensors: [(&str, Unit, fn(&SampleGroup) -> Option<f64>, bool); 3] = [
+    let sensors: [(&str, Unit, SensorValue, bool); 3] = [
         ("power", Unit::POWER, SampleGroup::power, true),
         ("SM clock", Unit::CLOCK, SampleGroup::clock, false),
         ("temperature", Unit::TEMPERATURE, SampleGroup::temperature, true),

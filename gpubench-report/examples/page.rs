@@ -18,8 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = match args.next() {
         None => Run::parse(&json)?,
         Some(number) => {
-            let mut runs: Vec<Run> = serde_json::from_slice(&json)?;
-            runs.swap_remove(number.parse()?)
+            let mut runs: Vec<serde_json::Value> = serde_json::from_slice(&json)?;
+            Run::parse(&serde_json::to_vec(&runs.swap_remove(number.parse()?))?)?
         }
     };
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -28,8 +28,11 @@ pub(super) struct Kernel {
     in_a_row: Option<Nanoseconds>,
 }
 
+/// The readings of one clock in a row.
+type Readings = fn(&LaunchTimes) -> &[f64];
+
 /// The time of each launch of a row.
-fn each(rows: &[LaunchTimes], of: fn(&LaunchTimes) -> &[f64]) -> impl Iterator<Item = Nanoseconds> {
+fn each(rows: &[LaunchTimes], of: Readings) -> impl Iterator<Item = Nanoseconds> {
     rows.iter().map(move |row| median(of(row)) / row.count as f64)
 }
 
@@ -82,7 +85,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
 
 /// Draws what each launch costs, one by one and in a graph.
 pub(super) fn drawing(kernels: &[Kernel], device: &str) -> String {
-    let ways: [(&str, fn(&LaunchTimes) -> &[f64]); 2] =
+    let ways: [(&str, Readings); 2] =
         [("one by one", |row| &row.plain.done), ("a graph", |row| &row.graph.done)];
     let named = |kernel: &Kernel| {
         SHORT.iter().find(|(short, ..)| *short == kernel.kernel).map_or("", |(_, name, _)| name)

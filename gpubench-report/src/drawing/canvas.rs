@@ -146,10 +146,10 @@ impl Canvas {
         let (shape, classes, told) = (marker::of(index).shape(place), pointed(index), escaped(told));
         let point = format!("<path d=\"{shape}\" class=\"{classes}\"><title>{told}</title></path>");
         match target {
-            Some(target) => {
-                self.add(format_args!("<a href=\"{}\" aria-label=\"{told}\">{point}</a>", escaped(target)))
-            }
             None => self.add(format_args!("{point}")),
+            Some(target) => {
+                self.add(format_args!("<a href=\"{}\" aria-label=\"{told}\">{point}</a>", escaped(target)));
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The end of the page, folded. In: a run; out: how it was sampled and timed, where it ran, what its devices are, and all figures
 //! as CSV.
 
-use gpubench_records::facts::{Facts, Peak};
+use gpubench_records::facts::Facts;
 use gpubench_records::record::Run;
 use gpubench_stats::format;
 use maud::{Markup, html};
@@ -29,15 +29,22 @@ fn method(run: &Run) -> Markup {
     html! {
         p {
             "Medians of event times less the timer's overhead. A case is sampled until the 95 % interval of its median is at "
-            (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time.into()))
-            ", after at least " (format::time(sampling.warm_up.into())) " of warm-up; a benchmark or the command line may say otherwise."
+            (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time))
+            ", after at least " (format::time(sampling.warm_up)) " of warm-up; a benchmark or the command line may say otherwise."
         }
         ul { @for line in remarks::methods(run).lines() { li { (visible(line)) } } }
     }
 }
 
 fn environment(run: &Run) -> Markup {
-    let program = &run.program;
+    let (program, machine) = (&run.program, &run.environment);
+    let facts = [
+        ("host", &machine.host),
+        ("system", &machine.system),
+        ("kernel", &machine.kernel),
+        ("CPU", &machine.cpu),
+    ];
+    let command = machine.command.join(" ");
     html! {
         dl {
             dt { "gpubench" } dd { (visible(&program.version)) ", " (visible(&program.target)) ", opt-level " (visible(&program.opt_level)) }
@@ -46,8 +53,12 @@ fn environment(run: &Run) -> Markup {
                 dt { "package" }
                 dd { (visible(&package.name)) " " (visible(&package.version)) @if let Some(commit) = &package.commit { ", commit " (visible(commit)) } }
             }
+            @for (what, fact) in facts {
+                @if let Some(fact) = fact { dt { (what) } dd { (visible(fact)) } }
+            }
+            @if !command.is_empty() { dt { "command" } dd { code { (visible(&command)) } } }
             dt { "begun" } dd { (format!("{}", humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + std::time::Duration::from_secs(run.started)))) }
-            dt { "wall time" } dd { (format::time(run.wall.into())) }
+            dt { "wall time" } dd { (format::time(run.wall)) }
         }
         @for facts in &run.devices { (device(facts)) }
     }
@@ -58,13 +69,9 @@ fn device(facts: &Facts) -> Markup {
         h3 { (visible(&facts.device)) ": " (visible(&facts.name)) }
         ul {
             @for property in &facts.properties { li { (visible(&header::shown(&property.name, &property.value))) } }
-            @for peak in &facts.peaks { li { "peak " (visible(&shown(peak))) } }
+            @for peak in &facts.peaks { li { "peak " (visible(&header::shown_peak(peak))) } }
         }
     }
-}
-
-fn shown(peak: &Peak) -> String {
-    header::shown_peak(peak)
 }
 
 fn figures(run: &Run) -> Markup {

@@ -99,7 +99,7 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
                     thead {
                         tr {
                             th scope="col" data-kind="text" { "case" }
-                            @if view.several_devices { th scope="col" data-kind="text" { "device" } }
+                            @if view.several_devices { th.device-cell scope="col" data-kind="text" { "device" } }
                             th scope="col" data-kind="text" { "cache" }
                             @for column in COLUMNS { th.number.wide-only[column.wide] scope="col" { (column.title) } }
                             th scope="col" data-kind="text" { "verdict" }
@@ -148,7 +148,7 @@ fn row(view: &View<'_>, case: &Case<'_>, details: &Details<'_>) -> Markup {
         tbody #{ "r" (number) } data-cache=(record.case.cache.to_string()) data-verdict=(state) {
             tr {
                 th scope="row" { a.name href={ "#m" (number) } { (case.short_name()) } }
-                @if view.several_devices { td { (visible(&record.case.device)) } }
+                @if view.several_devices { td.device-cell { (visible(&record.case.device)) } }
                 td { (record.case.cache.to_string()) }
                 @for column in COLUMNS {
                     @match (column.cell)(record) {

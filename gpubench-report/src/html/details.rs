@@ -1,6 +1,7 @@
 //! The details of a row. In: its record; out: the reasons against it, the origin of its numbers, and its samples for the page's
 //! script to draw. Of a large run not all rows have all of it, which the page says.
 
+use gpubench_records::conditions::GroupClock;
 use gpubench_records::record::Measurement;
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
@@ -13,6 +14,8 @@ use crate::explain::paragraph;
 
 /// The most rows whose numbers are explained in words.
 const EXPLAINED: usize = 4000;
+/// The most readings of a clock that are drawn of a row.
+const MOST_CLOCKS: usize = 100;
 
 /// The details of all rows.
 #[derive(Debug)]
@@ -83,10 +86,19 @@ impl<'a> Details<'a> {
                 data-interval={ (time.median_ci.low.0) "," (time.median_ci.high.0) }
                 data-histogram=(base64(&drawn.histogram))
                 data-order=(drawn.order)
+                data-clock=[clock(measured)]
                 data-partner=[case.partner.map(|partner| format!("r{partner}"))]
                 data-told={ (drawn.all) " samples: median " (median) ", half of them from " (low) " to " (high) } {}
         }
     }
+}
+
+/// The clock of the multiprocessors over the samples: how many there were when it was read, and the clock in megahertz.
+fn clock(measured: &Measurement) -> Option<String> {
+    let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
+    let step = clock.over_time.len().div_ceil(MOST_CLOCKS);
+    let shown = |read: &GroupClock| format!("{}:{:.1}", read.samples, read.clock.0 as f64 / 1e6);
+    Some(clock.over_time.iter().step_by(step).map(shown).collect::<Vec<_>>().join(" "))
 }
 
 /// The figures of the samples that have no column.

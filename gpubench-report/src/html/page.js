@@ -165,6 +165,7 @@
     return {
       min, q1, median, q3, max, order, cache,
       all: Number(place.dataset.samples), p99: Number(place.dataset.p99),
+      clock: (place.dataset.clock ?? "").split(" ").filter(Boolean).map((read) => read.split(":").map(Number)),
       interval: numbers("interval"), histogram: bytes(place.dataset.histogram), told: place.dataset.told,
     };
   };
@@ -230,9 +231,28 @@
     body += `<path d="${dots}" class="dots s${number}" fill="none" stroke-width="3" stroke-linecap="round"/>`;
     body += line(left, y(set.median), right, y(set.median), "rule");
     body += line(left, bottom, right, bottom, "axis");
-    for (const tick of ticks(0, set.all - 1)) body += text(x(tick), bottom + 15, String(tick), "middle");
-    body += text((left + right) / 2, bottom + 32, "number of the sample; shaded: 95 % interval of the median", "middle");
-    return svg(bottom + 42, `Samples in the order they ran: ${set.told}`, body);
+    const end = set.clock.length ? bottom + 96 : bottom;
+    if (set.clock.length) {
+      const clocks = set.clock.map(([, clock]) => clock);
+      const [slow, fast] = [Math.min(...clocks), Math.max(...clocks)];
+      const [above, below] = [bottom + 36, end - 6];
+      const c = scale(slow, fast, below, above);
+      body += text(16, bottom + 22, "Clock of the multiprocessors behind each group", "start", "ink");
+      for (const tick of ticks(slow, fast).slice(0, 4)) {
+        body += line(left, c(tick), right, c(tick), "grid") + text(left - 6, c(tick) + 4, `${Math.round(tick)} MHz`, "end");
+      }
+      // The clock holds from the group before on.
+      let before = 0;
+      const points = set.clock.flatMap(([samples, clock]) => {
+        const step = [`${x(before)},${c(clock)}`, `${x(Math.min(samples, set.all - 1))},${c(clock)}`];
+        before = samples;
+        return step;
+      });
+      body += `<polyline points="${points.join(" ")}" class="line solid s2"/>` + line(left, end, right, end, "axis");
+    }
+    for (const tick of ticks(0, set.all - 1)) body += text(x(tick), end + 15, String(tick), "middle");
+    body += text((left + right) / 2, end + 32, "number of the sample; shaded: 95 % interval of the median", "middle");
+    return svg(end + 42, `Samples in the order they ran: ${set.told}`, body);
   };
 
   const draw = (place) => {

@@ -2,6 +2,7 @@
 //! snapshot that differs, or a number that is not read back as it was.
 
 mod scale;
+mod page;
 mod survive;
 
 use std::fs;

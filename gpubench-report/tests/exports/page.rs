@@ -1,0 +1,135 @@
+//! The page: how a small one looks, that no name in it is obeyed, and how large one of many rows is. In: runs of odd names and of
+//! many records; out: a snapshot that differs, markup that came from a name, or a size. `scripts/browser-test` opens pages.
+
+use std::time::Instant;
+
+use gpubench_records::record::Run;
+use gpubench_report::export::Format;
+use gpubench_stats::units::Nanoseconds;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::{ODD_NAMES, exported, mixed, odd, small};
+
+/// The page without its style and its script, which have files of their own, a line for each element.
+fn markup(run: &Run) -> String {
+    let mut text = exported(Format::Html, run);
+    for (begin, end) in [("<style>", "</style>"), ("<script>\"", "</script>"), ("<script>//", "</script>")] {
+        if let Some(from) = text.find(begin) {
+            let to = from + text[from..].find(end).expect("it ends");
+            text.replace_range(from + begin.len()..to, "…");
+        }
+    }
+    text.replace("><", ">\n<")
+}
+
+/// The text between the first `begin` and the next `end`, and what follows.
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<(&'a str, &'a str)> {
+    let (_, rest) = text.split_once(begin)?;
+    rest.split_once(end)
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}
+
+#[test]
+fn a_small_page_looks_so() {
+    assert_snapshot!("clockwork-html", markup(&small("clockwork.jsonl")));
+    assert_snapshot!("mixed-html", markup(&mixed()));
+}
+
+/// Each name stands in its row, with what a browser would not show as its code, and no element comes from any.
+fn assert_names_survive(run: &Run) {
+    let page = exported(Format::Html, run);
+    assert_eq!((page.matches("<script").count(), page.matches("</script").count()), (2, 2));
+    assert_eq!((page.matches("<!--").count(), page.matches("<b onload").count()), (0, 0));
+    assert!(
+        page.chars().all(|c| c == '\n' || !c.is_control()),
+        "control characters are shown by their codes"
+    );
+    let (_, mut rest) = page.split_once("<tbody").expect("a row");
+    for record in &run.records {
+        let (row, after) = between(rest, "<a class=\"name\"", "</a>").expect("a name");
+        let shown = unescaped(row.split_once('>').expect("an element").1);
+        let coded = |c: char| {
+            match c {
+            '\n' => "\\n".to_owned(),
+            '\r' => "\\r".to_owned(),
+            '\t' => "\\t".to_owned(),
+            c if c.is_control() || "\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}".contains(c) => {
+                c.escape_unicode().to_string()
+            }
+            c => c.to_string(),
+        }
+        };
+        let name: String = record.case.name().chars().map(coded).collect();
+        assert!(name.ends_with(&shown) && !shown.is_empty(), "{shown:?} of {name:?}");
+        rest = after;
+    }
+}
+
+#[test]
+fn odd_names_are_shown_and_not_obeyed() {
+    assert_names_survive(&odd());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(50))]
+
+    #[test]
+    fn any_name_is_shown_and_not_obeyed(
+        name in proptest::collection::vec(
+            prop_oneof![any::<char>(), proptest::sample::select(ODD_NAMES.concat().chars().collect::<Vec<_>>())], 0..12,
+        ).prop_map(String::from_iter)
+    ) {
+        let mut run = small("clockwork.jsonl");
+        run.records.truncate(2);
+        for record in &mut run.records {
+            record.case.benchmark = format!("odd::x{name}");
+        }
+        run.notes = vec![name];
+        assert_names_survive(&run);
+    }
+}
+
+/// A run of so many records of so many samples.
+fn many(records: usize, samples: usize) -> Run {
+    let mut run = mixed();
+    let record =
+        run.records.iter().find(|record| record.measurement.is_some()).expect("there is one").clone();
+    run.records = (0..records)
+        .map(|number| {
+            let mut record = record.clone();
+            record.case.benchmark = format!("kernels::group{}::kernel{}", number / 100, number / 10);
+            record.case.args[0].value = (1 << (number % 10)).to_string();
+            let measured = record.measurement.as_mut().expect("it was measured");
+            let event = |sample: usize| Nanoseconds(10_000.0 + ((sample * 7919 + number) % 1009) as f64);
+            measured.samples.events = (0..samples).map(event).collect();
+            record
+        })
+        .collect();
+    run
+}
+
+/// Pages grow by the row, not by the sample.
+#[test]
+fn rows_of_many_samples_are_small() {
+    let sizes = [200, 400].map(|records| exported(Format::Html, &many(records, 1_000)).len());
+    let row = (sizes[1] - sizes[0]) / 200;
+    assert!(row < 8_000, "{row} bytes");
+}
+
+/// 10,000 records of 1,000 samples. `cargo test --release -p gpubench-report --test exports -- --ignored --nocapture large`
+#[test]
+#[ignore = "takes long where it is not optimised"]
+fn a_large_page_is_under_20_mib_and_made_in_seconds() {
+    let run = many(10_000, 1_000);
+    let begin = Instant::now();
+    let page = exported(Format::Html, &run);
+    let (seconds, mebibytes) = (begin.elapsed().as_secs_f64(), page.len() as f64 / f64::from(1 << 20));
+    assert!(mebibytes < 20.0 && seconds < 5.0, "{mebibytes:.1} MiB in {seconds:.1} s");
+    if let Some(file) = std::env::var_os("GPUBENCH_LARGE_PAGE") {
+        std::fs::write(file, page).expect("it can be written");
+    }
+}
