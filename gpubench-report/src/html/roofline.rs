@@ -119,7 +119,7 @@ fn roofline(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
         series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
     }
     let curves = Curves {
-        title: best(facts, rows),
+        title: best(facts, rows.iter().filter(|row| point(row).is_some())),
         subtitle: "throughput by arithmetic intensity, medians, below the roofs of memory and arithmetic"
             .to_owned(),
         x: Axis::log10("operations for each byte (flop/byte)", Unit::INTENSITY),
@@ -131,9 +131,9 @@ fn roofline(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
 }
 
 /// The row that is nearest to its roof without being above it, as served from a cache.
-fn best(facts: &Facts, rows: &[Measured<'_>]) -> String {
+fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r Measured<'a>>) -> String {
     let shares =
-        rows.iter().filter_map(|row| Some((row, of_roof(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
+        rows.filter_map(|row| Some((row, of_roof(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
     let best = shares.max_by(|a, b| a.1.of_peak.total_cmp(&b.1.of_peak));
     let device = visible(&facts.name);
     best.map_or_else(
