@@ -54,7 +54,11 @@ fn program(program: &Program, page: Page) -> String {
 }
 
 /// The origin of each number of a case: a word for what it is, and a sentence.
-pub(super) fn sentences(record: &Record, measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
+pub(super) fn sentences(
+    record: &Record,
+    measured: &Measurement,
+    facts: Option<&Facts>,
+) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));

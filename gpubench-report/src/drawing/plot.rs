@@ -77,7 +77,7 @@ impl Plot<'_> {
         for (number, point) in shown.iter().enumerate() {
             let place = (x.at(point.x), y.at(point.y));
             let near = number > 0 && (place.0 - x.at(shown[number - 1].x)).abs() < APART;
-            if crowded && near && point.target.is_none() {
+            if crowded && near {
                 continue;
             }
             if series.style == Style::Points {

@@ -6,8 +6,8 @@ use gpubench_records::record::Run;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use super::text::visible;
 use crate::export::Format;
+use crate::text::plain;
 use crate::{header, remarks};
 
 /// Of more rows than this the raw figures are left to the other formats.
@@ -32,7 +32,7 @@ fn method(run: &Run) -> Markup {
             (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time))
             ", after at least " (format::time(sampling.warm_up)) " of warm-up; a benchmark or the command line may say otherwise."
         }
-        ul { @for line in remarks::methods(run).lines() { li { (visible(line)) } } }
+        ul { @for line in remarks::methods(run).lines() { li { (plain(line)) } } }
     }
 }
 
@@ -47,16 +47,16 @@ fn environment(run: &Run) -> Markup {
     let command = machine.command.join(" ");
     html! {
         dl {
-            dt { "gpubench" } dd { (visible(&program.version)) ", " (visible(&program.target)) ", opt-level " (visible(&program.opt_level)) }
-            @if !program.suite.is_empty() { dt { "suite" } dd { (visible(&program.suite)) } }
+            dt { "gpubench" } dd { (plain(&program.version)) ", " (plain(&program.target)) ", opt-level " (plain(&program.opt_level)) }
+            @if !program.suite.is_empty() { dt { "suite" } dd { (plain(&program.suite)) } }
             @if let Some(package) = &program.package {
                 dt { "package" }
-                dd { (visible(&package.name)) " " (visible(&package.version)) @if let Some(commit) = &package.commit { ", commit " (visible(commit)) } }
+                dd { (plain(&package.name)) " " (plain(&package.version)) @if let Some(commit) = &package.commit { ", commit " (plain(commit)) } }
             }
             @for (what, fact) in facts {
-                @if let Some(fact) = fact { dt { (what) } dd { (visible(fact)) } }
+                @if let Some(fact) = fact { dt { (what) } dd { (plain(fact)) } }
             }
-            @if !command.is_empty() { dt { "command" } dd { code { (visible(&command)) } } }
+            @if !command.is_empty() { dt { "command" } dd { code { (plain(&command)) } } }
             dt { "begun" } dd { (format!("{}", humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + std::time::Duration::from_secs(run.started)))) }
             dt { "wall time" } dd { (format::time(run.wall)) }
         }
@@ -66,10 +66,10 @@ fn environment(run: &Run) -> Markup {
 
 fn device(facts: &Facts) -> Markup {
     html! {
-        h3 { (visible(&facts.device)) ": " (visible(&facts.name)) }
+        h3 { (plain(&facts.device)) ": " (plain(&facts.name)) }
         ul {
-            @for property in &facts.properties { li { (visible(&header::shown(&property.name, &property.value))) } }
-            @for peak in &facts.peaks { li { "peak " (visible(&header::shown_peak(peak))) } }
+            @for property in &facts.properties { li { (header::shown(property)) } }
+            @for peak in &facts.peaks { li { "peak " (plain(&header::shown_peak(peak))) } }
         }
     }
 }
@@ -87,9 +87,6 @@ fn figures(run: &Run) -> Markup {
 /// The text line by line, what is hidden in a line being shown by its code.
 fn lines(text: &str) -> String {
     text.split_inclusive('\n')
-        .map(|line| {
-            line.strip_suffix('\n')
-                .map_or_else(|| visible(line).into_owned(), |line| format!("{}\n", visible(line)))
-        })
+        .map(|line| line.strip_suffix('\n').map_or_else(|| plain(line), |line| format!("{}\n", plain(line))))
         .collect()
 }

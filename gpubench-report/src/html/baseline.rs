@@ -5,9 +5,9 @@ use gpubench_records::comparison::{Answer, Check, Finding};
 use gpubench_stats::{Ratio, format};
 use maud::{Markup, PreEscaped, html};
 
-use super::text::visible;
 use super::view::View;
 use crate::drawing::{Change, Forest};
+use crate::text::plain;
 
 /// The most rows of a drawing: the largest changes.
 const MOST: usize = 150;
@@ -32,11 +32,11 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 fn against(check: &Check) -> Markup {
     let change = |line: &gpubench_records::comparison::CaseFinding| {
         let Finding::Compared { ratio, answer, regressed, .. } = &line.finding else { return None };
-        let name = visible(&format!("{} {}", line.name, line.cache)).into_owned();
+        let name = plain(&format!("{} {}", line.name, line.cache));
         Some(of_ratio(name, ratio, *answer, *regressed))
     };
     let changes: Vec<Change> = check.lines.iter().filter_map(change).collect();
-    let name = visible(&check.baseline);
+    let name = plain(&check.baseline);
     let others = check.lines.iter().filter_map(|line| {
         let why = match &line.finding {
             Finding::Compared { .. } => return None,
@@ -59,7 +59,7 @@ fn against(check: &Check) -> Markup {
                 )))
             }
         }
-        @if !others.is_empty() { ul { @for line in &others { li { (visible(line)) } } } }
+        @if !others.is_empty() { ul { @for line in &others { li { (plain(line)) } } } }
     }
 }
 
@@ -68,7 +68,7 @@ fn in_turn(view: &View<'_>) -> Vec<Change> {
     let change = |case: &super::view::Case<'_>| {
         let compared = case.record.compared.as_ref()?;
         let ratio = compared.comparison.ratio.as_ref()?;
-        let name = format!("{} / {}", case.name(), visible(&compared.with.to_string()));
+        let name = format!("{} / {}", case.name(), plain(&compared.with.to_string()));
         Some(of_ratio(name, ratio, compared.comparison.answer, false))
     };
     view.cases.iter().filter_map(change).collect()

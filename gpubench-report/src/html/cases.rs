@@ -7,8 +7,8 @@ use gpubench_stats::{SMALLEST_SAMPLE, format};
 use maud::{Markup, html};
 
 use super::details::Details;
-use super::text::visible;
 use super::view::{Case, View, of_roof};
+use crate::text::plain;
 
 /// A column behind the name.
 struct Column {
@@ -93,7 +93,7 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
             h2 #cases-title { "Cases" }
             (controls())
             p #count.soft aria-live="polite" { (format::counted(view.cases.len(), "row")) }
-            @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (visible(view.prefix)) } } }
+            @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (plain(view.prefix)) } } }
             div.wide {
                 table #table {
                     thead {
@@ -111,7 +111,7 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
             p #more hidden { button type="button" { "Show more rows" } }
             @for note in details.notes() { p.soft { (note) } }
             @for skipped in &view.run.skipped {
-                p.soft { "skipped " (visible(&skipped.name())) ": " (visible(&skipped.why)) }
+                p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.why)) }
             }
         }
     }
@@ -148,7 +148,7 @@ fn row(view: &View<'_>, case: &Case<'_>, details: &Details<'_>) -> Markup {
         tbody #{ "r" (number) } data-cache=(record.case.cache.to_string()) data-verdict=(state) {
             tr {
                 th scope="row" { a.name href={ "#m" (number) } { (case.short_name()) } }
-                @if view.several_devices { td.device-cell { (visible(&record.case.device)) } }
+                @if view.several_devices { td.device-cell { (plain(&record.case.device)) } }
                 td { (record.case.cache.to_string()) }
                 @for column in COLUMNS {
                     @match (column.cell)(record) {

@@ -8,9 +8,9 @@ use gpubench_stats::units::Nanoseconds;
 use maud::{Markup, html};
 
 use super::samples::{Drawn, base64, drawn_of};
-use super::text::visible;
 use super::view::{Case, View};
-use crate::explain::paragraph;
+use crate::explain::sentences;
+use crate::text::plain;
 
 /// The most rows whose numbers are explained in words.
 const EXPLAINED: usize = 4000;
@@ -52,7 +52,7 @@ impl<'a> Details<'a> {
         let record = case.record;
         html! {
             @for reason in &record.verdict.reasons {
-                p class=(reason.state().to_string()) { b { (reason.state().to_string()) } ": " (visible(&reason.to_string())) }
+                p class=(reason.state().to_string()) { b { (reason.state().to_string()) } ": " (plain(&reason.to_string())) }
             }
             @if let Some(measured) = &record.measurement {
                 (self.drawings(case, measured))
@@ -61,8 +61,8 @@ impl<'a> Details<'a> {
                     dl {
                         @for (what, value) in figures(measured) { dt { (what) } dd { (value) } }
                         @if case.number < EXPLAINED {
-                            @for (what, sentence) in paragraph(record, measured, self.view.facts(record)) {
-                                dt { (what) } dd { (visible(&sentence)) }
+                            @for (what, sentence) in sentences(record, measured, self.view.facts(record)) {
+                                dt { (what) } dd { (plain(&sentence)) }
                             }
                         }
                     }
@@ -125,7 +125,7 @@ fn figures(measured: &Measurement) -> Vec<(&'static str, String)> {
     figures.extend(metrics.bandwidth.map(|rate| ("bandwidth", format::bandwidth(rate))));
     figures.extend(metrics.throughput.map(|rate| ("throughput", format::throughput(rate))));
     let item = measured.item.as_deref().unwrap_or("items");
-    figures.extend(metrics.items.map(|rate| ("items", visible(&format::items(rate, item)).into_owned())));
+    figures.extend(metrics.items.map(|rate| ("items", plain(&format::items(rate, item)))));
     figures.extend(metrics.cold_over_hot.map(|ratio| ("cold/hot", format::ratio(ratio))));
     figures
 }

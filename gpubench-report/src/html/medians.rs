@@ -7,9 +7,9 @@ use gpubench_stats::format;
 use gpubench_stats::units::{BytesPerSecond, Joules};
 use maud::{Markup, PreEscaped, html};
 
-use super::text::visible;
 use super::view::{Measured, View};
 use crate::drawing::{Bar, Bars, Unit};
+use crate::text::plain;
 
 /// The most rows of a drawing.
 const MOST: usize = 40;
@@ -101,7 +101,7 @@ fn bars(view: &View<'_>, value: impl Fn(&Measured<'_>) -> Option<(f64, [f64; 2])
             measured.unwrap_or((f64::NAN, [f64::NAN; 2]))
         });
         let on = if view.several_devices { format!(" on {}", record.case.device) } else { String::new() };
-        let name = format!("{}{}", row.case.short_name(), visible(&on));
+        let name = format!("{}{}", row.case.short_name(), plain(&on));
         Bar {
             intervals: both.iter().map(|(_, interval)| *interval).collect(),
             ..Bar::new(name, both.map(|(value, _)| value))

@@ -11,7 +11,6 @@ mod roofline;
 mod samples;
 mod summary;
 mod sweeps;
-mod text;
 mod view;
 
 use std::io::{self, Write};
@@ -19,10 +18,10 @@ use std::io::{self, Write};
 use gpubench_records::record::Run;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::text::visible;
 use self::view::View;
 use crate::drawing::{COLOURED, COLOURS, SHAPES};
 use crate::export::Exporter;
+use crate::text::plain;
 
 /// Nothing is fetched, whatever a name says.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -74,7 +73,7 @@ fn page(run: &Run) -> Markup {
                     (summary::summary(&view))
                     @for (_, _, part) in &parts { (part) }
                 }
-                footer { p.soft { "gpubench " (visible(&run.program.version)) } }
+                footer { p.soft { "gpubench " (plain(&run.program.version)) } }
                 script { (PreEscaped(include_str!("page.js"))) }
             }
         }
@@ -82,9 +81,9 @@ fn page(run: &Run) -> Markup {
 }
 
 fn title(run: &Run) -> String {
-    let devices: Vec<_> = run.devices.iter().map(|facts| visible(&facts.name)).collect();
-    let suite = if run.program.suite.is_empty() { "gpubench".into() } else { visible(&run.program.suite) };
-    if devices.is_empty() { suite.into_owned() } else { format!("{suite} on {}", devices.join(", ")) }
+    let devices: Vec<_> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
+    let suite = if run.program.suite.is_empty() { "gpubench".to_owned() } else { plain(&run.program.suite) };
+    if devices.is_empty() { suite } else { format!("{suite} on {}", devices.join(", ")) }
 }
 
 /// The style, with the colours of drawings as variables: in light, in the dark, and as the reader's switch says.

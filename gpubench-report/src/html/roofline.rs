@@ -7,9 +7,9 @@ use gpubench_stats::format;
 use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
 use maud::{Markup, PreEscaped, html};
 
-use super::text::visible;
 use super::view::{Measured, View, of_roof};
 use crate::drawing::{Axis, Curves, Drawing, Mark, Point, Series, Style, Unit};
+use crate::text::plain;
 
 /// The most rows that a drawing shows; of more it shows every second, third and so on.
 const MOST: usize = 1500;
@@ -23,7 +23,7 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
             let rows: Vec<Measured<'_>> =
                 view.measured().filter(|row| row.case.record.case.device == facts.device).collect();
             let both = [roofline(facts, &rows), speed_of_light(facts, &rows)];
-            (visible(&facts.device).into_owned(), both.into_iter().flatten().collect())
+            (plain(&facts.device), both.into_iter().flatten().collect())
         })
         .filter(|(_, drawings): &(_, Vec<_>)| !drawings.is_empty())
         .collect();
@@ -135,7 +135,7 @@ fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r Measured<'a>>)
     let shares =
         rows.filter_map(|row| Some((row, of_roof(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
     let best = shares.max_by(|a, b| a.1.of_peak.total_cmp(&b.1.of_peak));
-    let device = visible(&facts.name);
+    let device = plain(&facts.name);
     best.map_or_else(
         || format!("{device}: rows below their roofs"),
         |(row, share)| {
@@ -172,7 +172,7 @@ fn speed_of_light(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
         ),
         subtitle: format!(
             "{}: the part of the roof that binds each row (speed of light), by its time",
-            visible(&facts.name)
+            plain(&facts.name)
         ),
         x: Axis::log10("time", Unit::TIME),
         y: Axis::linear("part of the roof", Unit::PART),

@@ -7,9 +7,9 @@ use gpubench_records::verdict::State;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use super::text::visible;
 use super::view::{Case, Measured, View, of_roof};
 use crate::explain::launch_bound;
+use crate::text::plain;
 use crate::{header, remarks};
 
 /// So many rows are named.
@@ -20,15 +20,15 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
     html! {
         section #summary aria-labelledby="summary-title" {
             h2 #summary-title { "Summary" }
-            @for note in header::notes(run) { p.note { (visible(&note)) } }
+            @for note in header::notes(run) { p.note { (plain(&note)) } }
             @for facts in &run.devices {
                 p.device {
-                    b { (visible(&facts.device)) } ": " (visible(&facts.name))
+                    b { (plain(&facts.device)) } ": " (plain(&facts.name))
                     @if facts.fake { " " strong.bad { "FAKE: a stand-in for tests. Its times are made up" } }
                 }
             }
             (verdicts(view))
-            p.soft { (visible(remarks::summary(run).trim())) }
+            p.soft { (plain(remarks::summary(run).trim())) }
             div.columns {
                 (regressions(view))
                 (reservations(view))
@@ -66,7 +66,7 @@ fn regressions(view: &View<'_>) -> Markup {
                 @if none { p { "None." } }
                 ol {
                     @for (name, ratio) in regressions.iter().take(NAMED) {
-                        li { (visible(name)) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
+                        li { (plain(name)) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
                     }
                 }
                 @if regressions.len() > NAMED { p.soft { "and " (regressions.len() - NAMED) " more: " a href="#baseline" { "all of them" } } }
@@ -88,7 +88,7 @@ fn reservations(view: &View<'_>) -> Markup {
                     @for case in cases.iter().take(NAMED) {
                         li {
                             (link(view, case)) ": "
-                            @for reason in case.record.verdict.reasons.iter().take(1) { (visible(&reason.to_string())) }
+                            @for reason in case.record.verdict.reasons.iter().take(1) { (plain(&reason.to_string())) }
                         }
                     }
                 }

@@ -9,9 +9,9 @@ use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 use maud::{Markup, PreEscaped, html};
 
-use super::text::visible;
 use super::view::{Measured, View};
 use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Point, Series, Unit};
+use crate::text::plain;
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;
@@ -88,7 +88,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[Measured<'a>]) -> Vec<Sweep<'a>> {
     let sweep = |(others, mut rows): (String, Vec<(f64, Measured<'a>)>)| {
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let others = if others.is_empty() { others } else { format!("[{others}]") };
-        let name = visible(&format!("{}{others}{on}", &case.benchmark[view.prefix.len()..])).into_owned();
+        let name = plain(&format!("{}{others}{on}", &case.benchmark[view.prefix.len()..]));
         Sweep { name, arg, facts: view.facts(first.case.record), rows }
     };
     let several = |sweep: &Sweep<'_>| {
@@ -122,7 +122,7 @@ impl Sweep<'_> {
             panels.push(self.panel("throughput", Unit::THROUGHPUT, throughput, marks));
         }
         let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
-        let label = visible(self.arg).into_owned();
+        let label = plain(self.arg);
         Panels {
             title: self.title(),
             subtitle: format!("medians with their 95 % intervals, by {label}"),
@@ -141,14 +141,14 @@ impl Sweep<'_> {
         };
         let rows = self.rows.iter().filter_map(|(value, row)| Some((value, row, rate(row)?)));
         let Some((value, row, rate)) = rows.max_by(|a, b| a.2.total_cmp(&b.2)) else {
-            return format!("{} by {}", self.name, visible(self.arg));
+            return format!("{} by {}", self.name, plain(self.arg));
         };
         let shown = match row.it.metrics.bandwidth {
             Some(_) => format::bandwidth(BytesPerSecond(rate)),
             None => format::throughput(FlopsPerSecond(rate)),
         };
         let cache = row.case.record.case.cache;
-        format!("{}: up to {shown}, {cache} at {}={}", self.name, visible(self.arg), format::number(*value))
+        format!("{}: up to {shown}, {cache} at {}={}", self.name, plain(self.arg), format::number(*value))
     }
 
     fn panel(&self, name: &str, unit: Unit, series: Vec<Series>, marks: Vec<Mark>) -> Panel {

@@ -3,13 +3,12 @@
 
 use std::collections::HashMap;
 
+use crate::text::plain;
 use gpubench_records::facts::Facts;
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::Share;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
-
-use super::text::visible;
 
 /// A row of the page.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +77,7 @@ impl<'a> View<'a> {
 impl Case<'_> {
     /// The name of the case without the modules that all names begin with, as it is shown.
     pub(super) fn short_name(&self) -> String {
-        visible(&self.record.case.name()[self.prefix..]).into_owned()
+        plain(&self.record.case.name()[self.prefix..])
     }
 
     /// The same with its cache state.
@@ -88,11 +87,8 @@ impl Case<'_> {
 
     /// The same with its device, where there are several.
     pub(super) fn full_name(&self, several_devices: bool) -> String {
-        let on = if several_devices {
-            format!(" on {}", visible(&self.record.case.device))
-        } else {
-            String::new()
-        };
+        let on =
+            if several_devices { format!(" on {}", plain(&self.record.case.device)) } else { String::new() };
         self.name() + &on
     }
 

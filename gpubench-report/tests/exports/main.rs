@@ -1,8 +1,8 @@
 //! Runs in other programs' formats. In: runs as they are committed, and one with names that each format must quote; out: a
 //! snapshot that differs, or a number that is not read back as it was.
 
-mod scale;
 mod page;
+mod scale;
 mod survive;
 
 use std::fs;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use gpubench_records::record::Run;
 use gpubench_report::export::Format;
+use gpubench_report::printable;
 use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -52,18 +53,7 @@ fn assert_names_survive(run: &Run) {
     for record in &run.records {
         let (row, after) = between(rest, "<a class=\"name\"", "</a>").expect("a name");
         let shown = unescaped(row.split_once('>').expect("an element").1);
-        let coded = |c: char| {
-            match c {
-            '\n' => "\\n".to_owned(),
-            '\r' => "\\r".to_owned(),
-            '\t' => "\\t".to_owned(),
-            c if c.is_control() || "\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}".contains(c) => {
-                c.escape_unicode().to_string()
-            }
-            c => c.to_string(),
-        }
-        };
-        let name: String = record.case.name().chars().map(coded).collect();
+        let name = printable(&record.case.name());
         assert!(name.ends_with(&shown) && !shown.is_empty(), "{shown:?} of {name:?}");
         rest = after;
     }
