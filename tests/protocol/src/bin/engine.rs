@@ -7,6 +7,7 @@
 //! ```
 
 use gpubench::{gpu_bench, host};
+use gpubench_records::selection::CaseSelection;
 use gpubench_runtime::plan::{Ignored, Plan, Selection};
 use gpubench_runtime::registry::entries;
 use protocol::engine::Engine;
@@ -24,8 +25,8 @@ fn many(_stream: &host::Stream) {}
 /// Plans them.
 #[gpu_bench]
 fn plan_many(_stream: &host::Stream) -> Result<(), String> {
-    let many =
-        Selection { filters: vec!["::many".to_owned()], ignored: Ignored::Only, ..Selection::default() };
+    let cases = CaseSelection { filters: vec!["::many".to_owned()], ..CaseSelection::default() };
+    let many = Selection { cases, ignored: Ignored::Only, ..Selection::default() };
     let plan =
         Plan::of(&entries(), &many, &[("host".to_owned(), "host")]).map_err(|error| error.to_string())?;
     if plan.cases() == 10_000 { Ok(()) } else { Err(format!("{} cases", plan.cases())) }
