@@ -156,8 +156,8 @@ await check("all is readable without a script", suite, { script: false }, async 
   assert.ok(visible);
 });
 
-for (const theme of ["light", "dark"]) {
-  await check(`axe finds no violation, ${theme}`, suite, { theme }, async (tab) => {
+for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 375]]) {
+  await check(`axe finds no violation, ${theme}, ${width} px`, suite, { theme, width }, async (tab) => {
     // A few rows are as good as all, and faster.
     await tab.$$eval("#table tbody", (bodies) => bodies.slice(6).forEach((body) => body.remove()));
     await tab.click("#table tbody .name");

@@ -13,7 +13,7 @@ use crate::explain::sentences;
 use crate::text::plain;
 
 /// The most rows whose numbers are explained in words.
-const EXPLAINED: usize = 4000;
+const EXPLAINED: usize = 3000;
 /// The most readings of a clock that are drawn of a row.
 const MOST_CLOCKS: usize = 100;
 

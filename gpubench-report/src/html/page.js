@@ -265,5 +265,7 @@
   };
 
   update();
+  // Until now the style has shown the first rows alone.
+  table.classList.add("ready");
   follow();
 })();

@@ -9,7 +9,7 @@ const BINS: usize = 60;
 /// The most and the fewest samples that are drawn of a row, and the most of all rows together.
 const MOST: usize = 600;
 const FEWEST: usize = 64;
-const TOGETHER: usize = 1_500_000;
+const TOGETHER: usize = 1_200_000;
 
 /// The samples of a row, as they are drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,6 +134,6 @@ mod tests {
 
     #[test]
     fn rows_share_the_room_for_samples() {
-        assert_eq!([1, 5_000, 10_000, 1_000_000].map(drawn_of), [600, 300, 150, 64]);
+        assert_eq!([1, 5_000, 10_000, 1_000_000].map(drawn_of), [600, 240, 120, 64]);
     }
 }
