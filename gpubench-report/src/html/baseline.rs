@@ -21,7 +21,7 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
                 h2 #baseline-title { "Comparisons" }
                 @if let Some(check) = check { (against(check)) }
                 @if !turns.is_empty() {
-                    figure { (PreEscaped(forest("In turn", "against the case that each took turns with".to_owned(), 0.0, turns))) }
+                    figure tabindex="0" { (PreEscaped(forest("In turn", "against the case that each took turns with".to_owned(), 0.0, turns))) }
                 }
             }
         }
@@ -50,7 +50,7 @@ fn against(check: &Check) -> Markup {
     let others: Vec<String> = check.remarks.iter().cloned().chain(others).chain(missing).collect();
     html! {
         @if !changes.is_empty() {
-            figure {
+            figure tabindex="0" {
                 (PreEscaped(forest(
                     &format!("Against baseline {name}"),
                     format!("within {} a change does not matter (shaded)", format::plus_minus(check.band)),

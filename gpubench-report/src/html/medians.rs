@@ -59,7 +59,7 @@ fn section(id: &str, title: &str, rows: Vec<Bar>, drawn: impl FnOnce(&[Bar], &st
         @if !rows.is_empty() {
             section id=(id) aria-labelledby={ (id) "-title" } {
                 h2 id={ (id) "-title" } { (title) }
-                figure { (PreEscaped(drawn(shown, &left_out).drawing().element())) }
+                figure tabindex="0" { (PreEscaped(drawn(shown, &left_out).drawing().element())) }
             }
         }
     }
