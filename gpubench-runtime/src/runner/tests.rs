@@ -1,5 +1,7 @@
 //! The runner against workers that answer in memory: order, lost workers, refused devices, interrupts, repeats.
 
+mod resumed;
+
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
@@ -159,6 +161,16 @@ struct Outcome {
 
 impl Outcome {
     fn of(plan: &Plan, script: Script, runs: usize, stop: &dyn Fn() -> bool) -> Self {
+        Self::beginning_with(plan, script, beginning(), &config(runs), stop)
+    }
+
+    fn beginning_with(
+        plan: &Plan,
+        script: Script,
+        beginning: Beginning,
+        config: &RunConfig,
+        stop: &dyn Fn() -> bool,
+    ) -> Self {
         let script = Rc::new(RefCell::new(script));
         let start = || -> io::Result<Box<dyn Worker>> {
             script.borrow_mut().started += 1;
@@ -177,7 +189,7 @@ impl Outcome {
         }
         let mut heard = Heard::default();
         let supervisor = Supervisor::with_workers(Box::new(start), stop);
-        let (run, ended) = measure_by(supervisor, plan, &devices, beginning(), &config(runs), &mut heard);
+        let (run, ended) = measure_by(supervisor, plan, &devices, beginning, config, &mut heard);
         let script = script.replace(Script::default());
         Self { run, ended, script, heard }
     }
