@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::cells::{Column, printed};
+use super::cells::{Column, Room, printed};
 use super::notes::{Note, Notes};
 use super::page::Page;
 use super::spread;
@@ -47,7 +47,7 @@ pub struct TableWriter {
     fake: bool,
     notes: Notes,
     /// The columns that a record of this group had a use for so far.
-    used: Vec<&'static Column>,
+    used: Vec<UsedColumn>,
     lineup: Lineup,
     /// The module and device of the row before.
     group: Option<(String, String)>,
@@ -57,11 +57,30 @@ pub struct TableWriter {
     has_bars: bool,
 }
 
+/// A column with the room that its cells took so far.
+#[derive(Clone, Copy, Debug)]
+struct UsedColumn {
+    column: &'static Column,
+    room: Room,
+}
+
+impl UsedColumn {
+    /// The columns of a line that it takes beside those that every line has.
+    fn needs(&self) -> usize {
+        if self.column.rank == 0 { 0 } else { GAP + self.room.width() }
+    }
+
+    /// What changes the heads.
+    fn layout(&self) -> (&'static str, usize) {
+        (self.column.title, self.room.width())
+    }
+}
+
 /// The columns that a page has room for.
 #[derive(Debug, Default)]
 struct Lineup {
     name: usize,
-    columns: Vec<&'static Column>,
+    columns: Vec<UsedColumn>,
     dropped: Vec<&'static str>,
 }
 
@@ -120,17 +139,18 @@ impl TableWriter {
 
     /// Adds the columns that `records` need. Returns true where that changes the heads.
     fn use_columns(&mut self, records: &[Record]) -> bool {
-        let needed = |column: &Column| {
-            !column.optional || records.iter().any(|record| !(column.cell)(record).is_empty())
+        let use_column = |column: &'static Column| {
+            let earlier = self.used.iter().find(|used| used.column.title == column.title);
+            let cells: Vec<String> = records.iter().map(column.cell).collect();
+            let is_used = !column.optional || earlier.is_some() || cells.iter().any(|cell| !cell.is_empty());
+            let room = column.room.for_units(cells.iter().map(String::as_str));
+            let room = earlier.map_or(room, |earlier| earlier.room.or_wider(room));
+            is_used.then_some(UsedColumn { column, room })
         };
-        let is_used = |column: &&'static Column| is_among(&self.used, column) || needed(column);
-        self.used = printed().filter(is_used).collect();
+        self.used = printed().filter_map(use_column).collect();
         let lineup = self.lineup();
-        let is_same = lineup.columns.iter().map(|column| column.title).eq(self
-            .lineup
-            .columns
-            .iter()
-            .map(|it| it.title));
+        let layout = |lineup: &Lineup| lineup.columns.iter().map(UsedColumn::layout).collect::<Vec<_>>();
+        let is_same = layout(&lineup) == layout(&self.lineup);
         for column in &lineup.dropped {
             if !self.dropped.contains(column) {
                 self.dropped.push(column);
@@ -146,26 +166,25 @@ impl TableWriter {
             return Lineup { name: self.longest, columns: self.used.clone(), dropped: Vec::new() };
         };
         let always =
-            self.used.iter().filter(|column| column.rank == 0).map(|column| GAP + column.room.width());
+            self.used.iter().filter(|used| used.column.rank == 0).map(|used| GAP + used.room.width());
         let room = page.saturating_sub(MARK + always.sum::<usize>() + self.numbers());
         let least = self.longest.min(LEAST_NAME.max(page / 4)).min(room);
         let mut free = room - least;
         let mut by_rank = self.used.clone();
-        by_rank.sort_by_key(|column| column.rank);
-        let mut kept = Vec::new();
-        for column in by_rank {
-            let needed = if column.rank == 0 { 0 } else { GAP + column.room.width() };
-            if needed <= free {
-                free -= needed;
-                kept.push(column);
+        by_rank.sort_by_key(|used| used.column.rank);
+        let mut fitting = Vec::new();
+        for used in by_rank {
+            if used.needs() <= free {
+                free -= used.needs();
+                fitting.push(used.column.title);
             }
         }
         let (columns, dropped): (Vec<_>, Vec<_>) =
-            self.used.iter().copied().partition(|column| is_among(&kept, column));
+            self.used.iter().copied().partition(|used| fitting.contains(&used.column.title));
         Lineup {
             name: self.longest.min(least + free),
             columns,
-            dropped: dropped.into_iter().map(|column| column.title).collect(),
+            dropped: dropped.into_iter().map(|used| used.column.title).collect(),
         }
     }
 
@@ -181,9 +200,9 @@ impl TableWriter {
             None => String::new(),
         };
         let mut heads = String::new();
-        for column in &self.lineup.columns {
+        for UsedColumn { column, room } in &self.lineup.columns {
             heads += &spaces(GAP);
-            heads += &column.room.head(column.head);
+            heads += &room.head(column.head);
         }
         let heads = heads.trim_end();
         let room = MARK + self.lineup.name + heads.len() - heads.trim_start().len();
@@ -211,12 +230,12 @@ impl TableWriter {
         };
         let name = shortened(name, self.lineup.name, self.page);
         let mut line = format!("{mark}{}", left(&name, self.lineup.name));
-        for column in &self.lineup.columns {
+        for UsedColumn { column, room } in &self.lineup.columns {
             let cell = (column.cell)(record);
             self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
             let cell = if self.page.ascii() { spread::in_ascii(&cell) } else { cell };
             line += &spaces(GAP);
-            line += &column.room.fit(&cell, self.page);
+            line += &room.fit(&cell, self.page);
         }
         if record.fake {
             line += FAKE;
@@ -265,10 +284,6 @@ impl TableWriter {
             .map(|line| line + "\n")
             .collect()
     }
-}
-
-fn is_among(columns: &[&Column], column: &Column) -> bool {
-    columns.iter().any(|it| it.title == column.title)
 }
 
 /// A case's module, and its name within it, both without control characters.
