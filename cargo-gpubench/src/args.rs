@@ -128,7 +128,7 @@ pub(crate) struct SelectionArgs {
 
     /// Take only hot or only cold cases
     #[arg(long, help_heading = "Selection")]
-    cache: Option<CacheChoice>,
+    cache: Option<SelectedCache>,
 
     /// Take only cases of these devices: by number, name or UUID, with commas between them
     #[arg(long, help_heading = "Selection")]
@@ -137,7 +137,7 @@ pub(crate) struct SelectionArgs {
 
 /// The cache states to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CacheChoice {
+enum SelectedCache {
     /// With the data in the caches
     Hot,
     /// With the last-level cache flushed before every sample
@@ -150,9 +150,9 @@ impl SelectionArgs {
     pub(crate) fn selection(&self) -> CaseSelection {
         let Self { names, exact, skip, cache, device } = self;
         let caches = match cache {
-            None | Some(CacheChoice::Both) => None,
-            Some(CacheChoice::Hot) => Some(vec![Cache::Hot]),
-            Some(CacheChoice::Cold) => Some(vec![Cache::Cold]),
+            None | Some(SelectedCache::Both) => None,
+            Some(SelectedCache::Hot) => Some(vec![Cache::Hot]),
+            Some(SelectedCache::Cold) => Some(vec![Cache::Cold]),
         };
         CaseSelection {
             filters: names.clone(),

@@ -4,14 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::files::LoadError;
+use gpubench_records::files::LoadRunError;
 use gpubench_records::join::JoinError;
 use gpubench_report::export::SamePlace;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub(crate) enum CommandError {
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] LoadRunError),
     #[error("the project's stored runs cannot be found: give their folder by --home")]
     NoHome,
     #[error("the current folder cannot be told: {0}")]
@@ -36,7 +36,7 @@ pub(crate) enum Error {
     SeveralRuns(usize),
 }
 
-impl Error {
+impl CommandError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NothingSelected { .. } => Exit::Nothing,

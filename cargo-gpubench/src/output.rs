@@ -9,18 +9,18 @@ use gpubench_records::record::Run;
 use gpubench_report::Page;
 use gpubench_report::export::{Export, ExportTo};
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// The look of printed text, as the user wants it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct PrintOptions {
     /// When to colour it.
     pub(crate) color: clap::ColorChoice,
     /// The columns of a line, whatever the terminal has.
     pub(crate) width: Option<u16>,
 }
 
-impl Look {
+impl PrintOptions {
     /// The page that standard output is.
     pub(crate) fn page(self) -> Page {
         Page::of(&io::stdout(), self.width.map(usize::from))
@@ -28,8 +28,8 @@ impl Look {
 }
 
 /// Prints `text`, coloured as the user and the terminal want it.
-pub(crate) fn print(text: &str, look: Look) -> Result<(), Error> {
-    let choice = match look.color {
+pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandError> {
+    let choice = match options.color {
         clap::ColorChoice::Auto => AutoStream::choice(&io::stdout()),
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
@@ -45,21 +45,21 @@ pub(crate) fn warn(what: &str) {
 }
 
 /// Makes sure that each of `exports` can be written, and that none is a file that one of `runs` is read from.
-pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) -> Result<(), Error> {
+pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) -> Result<(), CommandError> {
     let sources: Vec<ExportTo> =
         runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect();
     for export in exports {
         let ExportTo::File(path) = &export.to else { continue };
         if sources.iter().any(|source| source.is(&export.to)) {
-            return Err(Error::WrittenOver(path.clone()));
+            return Err(CommandError::WrittenOver(path.clone()));
         }
-        Destination::open(path).map_err(|error| Error::Unwritable { path: path.clone(), error })?;
+        Destination::open(path).map_err(|error| CommandError::Unwritable { path: path.clone(), error })?;
     }
     Ok(())
 }
 
 /// Writes `run` as each of `exports`.
-pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), Error> {
+pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), CommandError> {
     for Export { format, to } in exports {
         let contents = |out: &mut dyn Write| format.exporter().export(run, out);
         match to {
@@ -69,7 +69,7 @@ pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), Error> {
             }
             ExportTo::File(path) => {
                 let written = Destination::open(path).and_then(|destination| destination.write(&contents));
-                written.map_err(|error| Error::Unwritable { path: path.clone(), error })?;
+                written.map_err(|error| CommandError::Unwritable { path: path.clone(), error })?;
             }
         }
     }
@@ -77,9 +77,9 @@ pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), Error> {
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.
-fn no_error_if_closed(written: io::Result<()>) -> Result<(), Error> {
+fn no_error_if_closed(written: io::Result<()>) -> Result<(), CommandError> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(Error::Unprintable),
+        written => written.map_err(CommandError::Unprintable),
     }
 }

@@ -13,7 +13,7 @@ use gpubench::units::Nanoseconds;
 use gpubench::{MeasureOptions, format, stats};
 use serde::de::DeserializeOwned;
 
-use crate::by_hand::{Point, Timers};
+use crate::by_hand::{HandTiming, Timers};
 use crate::common::{KERNELS, Lab, Result, measured};
 
 /// The engine, the device and the measurements so far.
@@ -37,7 +37,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn new(lab: Lab<'a>, device: Facts, scale: usize, step: usize) -> Result<Self> {
         let (lab, naive, timers) = (RefCell::new(lab), RefCell::default(), RefCell::default());
         let mut bench = Self { lab, device, scale, step, idle: None, naive, timers };
-        bench.idle = bench.ask(&Point::Sensors, &[])?;
+        bench.idle = bench.ask(&HandTiming::Sensors, &[])?;
         Ok(bench)
     }
 
@@ -50,7 +50,7 @@ impl<'a> Bench<'a> {
     /// environment.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
-        point: &Point,
+        point: &HandTiming,
         environment: &[(&str, &OsStr)],
     ) -> Result<T> {
         let ordinal = self.device.device.rsplit(':').next().unwrap_or_default();
@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
             if let Some(read) = self.timers.borrow().get(n) {
                 return Ok(read.clone());
             }
-            let read: Timers = self.ask(&Point::Timers { n: *n }, &[])?;
+            let read: Timers = self.ask(&HandTiming::Timers { n: *n }, &[])?;
             self.timers.borrow_mut().insert(*n, read.clone());
             Ok(read)
         };

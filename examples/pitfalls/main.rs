@@ -28,7 +28,7 @@ use gpubench::Suite;
 use serde::{Deserialize, Serialize};
 
 use self::bench::Bench;
-use self::by_hand::Point;
+use self::by_hand::HandTiming;
 use self::common::{Flags, Lab, Result};
 use self::steps::{Pitfall, STEPS};
 
@@ -64,7 +64,7 @@ struct UnknownStep;
 fn main() -> ExitCode {
     gpubench::program(|suite| match &env::args().collect::<Vec<_>>()[..] {
         // A process of one of the steps.
-        [_, flag, ordinal, asked] if flag == by_hand::FLAG => Point::answer(ordinal, asked),
+        [_, flag, ordinal, asked] if flag == by_hand::FLAG => HandTiming::answer(ordinal, asked),
         _ => show(suite),
     })
 }
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
 fn show(suite: &Suite) -> Result<()> {
     let args = Args::parse();
     let (lab, device) = Lab::open(suite, &args.flags, "pitfalls")?;
-    if let Some(read) = args.flags.stored::<Stored>("pitfalls", "-read.json")? {
+    if let Some(read) = args.flags.stored::<StoredPitfalls>("pitfalls", "-read.json")? {
         let read = read.steps.into_iter().map(|step| (step.row, step.read)).collect();
         return steps::redrawn(&read, &device)?
             .iter()
@@ -105,7 +105,7 @@ struct PitfallReport {
 
 /// The part of it that drawings are made of, as it is stored.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredPitfalls {
     steps: Vec<StoredStep>,
 }
 

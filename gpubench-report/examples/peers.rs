@@ -24,29 +24,29 @@ const YARDSTICK: &str = "ncu";
 const NEAR: (f64, f64) = (0.5, 0.03);
 
 #[derive(Deserialize)]
-struct Comparison {
+struct PeerComparison {
     environment: BTreeMap<String, String>,
     peers: BTreeMap<String, Tool>,
 }
 
 #[derive(Deserialize)]
 struct Tool {
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, PeerRow>,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct PeerRow {
     us: f64,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args().nth(1).ok_or("name the file that `peers/compare --json` wrote")?;
-    let comparison: Comparison = serde_json::from_slice(&fs::read(file)?)?;
+    let comparison: PeerComparison = serde_json::from_slice(&fs::read(file)?)?;
     print!("{}", drawing(&comparison).ok_or("the file has no rows of `ncu`")?.svg());
     Ok(())
 }
 
-fn drawing(comparison: &Comparison) -> Option<Curves> {
+fn drawing(comparison: &PeerComparison) -> Option<Curves> {
     let yardstick = &comparison.peers.get(YARDSTICK)?.rows;
     let mut tools = Vec::new();
     let mut medians = Vec::new();

@@ -10,11 +10,11 @@ use gpubench_report as report;
 use gpubench_report::export::{ExportArgs, ExportTo, exports};
 
 use super::{load, load_selected};
-use crate::error::Error;
-use crate::output::{self, Look};
+use crate::error::CommandError;
+use crate::output::{self, PrintOptions};
 
 /// The runs to compare.
-pub(super) struct Comparison<'a> {
+pub(super) struct ComparedRuns<'a> {
     pub(super) earlier: &'a str,
     pub(super) later: &'a str,
     pub(super) selection: CaseSelection,
@@ -28,8 +28,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn parse(band: Option<&str>, threshold: Option<&str>) -> Result<Self, Error> {
-        let refused = |flag, text: &str, also| Error::Percentage { flag, text: text.to_owned(), also };
+    pub(super) fn parse(band: Option<&str>, threshold: Option<&str>) -> Result<Self, CommandError> {
+        let refused = |flag, text: &str, also| CommandError::Percentage { flag, text: text.to_owned(), also };
         let threshold = threshold
             .map(|text| text.parse().map_err(|_| refused("--fail-on-regression", text, ", or `noise`")));
         let band = band.map(|text| Threshold::part(text).ok_or_else(|| refused("--band", text, "")));
@@ -39,11 +39,11 @@ impl Limits {
 
 pub(super) fn compare(
     stored: &StoredRuns,
-    comparison: &Comparison<'_>,
+    comparison: &ComparedRuns<'_>,
     given: &ExportArgs<false>,
-    look: Look,
-) -> Result<Exit, Error> {
-    let Comparison { earlier, later, selection, limits } = comparison;
+    print_options: PrintOptions,
+) -> Result<Exit, CommandError> {
+    let ComparedRuns { earlier, later, selection, limits } = comparison;
     let exports = exports(given.0.clone())?;
     output::check(&exports, &[(*earlier).to_owned(), (*later).to_owned()], stored)?;
     let mut before = load(stored, earlier)?;
@@ -54,7 +54,7 @@ pub(super) fn compare(
     let baseline = Baseline::of((*earlier).to_owned(), before);
     run.check = Some(check(&run, &baseline, &|_| true));
     if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-        output::print(&report::render(&run, look.page()), look)?;
+        output::print(&report::render(&run, print_options.page()), print_options)?;
     }
     output::write(&exports, &run)?;
     Ok(Exit::of(&run))

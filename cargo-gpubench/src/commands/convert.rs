@@ -8,7 +8,7 @@ use gpubench_records::selection::CaseSelection;
 use gpubench_report::export::{Export, ExportTo, Format};
 
 use super::load_selected;
-use crate::error::Error;
+use crate::error::CommandError;
 use crate::output;
 
 pub(super) fn convert(
@@ -17,7 +17,7 @@ pub(super) fn convert(
     selection: &CaseSelection,
     format: Format,
     to: &Path,
-) -> Result<Exit, Error> {
+) -> Result<Exit, CommandError> {
     let exports = [Export { format, to: ExportTo::of(to.to_owned()) }];
     output::check(&exports, &[run.to_owned()], stored)?;
     output::write(&exports, &load_selected(stored, run, selection)?)?;

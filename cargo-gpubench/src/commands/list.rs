@@ -6,10 +6,10 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::{StoredRuns, load};
 use gpubench_report::{ListedRun, listing};
 
-use crate::error::Error;
-use crate::output::{self, Look};
+use crate::error::CommandError;
+use crate::output::{self, PrintOptions};
 
-pub(super) fn list(stored: &StoredRuns, look: Look) -> Result<Exit, Error> {
+pub(super) fn list(stored: &StoredRuns, print_options: PrintOptions) -> Result<Exit, CommandError> {
     let line = |(name, path): (String, PathBuf)| match load(&path) {
         Ok(loaded) => ListedRun::of(&name, &path, &loaded.run),
         Err(error) => ListedRun::unreadable(&name, &error.to_string()),
@@ -23,6 +23,6 @@ pub(super) fn list(stored: &StoredRuns, look: Look) -> Result<Exit, Error> {
     let baselines = stored.baselines();
     let baselines =
         if baselines.is_empty() { String::new() } else { format!("\nbaselines: {}\n", baselines.join(", ")) };
-    output::print(&format!("{runs}{baselines}"), look)?;
+    output::print(&format!("{runs}{baselines}"), print_options)?;
     Ok(Exit::Done)
 }

@@ -8,10 +8,10 @@ use gpubench_records::join::join;
 use gpubench_report::export::{Export, ExportTo, Format};
 
 use super::load;
-use crate::error::Error;
+use crate::error::CommandError;
 use crate::output;
 
-pub(super) fn merge(stored: &StoredRuns, runs: &[String], to: &Path) -> Result<Exit, Error> {
+pub(super) fn merge(stored: &StoredRuns, runs: &[String], to: &Path) -> Result<Exit, CommandError> {
     let exports = [Export { format: Format::Json, to: ExportTo::of(to.to_owned()) }];
     output::check(&exports, runs, stored)?;
     let runs = runs.iter().map(|run| load(stored, run)).collect::<Result<Vec<_>, _>>()?;

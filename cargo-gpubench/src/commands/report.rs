@@ -7,8 +7,8 @@ use gpubench_report as report;
 use gpubench_report::export::{ExportArgs, ExportTo, exports};
 
 use super::load_selected;
-use crate::error::Error;
-use crate::output::{self, Look};
+use crate::error::CommandError;
+use crate::output::{self, PrintOptions};
 
 pub(super) fn report(
     stored: &StoredRuns,
@@ -16,27 +16,27 @@ pub(super) fn report(
     selection: &CaseSelection,
     explain: bool,
     given: &ExportArgs<false>,
-    look: Look,
-) -> Result<Exit, Error> {
+    print_options: PrintOptions,
+) -> Result<Exit, CommandError> {
     let exports = exports(given.0.clone())?;
     if !exports.is_empty() && runs.len() > 1 {
-        return Err(Error::SeveralRuns(runs.len()));
+        return Err(CommandError::SeveralRuns(runs.len()));
     }
     output::check(&exports, runs, stored)?;
     let mut exit = Exit::Done;
     for (number, name) in runs.iter().enumerate() {
         let run = load_selected(stored, name, selection)?;
         if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-            let mut text = report::render(&run, look.page());
+            let mut text = report::render(&run, print_options.page());
             if explain {
-                text += &report::explain(&run, look.page());
+                text += &report::explain(&run, print_options.page());
             }
             let title = match (runs.len(), number) {
                 (1, _) => String::new(),
                 (_, 0) => format!("{name}:\n"),
                 _ => format!("\n{name}:\n"),
             };
-            output::print(&format!("{title}{text}"), look)?;
+            output::print(&format!("{title}{text}"), print_options)?;
         }
         output::write(&exports, &run)?;
         exit = exit.min(Exit::of(&run));

@@ -6,21 +6,25 @@ use gpubench_records::selection::CaseSelection;
 use gpubench_report as report;
 
 use super::load_selected;
-use crate::error::Error;
-use crate::output::{self, Look};
+use crate::error::CommandError;
+use crate::output::{self, PrintOptions};
 
 pub(super) fn show(
     stored: &StoredRuns,
     run: &str,
     case: &str,
     exact: bool,
-    look: Look,
-) -> Result<Exit, Error> {
+    print_options: PrintOptions,
+) -> Result<Exit, CommandError> {
     let selection = CaseSelection { filters: vec![case.to_owned()], exact, ..CaseSelection::default() };
     let run = load_selected(stored, run, &selection)?;
     output::print(
-        &format!("{}{}", report::render(&run, look.page()), report::explain(&run, look.page())),
-        look,
+        &format!(
+            "{}{}",
+            report::render(&run, print_options.page()),
+            report::explain(&run, print_options.page())
+        ),
+        print_options,
     )?;
     Ok(Exit::Done)
 }

@@ -1,5 +1,5 @@
 //! Kernels timed by hand, in all the ways that mislead, each in a process of its own: what has run in a process before is
-//! part of what is shown. In: a [`Point`]; out: what that process read. How to do it right is none of this.
+//! part of what is shown. In: a [`HandTiming`]; out: what that process read. How to do it right is none of this.
 
 mod events;
 mod first_launch;
@@ -34,7 +34,7 @@ pub(crate) use self::timers::Timers;
 
 /// Something to be timed by hand.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Point {
+pub(crate) enum HandTiming {
     /// One product after the other, each read by three timers: [`Timers`].
     Timers { n: usize },
     /// The first use of a module, of PTX or of the machine code in a file: [`Loaded`].
@@ -54,7 +54,7 @@ pub(crate) enum Point {
 /// The flag that has a process answer for one point, on the GPU of the number behind it.
 pub(crate) const FLAG: &str = "--point";
 
-impl Point {
+impl HandTiming {
     /// Starts a process that reads this point on GPU `ordinal`, and returns what it read. The variables are added to
     /// its environment.
     ///

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Pitfall;
 use crate::bench::{Bench, above, median, shown, stated};
-use crate::by_hand::{Before, Point};
+use crate::by_hand::{Before, HandTiming};
 use crate::common::Result;
 use crate::table::Table;
 
@@ -54,7 +54,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let mut read = Vec::new();
     for ColdStart { before, name, .. } in KINDS {
         let times = |n: &usize| -> Result<Vec<f64>> {
-            (0..TIMES).map(|_| bench.ask(&Point::FirstLaunch { n: *n, before }, &[])).collect()
+            (0..TIMES).map(|_| bench.ask(&HandTiming::FirstLaunch { n: *n, before }, &[])).collect()
         };
         let times = sizes.iter().map(times).collect::<Result<Vec<_>>>()?;
         let medians: Vec<Nanoseconds> = times.iter().map(|times| median(times)).collect();

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Pitfall;
 use crate::bench::{Bench, median};
-use crate::by_hand::{Loaded, Point};
+use crate::by_hand::{HandTiming, Loaded};
 use crate::common::Result;
 use crate::table::Table;
 
@@ -68,7 +68,7 @@ type ModuleLoads = (Vec<Loaded>, Vec<Loaded>, Option<Vec<Loaded>>);
 fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<ModuleLoads> {
     let cache = folder.join("cache");
     let again = |machine_code: Option<&Path>, environment: &[(&str, &OsStr)]| {
-        let point = Point::Load { n, machine_code: machine_code.map(Into::into) };
+        let point = HandTiming::Load { n, machine_code: machine_code.map(Into::into) };
         (0..TIMES).map(|_| bench.ask::<Loaded>(&point, environment)).collect::<Result<Vec<_>>>()
     };
     let on = OsStr::new("1");
@@ -76,10 +76,10 @@ fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<ModuleLoads> {
     let kept: [(&str, &OsStr); 2] =
         [("CUDA_CACHE_DISABLE", OsStr::new("0")), ("CUDA_CACHE_PATH", cache.as_os_str())];
     // Fills the cache.
-    _ = bench.ask::<Loaded>(&Point::Load { n, machine_code: None }, &kept)?;
+    _ = bench.ask::<Loaded>(&HandTiming::Load { n, machine_code: None }, &kept)?;
     let cached = again(None, &kept)?;
     let file = folder.join("matmul.cubin");
-    let linked: Result<()> = bench.ask(&Point::Link { to: file.clone() }, &[]);
+    let linked: Result<()> = bench.ask(&HandTiming::Link { to: file.clone() }, &[]);
     let machine_code = match linked {
         Ok(()) => Some(again(Some(&file), &[("CUDA_CACHE_DISABLE", on)])?),
         Err(_) => None,

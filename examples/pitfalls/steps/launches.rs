@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Pitfall;
 use crate::bench::{Bench, median};
-use crate::by_hand::{LaunchTimes, Point, Short};
+use crate::by_hand::{HandTiming, LaunchTimes, Short};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
 
@@ -21,7 +21,7 @@ const SHORT: [(Short, &str, &str); 2] =
 
 /// Everything that was read of a kernel.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Kernel {
+pub(super) struct MeasuredKernel {
     kernel: Short,
     by_hand: Vec<LaunchTimes>,
     gpubench: Summary,
@@ -29,10 +29,10 @@ pub(super) struct Kernel {
 }
 
 /// The readings of one clock in a row.
-type Readings = fn(&LaunchTimes) -> &[f64];
+type LaunchClock = fn(&LaunchTimes) -> &[f64];
 
 /// The time of each launch of a row.
-fn each(rows: &[LaunchTimes], of: Readings) -> impl Iterator<Item = Nanoseconds> {
+fn each(rows: &[LaunchTimes], of: LaunchClock) -> impl Iterator<Item = Nanoseconds> {
     rows.iter().map(move |row| median(of(row)) / row.count as f64)
 }
 
@@ -42,7 +42,8 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let mut table = Table::new(columns);
     let mut kernels = Vec::new();
     for (short, name, case) in SHORT {
-        let rows: Vec<LaunchTimes> = bench.ask(&Point::Launches { short, counts: COUNTS.to_vec() }, &[])?;
+        let rows: Vec<LaunchTimes> =
+            bench.ask(&HandTiming::Launches { short, counts: COUNTS.to_vec() }, &[])?;
         let each = |of: fn(&LaunchTimes) -> &[f64]| -> Vec<Nanoseconds> { each(&rows, of).collect() };
         let [plain, graph] = [each(|row| &row.plain.done), each(|row| &row.graph.done)];
         let [plain_submitted, graph_submitted] =
@@ -62,7 +63,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         if let Some(in_a_row) = engine.samples.back_to_back {
             table = table.row(&format!("{name}: right, gpubench, in a row"), [format::time(in_a_row)]);
         }
-        kernels.push(Kernel {
+        kernels.push(MeasuredKernel {
             kernel: short,
             by_hand: rows,
             gpubench: engine.samples.time.clone(),
@@ -84,10 +85,10 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
 }
 
 /// Draws what each launch costs, one by one and in a graph.
-pub(super) fn drawing(kernels: &[Kernel], device: &str) -> String {
-    let ways: [(&str, Readings); 2] =
+pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
+    let ways: [(&str, LaunchClock); 2] =
         [("one by one", |row| &row.plain.done), ("a graph", |row| &row.graph.done)];
-    let named = |kernel: &Kernel| {
+    let named = |kernel: &MeasuredKernel| {
         SHORT.iter().find(|(short, ..)| *short == kernel.kernel).map_or("", |(_, name, _)| name)
     };
     let series = kernels.iter().flat_map(|kernel| {

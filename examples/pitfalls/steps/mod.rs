@@ -70,14 +70,14 @@ pub(crate) fn redrawn(read: &BTreeMap<String, Value>, device: &Facts) -> Result<
         Ok(read.get(row).cloned().map(serde_json::from_value).transpose()?)
     }
     let mut drawings = Vec::new();
-    if let Some(large) = of::<timers::Readings>(read, "B1")? {
-        let readings = timers::Readings::together([Some(large), of(read, "B3")?].into_iter().flatten());
+    if let Some(large) = of::<timers::TimerReadings>(read, "B1")? {
+        let readings = timers::TimerReadings::together([Some(large), of(read, "B3")?].into_iter().flatten());
         drawings.push(("-timers.svg", readings.drawing(&device.name)));
     }
     if let Some(products) = of::<Vec<flush::MatmulTimes>>(read, "B7")? {
         drawings.push(("-flush.svg", flush::drawing(&products, device)));
     }
-    if let Some(kernels) = of::<Vec<launches::Kernel>>(read, "B9")? {
+    if let Some(kernels) = of::<Vec<launches::MeasuredKernel>>(read, "B9")? {
         drawings.push(("-launches.svg", launches::drawing(&kernels, &device.name)));
     }
     Ok(drawings)

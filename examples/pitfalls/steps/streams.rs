@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Pitfall;
 use crate::bench::{Bench, median};
-use crate::by_hand::{Point, Streams};
+use crate::by_hand::{HandTiming, Streams};
 use crate::common::{KERNELS, Result, measured};
 use crate::table::Table;
 
@@ -15,7 +15,7 @@ use crate::table::Table;
 pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     // Blocks for half of an H200's multiprocessors, and for a quarter.
     let n = bench.size(16_384);
-    let read: Streams = bench.ask(&Point::Streams { n }, &[])?;
+    let read: Streams = bench.ask(&HandTiming::Streams { n }, &[])?;
     let run =
         bench.measure(|options| options.filter("nbody::gravity").arg("n", [n, n / 2]).cache(Cache::Hot))?;
     let time =

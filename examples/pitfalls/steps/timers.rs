@@ -29,7 +29,7 @@ pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     let (table, read) = host_clock(bench, |timers| &timers.unsynchronised, what, &UNSYNCHRONISED)?;
     let sizes = bench.sizes(SMALL.into_iter().chain(LARGE));
     let (by_hand, gpubench) = (bench.timers(&sizes)?, bench.naive_times(&sizes)?);
-    let readings = Readings { sizes, by_hand, gpubench };
+    let readings = TimerReadings { sizes, by_hand, gpubench };
     Ok(Pitfall {
         row: "B1",
         title: "The host's clock, and nobody waits",
@@ -81,13 +81,13 @@ fn host_clock(
 
 /// The readings of all timers, size by size, as steps keep them.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Readings {
+pub(super) struct TimerReadings {
     sizes: Vec<usize>,
     by_hand: Vec<Timers>,
     gpubench: Vec<Nanoseconds>,
 }
 
-impl Readings {
+impl TimerReadings {
     /// Those of several steps, from small to large, each size once.
     pub(super) fn together(all: impl IntoIterator<Item = Self>) -> Self {
         let rows = all.into_iter().flat_map(|Self { sizes, by_hand, gpubench }| {

@@ -53,7 +53,7 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
 /// The cases now, and those of the baseline by their benchmark.
 struct Cases<'a> {
     now: HashSet<&'a CaseId>,
-    then: HashMap<Benchmark<'a>, Then<'a>>,
+    then: HashMap<BenchmarkKey<'a>, Then<'a>>,
 }
 
 /// The cases of a benchmark in the baseline.
@@ -65,9 +65,9 @@ struct Then<'a> {
 }
 
 /// What cases share that differ in their arguments alone: the benchmark, the device and the cache state.
-type Benchmark<'a> = (&'a str, &'a str, Cache);
+type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
-fn benchmark(case: &CaseId) -> Benchmark<'_> {
+fn benchmark(case: &CaseId) -> BenchmarkKey<'_> {
     (&case.benchmark, &case.device, case.cache)
 }
 

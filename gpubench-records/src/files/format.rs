@@ -28,7 +28,7 @@ type Upgrade = fn(&mut Value);
 
 /// A version of a format that this program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum SchemaVersion {
     /// The one that it writes.
     Current,
     /// The one before.
@@ -77,21 +77,25 @@ impl FileFormat {
     }
 
     /// Returns the version of a document. One without a schema counts as current: reading it says what is missing.
-    pub(super) fn version_of(self, json: &[u8]) -> Result<Version, FormatError> {
+    pub(super) fn version_of(self, json: &[u8]) -> Result<SchemaVersion, FormatError> {
         match schema_of(json) {
-            None => Ok(Version::Current),
-            Some(schema) if schema == self.schema => Ok(Version::Current),
+            None => Ok(SchemaVersion::Current),
+            Some(schema) if schema == self.schema => Ok(SchemaVersion::Current),
             Some(schema) if self.earlier.is_some_and(|(earlier, _)| schema == earlier) => {
-                Ok(Version::Earlier)
+                Ok(SchemaVersion::Earlier)
             }
             Some(schema) => Err(FormatError::OtherSchema { schema, known: self.schema }),
         }
     }
 
     /// Reads a document of this version, or a line of one.
-    pub(super) fn read_as<T: DeserializeOwned>(self, version: Version, json: &[u8]) -> serde_json::Result<T> {
+    pub(super) fn read_as<T: DeserializeOwned>(
+        self,
+        version: SchemaVersion,
+        json: &[u8],
+    ) -> serde_json::Result<T> {
         match (version, self.earlier) {
-            (Version::Earlier, Some((_, upgrade))) => {
+            (SchemaVersion::Earlier, Some((_, upgrade))) => {
                 let mut document = serde_json::from_slice(json)?;
                 upgrade(&mut document);
                 T::deserialize(document)

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{FormatError, RUN, Version, by_newer};
+use super::format::{FormatError, RUN, SchemaVersion, by_newer};
 use crate::record::{Record, Run, SCHEMA};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
@@ -106,7 +106,7 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
     Lines { from: BufReader::new(from), number: 0 }.head().map(|(_, run)| run)
 }
 
-fn head(line: &[u8]) -> Result<(Version, Run), NotARun> {
+fn head(line: &[u8]) -> Result<(SchemaVersion, Run), NotARun> {
     let foreign = |error: &dyn fmt::Display| NotARun::Foreign(format!("its first line says: {error}"));
     let version = RUN.version_of(line).map_err(|error| match error {
         FormatError::OtherSchema { schema, .. } => NotARun::OtherSchema(schema),
@@ -161,7 +161,7 @@ struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    fn head(&mut self) -> Result<(Version, Run), NotARun> {
+    fn head(&mut self) -> Result<(SchemaVersion, Run), NotARun> {
         match self.next().map_err(NotARun::Unreadable)? {
             Some(Found::Whole(line)) => head(&line),
             Some(Found::CutOff) => Err(NotARun::Foreign("its first line has no end".to_owned())),

@@ -16,7 +16,7 @@ use crate::record::Run;
 
 /// The reason why a stored run cannot be loaded.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum LoadRunError {
     /// Nothing has this name.
     #[error(
         "there is no file, stored run or baseline `{wanted}`. In {} there is: {there}. Give one of these, a file that \
@@ -74,15 +74,15 @@ const SHOWN_NAMES: usize = 8;
 ///
 /// # Errors
 /// If it cannot be read, or holds something else.
-pub fn load(path: &Path) -> Result<Stored, LoadError> {
-    let unreadable = |error| LoadError::Unreadable { path: path.to_owned(), error };
+pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
+    let unreadable = |error| LoadRunError::Unreadable { path: path.to_owned(), error };
     let mut file = File::open(path).map_err(unreadable)?;
     if has_lines(&file).map_err(unreadable)? {
-        return read(file).map_err(|why| LoadError::NotARun { path: path.to_owned(), why });
+        return read(file).map_err(|why| LoadRunError::NotARun { path: path.to_owned(), why });
     }
     let mut json = Vec::new();
     file.read_to_end(&mut json).map_err(unreadable)?;
-    let run = Run::parse(&json).map_err(|why| LoadError::Damaged { path: path.to_owned(), why })?;
+    let run = Run::parse(&json).map_err(|why| LoadRunError::Damaged { path: path.to_owned(), why })?;
     Ok(Stored { run, remarks: Vec::new() })
 }
 
@@ -155,10 +155,10 @@ impl StoredRuns {
     ///
     /// # Errors
     /// If the last run is asked for and there is none.
-    pub fn file(&self, wanted: &str) -> Result<Option<PathBuf>, LoadError> {
+    pub fn file(&self, wanted: &str) -> Result<Option<PathBuf>, LoadRunError> {
         if wanted == LAST {
             let newest = self.runs().into_iter().next().map(|(_, path)| path);
-            return newest.map(Some).ok_or_else(|| LoadError::NoRuns(self.home.join("runs")));
+            return newest.map(Some).ok_or_else(|| LoadRunError::NoRuns(self.home.join("runs")));
         }
         let path = Path::new(wanted);
         let stored = self.home.join("runs").join(wanted).join(RECORDS);
@@ -169,8 +169,8 @@ impl StoredRuns {
     /// Loads what the user calls `wanted`.
     ///
     /// # Errors
-    /// See [`LoadError`].
-    pub fn load(&self, wanted: &str) -> Result<Stored, LoadError> {
+    /// See [`LoadRunError`].
+    pub fn load(&self, wanted: &str) -> Result<Stored, LoadRunError> {
         if let Some(path) = self.file(wanted)? {
             return load(&path);
         }
@@ -182,7 +182,7 @@ impl StoredRuns {
         Ok(Stored { run, remarks: Vec::new() })
     }
 
-    fn unknown(&self, wanted: &str) -> LoadError {
+    fn unknown(&self, wanted: &str) -> LoadRunError {
         let runs = self.runs().into_iter().map(|(name, _)| name);
         let all: Vec<String> = self.baselines().into_iter().chain(runs).collect();
         let mut there: Vec<String> = all.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
@@ -190,6 +190,6 @@ impl StoredRuns {
             there.push(format!("{} more", all.len() - SHOWN_NAMES));
         }
         let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
-        LoadError::Unknown { wanted: wanted.to_owned(), home: self.home.clone(), there }
+        LoadRunError::Unknown { wanted: wanted.to_owned(), home: self.home.clone(), there }
     }
 }

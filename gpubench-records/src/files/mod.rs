@@ -19,7 +19,7 @@ pub use self::earlier::{EarlierRun, NoRun};
 pub use self::file::Store;
 pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
-pub use self::load::{LoadError, StoredRuns, load};
+pub use self::load::{LoadRunError, StoredRuns, load};
 pub use self::place::{fingerprint, home, runs};
 pub use self::replace::{Contents, Destination, fill, replace};
 pub use self::times::times_of_last;

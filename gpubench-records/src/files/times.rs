@@ -20,7 +20,7 @@ const LARGEST: u64 = 64 << 20;
 /// A line of a run, of which only this is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Line {
+enum CaseLine {
     Record { at: Nanoseconds, record: CaseId },
 }
 
@@ -43,7 +43,7 @@ fn times(from: impl Read) -> HashMap<CaseId, Duration> {
         return times;
     }
     for line in lines {
-        let Ok(Line::Record { at, record }) = serde_json::from_str(&line) else { continue };
+        let Ok(CaseLine::Record { at, record }) = serde_json::from_str(&line) else { continue };
         let took = Duration::try_from_secs_f64((at - before).as_seconds()).unwrap_or_default();
         times.insert(record, took);
         before = at;

@@ -58,7 +58,7 @@ impl Axis {
     }
 
     /// The axis under these values, from `start` to `end` in pixels. Values that it cannot show are left out.
-    pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> Placed {
+    pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis {
         let values: Vec<f64> = values.filter(|value| self.scale.shows(*value)).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -78,7 +78,7 @@ impl Axis {
         let largest = self.unit.step(from.abs().max(to.abs()));
         let unit = |value: f64| if self.scale.is_linear() { largest } else { self.unit.step(value) };
         let ticks = ticks.into_iter().map(|value| (value, at_tick(value, unit(value)))).collect();
-        Placed { scale: self.scale, from, to, start, end, ticks }
+        PlacedAxis { scale: self.scale, from, to, start, end, ticks }
     }
 
     /// Ticks that are round in the unit that they are shown in.
@@ -106,7 +106,7 @@ impl Scale {
 
 /// An axis at its place.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedAxis {
     scale: Scale,
     from: f64,
     to: f64,
@@ -116,7 +116,7 @@ pub(super) struct Placed {
     pub(super) ticks: Vec<(f64, String)>,
 }
 
-impl Placed {
+impl PlacedAxis {
     /// Returns the place of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let [from, to, value] = [self.from, self.to, value].map(|value| self.scale.of(value));

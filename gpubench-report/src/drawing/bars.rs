@@ -1,8 +1,8 @@
 //! Bars: one value beside the other, each a row with a bar for each series. A row's interval is a whisker at the bar's end.
 
-use super::axis::{Axis, Placed};
+use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, shortened, width};
-use super::frame::{Entry, Look};
+use super::frame::{LegendEntry, LegendSample};
 use super::series::Mark;
 use super::unit::Unit;
 use super::{WIDTH, frame};
@@ -54,8 +54,9 @@ impl Bars {
     pub fn drawing(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let top = frame::title(&mut canvas, &self.title, &self.subtitle);
-        let entry = |(index, name)| Entry { name, index, look: Look::Bar };
-        let entries: Vec<Entry<'_>> = self.series.iter().map(String::as_str).enumerate().map(entry).collect();
+        let entry = |(index, name)| LegendEntry { name, index, sample: LegendSample::Bar };
+        let entries: Vec<LegendEntry<'_>> =
+            self.series.iter().map(String::as_str).enumerate().map(entry).collect();
         let top = frame::legend(&mut canvas, top, &entries) + if self.marks.is_empty() { 8.0 } else { 26.0 };
         let values = || self.rows.iter().flat_map(|row| row.values.iter().copied());
         let left = frame::EDGE + frame::names(self.rows.iter().map(|row| row.name.as_str()));
@@ -90,7 +91,7 @@ impl Bars {
     fn bar(
         &self,
         canvas: &mut Canvas,
-        axis: &Placed,
+        axis: &PlacedAxis,
         y: f64,
         (index, value): (usize, f64),
         interval: Option<&[f64; 2]>,

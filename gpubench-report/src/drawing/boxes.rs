@@ -2,7 +2,7 @@
 //! it is the median; whiskers reach to the last samples within 1.5 times the box beyond it (Tukey 1977), and samples further
 //! out are points.
 
-use super::axis::{Axis, Placed};
+use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, shortened, width};
 use super::unit::Unit;
 use super::{WIDTH, frame};
@@ -101,7 +101,7 @@ impl Spread {
         Some(Self { median, quartiles: [low, high], whiskers, beyond })
     }
 
-    fn draw(&self, canvas: &mut Canvas, axis: &Placed, middle: f64, unit: Unit) {
+    fn draw(&self, canvas: &mut Canvas, axis: &PlacedAxis, middle: f64, unit: Unit) {
         let [from, low, median, high, to] =
             [self.whiskers[0], self.quartiles[0], self.median, self.quartiles[1], self.whiskers[1]]
                 .map(|value| axis.at(value));

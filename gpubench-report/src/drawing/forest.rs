@@ -1,7 +1,7 @@
 //! Forest plots: changes with their intervals, a row for each, around no change. In: the changes as parts of one, and the band
 //! within which one does not matter; out: a [`Drawing`].
 
-use super::axis::{Axis, Placed};
+use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas, Drawing, drawn, shortened, width};
 use super::unit::Unit;
 use super::{WIDTH, frame};
@@ -63,7 +63,7 @@ impl Forest {
 }
 
 impl Change {
-    fn draw(&self, canvas: &mut Canvas, axis: &Placed, left: f64, y: f64) {
+    fn draw(&self, canvas: &mut Canvas, axis: &PlacedAxis, left: f64, y: f64) {
         canvas.text((left - 8.0, y + 4.0), Anchor::End, "ink small", &shortened(&self.name, WIDTH / 3.0));
         canvas.text((axis.end + 12.0, y + 4.0), Anchor::Start, "ink small", &self.note);
         let [low, high] = self.interval.map(|end| axis.at(axis.clamped(end)));

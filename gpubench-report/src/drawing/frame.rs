@@ -1,7 +1,7 @@
 //! The parts that all kinds of drawings share: the title above, the legend below it, and axes with their lines.
 
 use super::WIDTH;
-use super::axis::Placed;
+use super::axis::PlacedAxis;
 use super::canvas::{Anchor, Canvas, drawn, filled, shortened, width, wrapped};
 use super::series::Style;
 
@@ -29,12 +29,12 @@ pub(super) fn title(canvas: &mut Canvas, title: &str, subtitle: &str) -> f64 {
 
 /// The look of a series in a legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum LegendSample {
     Bar,
     Series(Style),
 }
 
-impl From<Style> for Look {
+impl From<Style> for LegendSample {
     fn from(style: Style) -> Self {
         Self::Series(style)
     }
@@ -42,15 +42,15 @@ impl From<Style> for Look {
 
 /// A series in a legend.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct LegendEntry<'a> {
     pub(super) name: &'a str,
     /// The number of the series, which says its colour, dash and marker.
     pub(super) index: usize,
-    pub(super) look: Look,
+    pub(super) sample: LegendSample,
 }
 
 /// The series with their looks, in as many lines as it takes, unless there is only one; returns where the next line goes.
-pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[Entry<'_>]) -> f64 {
+pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[LegendEntry<'_>]) -> f64 {
     const SAMPLE: f64 = 34.0;
     if entries.len() < 2 {
         return top;
@@ -70,14 +70,14 @@ pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[Entry<'_>]) -> f6
 }
 
 /// A short piece of a series.
-fn sample(canvas: &mut Canvas, (x, y): (f64, f64), entry: &Entry<'_>) {
+fn sample(canvas: &mut Canvas, (x, y): (f64, f64), entry: &LegendEntry<'_>) {
     let index = entry.index;
-    match entry.look {
-        Look::Bar => canvas.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
-        Look::Series(Style::Band) => {
+    match entry.sample {
+        LegendSample::Bar => canvas.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
+        LegendSample::Series(Style::Band) => {
             canvas.rectangle((x, y - 6.0), (28.0, 12.0), &format!("band {}", filled(index)));
         }
-        Look::Series(style) => {
+        LegendSample::Series(style) => {
             if style != Style::Points {
                 let kind = if style == Style::Bare { "line solid" } else { "line" };
                 canvas.path(&[(x, y), (x + 28.0, y)], &format!("{kind} {}", drawn(index)));
@@ -90,7 +90,7 @@ fn sample(canvas: &mut Canvas, (x, y): (f64, f64), entry: &Entry<'_>) {
 }
 
 /// The ticks of a horizontal axis: its lines in the plot, which begins at `top` and ends at `bottom`.
-pub(super) fn columns(canvas: &mut Canvas, axis: &Placed, (top, bottom): (f64, f64)) {
+pub(super) fn columns(canvas: &mut Canvas, axis: &PlacedAxis, (top, bottom): (f64, f64)) {
     for (value, _) in axis.spread() {
         canvas.line((axis.at(value), top), (axis.at(value), bottom), "grid");
     }
@@ -98,7 +98,7 @@ pub(super) fn columns(canvas: &mut Canvas, axis: &Placed, (top, bottom): (f64, f
 
 /// A horizontal axis below the plot: its lines, the ticks that have room, and the name of its values. `ys` is where the plot
 /// begins and ends; the axis takes 44 pixels below.
-pub(super) fn below(canvas: &mut Canvas, axis: &Placed, label: &str, (top, bottom): (f64, f64)) {
+pub(super) fn below(canvas: &mut Canvas, axis: &PlacedAxis, label: &str, (top, bottom): (f64, f64)) {
     columns(canvas, axis, (top, bottom));
     canvas.line((axis.start, bottom), (axis.end, bottom), "axis");
     for (value, text) in axis.spread() {
@@ -108,7 +108,7 @@ pub(super) fn below(canvas: &mut Canvas, axis: &Placed, label: &str, (top, botto
 }
 
 /// A vertical axis to the left of the plot, from `left` to `right`, with its lines.
-pub(super) fn beside(canvas: &mut Canvas, axis: &Placed, label: &str, (left, right): (f64, f64)) {
+pub(super) fn beside(canvas: &mut Canvas, axis: &PlacedAxis, label: &str, (left, right): (f64, f64)) {
     for (value, text) in axis.stacked() {
         let y = axis.at(value);
         canvas.line((left, y), (right, y), "grid");

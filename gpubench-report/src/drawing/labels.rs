@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::axis::Placed;
+use super::axis::PlacedAxis;
 use super::canvas::{Anchor, Canvas, width};
 use super::plot::parts;
 use super::series::{Mark, Series};
 
 /// Draws a mark with its text.
-pub(super) fn mark(canvas: &mut Canvas, mark: &Mark, series: &[Series], x: &Placed, y: &Placed) {
+pub(super) fn mark(canvas: &mut Canvas, mark: &Mark, series: &[Series], x: &PlacedAxis, y: &PlacedAxis) {
     let axis = if mark.upright { x } else { y };
     if !axis.holds(mark.value) {
         return;
@@ -31,8 +31,8 @@ pub(super) fn mark(canvas: &mut Canvas, mark: &Mark, series: &[Series], x: &Plac
 /// The places that no curve takes.
 struct Free<'a> {
     series: &'a [Series],
-    x: &'a Placed,
-    y: &'a Placed,
+    x: &'a PlacedAxis,
+    y: &'a PlacedAxis,
 }
 
 impl Free<'_> {
@@ -73,7 +73,7 @@ impl Free<'_> {
 }
 
 /// The points of the line of a series, every few pixels.
-fn passed(series: &Series, x: &Placed, y: &Placed) -> Vec<(f64, f64)> {
+fn passed(series: &Series, x: &PlacedAxis, y: &PlacedAxis) -> Vec<(f64, f64)> {
     const STEPS: usize = 16;
     let mut places = Vec::new();
     for part in parts(series, x, y) {

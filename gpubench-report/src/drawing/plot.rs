@@ -1,6 +1,6 @@
 //! A plot: two axes with series and marks between them. In: these, and where the plot lies; out: its shapes on a canvas.
 
-use super::axis::{Axis, Placed};
+use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas, drawn, filled, width};
 use super::labels;
 use super::series::{Mark, Point, Series, Style};
@@ -35,22 +35,22 @@ impl Plot<'_> {
     }
 
     /// The vertical axis between these heights.
-    pub(super) fn vertical(&self, top: f64, bottom: f64) -> Placed {
+    pub(super) fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis {
         self.y.over(self.ys(), bottom, top)
     }
 
     /// The room that the labels of the vertical axis need.
-    pub(super) fn margin(&self, y: &Placed) -> f64 {
+    pub(super) fn margin(&self, y: &PlacedAxis) -> f64 {
         44.0 + y.ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max)
     }
 
     /// The horizontal axis from `left` to the right edge.
-    pub(super) fn horizontal(&self, left: f64) -> Placed {
+    pub(super) fn horizontal(&self, left: f64) -> PlacedAxis {
         self.x.over(self.xs(), left, WIDTH - 2.0 * frame::EDGE)
     }
 
     /// Draws everything between the axes. Bands lie below lines, lines below points, and texts above all.
-    pub(super) fn draw(&self, canvas: &mut Canvas, x: &Placed, y: &Placed) {
+    pub(super) fn draw(&self, canvas: &mut Canvas, x: &PlacedAxis, y: &PlacedAxis) {
         let all = || self.series.iter().enumerate().map(|(index, series)| (self.before + index, series));
         for (index, series) in all() {
             band(canvas, index, series, x, y);
@@ -67,7 +67,7 @@ impl Plot<'_> {
     }
 
     /// The markers of a series; none where they would hide each other.
-    fn points(&self, canvas: &mut Canvas, index: usize, series: &Series, x: &Placed, y: &Placed) {
+    fn points(&self, canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
         if matches!(series.style, Style::Bare | Style::Band) {
             return;
         }
@@ -93,20 +93,20 @@ impl Plot<'_> {
 }
 
 /// Returns true where both axes can show the point.
-pub(super) fn shown(point: &Point, x: &Placed, y: &Placed) -> bool {
+pub(super) fn shown(point: &Point, x: &PlacedAxis, y: &PlacedAxis) -> bool {
     x.holds(point.x) && y.holds(point.y)
 }
 
 /// The parts of a series between points that cannot be shown: a gap in the points is one in the line.
 pub(super) fn parts<'a>(
     series: &'a Series,
-    x: &'a Placed,
-    y: &'a Placed,
+    x: &'a PlacedAxis,
+    y: &'a PlacedAxis,
 ) -> impl Iterator<Item = &'a [Point]> {
     series.points.split(|point| !shown(point, x, y)).filter(|part| !part.is_empty())
 }
 
-fn line(canvas: &mut Canvas, index: usize, series: &Series, x: &Placed, y: &Placed) {
+fn line(canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
     if matches!(series.style, Style::Points | Style::Band) {
         return;
     }
@@ -118,7 +118,7 @@ fn line(canvas: &mut Canvas, index: usize, series: &Series, x: &Placed, y: &Plac
     }
 }
 
-fn band(canvas: &mut Canvas, index: usize, series: &Series, x: &Placed, y: &Placed) {
+fn band(canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
     if series.style == Style::Points {
         return;
     }
@@ -135,7 +135,7 @@ fn band(canvas: &mut Canvas, index: usize, series: &Series, x: &Placed, y: &Plac
 }
 
 /// The interval of a point, where it is large enough to be seen beyond its marker.
-fn whisker(canvas: &mut Canvas, index: usize, point: &Point, x: &Placed, y: &Placed) {
+fn whisker(canvas: &mut Canvas, index: usize, point: &Point, x: &PlacedAxis, y: &PlacedAxis) {
     let Some(ends) = point.interval else { return };
     let [low, high] = ends.map(|end| y.at(y.clamped(end)));
     if (low - high).abs() > 9.0 {
@@ -147,11 +147,11 @@ fn whisker(canvas: &mut Canvas, index: usize, point: &Point, x: &Placed, y: &Pla
 /// The title, a legend with the look of each series, and where the plot below may begin.
 pub(super) fn head(canvas: &mut Canvas, (title, subtitle): (&str, &str), series: &[&Series]) -> f64 {
     let top = frame::title(canvas, title, subtitle);
-    let entries: Vec<frame::Entry<'_>> = series
+    let entries: Vec<frame::LegendEntry<'_>> = series
         .iter()
         .enumerate()
         .filter(|(_, series)| !series.name.is_empty())
-        .map(|(index, series)| frame::Entry { name: &series.name, index, look: series.style.into() })
+        .map(|(index, series)| frame::LegendEntry { name: &series.name, index, sample: series.style.into() })
         .collect();
     frame::legend(canvas, top, &entries) + 16.0
 }

@@ -16,7 +16,7 @@ pub(super) struct GithubBenchmark;
 
 /// A point of a chart.
 #[derive(Serialize)]
-struct Point {
+struct ChartPoint {
     name: String,
     unit: &'static str,
     value: f64,
@@ -34,7 +34,7 @@ impl Exporter for GithubBenchmark {
         for (record, measured) in
             run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
         {
-            let point = Point {
+            let point = ChartPoint {
                 name: names.case(&record.case),
                 unit: "ns",
                 value: measured.median().0,

@@ -34,8 +34,10 @@ impl Exporter for Junit {
 }
 
 fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
-    let count = |element: Element| run.records.iter().filter(|record| Element::of(record) == element).count();
-    let [failures, errors] = [Element::Failure, Element::Error].map(count);
+    let count = |element: JunitElement| {
+        run.records.iter().filter(|record| JunitElement::of(record) == element).count()
+    };
+    let [failures, errors] = [JunitElement::Failure, JunitElement::Error].map(count);
     let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
     let began = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(run.started)).to_string();
     let attributes = [
@@ -84,7 +86,7 @@ fn properties(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
 
 /// The element that a case has beside its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Element {
+enum JunitElement {
     /// Nothing speaks against it.
     Nothing,
     /// Its reasons, of a test that passes.
@@ -95,7 +97,7 @@ enum Element {
     Error,
 }
 
-impl Element {
+impl JunitElement {
     fn of(record: &Record) -> Self {
         let reasons = &record.verdict.reasons;
         match record.verdict.state {
@@ -125,15 +127,17 @@ fn case(xml: &mut Xml<'_>, record: &Record, names: &Names) -> io::Result<()> {
         .with_attribute(("time", &*seconds(took)));
     let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
     let reasons = reasons.join("\n");
-    match Element::of(record) {
-        Element::Nothing => element.write_empty()?,
-        Element::SystemOut => element.write_inner_content(|xml| {
+    match JunitElement::of(record) {
+        JunitElement::Nothing => element.write_empty()?,
+        JunitElement::SystemOut => element.write_inner_content(|xml| {
             text(xml, "system-out", &format!("{}: {reasons}", record.verdict.state))
         })?,
-        Element::Failure => {
+        JunitElement::Failure => {
             element.write_inner_content(|xml| problem(xml, "failure", "invalid", &reasons))?
         }
-        Element::Error => element.write_inner_content(|xml| problem(xml, "error", "failed", &reasons))?,
+        JunitElement::Error => {
+            element.write_inner_content(|xml| problem(xml, "error", "failed", &reasons))?
+        }
     };
     Ok(())
 }

@@ -65,7 +65,7 @@ fn against(check: &Check) -> Markup {
 
 /// The cases that took turns with another.
 fn in_turn(view: &View<'_>) -> Vec<Change> {
-    let change = |case: &super::view::Case<'_>| {
+    let change = |case: &super::view::PageCase<'_>| {
         let compared = case.record.compared.as_ref()?;
         let ratio = compared.comparison.ratio.as_ref()?;
         let name = format!("{} / {}", case.name(), plain(&compared.with.to_string()));

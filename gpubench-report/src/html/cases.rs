@@ -7,11 +7,11 @@ use gpubench_stats::{SMALLEST_SAMPLE, format};
 use maud::{Markup, html};
 
 use super::details::Details;
-use super::view::{Case, View, of_roof};
+use super::view::{PageCase, View, of_roof};
 use crate::text::plain;
 
 /// A column behind the name.
-struct Column {
+struct CaseColumn {
     title: &'static str,
     /// True for one that a narrow screen leaves out: the row's details have it.
     wide: bool,
@@ -19,28 +19,28 @@ struct Column {
     cell: fn(&Record) -> Option<(String, f64)>,
 }
 
-const COLUMNS: &[Column] = &[
-    Column {
+const COLUMNS: &[CaseColumn] = &[
+    CaseColumn {
         title: "time",
         wide: false,
         cell: |record| measured(record, |it| Some((format::time(it.median()), it.median().0))),
     },
-    Column { title: "95 % interval", wide: true, cell: interval },
-    Column {
+    CaseColumn { title: "95 % interval", wide: true, cell: interval },
+    CaseColumn {
         title: "GB/s",
         wide: true,
         cell: |record| {
             measured(record, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.0)))
         },
     },
-    Column {
+    CaseColumn {
         title: "GFLOP/s",
         wide: true,
         cell: |record| {
             measured(record, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.0)))
         },
     },
-    Column {
+    CaseColumn {
         title: "of its roof",
         wide: false,
         cell: |record| {
@@ -51,14 +51,14 @@ const COLUMNS: &[Column] = &[
             })
         },
     },
-    Column {
+    CaseColumn {
         title: "cold/hot",
         wide: true,
         cell: |record| {
             measured(record, |it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio)))
         },
     },
-    Column {
+    CaseColumn {
         title: "samples",
         wide: true,
         cell: |record| {
@@ -140,7 +140,7 @@ fn controls() -> Markup {
     }
 }
 
-fn row(view: &View<'_>, case: &Case<'_>, details: &Details<'_>) -> Markup {
+fn row(view: &View<'_>, case: &PageCase<'_>, details: &Details<'_>) -> Markup {
     let record = case.record;
     let number = case.number;
     let state = record.verdict.state.to_string();

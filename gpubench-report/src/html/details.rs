@@ -8,7 +8,7 @@ use gpubench_stats::units::Nanoseconds;
 use maud::{Markup, html};
 
 use super::samples::{Drawn, base64, drawn_of};
-use super::view::{Case, View};
+use super::view::{PageCase, View};
 use crate::explain::sentences;
 use crate::text::plain;
 
@@ -48,7 +48,7 @@ impl<'a> Details<'a> {
         thinned.into_iter().chain(explained).collect()
     }
 
-    pub(super) fn of_case(&self, case: &Case<'_>) -> Markup {
+    pub(super) fn of_case(&self, case: &PageCase<'_>) -> Markup {
         let record = case.record;
         html! {
             @for reason in &record.verdict.reasons {
@@ -72,7 +72,7 @@ impl<'a> Details<'a> {
     }
 
     /// The samples as data of an element that the script draws in, with their figures in words for those who do not see it.
-    fn drawings(&self, case: &Case<'_>, measured: &Measurement) -> Markup {
+    fn drawings(&self, case: &PageCase<'_>, measured: &Measurement) -> Markup {
         let Some(drawn) = Drawn::of(&measured.times(), self.drawn) else { return html! {} };
         let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
         let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));

@@ -7,7 +7,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::{BytesPerSecond, Joules};
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{Measured, View};
+use super::view::{MeasuredCase, View};
 use crate::drawing::{Bar, Bars, Unit};
 use crate::text::plain;
 
@@ -73,13 +73,13 @@ fn largest(rows: &[Bar], show: impl Fn(f64) -> String) -> String {
 }
 
 /// A row for each benchmark on a device that has a value: hot and cold, of the case that does the most.
-fn bars(view: &View<'_>, value: impl Fn(&Measured<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Bar> {
+fn bars(view: &View<'_>, value: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Bar> {
     struct Largest<'a> {
         key: (&'a str, &'a str),
-        row: Measured<'a>,
+        row: MeasuredCase<'a>,
     }
     let mut benchmarks: Vec<Largest<'_>> = Vec::new();
-    let work = |row: &Measured<'_>| {
+    let work = |row: &MeasuredCase<'_>| {
         (row.it.counts.bytes.unwrap_or_default(), row.it.counts.flops.unwrap_or_default())
     };
     for row in view.measured().filter(|row| value(row).is_some()) {
@@ -96,7 +96,7 @@ fn bars(view: &View<'_>, value: impl Fn(&Measured<'_>) -> Option<(f64, [f64; 2])
             let same = if record.case.cache == cache { Some(row.case.number) } else { row.case.partner };
             let measured = same.and_then(|number| {
                 let case = view.cases[number];
-                value(&Measured { case, it: case.record.measurement.as_ref()? })
+                value(&MeasuredCase { case, it: case.record.measurement.as_ref()? })
             });
             measured.unwrap_or((f64::NAN, [f64::NAN; 2]))
         });

@@ -7,7 +7,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{Measured, View, of_roof};
+use super::view::{MeasuredCase, View, of_roof};
 use crate::drawing::{Axis, Curves, Drawing, Mark, Point, Series, Style, Unit};
 use crate::text::plain;
 
@@ -20,7 +20,7 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
         .devices
         .iter()
         .map(|facts| {
-            let rows: Vec<Measured<'_>> =
+            let rows: Vec<MeasuredCase<'_>> =
                 view.measured().filter(|row| row.case.record.case.device == facts.device).collect();
             let both = [roofline(facts, &rows), speed_of_light(facts, &rows)];
             (plain(&facts.device), both.into_iter().flatten().collect())
@@ -46,12 +46,12 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
 }
 
 /// Every n-th of the rows, so that no more than [`MOST`] are left.
-fn thinned<'r, 'a>(rows: &'r [Measured<'a>]) -> impl Iterator<Item = &'r Measured<'a>> {
+fn thinned<'r, 'a>(rows: &'r [MeasuredCase<'a>]) -> impl Iterator<Item = &'r MeasuredCase<'a>> {
     rows.iter().step_by(rows.len().div_ceil(MOST).max(1))
 }
 
 /// The series of hot and of cold rows that have a point.
-fn series<'a>(rows: &[Measured<'a>], point: impl Fn(&Measured<'a>) -> Option<Point>) -> Vec<Series> {
+fn series<'a>(rows: &[MeasuredCase<'a>], point: impl Fn(&MeasuredCase<'a>) -> Option<Point>) -> Vec<Series> {
     let of = |cache: Cache| {
         let rows = thinned(rows).filter(move |row| row.case.record.case.cache == cache);
         Series::new(cache.to_string(), rows.filter_map(&point)).styled(Style::Points)
@@ -60,7 +60,7 @@ fn series<'a>(rows: &[Measured<'a>], point: impl Fn(&Measured<'a>) -> Option<Poi
 }
 
 /// The point of a row, which is a link to it.
-fn named(row: &Measured<'_>, (x, y): (f64, f64), interval: [f64; 2], told: &str) -> Point {
+fn named(row: &MeasuredCase<'_>, (x, y): (f64, f64), interval: [f64; 2], told: &str) -> Point {
     Point {
         interval: Some(interval),
         name: Some(format!("{}: {told}", row.case.name())),
@@ -70,8 +70,8 @@ fn named(row: &Measured<'_>, (x, y): (f64, f64), interval: [f64; 2], told: &str)
 }
 
 /// Throughput over arithmetic intensity, below the roofs that rows are held against.
-fn roofline(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
-    let point = |row: &Measured<'_>| {
+fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
+    let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.intensity?, row.it.metrics.throughput?);
         let ci = row.it.samples.time.median_ci;
         let median = row.it.median();
@@ -131,7 +131,7 @@ fn roofline(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
 }
 
 /// The row that is nearest to its roof without being above it, as served from a cache.
-fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r Measured<'a>>) -> String {
+fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'a>>) -> String {
     let shares =
         rows.filter_map(|row| Some((row, of_roof(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
     let best = shares.max_by(|a, b| a.1.of_peak.total_cmp(&b.1.of_peak));
@@ -146,8 +146,8 @@ fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r Measured<'a>>)
 }
 
 /// The part of the roof that binds, of all rows, over their time.
-fn speed_of_light(facts: &Facts, rows: &[Measured<'_>]) -> Option<Drawing> {
-    let point = |row: &Measured<'_>| {
+fn speed_of_light(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
+    let point = |row: &MeasuredCase<'_>| {
         let share = of_roof(row.it)?;
         let (ci, median) = (row.it.samples.time.median_ci, row.it.median());
         let interval = [ci.high, ci.low].map(|time| share.of_peak * (median / time));

@@ -7,7 +7,7 @@ use gpubench_records::verdict::State;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use super::view::{Case, Measured, View, of_roof};
+use super::view::{MeasuredCase, PageCase, View, of_roof};
 use crate::explain::launch_bound;
 use crate::text::plain;
 use crate::{header, remarks};
@@ -51,7 +51,7 @@ fn verdicts(view: &View<'_>) -> Markup {
     }
 }
 
-fn link(view: &View<'_>, case: &Case<'_>) -> Markup {
+fn link(view: &View<'_>, case: &PageCase<'_>) -> Markup {
     html! { a href=(case.target()) { (case.full_name(view.several_devices)) } }
 }
 
@@ -100,7 +100,7 @@ fn reservations(view: &View<'_>) -> Markup {
 
 /// The rows that use the smallest part of the roof that binds them. Those that are bound by the launch are no shorter than it.
 fn furthest(view: &View<'_>) -> Markup {
-    let share = |row: &Measured<'_>| of_roof(row.it).map(|share| share.of_peak);
+    let share = |row: &MeasuredCase<'_>| of_roof(row.it).map(|share| share.of_peak);
     let mut rows: Vec<_> = view
         .measured()
         .filter(|row| launch_bound(row.it).is_none())

@@ -9,7 +9,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{Measured, View};
+use super::view::{MeasuredCase, View};
 use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Point, Series, Unit};
 use crate::text::plain;
 
@@ -35,20 +35,20 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
 
 /// A benchmark over values of one argument, its others being the same.
 #[derive(Debug)]
-struct Sweep<'a> {
+struct ArgSweep<'a> {
     name: String,
     arg: &'a str,
     facts: Option<&'a Facts>,
-    rows: Vec<(f64, Measured<'a>)>,
+    rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
 /// The rows of a benchmark on a device.
-type Rows<'a> = Vec<Measured<'a>>;
+type BenchmarkCases<'a> = Vec<MeasuredCase<'a>>;
 
 /// All sweeps, in the order in which their benchmarks first appear.
-fn found<'a>(view: &View<'a>) -> Vec<Sweep<'a>> {
+fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
     let mut order = Vec::new();
-    let mut benchmarks: BTreeMap<(&str, &str), Rows<'a>> = BTreeMap::new();
+    let mut benchmarks: BTreeMap<(&str, &str), BenchmarkCases<'a>> = BTreeMap::new();
     for row in view.measured() {
         let key = (&*row.case.record.case.benchmark, &*row.case.record.case.device);
         let rows = benchmarks.entry(key).or_default();
@@ -61,7 +61,7 @@ fn found<'a>(view: &View<'a>) -> Vec<Sweep<'a>> {
 }
 
 /// The sweeps of a benchmark: over the argument that has the most values, one for each combination of the others.
-fn of_benchmark<'a>(view: &View<'a>, rows: &[Measured<'a>]) -> Vec<Sweep<'a>> {
+fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<'a>> {
     let Some(first) = rows.first() else { return Vec::new() };
     let case = &first.case.record.case;
     let values = |name: &str| {
@@ -76,7 +76,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[Measured<'a>]) -> Vec<Sweep<'a>> {
     if count < FEWEST {
         return Vec::new();
     }
-    let mut combinations: BTreeMap<String, Vec<(f64, Measured<'a>)>> = BTreeMap::new();
+    let mut combinations: BTreeMap<String, Vec<(f64, MeasuredCase<'a>)>> = BTreeMap::new();
     for row in rows {
         let others = row.case.record.case.args.iter().filter(|other| other.name != arg);
         let others: Vec<String> = others.map(ToString::to_string).collect();
@@ -85,13 +85,13 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[Measured<'a>]) -> Vec<Sweep<'a>> {
         }
     }
     let on = if view.several_devices { format!(" on {}", case.device) } else { String::new() };
-    let sweep = |(others, mut rows): (String, Vec<(f64, Measured<'a>)>)| {
+    let sweep = |(others, mut rows): (String, Vec<(f64, MeasuredCase<'a>)>)| {
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let name = plain(&format!("{}{others}{on}", &case.benchmark[view.prefix.len()..]));
-        Sweep { name, arg, facts: view.facts(first.case.record), rows }
+        ArgSweep { name, arg, facts: view.facts(first.case.record), rows }
     };
-    let several = |sweep: &Sweep<'_>| {
+    let several = |sweep: &ArgSweep<'_>| {
         let mut values: Vec<f64> = sweep.rows.iter().map(|(value, _)| *value).collect();
         values.dedup();
         values.len() >= FEWEST
@@ -100,12 +100,12 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[Measured<'a>]) -> Vec<Sweep<'a>> {
 }
 
 /// The value of a numeric argument.
-fn value(row: &Measured<'_>, name: &str) -> Option<f64> {
+fn value(row: &MeasuredCase<'_>, name: &str) -> Option<f64> {
     let arg = row.case.record.case.args.iter().find(|arg| arg.name == name)?;
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
-impl Sweep<'_> {
+impl ArgSweep<'_> {
     fn drawing(&self) -> Drawing {
         let knee = self.knee().map(|(x, size)| Mark::x(x, format!("L2, {}", format::bytes(size))));
         let marks: Vec<Mark> = knee.into_iter().collect();
@@ -136,7 +136,7 @@ impl Sweep<'_> {
 
     /// The finding: the fastest row, and how fast it is.
     fn title(&self) -> String {
-        let rate = |row: &Measured<'_>| {
+        let rate = |row: &MeasuredCase<'_>| {
             row.it.metrics.bandwidth.map(|rate| rate.0).or(row.it.metrics.throughput.map(|rate| rate.0))
         };
         let rows = self.rows.iter().filter_map(|(value, row)| Some((value, row, rate(row)?)));
@@ -163,10 +163,10 @@ impl Sweep<'_> {
     }
 
     /// The hot and the cold rows, as far as they have a value.
-    fn series(&self, of: impl Fn(&Measured<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Series> {
+    fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Series> {
         let of = |cache: Cache| {
             let rows = self.rows.iter().filter(|(_, row)| row.case.record.case.cache == cache);
-            let point = |(x, row): &(f64, Measured<'_>)| {
+            let point = |(x, row): &(f64, MeasuredCase<'_>)| {
                 let (y, interval) = of(row)?;
                 let target = Some(row.case.target());
                 Some(Point { target, name: Some(row.case.name()), ..Point::from((*x, y, interval)) })
@@ -177,7 +177,7 @@ impl Sweep<'_> {
     }
 
     /// The same of a rate, whose interval is that of the time turned round.
-    fn rated(&self, rate: impl Fn(&Measured<'_>) -> Option<f64>) -> Vec<Series> {
+    fn rated(&self, rate: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<Series> {
         self.series(|row| {
             let (rate, ci) = (rate(row)?, row.it.samples.time.median_ci);
             let median = row.it.median();

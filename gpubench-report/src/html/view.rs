@@ -12,7 +12,7 @@ use gpubench_records::verdict::State;
 
 /// A row of the page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case<'a> {
+pub(super) struct PageCase<'a> {
     /// Its number, by which the page refers to it.
     pub(super) number: usize,
     pub(super) record: &'a Record,
@@ -24,8 +24,8 @@ pub(super) struct Case<'a> {
 
 /// A row that has a measurement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Measured<'a> {
-    pub(super) case: Case<'a>,
+pub(super) struct MeasuredCase<'a> {
+    pub(super) case: PageCase<'a>,
     pub(super) it: &'a Measurement,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Measured<'a> {
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) run: &'a Run,
-    pub(super) cases: Vec<Case<'a>>,
+    pub(super) cases: Vec<PageCase<'a>>,
     /// The modules that all names begin with, which are told once; may be empty.
     pub(super) prefix: &'a str,
     /// True where rows are of several devices.
@@ -55,17 +55,17 @@ impl<'a> View<'a> {
         let case = |(number, record): (usize, &'a Record)| {
             let other = if record.case.cache == Cache::Hot { Cache::Cold } else { Cache::Hot };
             let partner = numbers.get(&key(record, other)).copied();
-            Case { number, record, prefix: prefix.len(), partner }
+            PageCase { number, record, prefix: prefix.len(), partner }
         };
         let cases = run.records.iter().enumerate().map(case).collect();
         Self { run, cases, prefix, several_devices: crate::has_several_devices(run) }
     }
 
     /// The rows that were measured and are not invalid: numbers that may be compared.
-    pub(super) fn measured(&self) -> impl Iterator<Item = Measured<'a>> {
-        let holds = |case: &&Case<'_>| case.record.verdict.state != State::Invalid;
+    pub(super) fn measured(&self) -> impl Iterator<Item = MeasuredCase<'a>> {
+        let holds = |case: &&PageCase<'_>| case.record.verdict.state != State::Invalid;
         let measured =
-            |case: &Case<'a>| Some(Measured { case: *case, it: case.record.measurement.as_ref()? });
+            |case: &PageCase<'a>| Some(MeasuredCase { case: *case, it: case.record.measurement.as_ref()? });
         self.cases.iter().filter(holds).filter_map(measured)
     }
 
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl Case<'_> {
+impl PageCase<'_> {
     /// The name of the case without the modules that all names begin with, as it is shown.
     pub(super) fn short_name(&self) -> String {
         plain(&self.record.case.name()[self.prefix..])

@@ -1,5 +1,5 @@
 //! The arguments that a benchmark sweeps. In: the user's values, of any type that can be shown. Out: an
-//! [`Axis`](registry::Axis) over them.
+//! [`ArgAxis`](registry::ArgAxis) over them.
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Display};
@@ -40,7 +40,7 @@ pub struct Shown<'a, T> {
     parse: fn(&str) -> Option<T>,
 }
 
-impl<T: Clone> registry::Axis for Shown<'_, T> {
+impl<T: Clone> registry::ArgAxis for Shown<'_, T> {
     fn name(&self) -> &'static str {
         self.values.name
     }

@@ -1,5 +1,5 @@
 //! The building blocks of an expansion of `#[gpu_bench]`. In: the user's values, closures and results. Out:
-//! an [`Axis`](crate::registry::Axis) or a [`Case`](crate::registry::Case). An expansion spells out only the
+//! an [`ArgAxis`](crate::registry::ArgAxis) or a [`Case`](crate::registry::Case). An expansion spells out only the
 //! rest.
 
 mod axis;

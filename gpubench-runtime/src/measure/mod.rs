@@ -40,7 +40,7 @@ const NEXT_LOOK: f64 = 1.1;
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
 /// Follows the measurement of a case.
-pub trait Progress {
+pub trait StepObserver {
     /// Called before the warm-up, before every group and after the last.
     fn comes_to(&mut self, step: Step);
     /// Called when the stop rule looks at the samples so far.
@@ -49,7 +49,7 @@ pub trait Progress {
     }
 }
 
-impl<F: FnMut(Step)> Progress for F {
+impl<F: FnMut(Step)> StepObserver for F {
     fn comes_to(&mut self, step: Step) {
         self(step);
     }
@@ -64,7 +64,7 @@ pub fn measure(
     sampler: &mut dyn Sampler,
     sampling: &Sampling,
     monitor: Option<Box<dyn Monitor>>,
-    progress: &mut dyn Progress,
+    progress: &mut dyn StepObserver,
 ) -> Result<Samples, Failure> {
     let timer = sampler.timer()?;
     let watch = monitor.map(Watch::over);

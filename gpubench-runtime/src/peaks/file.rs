@@ -27,12 +27,12 @@ const SECTION: &str = "peaks";
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct File {
-    peaks: Vec<Given>,
+    peaks: Vec<DevicePeak>,
 }
 
 /// A peak that it gives.
 #[derive(Clone, Debug, PartialEq)]
-struct Given {
+struct DevicePeak {
     device: String,
     peak: Peak,
 }
@@ -115,7 +115,7 @@ impl File {
     /// Returns an error if it contains a mistake.
     pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let wrong = |Placed { place, mistake }| FileError::Wrong {
+        let wrong = |PlacedMistake { place, mistake }| FileError::Wrong {
             path: path.to_owned(),
             line: line(text, place.start),
             mistake,
@@ -136,7 +136,7 @@ impl File {
 
     /// Returns the precisions of its peaks, each with its place in the file.
     pub fn precisions(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.peaks.iter().filter_map(|Given { peak, .. }| match &peak.quantity {
+        self.peaks.iter().filter_map(|DevicePeak { peak, .. }| match &peak.quantity {
             Quantity::Compute(precision) => Some((&**precision, &*peak.method)),
             _ => None,
         })
@@ -144,17 +144,17 @@ impl File {
 }
 
 /// A mistake with its place in the text.
-struct Placed {
+struct PlacedMistake {
     place: Range<usize>,
     mistake: FileMistake,
 }
 
-fn at<T>(value: &Spanned<T>, mistake: FileMistake) -> Placed {
-    Placed { place: value.span(), mistake }
+fn at<T>(value: &Spanned<T>, mistake: FileMistake) -> PlacedMistake {
+    PlacedMistake { place: value.span(), mistake }
 }
 
-fn parse(text: &str, name: &str) -> Result<Vec<Given>, Placed> {
-    let malformed = |error: toml::de::Error| Placed {
+fn parse(text: &str, name: &str) -> Result<Vec<DevicePeak>, PlacedMistake> {
+    let malformed = |error: toml::de::Error| PlacedMistake {
         place: error.span().unwrap_or_default(),
         mistake: FileMistake::NotToml(error.message().to_owned()),
     };
@@ -168,7 +168,7 @@ fn parse(text: &str, name: &str) -> Result<Vec<Given>, Placed> {
             let device_name = device.get_ref().to_string();
             for (quantity, value) in table(peaks, || FileMistake::NoDevice(device_name.clone()))? {
                 let peak = peak(text, name, quantity.get_ref(), value)?;
-                found.push((quantity.span().start, Given { device: device_name.clone(), peak }));
+                found.push((quantity.span().start, DevicePeak { device: device_name.clone(), peak }));
             }
         }
     }
@@ -180,11 +180,11 @@ fn parse(text: &str, name: &str) -> Result<Vec<Given>, Placed> {
 fn table<'a, 'i>(
     value: &'a Spanned<DeValue<'i>>,
     otherwise: impl FnOnce() -> FileMistake,
-) -> Result<&'a DeTable<'i>, Placed> {
+) -> Result<&'a DeTable<'i>, PlacedMistake> {
     value.get_ref().as_table().ok_or_else(|| at(value, otherwise()))
 }
 
-fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) -> Result<Peak, Placed> {
+fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) -> Result<Peak, PlacedMistake> {
     let unquoted = || at(value, FileMistake::Unquoted(quantity.to_owned()));
     let written = value.get_ref().as_str().ok_or_else(unquoted)?;
     let unreadable = |error| {

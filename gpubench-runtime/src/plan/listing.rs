@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Arg, Fate};
 use crate::catch::catch;
-use crate::registry::{Axis, Case, Variant, Visitor};
+use crate::registry::{ArgAxis, Case, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage};
 
 /// The cases that an instance offers.
@@ -19,7 +19,7 @@ pub(super) struct Listed {
 }
 
 /// Values that replace the listed ones, by the name of their axis.
-pub(super) type Given = BTreeMap<String, Vec<String>>;
+pub(super) type ArgValues = BTreeMap<String, Vec<String>>;
 
 /// Lists `variant`, whose types and constants are `generics`.
 ///
@@ -28,7 +28,7 @@ pub(super) type Given = BTreeMap<String, Vec<String>>;
 pub(super) fn list(
     variant: &Variant,
     generics: &[Arg],
-    given: &Given,
+    given: &ArgValues,
     wanted: &dyn Fn(&[Arg]) -> bool,
 ) -> Result<Listed, Failure> {
     let mut listing = Listing { generics, given, wanted, listed: None };
@@ -42,24 +42,24 @@ pub(super) fn list(
 /// Reads the axes of a variant, and asks its case which of their values to leave out.
 struct Listing<'a> {
     generics: &'a [Arg],
-    given: &'a Given,
+    given: &'a ArgValues,
     wanted: &'a dyn Fn(&[Arg]) -> bool,
     listed: Option<Result<Listed, Failure>>,
 }
 
 impl Visitor for Listing<'_> {
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
         self.listed = Some(self.list(sweeps, case));
     }
 }
 
 impl Listing<'_> {
-    fn list(&self, sweeps: &[&[&dyn Axis]], case: &dyn Case) -> Result<Listed, Failure> {
-        let rows = sweeps.iter().map(|axes| Rows::of(axes, self.given)).collect::<Result<Vec<_>, _>>()?;
+    fn list(&self, sweeps: &[&[&dyn ArgAxis]], case: &dyn Case) -> Result<Listed, Failure> {
+        let rows = sweeps.iter().map(|axes| AxisRows::of(axes, self.given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
         let mut combinations = product(self.generics, &rows);
         combinations.retain(|args| (self.wanted)(args));
-        let axes: Vec<&dyn Axis> = sweeps.iter().flat_map(|axes| axes.iter().copied()).collect();
+        let axes: Vec<&dyn ArgAxis> = sweeps.iter().flat_map(|axes| axes.iter().copied()).collect();
         let own = self.generics.len();
         let fate = |args: &[Arg]| {
             if refused.is_some() || !case.skips() {
@@ -87,14 +87,14 @@ impl Listing<'_> {
 }
 
 /// The values of one axis, or of several that go together: a row per step.
-struct Rows {
+struct AxisRows {
     names: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     refused: Option<(&'static str, String)>,
 }
 
-impl Rows {
-    fn of(axes: &[&dyn Axis], given: &Given) -> Result<Self, Failure> {
+impl AxisRows {
+    fn of(axes: &[&dyn ArgAxis], given: &ArgValues) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let replaced: Vec<Option<&Vec<String>>> = names.iter().map(|name| given.get(*name)).collect();
         // If all are replaced, the listed values are not needed.
@@ -171,7 +171,7 @@ impl Rows {
 
 /// Returns every combination of `sweeps`, each after the arguments that are the `same` in all. The last sweep
 /// varies fastest.
-fn product(same: &[Arg], sweeps: &[Rows]) -> Vec<Vec<Arg>> {
+fn product(same: &[Arg], sweeps: &[AxisRows]) -> Vec<Vec<Arg>> {
     sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
         let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {
             sweep.rows.iter().map(move |row| {

@@ -5,7 +5,7 @@
 use super::error::Unpaired;
 use super::{Arg, BenchmarkId, Fate, Job, PlanError};
 use crate::catch::catch;
-use crate::registry::{Axis, Case, Entry, Generic, UnknownValue, Variant, Visitor};
+use crate::registry::{ArgAxis, Case, Entry, Generic, UnknownValue, Variant, Visitor};
 use gpubench_records::failure::Stage;
 use gpubench_records::id::DeviceId;
 
@@ -164,7 +164,7 @@ impl Axes<'_> {
 }
 
 impl Visitor for Axes<'_> {
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
         let axes = || sweeps.iter().copied().flatten();
         self.names = axes().map(|axis| axis.name()).collect();
         if self.selected.is_empty() {

@@ -100,11 +100,11 @@ impl Variant {
 pub trait Visitor {
     /// Called once. Each of `sweeps` is swept against all others; the axes within one go together. The case
     /// has the selected values.
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case);
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case);
 }
 
 /// An argument that a benchmark sweeps.
-pub trait Axis {
+pub trait ArgAxis {
     /// Returns the argument's name.
     fn name(&self) -> &'static str;
     /// Returns its listed values as they are shown.

@@ -145,8 +145,13 @@ fn measure_by(
         threshold: None,
         check: None,
     };
-    let mut runner =
-        Runner { results: Results { run, observer }, resumed, supervisor, refused: BTreeMap::new(), config };
+    let mut runner = Runner {
+        results: RunResults { run, observer },
+        resumed,
+        supervisor,
+        refused: BTreeMap::new(),
+        config,
+    };
     let ended = runner.devices(devices, plan).and_then(|()| runner.plans(plan));
     runner.supervisor.dismiss();
     let mut run = runner.results.run;
@@ -167,7 +172,7 @@ fn skipped(plan: &Plan) -> Vec<Skipped> {
 }
 
 struct Runner<'a> {
-    results: Results<'a>,
+    results: RunResults<'a>,
     resumed: ResumedRecords,
     supervisor: Supervisor<'a>,
     /// Devices that could not be opened, and the reasons.
@@ -187,12 +192,12 @@ struct Refused {
 const OPENINGS: usize = 2;
 
 /// The results so far, and their observer.
-struct Results<'a> {
+struct RunResults<'a> {
     run: Run,
     observer: &'a mut dyn RunEvents,
 }
 
-impl Results<'_> {
+impl RunResults<'_> {
     fn add(&mut self, mut record: Record) {
         let device = self.run.devices.iter().find(|facts| facts.device == record.case.device);
         record.fake = device.is_some_and(|facts| facts.fake);

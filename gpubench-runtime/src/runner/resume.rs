@@ -19,7 +19,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
 /// A case and its partner, if it is compared.
-type Case = (CaseId, Option<BenchmarkId>);
+type CaseKey = (CaseId, Option<BenchmarkId>);
 
 /// The records of an earlier run that are still valid.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub struct ResumedRecords {
     name: String,
     wall: Nanoseconds,
     devices: Vec<Facts>,
-    records: BTreeMap<Case, Record>,
+    records: BTreeMap<CaseKey, Record>,
     remarks: Vec<String>,
 }
 
@@ -174,12 +174,12 @@ fn cases(plan: &Plan) -> impl Iterator<Item = (&Job, Cache)> {
     planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
 }
 
-fn case(record: &Record) -> Case {
+fn case(record: &Record) -> CaseKey {
     let with = record.compared.as_ref().map(|compared| compared.with.clone());
     (record.case.clone(), with)
 }
 
-fn planned_case(job: &Job, cache: Cache) -> Case {
+fn planned_case(job: &Job, cache: Cache) -> CaseKey {
     (job.case(cache), job.with.clone())
 }
 

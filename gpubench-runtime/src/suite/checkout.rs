@@ -24,7 +24,7 @@ const SOURCES: [&str; 13] =
 
 /// The state of a checkout, as git reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
+struct CheckoutState {
     commit: String,
     dirty: bool,
 }
@@ -32,7 +32,7 @@ struct State {
 /// A pending question to git.
 pub(crate) struct Lookup {
     package: Option<Package>,
-    answer: Receiver<Option<State>>,
+    answer: Receiver<Option<CheckoutState>>,
     until: Instant,
 }
 
@@ -56,14 +56,14 @@ impl Lookup {
     pub(crate) fn end(self) -> Option<Package> {
         let left = self.until.saturating_duration_since(Instant::now());
         let found = self.answer.recv_timeout(left).ok().flatten();
-        let (commit, dirty) = found.map(|State { commit, dirty }| (commit, dirty)).unzip();
+        let (commit, dirty) = found.map(|CheckoutState { commit, dirty }| (commit, dirty)).unzip();
         self.package.map(|package| Package { commit, dirty, ..package })
     }
 }
 
 /// Returns the state of the checkout with the package in `folder`, if none of its sources is newer than a program
 /// `built` at this time.
-fn state(git: &str, folder: &Path, built: SystemTime) -> Option<State> {
+fn state(git: &str, folder: &Path, built: SystemTime) -> Option<CheckoutState> {
     // The paths of all files of the checkout, as seen from `folder`.
     let files = ask(git, folder, &["ls-files", "-z", ":/"])?;
     let mut files = files.split('\0').filter(|file| !file.is_empty());
@@ -77,7 +77,7 @@ fn state(git: &str, folder: &Path, built: SystemTime) -> Option<State> {
     let commit = status.lines().find_map(|line| line.strip_prefix("# branch.oid "))?;
     let is_commit = commit.len() >= 40 && commit.bytes().all(|digit| digit.is_ascii_hexdigit());
     let dirty = status.lines().any(|line| !line.starts_with('#'));
-    is_commit.then(|| State { commit: commit.to_owned(), dirty })
+    is_commit.then(|| CheckoutState { commit: commit.to_owned(), dirty })
 }
 
 fn is_source(file: &str) -> bool {
@@ -152,7 +152,7 @@ mod tests {
                 .expect("a time");
         }
 
-        fn state(&self, built: SystemTime) -> Option<State> {
+        fn state(&self, built: SystemTime) -> Option<CheckoutState> {
             state("git", &self.package(), built)
         }
     }
@@ -165,14 +165,14 @@ mod tests {
     fn a_program_is_of_the_commit_whose_files_it_was_built_from() {
         let checkout = Checkout::new();
         let commit = checkout.git(&["rev-parse", "HEAD"]).trim().to_owned();
-        let clean = State { commit: commit.clone(), dirty: false };
+        let clean = CheckoutState { commit: commit.clone(), dirty: false };
         assert_eq!(checkout.state(SystemTime::now()), Some(clean));
         // Changed, then built, and only then committed.
         checkout.write("src/main.rs", "after", hours_ago(1));
-        assert_eq!(checkout.state(hours_ago(0)), Some(State { commit: commit.clone(), dirty: true }));
+        assert_eq!(checkout.state(hours_ago(0)), Some(CheckoutState { commit: commit.clone(), dirty: true }));
         let later = checkout.commit();
         assert_ne!(later, commit);
-        assert_eq!(checkout.state(hours_ago(0)), Some(State { commit: later, dirty: false }));
+        assert_eq!(checkout.state(hours_ago(0)), Some(CheckoutState { commit: later, dirty: false }));
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn text(plan: &Plan, format: ListFormat) -> String {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ListedJob<'a> {
     name: String,
     device: &'a str,
     caches: &'a [Cache],
@@ -79,6 +79,6 @@ struct Line<'a> {
 
 fn as_json(job: &Job, fate: &Fate) -> String {
     let skipped = if let Fate::Skipped(why) = fate { Some(*why) } else { None };
-    let line = Line { name: job.to_string(), device: &job.device, caches: &job.caches, skipped };
+    let line = ListedJob { name: job.to_string(), device: &job.device, caches: &job.caches, skipped };
     serde_json::to_string(&line).unwrap_or_default()
 }

@@ -23,12 +23,12 @@ pub(super) struct Live<'a> {
     jobs: Vec<Job>,
     /// False where rows are known at the end alone: those of several processes are made of all of them.
     streams: bool,
-    shown: Shown,
+    shown: LiveOutput,
 }
 
 /// The part of a run that is printed already.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct LiveOutput {
     /// The table with all rows, if they are printed.
     pub(super) table: Option<TableWriter>,
     /// The file that the run is stored in.
@@ -39,11 +39,11 @@ pub(super) struct Shown {
 
 impl<'a> Live<'a> {
     pub(super) fn new(printer: &'a Printer<'a>, progress: Progress) -> Self {
-        Self { progress, printer, jobs: Vec::new(), streams: false, shown: Shown::default() }
+        Self { progress, printer, jobs: Vec::new(), streams: false, shown: LiveOutput::default() }
     }
 
     /// Ends the progress, and returns what is printed.
-    pub(super) fn end(self) -> Shown {
+    pub(super) fn end(self) -> LiveOutput {
         self.shown
     }
 

@@ -1,4 +1,4 @@
-//! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`Measured`] run,
+//! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`MeasuredRun`] run,
 //! compared with baselines and stored as requested. Nothing here prints: observers get [`RunEvents`].
 
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub(super) struct Prepared<'a> {
 
 /// A run that has ended.
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredRun {
     /// Everything that was measured.
     pub(super) run: Run,
     /// The problems, in the order in which they happened.
@@ -48,7 +48,7 @@ pub(super) struct Measured {
     pub(super) is_stored: bool,
 }
 
-impl Measured {
+impl MeasuredRun {
     /// Returns the run, or an error that holds it if there was a problem.
     pub(super) fn into_result(self) -> Result<Run, Error> {
         match self.problems.is_empty() {
@@ -107,7 +107,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// Returns an error if nothing could be measured. Later problems are part of the result.
-    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<Measured, Error> {
+    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<MeasuredRun, Error> {
         let options = self.options;
         let stop = Stop::on_signals();
         let stops = || stop.signal().is_some();
@@ -149,7 +149,7 @@ impl<'a> Prepared<'a> {
         if problems.is_empty() {
             problems.extend(save(&mut run, &self.baselines).err());
         }
-        Ok(Measured { run, problems, is_stored: file != RunFile::Failed })
+        Ok(MeasuredRun { run, problems, is_stored: file != RunFile::Failed })
     }
 }
 

@@ -32,7 +32,7 @@ pub use self::progress::Progress;
 
 use self::child::run_as_child;
 use self::cli::{Action, Exit, Options};
-use self::live::{Live, Shown};
+use self::live::{Live, LiveOutput};
 use self::measure::Prepared;
 use self::messages::conclude;
 use self::prepare::Task;
@@ -96,5 +96,5 @@ fn show_stored(file: &Path, options: &MeasureOptions, printer: &Printer<'_>) -> 
     let run = stored::read(file, &entries, options)?;
     let baselines = options.baselines().open().map_err(Error::Baseline)?;
     let outputs = printer.open_outputs()?;
-    printer.show(stored::finish(run, &baselines, &entries, options), Shown::default(), &outputs)
+    printer.show(stored::finish(run, &baselines, &entries, options), LiveOutput::default(), &outputs)
 }

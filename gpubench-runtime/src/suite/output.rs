@@ -19,9 +19,9 @@ const FIRST_FREE: RawFd = 3;
 /// The original standard output of this process. Nobody else can write to it: all other output of the user's
 /// code goes to standard error.
 #[derive(Debug)]
-pub(super) struct Results(File);
+pub(super) struct StandardOutput(File);
 
-impl Results {
+impl StandardOutput {
     /// Takes standard output away from all other code.
     pub(super) fn take_standard_output() -> io::Result<Self> {
         io::stdout().flush()?;
@@ -78,7 +78,7 @@ enum OutputTo {
 impl Output {
     /// Opens the destination of `export`, the standard output that `results` holds or a file, and makes sure
     /// that it is writable.
-    pub(super) fn open(export: &Export, results: &Results) -> io::Result<Self> {
+    pub(super) fn open(export: &Export, results: &StandardOutput) -> io::Result<Self> {
         let to = match &export.to {
             ExportTo::StandardOutput => OutputTo::Standard(results.0.try_clone()?),
             ExportTo::File(path) => OutputTo::Named(Destination::open(path)?),

@@ -6,23 +6,23 @@ use std::path::Path;
 
 use super::Error;
 use super::cli::{Exit, OutputOptions};
-use super::live::Shown;
-use super::measure::Measured;
-use super::output::{Output, Results};
+use super::live::LiveOutput;
+use super::measure::MeasuredRun;
+use super::output::{Output, StandardOutput};
 use gpubench_records::record::Run;
 use gpubench_report::export::{Export, ExportTo};
 use gpubench_report::{self as report, Page, TableWriter, printable};
 
 /// Prints and writes results as the user wants them.
 pub(super) struct Printer<'a> {
-    results: Results,
+    results: StandardOutput,
     options: &'a OutputOptions,
 }
 
 impl<'a> Printer<'a> {
     /// Takes standard output away from all other code: output of the user's benchmarks is no result.
     pub(super) fn new(options: &'a OutputOptions) -> Result<Self, Error> {
-        let results = Results::take_standard_output().map_err(Error::NotPrinted)?;
+        let results = StandardOutput::take_standard_output().map_err(Error::NotPrinted)?;
         Ok(Self { results, options })
     }
 
@@ -54,8 +54,13 @@ impl<'a> Printer<'a> {
     ///
     /// # Errors
     /// Returns the problems of the run and those of its output.
-    pub(super) fn show(&self, measured: Measured, shown: Shown, outputs: &[Output]) -> Result<Exit, Error> {
-        let Measured { run, mut problems, is_stored } = measured;
+    pub(super) fn show(
+        &self,
+        measured: MeasuredRun,
+        shown: LiveOutput,
+        outputs: &[Output],
+    ) -> Result<Exit, Error> {
+        let MeasuredRun { run, mut problems, is_stored } = measured;
         let printed = match shown.problem {
             Some(problem) => Err(problem),
             None => self.print_run(&run, shown.table.as_ref()),
@@ -67,7 +72,7 @@ impl<'a> Printer<'a> {
             problems.extend(output.write(&run).map_err(not_written).err());
         }
         problems.extend(self.print_files(shown.file.as_deref(), outputs).err());
-        let run = Measured { run, problems, is_stored }.into_result()?;
+        let run = MeasuredRun { run, problems, is_stored }.into_result()?;
         Ok(Exit::of(&run).min(if is_stored { Exit::Done } else { Exit::Failed }))
     }
 

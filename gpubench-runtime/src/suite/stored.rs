@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::measure::{Measured, compare, save};
+use super::measure::{MeasuredRun, compare, save};
 use super::options::{MeasureOptions, OptionsError};
 use super::{Error, StoredRunError};
 use crate::plan::{Ignored, PlanError, Selection};
@@ -46,10 +46,10 @@ pub(super) fn finish(
     baselines: &OpenBaselines,
     entries: &[&Entry],
     options: &MeasureOptions,
-) -> Measured {
+) -> MeasuredRun {
     compare(&mut run, baselines, entries, options);
     let problems = save(&mut run, baselines).err().into_iter().collect();
-    Measured { run, problems, is_stored: true }
+    MeasuredRun { run, problems, is_stored: true }
 }
 
 fn parse(file: &Path) -> Result<Run, StoredRunError> {

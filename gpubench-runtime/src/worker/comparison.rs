@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::Reply;
 use super::job::{
-    Launches, Measured, PreparedCase, StepReporter, launch, own_sampling, remarked, report_lost_device,
-    select, set_up,
+    Launches, MeasurementContext, PreparedCase, StepReporter, launch, own_sampling, remarked,
+    report_lost_device, select, set_up,
 };
 use crate::catch::catch;
 use crate::device::{Device, PairSampler, SampleOptions};
-use crate::measure::{self, Progress, Rounds};
+use crate::measure::{self, Rounds, StepObserver};
 use crate::plan::Job;
-use crate::registry::{Axis, BenchmarkOptions, Case, Entry, Variant, Visitor};
+use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::BenchmarkId;
@@ -24,7 +24,7 @@ use gpubench_records::verdict::State;
 use gpubench_stats::units::Nanoseconds;
 
 /// The job, its partner, and the options of their comparison.
-pub(super) struct Task<'a> {
+pub(super) struct ComparisonTask<'a> {
     pub(super) job: &'a Job,
     pub(super) with: &'a BenchmarkId,
     /// The benchmarks and variants of both.
@@ -37,7 +37,7 @@ pub(super) struct Task<'a> {
 
 /// Compares the cases of a job, and passes each record to `reply` as soon as it is made. After a failure that lost the
 /// device, the remaining cases get no record.
-pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+pub(super) fn run(task: &ComparisonTask<'_>, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     let mut left = &task.job.caches[..];
     let mut outer = Outer { task, device, reply, left: &mut left };
     let [(_, variant), _] = task.found;
@@ -52,7 +52,7 @@ pub(super) fn run(task: &Task<'_>, device: &mut dyn Device, reply: &mut dyn FnMu
 
 /// Selects the job's arguments, then visits its partner.
 struct Outer<'a> {
-    task: &'a Task<'a>,
+    task: &'a ComparisonTask<'a>,
     device: &'a mut dyn Device,
     reply: &'a mut dyn FnMut(Reply),
     /// The cases without a record.
@@ -60,7 +60,7 @@ struct Outer<'a> {
 }
 
 impl Visitor for Outer<'_> {
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
         if let Err(failure) = select(&self.task.job.args, sweeps) {
             return self.fail(&failure);
         }
@@ -90,7 +90,7 @@ struct Inner<'a, 'o> {
 }
 
 impl Visitor for Inner<'_, '_> {
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], partner: &mut dyn Case) {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], partner: &mut dyn Case) {
         let opened = select(&self.outer.task.with.args, sweeps)
             .map_err(|failure| self.of_partner(failure))
             .and_then(|()| open(self.case, partner, self.outer.device));
@@ -136,7 +136,7 @@ impl Hot {
 
 impl Inner<'_, '_> {
     fn record(&mut self, partner: &mut dyn Case, cache: Cache, hot: Option<Hot>) -> Record {
-        let Task { job, with, found, sampling, facts, limit } = *self.outer.task;
+        let ComparisonTask { job, with, found, sampling, facts, limit } = *self.outer.task;
         let [own, other] = found.map(|(entry, _)| &entry.options);
         let sampling = own_sampling(own, sampling);
         let device = &mut *self.outer.device;
@@ -171,7 +171,12 @@ impl Inner<'_, '_> {
             (Err(failure), _) => return Record::failed(job.case(cache), failure),
         };
         let found = |options: &BenchmarkOptions, samples, prepared, hot| {
-            Measured { options, sampling: &sampling, facts }.found((samples, None), prepared, cache, hot)
+            MeasurementContext { options, sampling: &sampling, facts }.found(
+                (samples, None),
+                prepared,
+                cache,
+                hot,
+            )
         };
         let Hot(hot) = hot.unwrap_or(Hot([None; 2]));
         let [samples, others] = compared.samples;

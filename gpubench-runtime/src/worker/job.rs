@@ -8,7 +8,7 @@ use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, Work, not_left};
 use crate::measure;
 use crate::plan::Job;
-use crate::registry::{Axis, BenchmarkOptions, Case, Entry, Variant, Visitor};
+use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -115,7 +115,7 @@ struct Once<'a, T> {
 }
 
 impl<T> Visitor for Once<'_, T> {
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
         let done = select(&self.job.args, sweeps).and_then(|()| (self.deed)(case, self.device, self.reply));
         let failed = done.is_err();
         (self.reply)((self.tells)(done));
@@ -138,7 +138,7 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
 }
 
 /// Selects the values of `args` on the axes.
-pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn Axis]]) -> Result<(), Failure> {
+pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
         if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
             axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
@@ -160,7 +160,7 @@ struct Visit<'a> {
 }
 
 impl Visitor for Visit<'_> {
-    fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
         let prepared = select(&self.job.args, sweeps)
             .and_then(|()| catch(Stage::Device, || PreparedCase::of(case, self.device, self.reply)));
         let prepared = match prepared {
@@ -228,20 +228,21 @@ impl Visit<'_> {
             }
             Err(failure) => return Record::failed(self.job.case(cache), remarked(failure, self.device)),
         };
-        let measured = Measured { options: &self.options, sampling: &self.sampling, facts: self.facts };
+        let measured =
+            MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.facts };
         let (measurement, verdict) = measured.found((samples, energy), prepared, cache, hot);
         Record::new(self.job.case(cache), Some(measurement), verdict)
     }
 }
 
 /// The context that turns samples into a stored measurement.
-pub(super) struct Measured<'a> {
+pub(super) struct MeasurementContext<'a> {
     pub(super) options: &'a BenchmarkOptions,
     pub(super) sampling: &'a Sampling,
     pub(super) facts: &'a Facts,
 }
 
-impl Measured<'_> {
+impl MeasurementContext<'_> {
     /// Builds the measurement from the samples, the facts in `prepared` and the energy; `hot` is the time with the data
     /// cached.
     pub(super) fn found(
@@ -297,7 +298,7 @@ impl<'a> StepReporter<'a> {
     }
 }
 
-impl measure::Progress for StepReporter<'_> {
+impl measure::StepObserver for StepReporter<'_> {
     fn comes_to(&mut self, step: Step) {
         self.step = step;
         let tells = match step {

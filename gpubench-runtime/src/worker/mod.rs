@@ -182,7 +182,7 @@ impl WorkerState {
                     Some((with, Ok(partner))) => {
                         let (found, limit) = ([found, partner], *limit);
                         comparison::run(
-                            &comparison::Task { job, with, found, sampling, facts, limit },
+                            &comparison::ComparisonTask { job, with, found, sampling, facts, limit },
                             device,
                             reply,
                         );

@@ -3,52 +3,52 @@
 
 use serde::Serialize;
 
-use super::Case;
+use super::NvCase;
 
 /// The name of the axis of cache states, and the one where an argument has that.
 const CACHE: [&str; 2] = ["cache", "cache state"];
 
 #[derive(Serialize)]
-pub(super) struct Axis<'a> {
+pub(super) struct NvAxis<'a> {
     name: &'a str,
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: NvKind,
     flags: &'static str,
-    values: Vec<AxisValue>,
+    values: Vec<NvAxisValue>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum NvKind {
     Int64,
     String,
 }
 
 #[derive(Serialize)]
-struct AxisValue {
+struct NvAxisValue {
     input_string: String,
     description: &'static str,
-    value: Value,
+    value: NvValue,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Value {
+enum NvValue {
     Number(i64),
     Text(String),
 }
 
 /// The value of a state on an axis.
 #[derive(Serialize)]
-pub(super) struct NamedValue<'a> {
+pub(super) struct NvStateValue<'a> {
     pub(super) name: &'a str,
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: NvKind,
     pub(super) value: String,
 }
 
 /// The axes of `cases`, which are those of one benchmark; that of the cache states is the last.
-pub(super) fn axes<'a>(cases: &[Case<'a>]) -> Vec<Axis<'a>> {
+pub(super) fn axes<'a>(cases: &[NvCase<'a>]) -> Vec<NvAxis<'a>> {
     let mut named: Vec<(&'a str, Vec<String>)> = Vec::new();
     for case in cases {
         for arg in case.args {
@@ -59,7 +59,7 @@ pub(super) fn axes<'a>(cases: &[Case<'a>]) -> Vec<Axis<'a>> {
     for case in cases.iter().filter_map(|case| case.cache) {
         add(&mut named, CACHE[usize::from(cache)], &case.to_string());
     }
-    named.into_iter().map(|(name, values)| Axis::of(name, values)).collect()
+    named.into_iter().map(|(name, values)| NvAxis::of(name, values)).collect()
 }
 
 fn add<'a>(axes: &mut Vec<(&'a str, Vec<String>)>, name: &'a str, value: &str) {
@@ -73,14 +73,14 @@ fn add<'a>(axes: &mut Vec<(&'a str, Vec<String>)>, name: &'a str, value: &str) {
     }
 }
 
-impl<'a> Axis<'a> {
+impl<'a> NvAxis<'a> {
     fn of(name: &'a str, values: Vec<String>) -> Self {
         let numbers: Option<Vec<i64>> = values.iter().map(|value| number(value)).collect();
-        let kind = if numbers.is_some() { Kind::Int64 } else { Kind::String };
-        let value = |text: String| AxisValue {
+        let kind = if numbers.is_some() { NvKind::Int64 } else { NvKind::String };
+        let value = |text: String| NvAxisValue {
             value: number(&text)
-                .filter(|_| kind == Kind::Int64)
-                .map_or_else(|| Value::Text(text.clone()), Value::Number),
+                .filter(|_| kind == NvKind::Int64)
+                .map_or_else(|| NvValue::Text(text.clone()), NvValue::Number),
             input_string: text,
             description: "",
         };
@@ -94,10 +94,11 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// The values of a state on those `axes` that it has.
-pub(super) fn axis_values<'a>(case: &Case<'a>, axes: &[Axis<'a>]) -> Vec<NamedValue<'a>> {
+pub(super) fn axis_values<'a>(case: &NvCase<'a>, axes: &[NvAxis<'a>]) -> Vec<NvStateValue<'a>> {
     let args = case.args.iter().map(|arg| (&*arg.name, arg.value.clone()));
     let last = axes.last().map_or(CACHE[0], |axis| axis.name);
     let all = args.chain(case.cache.map(|cache| (last, cache.to_string())));
-    let kind = |name: &str| axes.iter().find(|axis| axis.name == name).map_or(Kind::String, |axis| axis.kind);
-    all.map(|(name, value)| NamedValue { name, kind: kind(name), value }).collect()
+    let kind =
+        |name: &str| axes.iter().find(|axis| axis.name == name).map_or(NvKind::String, |axis| axis.kind);
+    all.map(|(name, value)| NvStateValue { name, kind: kind(name), value }).collect()
 }

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use self::axes::{Axis, NamedValue, axes, axis_values};
+use self::axes::{NvAxis, NvStateValue, axes, axis_values};
 use self::summaries::Summaries;
 use super::Exporter;
 use gpubench_records::id::Arg;
@@ -25,34 +25,34 @@ pub(super) struct Nvbench;
 
 impl Exporter for Nvbench {
     fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, &Document::of(run))?;
+        serde_json::to_writer(&mut *out, &NvDocument::of(run))?;
         out.write_all(b"\n")
     }
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
-    meta: Meta<'a>,
+struct NvDocument<'a> {
+    meta: NvMeta<'a>,
     /// What NVBench has no place for.
-    gpubench: Origin<'a>,
-    devices: Vec<Device<'a>>,
-    benchmarks: Vec<Benchmark<'a>>,
+    gpubench: NvOrigin<'a>,
+    devices: Vec<NvDevice<'a>>,
+    benchmarks: Vec<NvBenchmark<'a>>,
 }
 
 #[derive(Serialize)]
-struct Meta<'a> {
+struct NvMeta<'a> {
     argv: &'a [String],
-    version: Versions,
+    version: NvVersions,
 }
 
 #[derive(Serialize)]
-struct Versions {
-    json: Version,
+struct NvVersions {
+    json: NvVersion,
 }
 
 /// The version of NVBench's format.
 #[derive(Serialize)]
-struct Version {
+struct NvVersion {
     major: u32,
     minor: u32,
     patch: u32,
@@ -60,33 +60,33 @@ struct Version {
 }
 
 #[derive(Serialize)]
-struct Origin<'a> {
+struct NvOrigin<'a> {
     version: &'a str,
     suite: &'a str,
     started: u64,
 }
 
 #[derive(Serialize)]
-struct Device<'a> {
+struct NvDevice<'a> {
     id: usize,
     name: &'a str,
 }
 
 #[derive(Serialize)]
-struct Benchmark<'a> {
+struct NvBenchmark<'a> {
     name: &'a str,
     index: usize,
     devices: Vec<usize>,
-    axes: Vec<Axis<'a>>,
-    states: Vec<State<'a>>,
+    axes: Vec<NvAxis<'a>>,
+    states: Vec<NvState<'a>>,
 }
 
 #[derive(Serialize)]
-struct State<'a> {
+struct NvState<'a> {
     name: String,
     device: usize,
     type_config_index: usize,
-    axis_values: Vec<NamedValue<'a>>,
+    axis_values: Vec<NvStateValue<'a>>,
     #[serde(serialize_with = "summaries_of")]
     summaries: Option<&'a Record>,
     is_skipped: bool,
@@ -96,7 +96,7 @@ struct State<'a> {
 
 /// One of our cases, or one that a benchmark leaves out.
 #[derive(Clone, Copy)]
-struct Case<'a> {
+struct NvCase<'a> {
     benchmark: &'a str,
     args: &'a [Arg],
     device: &'a str,
@@ -104,7 +104,7 @@ struct Case<'a> {
     result: Result<&'a Record, &'a Skipped>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> NvDocument<'a> {
     fn of(run: &'a Run) -> Self {
         let cases = cases(run);
         let mut devices: Vec<&str> = run.devices.iter().map(|facts| &*facts.device).collect();
@@ -118,34 +118,34 @@ impl<'a> Document<'a> {
         };
         let groups = by_benchmark(cases).into_iter().enumerate();
         Self {
-            meta: Meta {
+            meta: NvMeta {
                 argv: &run.environment.command,
-                version: Versions { json: Version { major: 1, minor: 0, patch: 0, string: "1.0.0" } },
+                version: NvVersions { json: NvVersion { major: 1, minor: 0, patch: 0, string: "1.0.0" } },
             },
-            gpubench: Origin {
+            gpubench: NvOrigin {
                 version: &run.program.version,
                 suite: &run.program.suite,
                 started: run.started,
             },
-            benchmarks: groups.map(|(index, cases)| Benchmark::of(index, &cases, &devices)).collect(),
+            benchmarks: groups.map(|(index, cases)| NvBenchmark::of(index, &cases, &devices)).collect(),
             devices: devices
                 .iter()
                 .enumerate()
-                .map(|(id, device)| Device { id, name: name(device) })
+                .map(|(id, device)| NvDevice { id, name: name(device) })
                 .collect(),
         }
     }
 }
 
-fn cases(run: &Run) -> Vec<Case<'_>> {
-    let measured = run.records.iter().map(|record| Case {
+fn cases(run: &Run) -> Vec<NvCase<'_>> {
+    let measured = run.records.iter().map(|record| NvCase {
         benchmark: &record.case.benchmark,
         args: &record.case.args,
         device: &record.case.device,
         cache: Some(record.case.cache),
         result: Ok(record),
     });
-    let skipped = run.skipped.iter().map(|skipped| Case {
+    let skipped = run.skipped.iter().map(|skipped| NvCase {
         benchmark: &skipped.benchmark,
         args: &skipped.args,
         device: &skipped.device,
@@ -156,9 +156,9 @@ fn cases(run: &Run) -> Vec<Case<'_>> {
 }
 
 /// The cases of each benchmark, in the order in which benchmarks first come.
-fn by_benchmark(cases: Vec<Case<'_>>) -> Vec<Vec<Case<'_>>> {
+fn by_benchmark(cases: Vec<NvCase<'_>>) -> Vec<Vec<NvCase<'_>>> {
     let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut groups: Vec<Vec<Case<'_>>> = Vec::new();
+    let mut groups: Vec<Vec<NvCase<'_>>> = Vec::new();
     for case in cases {
         let place = *places.entry(case.benchmark).or_insert(groups.len());
         if place == groups.len() {
@@ -169,22 +169,22 @@ fn by_benchmark(cases: Vec<Case<'_>>) -> Vec<Vec<Case<'_>>> {
     groups
 }
 
-impl<'a> Benchmark<'a> {
+impl<'a> NvBenchmark<'a> {
     /// The benchmark of `cases`, of which there is at least one.
-    fn of(index: usize, cases: &[Case<'a>], devices: &[&str]) -> Self {
+    fn of(index: usize, cases: &[NvCase<'a>], devices: &[&str]) -> Self {
         let id =
-            |case: &Case<'a>| devices.iter().position(|device| *device == case.device).unwrap_or_default();
+            |case: &NvCase<'a>| devices.iter().position(|device| *device == case.device).unwrap_or_default();
         let mut used: Vec<usize> = cases.iter().map(id).collect();
         used.sort_unstable();
         used.dedup();
         let axes = axes(cases);
-        let states = cases.iter().map(|case| State::of(case, id(case), &axes)).collect();
+        let states = cases.iter().map(|case| NvState::of(case, id(case), &axes)).collect();
         Self { name: cases[0].benchmark, index, devices: used, axes, states }
     }
 }
 
-impl<'a> State<'a> {
-    fn of(case: &Case<'a>, device: usize, axes: &[Axis<'a>]) -> Self {
+impl<'a> NvState<'a> {
+    fn of(case: &NvCase<'a>, device: usize, axes: &[NvAxis<'a>]) -> Self {
         let axis_values = axis_values(case, axes);
         let words = axis_values.iter().map(|value| format!(" {}={}", value.name, value.value));
         let name = format!("Device={device}{}", words.collect::<String>());

@@ -16,20 +16,20 @@ pub(super) struct Summaries<'a> {
 
 /// A value with its tag, its name for people, and the hint by which scripts write it.
 #[derive(Serialize)]
-struct Summary {
+struct NvSummary {
     tag: &'static str,
     name: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<Hint>,
+    hint: Option<NvHint>,
     /// Keeps it out of tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     hide: Option<&'static str>,
-    data: [NamedValue; 1],
+    data: [NvSummaryValue; 1],
 }
 
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Hint {
+enum NvHint {
     SampleSize,
     Duration,
     Percentage,
@@ -39,27 +39,27 @@ enum Hint {
 }
 
 #[derive(Serialize)]
-struct NamedValue {
+struct NvSummaryValue {
     name: &'static str,
     #[serde(rename = "type")]
     kind: &'static str,
     value: String,
 }
 
-impl Summary {
+impl NvSummary {
     /// A number, as the text that is read back as that number: `inf` and `NaN` have no other form in JSON.
-    fn number(tag: &'static str, name: &'static str, hint: Hint, value: f64) -> Self {
+    fn number(tag: &'static str, name: &'static str, hint: NvHint, value: f64) -> Self {
         Self::new(tag, name, Some(hint), "float64", value.to_string())
     }
 
     fn new(
         tag: &'static str,
         name: &'static str,
-        hint: Option<Hint>,
+        hint: Option<NvHint>,
         kind: &'static str,
         value: String,
     ) -> Self {
-        Self { tag, name, hint, hide: None, data: [NamedValue { name: "value", kind, value }] }
+        Self { tag, name, hint, hide: None, data: [NvSummaryValue { name: "value", kind, value }] }
     }
 
     fn hidden(self) -> Self {
@@ -78,29 +78,29 @@ impl Serialize for Summaries<'_> {
 }
 
 impl Summaries<'_> {
-    fn counts(&self) -> [Summary; 2] {
+    fn counts(&self) -> [NvSummary; 2] {
         let (samples, verdict) = (self.measured.samples.time.samples, self.record.verdict.state);
         [
-            Summary::new(
+            NvSummary::new(
                 "nv/cold/sample_size",
                 "Samples",
-                Some(Hint::SampleSize),
+                Some(NvHint::SampleSize),
                 "int64",
                 samples.to_string(),
             ),
-            Summary::new("gpubench/verdict", "Verdict", None, "string", verdict.to_string()).hidden(),
+            NvSummary::new("gpubench/verdict", "Verdict", None, "string", verdict.to_string()).hidden(),
         ]
     }
 
-    fn times(&self) -> [Summary; 13] {
+    fn times(&self) -> [NvSummary; 13] {
         let time = &self.measured.samples.time;
         let mut sorted: Vec<f64> = self.measured.times().iter().map(|time| time.0).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let quartile =
             |part| if sorted.is_empty() { time.median } else { Nanoseconds(quantile(&sorted, part)) };
         let seconds =
-            |tag, name, time: Nanoseconds| Summary::number(tag, name, Hint::Duration, time.as_seconds());
-        let part = |tag, name, value| Summary::number(tag, name, Hint::Percentage, value);
+            |tag, name, time: Nanoseconds| NvSummary::number(tag, name, NvHint::Duration, time.as_seconds());
+        let part = |tag, name, value| NvSummary::number(tag, name, NvHint::Percentage, value);
         [
             seconds("nv/cold/time/gpu/min", "Min GPU Time", time.min).hidden(),
             seconds("nv/cold/time/gpu/max", "Max GPU Time", time.max).hidden(),
@@ -118,24 +118,24 @@ impl Summaries<'_> {
         ]
     }
 
-    fn rates(&self) -> impl Iterator<Item = Summary> {
+    fn rates(&self) -> impl Iterator<Item = NvSummary> {
         let Measurement { metrics, samples, .. } = self.measured;
-        let maybe = |tag, name, hint, value: Option<f64>| Some(Summary::number(tag, name, hint, value?));
+        let maybe = |tag, name, hint, value: Option<f64>| Some(NvSummary::number(tag, name, hint, value?));
         let bytes = metrics.bandwidth.map(|rate| rate.0);
         let clock =
             samples.device_clock.as_ref().map(|clock| clock.mean.0 as f64).or_else(|| self.sensed_clock());
         let batch = samples.back_to_back.map(Nanoseconds::as_seconds);
         [
-            maybe("nv/cold/bw/item_rate", "Elem/s", Hint::ItemRate, metrics.items.map(|rate| rate.0)),
-            maybe("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", Hint::ByteRate, bytes),
+            maybe("nv/cold/bw/item_rate", "Elem/s", NvHint::ItemRate, metrics.items.map(|rate| rate.0)),
+            maybe("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", NvHint::ByteRate, bytes),
             maybe(
                 "nv/cold/bw/global/utilization",
                 "BWUtil",
-                Hint::Percentage,
+                NvHint::Percentage,
                 bandwidth_share(self.measured),
             ),
-            maybe("nv/cold/sm_clock_rate/mean", "Clock Rate", Hint::Frequency, clock),
-            maybe("nv/batch/time/gpu/mean", "Batch GPU", Hint::Duration, batch),
+            maybe("nv/cold/sm_clock_rate/mean", "Clock Rate", NvHint::Frequency, clock),
+            maybe("nv/batch/time/gpu/mean", "Batch GPU", NvHint::Duration, batch),
         ]
         .into_iter()
         .flatten()

@@ -12,11 +12,11 @@ use gpubench_stats::units::Bytes;
 const UNKNOWN_CACHE: Bytes = Bytes(64 << 20);
 
 /// A buffer that is swept to flush a cache.
-pub(super) struct Sweep {
+pub(super) struct FlushSweep {
     buffer: Vec<u64>,
 }
 
-impl Sweep {
+impl FlushSweep {
     /// Returns a sweep for a cache of this size. Writes its pages once, so that they exist when they are read.
     pub(super) fn over(stream: &Stream, cache: Option<Bytes>) -> Self {
         let words = 2 * cache.unwrap_or(UNKNOWN_CACHE).0 as usize / size_of::<u64>();

@@ -11,7 +11,7 @@ use std::time::Instant;
 pub use self::stream::Stream;
 pub(crate) use self::topology::cpu_name;
 
-use self::flush::Sweep;
+use self::flush::FlushSweep;
 use super::turns::swapped;
 use super::{
     Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
@@ -24,7 +24,7 @@ use gpubench_stats::units::Nanoseconds;
 /// This machine's CPU.
 pub struct Host {
     stream: Stream,
-    sweep: Sweep,
+    sweep: FlushSweep,
 }
 
 /// Returns this machine's CPU, before it is opened.
@@ -37,7 +37,7 @@ impl DeviceType for Host {
 
     fn open(_: usize) -> Result<Self, DeviceError> {
         let stream = Stream::of_this_thread()?;
-        let sweep = Sweep::over(&stream, topology::last_level_cache());
+        let sweep = FlushSweep::over(&stream, topology::last_level_cache());
         Ok(Self { stream, sweep })
     }
 }

@@ -6,7 +6,7 @@
 use gpubench::device::Device;
 use gpubench_records::failure::Failure;
 use gpubench_records::work::Counts;
-use gpubench_runtime::registry::{Axis, Case, Entry, Variant, Visitor, entries};
+use gpubench_runtime::registry::{ArgAxis, Case, Entry, Variant, Visitor, entries};
 
 /// A benchmark after one launch.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, Failure> {
     }
 
     impl Visitor for Run<'_> {
-        fn visit(&mut self, sweeps: &[&[&dyn Axis]], case: &mut dyn Case) {
+        fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
             let axes = || sweeps.iter().copied().flatten();
             for axis in axes() {
                 if let Some((_, value)) = self.chosen.iter().find(|(name, _)| *name == axis.name()) {
