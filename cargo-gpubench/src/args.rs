@@ -7,6 +7,8 @@ use gpubench_records::method::Cache;
 use gpubench_records::selection::CaseSelection;
 use gpubench_report::export::{ExportArgs, Format};
 
+use crate::error::UnknownFormat;
+
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Debug, Parser)]
 #[command(name = "cargo", bin_name = "cargo")]
@@ -165,9 +167,6 @@ impl SelectionArgs {
     }
 }
 
-fn format(name: &str) -> Result<Format, String> {
-    Format::named(name).ok_or_else(|| {
-        let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        format!("there is {}", names.join(", "))
-    })
+fn format(name: &str) -> Result<Format, UnknownFormat> {
+    Format::named(name).ok_or(UnknownFormat)
 }

@@ -6,7 +6,12 @@ use std::path::PathBuf;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::LoadRunError;
 use gpubench_records::join::JoinError;
-use gpubench_report::export::SamePlace;
+use gpubench_report::export::{Format, SamePlace};
+
+/// A format that there is not. The sentence lists those that there are.
+#[derive(Debug, thiserror::Error)]
+#[error("there is {}", Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", "))]
+pub(crate) struct UnknownFormat;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {

@@ -61,7 +61,7 @@ pub struct KernelLaunch {
     /// The dynamic shared memory of a block, in bytes.
     pub dynamic_shared: u32,
     /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
-    pub told: Option<KernelFacts>,
+    pub facts: Option<KernelFacts>,
 }
 
 /// The driver's facts about a kernel.
@@ -183,8 +183,8 @@ pub(crate) unsafe fn kernel_launched(
         let captured = is_capturing(stream);
         let asks = !captured && steps.len() < ASKED;
         // SAFETY: the function exists.
-        let told = asks.then(|| unsafe { facts(function, block, dynamic_shared) }).flatten();
-        let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, told };
+        let facts = asks.then(|| unsafe { facts(function, block, dynamic_shared) }).flatten();
+        let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, facts };
         StreamCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }

@@ -90,9 +90,9 @@ fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
         None => facts.name.clone(),
     };
     for facts in &other.devices {
-        let Some(known) = one.devices.iter().find(|known| known.device == facts.device) else { continue };
-        if name(known) != name(facts) || known.fake != facts.fake {
-            let (one, other) = (name(known), name(facts));
+        let Some(first) = one.devices.iter().find(|device| device.device == facts.device) else { continue };
+        if name(first) != name(facts) || first.fake != facts.fake {
+            let (one, other) = (name(first), name(facts));
             return Err(JoinError::OtherDevice { device: facts.device.clone(), one, other });
         }
     }

@@ -135,13 +135,13 @@ fn checked(check: &Check, page: Page) -> String {
 /// The lines that say whether intervals have in them what processes differ by.
 fn noise(check: &Check) -> String {
     let unknown = number_unknown(check);
-    let known = check.lines.iter().find_map(|line| match line.finding {
+    let processes = check.lines.iter().find_map(|line| match line.finding {
         Finding::Compared { processes, noise_known: true, .. } => Some(processes),
         _ => None,
     });
     let mut text = String::new();
     // Writing to a string cannot fail.
-    if let Some([now, then]) = known {
+    if let Some([now, then]) = processes {
         _ = writeln!(
             text,
             "processes: {now} now, {then} then; what they differ by is in the intervals; times are means of their medians"

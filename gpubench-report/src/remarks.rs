@@ -79,12 +79,12 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
     let rows =
         measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
     let shared = |measured: &&Measurement| measured.metrics.share(&Link::quantity(Some(link))).is_some();
-    let (known, unknown): (Vec<_>, Vec<_>) = rows.partition(shared);
+    let (shared, unshared): (Vec<_>, Vec<_>) = rows.partition(shared);
     let line = |rows: Vec<&Measurement>, what: &str| {
         let count = format::counted(rows.len(), "row");
         if rows.is_empty() { String::new() } else { format!("{link}: {count} over that link, {what}\n") }
     };
-    line(known, "held against its peak") + &line(unknown, "whose peak is not known")
+    line(shared, "held against its peak") + &line(unshared, "whose peak is not known")
 }
 
 fn above_memory(measured: &Measurement) -> bool {

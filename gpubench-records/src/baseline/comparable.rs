@@ -73,8 +73,8 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
         }
     }
     let only = |one: MeasuredRecord<'_>, other: MeasuredRecord<'_>, when: &str| -> Vec<String> {
-        let (one, other) = (told(one.facts()), told(other.facts()));
-        let alone = one.iter().filter(|property| !other.iter().any(|known| known.name == property.name));
+        let (one, other) = (device_properties(one.facts()), device_properties(other.facts()));
+        let alone = one.iter().filter(|property| !other.iter().any(|same| same.name == property.name));
         let shown = alone.filter_map(|Property { name, value }| match value {
             Value::Text(text) if name != UUID => Some(format!("{name} {text} {when}")),
             _ => None,
@@ -109,12 +109,12 @@ fn properties<'a>(
     now: Option<&'a Facts>,
     then: Option<&'a Facts>,
 ) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
-    told(now).iter().filter_map(move |property| {
-        let other = told(then).iter().find(|other| other.name == property.name)?;
+    device_properties(now).iter().filter_map(move |property| {
+        let other = device_properties(then).iter().find(|other| other.name == property.name)?;
         Some((&*property.name, &property.value, &other.value))
     })
 }
 
-fn told(facts: Option<&Facts>) -> &[Property] {
+fn device_properties(facts: Option<&Facts>) -> &[Property] {
     facts.map_or(&[], |facts| &facts.properties)
 }

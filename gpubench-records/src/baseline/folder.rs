@@ -145,11 +145,11 @@ impl Place {
         }
         for file in self.files()?.iter().filter(|file| *file != to) {
             let Ok(run) = self.read(file) else { continue };
-            let known = |older: &Record| {
+            let is_superseded = |older: &Record| {
                 let newer = newer.get(&older.case);
                 newer.is_some_and(|has_number| *has_number || older.measurement.is_none())
             };
-            if run.records.iter().all(known) {
+            if run.records.iter().all(is_superseded) {
                 fs::remove_file(file).map_err(|error| self.io(file, error))?;
             }
         }

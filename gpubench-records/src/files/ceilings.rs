@@ -103,12 +103,12 @@ impl CeilingCache {
     pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, UnwrittenCeilings> {
         let Some(owner) = Owner::of(facts).filter(|_| !ceilings.is_empty()) else { return Ok(None) };
         // A damaged file is of no use, and goes.
-        let mut kept = self.read(facts).unwrap_or_default();
-        kept.retain(|old| ceilings.iter().all(|new| new.name != old.name));
-        kept.extend_from_slice(ceilings);
-        Ceiling::sort(&mut kept);
+        let mut merged = self.read(facts).unwrap_or_default();
+        merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
+        merged.extend_from_slice(ceilings);
+        Ceiling::sort(&mut merged);
         let place = self.place(&owner);
-        let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: kept };
+        let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: merged };
         match write(&place, &contents) {
             Ok(()) => Ok(Some(place)),
             Err(error) => Err(UnwrittenCeilings { place, error }),

@@ -31,17 +31,17 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins a run in `folder`, which `run` is but for its records, and which has those that are `kept` of an earlier one.
+    /// Begins a run in `folder`, which `run` is but for its records, and which has the records `resumed` of an earlier one.
     /// Others see it with all of them or not at all. The oldest runs of this suite go.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn create(folder: &Path, run: &Run, kept: &[&Record]) -> io::Result<Self> {
+    pub fn create(folder: &Path, run: &Run, resumed: &[&Record]) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let path = claim(folder, run.started)?;
         let (before, begin) = (run.wall, Instant::now());
         let mut beginning = Line::Run(Cow::Borrowed(run)).written()?;
-        for record in kept {
+        for record in resumed {
             beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.written()?);
         }
         let hidden = path.join("records.part");

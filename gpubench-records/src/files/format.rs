@@ -57,12 +57,12 @@ pub enum FormatError {
         error: serde_json::Error,
     },
     /// Its format is another one.
-    #[error("its format is `{schema}`, not `{known}`{}", by_newer(schema, known))]
+    #[error("its format is `{schema}`, not `{current}`{}", by_newer(schema, current))]
     OtherSchema {
         /// The schema of the file.
         schema: String,
         /// The schema that this program reads.
-        known: &'static str,
+        current: &'static str,
     },
 }
 
@@ -84,7 +84,7 @@ impl FileFormat {
             Some(schema) if self.earlier.is_some_and(|(earlier, _)| schema == earlier) => {
                 Ok(SchemaVersion::Earlier)
             }
-            Some(schema) => Err(FormatError::OtherSchema { schema, known: self.schema }),
+            Some(schema) => Err(FormatError::OtherSchema { schema, current: self.schema }),
         }
     }
 
@@ -106,12 +106,12 @@ impl FileFormat {
 }
 
 /// Returns the remark that ends the sentence about a file of a newer version.
-pub(super) fn by_newer(schema: &str, known: &str) -> &'static str {
+pub(super) fn by_newer(schema: &str, current: &str) -> &'static str {
     let version = |schema: &str| {
         let (name, version) = schema.split_once('/')?;
         Some((name.to_owned(), version.parse::<u64>().ok()?))
     };
-    match (version(schema), version(known)) {
+    match (version(schema), version(current)) {
         (Some((theirs, newer)), Some((ours, version))) if theirs == ours && newer > version => {
             ": a newer gpubench wrote it; update gpubench to read it"
         }

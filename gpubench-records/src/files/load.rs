@@ -113,11 +113,12 @@ impl StoredRuns {
     /// that has some, else in the user's state folder. `None` where there is none of these.
     #[must_use]
     pub fn of_project(folder: &Path) -> Option<Self> {
-        let told = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
+        let cargo_target =
+            env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
         let above =
             || folder.ancestors().map(|above| above.join("target/gpubench")).find(|home| home.is_dir());
         let state = || Some(state()?.join("gpubench"));
-        told.or_else(above).or_else(state).map(Self::within)
+        cargo_target.or_else(above).or_else(state).map(Self::within)
     }
 
     /// Returns the folder that they are in.

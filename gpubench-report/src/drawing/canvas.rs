@@ -142,13 +142,13 @@ impl Canvas {
     }
 
     /// The marker of series `index`, with the text that is shown where one points at it; a link where there is a target.
-    pub(super) fn point(&mut self, place: (f64, f64), index: usize, told: &str, target: Option<&str>) {
-        let (shape, classes, told) = (marker::of(index).shape(place), pointed(index), escaped(told));
-        let point = format!("<path d=\"{shape}\" class=\"{classes}\"><title>{told}</title></path>");
+    pub(super) fn point(&mut self, place: (f64, f64), index: usize, title: &str, target: Option<&str>) {
+        let (shape, classes, title) = (marker::of(index).shape(place), pointed(index), escaped(title));
+        let point = format!("<path d=\"{shape}\" class=\"{classes}\"><title>{title}</title></path>");
         match target {
             None => self.add(format_args!("{point}")),
             Some(target) => {
-                self.add(format_args!("<a href=\"{}\" aria-label=\"{told}\">{point}</a>", escaped(target)));
+                self.add(format_args!("<a href=\"{}\" aria-label=\"{title}\">{point}</a>", escaped(target)));
             }
         }
     }
@@ -160,9 +160,9 @@ impl Canvas {
     }
 
     /// A small circle of this class, with the text that is shown where one points at it.
-    pub(super) fn dot(&mut self, place: (f64, f64), classes: &str, told: &str) {
-        let (shape, told) = (Marker::Circle.shape(place), escaped(told));
-        self.add(format_args!("<path d=\"{shape}\" class=\"point {classes}\"><title>{told}</title></path>"));
+    pub(super) fn dot(&mut self, place: (f64, f64), classes: &str, title: &str) {
+        let (shape, title) = (Marker::Circle.shape(place), escaped(title));
+        self.add(format_args!("<path d=\"{shape}\" class=\"point {classes}\"><title>{title}</title></path>"));
     }
 
     /// A line through points.

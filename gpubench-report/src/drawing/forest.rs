@@ -72,8 +72,8 @@ impl Change {
         for end in [low, high] {
             canvas.line((end, y - 4.0), (end, y + 4.0), &stroke);
         }
-        let told = format!("{}: {}", self.name, self.note);
-        canvas.point((axis.at(axis.clamped(self.value)), y), self.index, &told, None);
+        let title = format!("{}: {}", self.name, self.note);
+        canvas.point((axis.at(axis.clamped(self.value)), y), self.index, &title, None);
     }
 }
 

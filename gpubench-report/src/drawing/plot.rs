@@ -83,11 +83,11 @@ impl Plot<'_> {
             if series.style == Style::Points {
                 whisker(canvas, index, point, x, y);
             }
-            let told = point.name.clone().unwrap_or_else(|| {
+            let title = point.name.clone().unwrap_or_else(|| {
                 let (value, at) = (self.y.unit.exact(point.y), self.x.unit.exact(point.x));
                 format!("{}: {value} at {at}", series.name)
             });
-            canvas.point(place, index, &told, point.target.as_deref());
+            canvas.point(place, index, &title, point.target.as_deref());
         }
     }
 }

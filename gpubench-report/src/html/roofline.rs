@@ -60,10 +60,10 @@ fn series<'a>(rows: &[MeasuredCase<'a>], point: impl Fn(&MeasuredCase<'a>) -> Op
 }
 
 /// The point of a row, which is a link to it.
-fn named(row: &MeasuredCase<'_>, (x, y): (f64, f64), interval: [f64; 2], told: &str) -> Point {
+fn named(row: &MeasuredCase<'_>, (x, y): (f64, f64), interval: [f64; 2], note: &str) -> Point {
     Point {
         interval: Some(interval),
-        name: Some(format!("{}: {told}", row.case.name())),
+        name: Some(format!("{}: {note}", row.case.name())),
         target: Some(row.case.target()),
         ..Point::from((x, y))
     }
@@ -78,13 +78,13 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let interval = [ci.high, ci.low].map(|time| rate.0 * (median / time));
         let of = of_roof(row.it)
             .map(|share| format!(", {} of {}", format::percent(share.of_peak), share.quantity.name()));
-        let told = format!(
+        let note = format!(
             "{} at {}{}",
             format::throughput(rate),
             format::intensity(intensity),
             of.unwrap_or_default()
         );
-        Some(named(row, (intensity, rate.0), interval, &told))
+        Some(named(row, (intensity, rate.0), interval, &note))
     };
     let mut series = series(rows, point);
     let xs = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
@@ -151,13 +151,13 @@ fn speed_of_light(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let share = of_roof(row.it)?;
         let (ci, median) = (row.it.samples.time.median_ci, row.it.median());
         let interval = [ci.high, ci.low].map(|time| share.of_peak * (median / time));
-        let told = format!(
+        let note = format!(
             "{} of {} in {}",
             format::percent(share.of_peak),
             share.quantity.name(),
             format::time(median)
         );
-        Some(named(row, (median.0, share.of_peak), interval, &told))
+        Some(named(row, (median.0, share.of_peak), interval, &note))
     };
     let series = series(rows, point);
     let shares: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();

@@ -6,7 +6,7 @@ use gpubench_records::record::Measurement;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
-use super::{WARP, bound, filled, occupancy, places};
+use super::{WARP, block_capacity, occupancy, occupancy_limit, wave_count};
 
 /// Waves that leave less than this of all places empty are as good as full ones.
 const FULL: f64 = 0.85;
@@ -46,13 +46,13 @@ fn in_a_graph(measured: &Measurement) -> Option<String> {
 
 /// The last wave of blocks that does not fill the multiprocessors.
 fn tail(kernel: &Kernel, all: &Multiprocessors) -> Option<String> {
-    let filled = filled(kernel, all);
-    let empty = 1.0 - filled / filled.ceil();
-    (filled > 1.0 && empty > 1.0 - FULL).then(|| {
+    let waves = wave_count(kernel, all);
+    let empty = 1.0 - waves / waves.ceil();
+    (waves > 1.0 && empty > 1.0 - FULL).then(|| {
         format!(
             "a multiple of {} blocks: in {} waves of equal blocks, {} of the places stay empty",
-            places(kernel, all),
-            filled.ceil(),
+            block_capacity(kernel, all),
+            waves.ceil(),
             format::percent(empty)
         )
     })
@@ -86,10 +86,10 @@ fn local(kernel: &Kernel) -> Option<String> {
 fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -> Option<String> {
     use gpubench_records::facts::Quantity::MemoryBandwidth;
 
-    let what = bound(kernel, all)?;
+    let what = occupancy_limit(kernel, all)?;
     let share = measured.metrics.share(&MemoryBandwidth)?;
     let binds = measured.metrics.roof.as_ref().is_none_or(|roof| roof.quantity == MemoryBandwidth);
-    let full = filled(kernel, all) >= 1.0;
+    let full = wave_count(kernel, all) >= 1.0;
     (binds && full && share < LITTLE_TRAFFIC && occupancy(kernel, all) < FEW_THREADS).then(|| {
         format!(
             "higher occupancy, or more loads in flight per thread: occupancy is {} (limited by {what}), and the memory \

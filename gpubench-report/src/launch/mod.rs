@@ -18,13 +18,13 @@ const RESERVED_SHARED: u64 = 1024;
 
 /// The kernels of a launch, as far as they were looked at.
 pub(super) fn kernels(seen: &LaunchFacts) -> Vec<String> {
-    let mut told: Vec<String> =
+    let mut sentences: Vec<String> =
         seen.kernels.iter().map(|it| kernel(it, seen.multiprocessors.as_ref())).collect();
-    let more = seen.kernel_count.saturating_sub(told.len());
-    if more > 0 && !told.is_empty() {
-        told.push(format!("and {more} more"));
+    let more = seen.kernel_count.saturating_sub(sentences.len());
+    if more > 0 && !sentences.is_empty() {
+        sentences.push(format!("and {more} more"));
     }
-    told
+    sentences
 }
 
 fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
@@ -46,7 +46,7 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         words.push(format!("{} of shared memory a block{by}", format::bytes(fixed + added)));
     }
     if let Some(all) = multiprocessors.filter(|_| kernel.resident_blocks > 0) {
-        words.push(held(kernel, all));
+        words.push(residency(kernel, all));
         words.push(waves(kernel, all));
     }
     words.join("; ")
@@ -68,10 +68,10 @@ fn sizes(sizes: [u32; 3], what: &str) -> String {
 }
 
 /// The number of blocks that a multiprocessor holds, and the limit that allows no more.
-fn held(kernel: &Kernel, all: &Multiprocessors) -> String {
+fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.resident_blocks as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
-    let why = bound(kernel, all).map(|what| format!(" (limited by {what})")).unwrap_or_default();
+    let why = occupancy_limit(kernel, all).map(|what| format!(" (limited by {what})")).unwrap_or_default();
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads{why}")
 }
 
@@ -82,7 +82,7 @@ fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
 }
 
 /// The limit that keeps a multiprocessor from holding more blocks, where it is not its threads.
-fn bound(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
+fn occupancy_limit(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
     let (resident, warps) = (u64::from(kernel.resident_blocks), kernel.threads().div_ceil(WARP).max(1));
     if u64::from(all.threads) / WARP / warps <= resident {
         return None;
@@ -100,22 +100,22 @@ fn bound(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
 
 /// The number of waves.
 fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
-    let filled = filled(kernel, all);
-    let last = filled.fract();
-    if filled <= 1.0 {
-        return format!("1 wave, {} full", format::percent(filled));
+    let waves = wave_count(kernel, all);
+    let last = waves.fract();
+    if waves <= 1.0 {
+        return format!("1 wave, {} full", format::percent(waves));
     }
     let last = if last > 0.0 { format!(", the last {} full", format::percent(last)) } else { String::new() };
-    format!("{} waves{last}", filled.ceil())
+    format!("{} waves{last}", waves.ceil())
 }
 
 /// By how many times the blocks fill all multiprocessors.
-fn filled(kernel: &Kernel, all: &Multiprocessors) -> f64 {
-    kernel.blocks() as f64 / places(kernel, all) as f64
+fn wave_count(kernel: &Kernel, all: &Multiprocessors) -> f64 {
+    kernel.blocks() as f64 / block_capacity(kernel, all) as f64
 }
 
 /// The number of its blocks that the multiprocessors hold together.
-fn places(kernel: &Kernel, all: &Multiprocessors) -> u64 {
+fn block_capacity(kernel: &Kernel, all: &Multiprocessors) -> u64 {
     (u64::from(all.count) * u64::from(kernel.resident_blocks)).max(1)
 }
 

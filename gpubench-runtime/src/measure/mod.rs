@@ -42,15 +42,15 @@ const SHORT: Nanoseconds = Nanoseconds(5000.0);
 /// Follows the measurement of a case.
 pub trait StepObserver {
     /// Called before the warm-up, before every group and after the last.
-    fn comes_to(&mut self, step: Step);
+    fn step_reached(&mut self, step: Step);
     /// Called when the stop rule looks at the samples so far.
-    fn looks_at(&mut self, time: &Summary) {
+    fn summary_updated(&mut self, time: &Summary) {
         _ = time;
     }
 }
 
 impl<F: FnMut(Step)> StepObserver for F {
-    fn comes_to(&mut self, step: Step) {
+    fn step_reached(&mut self, step: Step) {
         self(step);
     }
 }
@@ -71,7 +71,7 @@ pub fn measure(
     let mut size = GroupSize::default();
     let (mut warming, mut clocks) = (ClockReadings::default(), ClockReadings::default());
     let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming, &mut |step| {
-        progress.comes_to(step);
+        progress.step_reached(step);
     })?;
     let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
     let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
@@ -80,7 +80,7 @@ pub fn measure(
     let begin = Instant::now();
     loop {
         let before = events.len();
-        progress.comes_to(Step::Samples(before));
+        progress.step_reached(Step::Samples(before));
         let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
         let group = sampler.group(size.next().min(left), &mut events)?;
         clocks.read(sampler, events.len(), begin.elapsed().into());
@@ -98,7 +98,7 @@ pub fn measure(
             next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
             let time = Summary::of(&times(&events, timer), timer.step);
             converged = time.is_some_and(|time| {
-                progress.looks_at(&time);
+                progress.summary_updated(&time);
                 rule.check(&time, timer.step) == Decision::Converged
             });
         }
@@ -109,7 +109,7 @@ pub fn measure(
     }
     let end = Instant::now();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
-    progress.comes_to(Step::Afterwards(events.len()));
+    progress.step_reached(Step::Afterwards(events.len()));
     let method = sampler.method();
     let mut samples = Samples {
         method,

@@ -48,7 +48,7 @@ pub struct ComparedSamples {
 }
 
 /// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
-/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `comes_to` before the warm-up and before
+/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `report_step` before the warm-up and before
 /// every round.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub fn compare(
     sampling: &Sampling,
     limit: Duration,
     monitor: Option<Box<dyn Monitor>>,
-    comes_to: &mut dyn FnMut(Step),
+    report_step: &mut dyn FnMut(Step),
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
     let watch = monitor.map(Watch::over);
@@ -66,11 +66,13 @@ pub fn compare(
     let mut turns: Option<RunningComparison> = None;
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
-        comes_to(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
+        report_step(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
         let mut sampler = rounds.begin(number)?;
         let turns = match &mut turns {
             Some(turns) => turns,
-            None => turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, comes_to)?),
+            None => {
+                turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, report_step)?)
+            }
         };
         turns.round(sampler.as_mut(), sampling, &mut size)?;
         let done = match sampling.samples {
@@ -140,11 +142,11 @@ impl RunningComparison {
         sampler: &mut dyn PairSampler,
         sampling: &Sampling,
         size: &mut GroupSize,
-        comes_to: &mut dyn FnMut(Step),
+        report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         let (methods, timer) = (sampler.methods(), sampler.timer()?);
         let mut warming = ClockReadings::default();
-        let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming, comes_to)?;
+        let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming, report_step)?;
         Ok(Self {
             methods,
             timer,

@@ -25,7 +25,7 @@ pub(super) fn warm_up(
     sampling: &Sampling,
     size: &mut GroupSize,
     clocks: &mut ClockReadings,
-    comes_to: &mut dyn FnMut(Step),
+    report_step: &mut dyn FnMut(Step),
 ) -> Result<WarmUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
     let mut last: Option<Nanoseconds> = None;
@@ -39,7 +39,7 @@ pub(super) fn warm_up(
             return Ok(warm_up);
         }
         events.clear();
-        comes_to(Step::WarmUp(warm_up.launches));
+        report_step(Step::WarmUp(warm_up.launches));
         let elapsed = sampler.group(size.next().min(left), &mut events)?;
         clocks.read(sampler, warm_up.launches + events.len(), warm_up.elapsed);
         size.learn(events.len(), elapsed);

@@ -70,16 +70,30 @@ pub enum RunError {
     #[error("interrupted")]
     Interrupted,
     /// A found device cannot be used.
-    #[error("device `{device}`: {message}")]
+    #[error("device `{device}`: {why}")]
     Device {
         /// The device.
         device: String,
         /// The reason.
-        message: String,
+        why: DeviceRefusal,
     },
     /// No worker process can be started.
     #[error("cannot start a process to measure in: {0}")]
     NoWorker(io::Error),
+}
+
+/// The reason that no case can be measured on a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceRefusal {
+    /// The worker cannot open it.
+    #[error("{0}")]
+    NotOpened(String),
+    /// The worker was lost while it opened it.
+    #[error("{}", .0.message)]
+    WorkerLost(Failure),
+    /// The worker answered without its facts.
+    #[error("the worker did not tell what is known of it")]
+    NoFacts,
 }
 
 impl From<Ended> for RunError {
@@ -182,7 +196,7 @@ struct Runner<'a> {
 
 /// The reason that a device cannot be opened.
 struct Refused {
-    message: String,
+    why: DeviceRefusal,
     /// The number of processes in a row that it refused.
     times: usize,
 }
@@ -227,11 +241,11 @@ impl Runner<'_> {
                     self.results.run.notes.extend(self.config.peak_sources.add_to(&mut facts));
                     self.results.run.devices.push(self.resumed.on(facts));
                 }
-                Err(message) if devices.len() == 1 => {
-                    return Err(RunError::Device { device: device.clone(), message });
+                Err(why) if devices.len() == 1 => {
+                    return Err(RunError::Device { device: device.clone(), why });
                 }
-                Err(message) => {
-                    self.refused.insert(device.clone(), Refused { message, times: OPENINGS });
+                Err(why) => {
+                    self.refused.insert(device.clone(), Refused { why, times: OPENINGS });
                 }
             }
         }
@@ -244,9 +258,10 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn device(&mut self, device: &str) -> Result<Result<Facts, String>, RunError> {
+    /// Asks a worker for the facts of `device`.
+    fn device(&mut self, device: &str) -> Result<Result<Facts, DeviceRefusal>, RunError> {
         let request = Request::Facts { device: device.to_owned() };
-        let mut answer = Err("the worker did not tell what is known of it".to_owned());
+        let mut answer = Err(DeviceRefusal::NoFacts);
         let limit = FACTS_LIMIT.max(self.config.timeout);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
             // The name under which its cases ask for it, whatever it calls itself.
@@ -256,7 +271,7 @@ impl Runner<'_> {
                 let properties = facts.properties.into_iter().chain(locked).collect();
                 answer = Ok(Facts { device: device.to_owned(), properties, ..facts });
             }
-            Reply::NoDevice(message) => answer = Err(message),
+            Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
             Reply::Step(_)
             | Reply::Interval { .. }
             | Reply::Record(_)
@@ -265,8 +280,7 @@ impl Runner<'_> {
             | Reply::DeviceLost
             | Reply::Done => {}
         })?;
-        let answer = lost.map_or(answer, |lost| Err(lost.failure().message));
-        Ok(answer)
+        Ok(lost.map_or(answer, |lost| Err(DeviceRefusal::WorkerLost(lost.failure()))))
     }
 
     /// Measures `plan` the requested number of times, each time with new workers.
@@ -341,7 +355,7 @@ impl Runner<'_> {
     fn measure(&mut self, mut job: Job, unwritten: &mut Vec<Record>) -> Result<(), RunError> {
         while !job.caches.is_empty() {
             if let Some(refused) = self.refused.get(&job.device).filter(|refused| refused.times >= OPENINGS) {
-                let failure = Failure::new(Stage::Device, &refused.message);
+                let failure = Failure::new(Stage::Device, &refused.why);
                 self.results.fail(&job, &failure);
                 return Ok(());
             }
@@ -357,7 +371,7 @@ impl Runner<'_> {
                     job.caches.retain(|cache| *cache != record.case.cache);
                     if record.write_undetected() { unwritten.push(*record) } else { results.add(*record) }
                 }
-                Reply::NoDevice(message) => refused = Some(message),
+                Reply::NoDevice(message) => refused = Some(DeviceRefusal::NotOpened(message)),
                 Reply::Step(step) => results.observer.step_reached(step),
                 Reply::Interval { samples, half_width } => {
                     results.observer.interval_narrowed(samples, half_width);
@@ -365,12 +379,12 @@ impl Runner<'_> {
                 Reply::Facts(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::DeviceLost | Reply::Done => {}
             })?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.before_the_case()) {
-                refused = Some(lost.failure().message);
+                refused = Some(DeviceRefusal::WorkerLost(lost.failure()));
             }
-            if let Some(message) = refused {
+            if let Some(why) = refused {
                 self.supervisor.replace(&job.device);
                 let times = self.refused.get(&job.device).map_or(1, |refused| refused.times + 1);
-                self.refused.insert(job.device.clone(), Refused { message, times });
+                self.refused.insert(job.device.clone(), Refused { why, times });
                 continue;
             }
             self.refused.remove(&job.device);

@@ -144,12 +144,12 @@ impl Inner<'_, '_> {
         let wanted = SampleOptions { cache, flush: sampling.flush, path: sampling.path };
         let works = [Launches(self.case), Launches(partner)];
         let progress = RefCell::new(StepReporter::new(self.outer.reply));
-        let comes_to = |step| progress.borrow_mut().comes_to(step);
+        let report_step = |step| progress.borrow_mut().step_reached(step);
         let mut beside =
-            Beside { works, with, device: &mut *device, wanted, comes_to: &comes_to, prepared: None };
+            Beside { works, with, device: &mut *device, wanted, report_step: &report_step, prepared: None };
         let compared = catch(Stage::Launch, || {
             // The worker is killed at `limit`, and its samples are lost with it: this stops earlier.
-            measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut |step| comes_to(step))
+            measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut |step| report_step(step))
         });
         let prepared = beside.prepared;
         let step = progress.borrow().step;
@@ -171,7 +171,7 @@ impl Inner<'_, '_> {
             (Err(failure), _) => return Record::failed(job.case(cache), failure),
         };
         let found = |options: &BenchmarkOptions, samples, prepared, hot| {
-            MeasurementContext { options, sampling: &sampling, facts }.found(
+            MeasurementContext { options, sampling: &sampling, facts }.build(
                 (samples, None),
                 prepared,
                 cache,
@@ -209,7 +209,7 @@ struct Beside<'a> {
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
     wanted: SampleOptions,
-    comes_to: &'a dyn Fn(Step),
+    report_step: &'a dyn Fn(Step),
     /// The first launches of both; present from the first round on.
     prepared: Option<[PreparedCase; 2]>,
 }
@@ -230,10 +230,10 @@ impl Rounds for Beside<'_> {
                 self.of(whose, launch)?;
             }
         } else {
-            let comes_to = self.comes_to;
+            let report_step = self.report_step;
             let mut launched = |whose| {
                 self.of(whose, |case, device| {
-                    PreparedCase::launched(case, device, &mut |step| comes_to(step))
+                    PreparedCase::launched(case, device, &mut |step| report_step(step))
                 })
             };
             self.prepared = Some([launched(0)?, launched(1)?]);

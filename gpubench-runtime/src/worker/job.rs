@@ -48,8 +48,8 @@ pub(super) fn run(
 /// Detects writes of `job`, whose first launch changed no memory: launches it again on memory that holds other values.
 pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
     // A launch that fails on unexpected values gives no answer.
-    let tells = |writes: Result<_, Failure>| Reply::Writes(writes.unwrap_or_default());
-    once(job, variant, device, reply, &tells, &mut |case, device, reply| {
+    let to_reply = |writes: Result<_, Failure>| Reply::Writes(writes.unwrap_or_default());
+    run_action(job, variant, device, reply, &to_reply, &mut |case, device, reply| {
         reply(Reply::Step(Step::Setup));
         case.open(device)?;
         on(device, Stage::Setup, || case.setup())?;
@@ -74,7 +74,7 @@ pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> S
 /// Runs `job` once without timing: sets up, launches, and checks the outputs. Replies true if the benchmark has a
 /// check.
 pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
-    once(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
+    run_action(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
         let prepared = catch(Stage::Device, || PreparedCase::of(case, device, reply))?;
         Ok(prepared.checked)
     });
@@ -84,42 +84,43 @@ pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply:
 type JobAction<'a, T> =
     &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device, &mut dyn FnMut(Reply)) -> Result<T, Failure>;
 
-/// Selects the arguments of `job`, does the action on the resulting case, and replies with its result, which `tells`
-/// turns into a reply.
-fn once<T>(
+/// Selects the arguments of `job`, does the action on the resulting case, and replies with its result, which
+/// `to_reply` turns into a reply.
+fn run_action<T>(
     job: &Job,
     variant: &Variant,
     device: &mut dyn Device,
     reply: &mut dyn FnMut(Reply),
-    tells: &dyn Fn(Result<T, Failure>) -> Reply,
-    deed: JobAction<'_, T>,
+    to_reply: &dyn Fn(Result<T, Failure>) -> Reply,
+    action: JobAction<'_, T>,
 ) {
-    let mut once = Once { job, device, reply, tells, deed, told: false };
+    let mut visitor = ActionVisitor { job, device, reply, to_reply, action, replied: false };
     let visited = catch(Stage::Args, || {
-        (variant.visit)(&mut once);
+        (variant.visit)(&mut visitor);
         Ok(())
     });
     let nothing = || Failure::new(Stage::Args, "the benchmark showed no case");
-    if let Some(failure) = visited.err().or_else(|| (!once.told).then(nothing)) {
-        reply(tells(Err(failure)));
+    if let Some(failure) = visited.err().or_else(|| (!visitor.replied).then(nothing)) {
+        reply(to_reply(Err(failure)));
     }
 }
 
-struct Once<'a, T> {
+struct ActionVisitor<'a, T> {
     job: &'a Job,
     device: &'a mut dyn Device,
     reply: &'a mut dyn FnMut(Reply),
-    tells: &'a dyn Fn(Result<T, Failure>) -> Reply,
-    deed: JobAction<'a, T>,
-    told: bool,
+    to_reply: &'a dyn Fn(Result<T, Failure>) -> Reply,
+    action: JobAction<'a, T>,
+    /// True once a case was visited and its result sent.
+    replied: bool,
 }
 
-impl<T> Visitor for Once<'_, T> {
+impl<T> Visitor for ActionVisitor<'_, T> {
     fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        let done = select(&self.job.args, sweeps).and_then(|()| (self.deed)(case, self.device, self.reply));
+        let done = select(&self.job.args, sweeps).and_then(|()| (self.action)(case, self.device, self.reply));
         let failed = done.is_err();
-        (self.reply)((self.tells)(done));
-        self.told = true;
+        (self.reply)((self.to_reply)(done));
+        self.replied = true;
         if failed {
             report_lost_device(self.device, self.reply);
         }
@@ -228,9 +229,9 @@ impl Visit<'_> {
             }
             Err(failure) => return Record::failed(self.job.case(cache), remarked(failure, self.device)),
         };
-        let measured =
+        let context =
             MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.facts };
-        let (measurement, verdict) = measured.found((samples, energy), prepared, cache, hot);
+        let (measurement, verdict) = context.build((samples, energy), prepared, cache, hot);
         Record::new(self.job.case(cache), Some(measurement), verdict)
     }
 }
@@ -245,7 +246,7 @@ pub(super) struct MeasurementContext<'a> {
 impl MeasurementContext<'_> {
     /// Builds the measurement from the samples, the facts in `prepared` and the energy; `hot` is the time with the data
     /// cached.
-    pub(super) fn found(
+    pub(super) fn build(
         &self,
         (samples, energy): (Samples, Option<Energy>),
         prepared: &PreparedCase,
@@ -286,7 +287,7 @@ pub(super) struct StepReporter<'a> {
     /// The number of samples to report next.
     next: usize,
     /// The time of the last report of an interval.
-    looked: Option<Instant>,
+    interval_reported: Option<Instant>,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -294,32 +295,32 @@ impl<'a> StepReporter<'a> {
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));
-        Self { step, next: 0, looked: None, reply }
+        Self { step, next: 0, interval_reported: None, reply }
     }
 }
 
 impl measure::StepObserver for StepReporter<'_> {
-    fn comes_to(&mut self, step: Step) {
+    fn step_reached(&mut self, step: Step) {
         self.step = step;
-        let tells = match step {
+        let is_due = match step {
             Step::WarmUp(launches) => launches == 0,
             Step::Samples(taken) => taken >= self.next,
             _ => true,
         };
-        if tells {
+        if is_due {
             (self.reply)(Reply::Step(step));
         }
-        if let (true, Step::Samples(taken)) = (tells, step) {
+        if let (true, Step::Samples(taken)) = (is_due, step) {
             self.next = 2 * taken.max(1);
         }
     }
 
     /// Reports the interval a few times a second.
-    fn looks_at(&mut self, time: &Summary) {
+    fn summary_updated(&mut self, time: &Summary) {
         let half_width = time.relative_half_width();
-        let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= BETWEEN_INTERVALS);
+        let is_due = self.interval_reported.is_none_or(|reported| reported.elapsed() >= BETWEEN_INTERVALS);
         if is_due && half_width.is_finite() {
-            self.looked = Some(Instant::now());
+            self.interval_reported = Some(Instant::now());
             (self.reply)(Reply::Interval { samples: time.samples, half_width });
         }
     }
@@ -342,28 +343,28 @@ impl PreparedCase {
         device: &mut dyn Device,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Self, Failure> {
-        let mut comes_to = |step| reply(Reply::Step(step));
-        comes_to(Step::Setup);
+        let mut report_step = |step| reply(Reply::Step(step));
+        report_step(Step::Setup);
         case.open(device)?;
         set_up(case, device)?;
-        Self::launched(case, device, &mut comes_to)
+        Self::launched(case, device, &mut report_step)
     }
 
     /// Resets the inputs, launches once on them, and checks the outputs.
     pub(super) fn launched(
         case: &mut dyn Case,
         device: &mut dyn Device,
-        comes_to: &mut dyn FnMut(Step),
+        report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         // Counts describe the inputs before the launch.
-        comes_to(Step::Reset);
+        report_step(Step::Reset);
         reset(case, device)?;
-        comes_to(Step::Counts);
+        report_step(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
-        comes_to(Step::CheckedLaunch);
+        report_step(Step::CheckedLaunch);
         let seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
             .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
-        comes_to(Step::Check);
+        report_step(Step::Check);
         let checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Check)?;

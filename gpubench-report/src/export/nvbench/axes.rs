@@ -63,12 +63,12 @@ pub(super) fn axes<'a>(cases: &[NvCase<'a>]) -> Vec<NvAxis<'a>> {
 }
 
 fn add<'a>(axes: &mut Vec<(&'a str, Vec<String>)>, name: &'a str, value: &str) {
-    let place = axes.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+    let place = axes.iter().position(|(axis, _)| *axis == name).unwrap_or_else(|| {
         axes.push((name, Vec::new()));
         axes.len() - 1
     });
     let values = &mut axes[place].1;
-    if !values.iter().any(|known| known == value) {
+    if !values.iter().any(|listed| listed == value) {
         values.push(value.to_owned());
     }
 }

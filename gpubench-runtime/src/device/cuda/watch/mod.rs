@@ -29,7 +29,7 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     });
     let (launched, steps) = gpubench_driver::watch(|| work.launch());
     launched?;
-    nothing_goes_on(device, &steps)?;
+    check_nothing_runs(device, &steps)?;
     settle(device)?;
     let written = match before.and_then(|before| written(device, &before, &steps)) {
         Ok(written) => written,
@@ -43,7 +43,7 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     };
     let kernels = || steps.iter().filter_map(kernel);
     Ok(LaunchFacts {
-        kernels: kernels().take(MOST_KERNELS).map_while(told).collect(),
+        kernels: kernels().take(MOST_KERNELS).map_while(kernel_facts).collect(),
         kernel_count: kernels().count(),
         multiprocessors: Some(device.multiprocessors),
         written: Some(written),
@@ -90,7 +90,7 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 }
 
 /// Returns an error if launched work is still running after the stream has ended.
-fn nothing_goes_on(device: &Cuda, steps: &[StreamCall]) -> Result<(), Failure> {
+fn check_nothing_runs(device: &Cuda, steps: &[StreamCall]) -> Result<(), Failure> {
     let running =
         elsewhere::still_running(device.stream, steps).map_err(|error| Failure::new(Stage::Launch, error))?;
     match (running, elsewhere::some_here(device.stream, steps)) {
@@ -126,14 +126,15 @@ fn written(device: &Cuda, before: &Regions, steps: &[StreamCall]) -> Result<Writ
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
     let changed = device.write_detector.changed(&regions)?;
-    let anew = after.regions.len() > regions.regions.len();
-    let unseen = anew.then(|| "the launch allocates memory".to_owned()).or_else(|| elsewhere_written(steps));
+    let allocates = after.regions.len() > regions.regions.len();
+    let unseen =
+        allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(steps));
     let looked_at = regions.bytes();
     Ok(Written { looked_at, block: regions.block, changed, unseen, when_altered: None })
 }
 
 /// Returns the reason why a launch of these steps may have written memory that is not looked at.
-fn elsewhere_written(steps: &[StreamCall]) -> Option<String> {
+fn undetected_writes(steps: &[StreamCall]) -> Option<String> {
     let works = || {
         steps.iter().filter_map(|step| match step {
             StreamCall::Enqueued { work, .. } => Some(work),
@@ -159,17 +160,17 @@ fn kernel(step: &StreamCall) -> Option<&KernelLaunch> {
     }
 }
 
-fn told(launch: &KernelLaunch) -> Option<Kernel> {
-    let KernelLaunch { name, grid, block, dynamic_shared, told } = launch.clone();
-    let told = told?;
+fn kernel_facts(launch: &KernelLaunch) -> Option<Kernel> {
+    let KernelLaunch { name, grid, block, dynamic_shared, facts } = launch.clone();
+    let facts = facts?;
     Some(Kernel {
         name,
         grid,
         block,
-        static_shared: Bytes(told.static_shared.into()),
+        static_shared: Bytes(facts.static_shared.into()),
         dynamic_shared: Bytes(dynamic_shared.into()),
-        registers: told.registers,
-        local: Bytes(told.local.into()),
-        resident_blocks: told.resident_blocks,
+        registers: facts.registers,
+        local: Bytes(facts.local.into()),
+        resident_blocks: facts.resident_blocks,
     })
 }
