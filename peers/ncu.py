@@ -7,6 +7,7 @@ flushed by Nsight before each of them, clocks as they are.
 import csv
 import io
 import json
+import pathlib
 import re
 import shutil
 import statistics
@@ -27,14 +28,15 @@ def measure(suite, rows):
     if shutil.which("ncu") is None:
         raise LookupError("ncu is not on the PATH")
     kernels = sorted({re.sub(r"\[.*", "", row).rsplit("::", 1)[-1] for row in rows})
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "run.json"
         command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all",
                    "--cache-control", "all", "--clock-control", "none", "--metrics", "gpu__time_duration.sum",
                    "--kernel-name", f"regex:^({'|'.join(kernels)})$",
                    suite, "--exact", *rows, "--cache", "cold", "--path", "stream", "--flush", "none",
-                   "--samples", str(LAUNCHES), "--warmup", "0", "--json", out.name]
+                   "--samples", str(LAUNCHES), "--warmup", "0", "--json", str(out)]
         run = subprocess.run(command, capture_output=True, text=True)
-        text = out.read()
+        text = out.read_text() if out.exists() else ""
     lines = [line for line in run.stdout.splitlines() if line.startswith('"')]
     profile = list(csv.DictReader(io.StringIO("\n".join(lines))))
     profile = [line for line in profile if re.fullmatch(r"[0-9.,]+", line.get("gpu__time_duration.sum", ""))]

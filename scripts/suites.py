@@ -1,6 +1,7 @@
 """What the scripts that run suites share. In: a suite's executable, rows and options; out: what it stored, and names of rows."""
 
 import json
+import pathlib
 import subprocess
 import tempfile
 
@@ -16,10 +17,15 @@ def split_options(arguments):
 def run(suite, rows, options, check=True):
     """What a run of these rows stored, all of which must be measured where that is to be checked. What the suite says on
     standard error is passed on."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [suite, "--exact", *rows, "--json", out.name, *options]
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=check)
-        return json.load(out)
+    return stored([suite, "--exact", *rows, *options], check)
+
+
+def stored(command, check=True):
+    """What the suite of this command stored. Its file takes the place of any other, so that only its name is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "run.json"
+        subprocess.run([*command, "--json", out], stdout=subprocess.DEVNULL, check=check)
+        return json.loads(out.read_text())
 
 
 def records(suite, rows, options):
