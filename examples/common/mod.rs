@@ -17,6 +17,7 @@ use gpubench::drawing::Mark;
 use gpubench::facts::{Facts, Quantity, Value};
 use gpubench::method::Cache;
 use gpubench::record::{Measurement, Record, Run};
+use gpubench::units::Rate;
 use gpubench::{MeasureOptions, Progress, Suite, format};
 use serde::de::DeserializeOwned;
 
@@ -179,9 +180,9 @@ pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a R
     found.ok_or_else(|| format!("there is no record of {name}, {cache}").into())
 }
 
-/// The part of a peak, in units of one a second, that a rate is, if the peak is known.
-pub(crate) fn of_peak(rate: f64, quantity: &Quantity, facts: &Facts) -> String {
-    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate / peak.value.0))
+/// The part of a peak that a rate is, if the peak is known.
+pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, facts: &Facts) -> String {
+    facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate.into() / peak.value))
 }
 
 /// The peak as a line across a drawing, with `what` it is, if it is known.

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         |lab, facts, args| {
             let told = args.l2.map(|mib| Bytes(mib << 20)).or(facts.last_level_cache);
             let l2 = told
-                .filter(|l2| l2.0 > 0)
+                .filter(|l2| *l2 > Bytes::ZERO)
                 .ok_or("the device does not tell the size of its L2: --l2 gives it")?;
             latencies(lab, args, l2)?;
             end_of_cache(lab, facts, l2)
@@ -73,15 +73,16 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     let mut rows = vec![SOURCE.map(str::to_owned)];
     for (kernel, what) in [("sources::copy", "32 × 1024 threads"), ("copy", "a vector a thread")] {
         for part in [2, 8] {
-            let name = format!("{KERNELS}::{kernel}[n={}]", l2.0 / part / 4);
+            let n = (l2 / part / 4).as_usize();
+            let name = format!("{KERNELS}::{kernel}[n={n}]");
             for flush in [Flush::Write, Flush::Discard] {
                 let run = lab.measure(|options| {
-                    let options = options.exact(&name).arg("n", [l2.0 / part / 4]).flush(flush);
+                    let options = options.exact(&name).arg("n", [n]).flush(flush);
                     options.caches([Cache::Hot, Cache::Cold]).samples(repeats).warm_up_launches(warm_ups)
                 })?;
                 let [hot, cold] = hot_and_cold(&run, &name)?.map(|measured| &measured.samples.time);
                 let label = format!("{what}, L2/{part}, flush `{flush}`");
-                let over = format::ratio(cold.mean.0 / hot.mean.0);
+                let over = format::ratio(cold.mean / hot.mean);
                 let [a, b, c, d] = [hot.mean, cold.mean, hot.median, cold.median].map(format::time);
                 rows.push([label, a, b, over, c, d]);
             }
@@ -96,7 +97,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
     let mut series = Vec::new();
     let mut ends = Vec::new();
     for (kernel, arrays) in [("sum", 1), ("copy", 2)] {
-        let touched = SIXTEENTHS.map(|part| (l2.0 / 16) as usize * part);
+        let touched = SIXTEENTHS.map(|part| (l2 / 16).as_usize() * part);
         let ns = touched.map(|bytes| bytes / arrays / 4);
         let names = ns.map(|n| format!("{KERNELS}::{kernel}[n={n}]"));
         let run = lab.measure(|options| {
@@ -112,7 +113,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
             for (points, time) in points.iter_mut().zip([hot, cold]) {
                 points.push((bytes as f64, size.per(time).0));
             }
-            if cold.0 > 1.02 * hot.0 {
+            if cold > 1.02 * hot {
                 fits = Some(size);
             }
             let rate = |time| format::gigabytes(size.per(time));
@@ -120,7 +121,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
                 format!("{kernel} {}", format::bytes(size)),
                 rate(hot),
                 rate(cold),
-                format::ratio(cold.0 / hot.0),
+                format::ratio(cold / hot),
             ]);
         }
         println!(

@@ -79,9 +79,9 @@ fn rates(measured: &Measurement, facts: &Facts, precision: &str) -> [String; 5] 
     [
         format::time(time),
         format::gigabytes(bytes),
-        of_peak(bytes.0, &Quantity::MemoryBandwidth, facts),
+        of_peak(bytes, &Quantity::MemoryBandwidth, facts),
         format::gigaflops(flops),
-        of_peak(flops.0, &compute, facts),
+        of_peak(flops, &compute, facts),
     ]
 }
 

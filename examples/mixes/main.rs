@@ -68,7 +68,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
             let (counted, time) = (Bytes(measured.counts.bytes.unwrap_or_default()), measured.median());
             points.push((writes as f64 / (reads + writes) as f64, counted.per(time).0));
             let rate = counted.per(time);
-            row.extend([format::gigabytes(rate), of_peak(rate.0, &Quantity::MemoryBandwidth, facts)]);
+            row.extend([format::gigabytes(rate), of_peak(rate, &Quantity::MemoryBandwidth, facts)]);
         }
         rows.push(<[String; 5]>::try_from(row).map_err(|_| "a row has five cells")?);
     }
@@ -101,7 +101,7 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         let time = measured(&run, &name, Cache::Hot)?.median();
         let rate = Bytes((up + down) as u64).per(time);
         points.push((down as f64 / (up + down) as f64, rate.0));
-        let gib = format!("{:.2}", rate.0 / f64::from(1 << 30));
+        let gib = format!("{:.2}", rate.as_gibibytes());
         rows.push([format!("{eighths} : {}", 8 - eighths), format::time(time), format::gigabytes(rate), gib]);
     }
     print!("{}", table(["to the device : to the host", "time", "GB/s", "GiB/s"], &rows));

@@ -146,5 +146,5 @@ pub(crate) fn stated(sizes: &[usize], of: &[(usize, f64)]) -> Vec<String> {
 
 /// By how much `a` is above `b`.
 pub(crate) fn above(a: Nanoseconds, b: Nanoseconds) -> String {
-    format!("{:+.2} %", 100.0 * (a.0 / b.0 - 1.0))
+    format!("{:+.2} %", 100.0 * (a / b - 1.0))
 }

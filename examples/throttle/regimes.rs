@@ -21,8 +21,8 @@ use crate::sensors::SensorReader;
 /// Launches of a burst, and what lies between them: long enough that power and heat do not add up.
 const BURSTS: usize = 30;
 const REST: Duration = Duration::from_millis(100);
-/// The time of a group of sustained launches, in nanoseconds.
-const GROUP: f64 = 20e6;
+/// The time of a group of sustained launches.
+const GROUP: Nanoseconds = Nanoseconds(20e6);
 
 /// Launches that were submitted together.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub(crate) fn measure(
     }
     let times: Vec<Nanoseconds> = burst.iter().flat_map(|group| group.times.iter().copied()).collect();
     let one = stats::median(&times).unwrap_or_default();
-    let together = ((GROUP / one.0.max(1.0)) as usize).clamp(1, 64);
+    let together = ((GROUP / one.max(Nanoseconds(1.0))) as usize).clamp(1, 64);
     (regime.launches, regime.elapsed) = (0, Nanoseconds(0.0));
     let mut sustained = Vec::new();
     while sustained.is_empty() || regime.elapsed.as_seconds() < seconds {
@@ -121,13 +121,13 @@ struct Regime<'a> {
 impl Regime<'_> {
     fn group(&mut self, launches: usize) -> std::result::Result<SampleGroup, Failure> {
         let mut events = Vec::with_capacity(launches);
-        self.elapsed.0 += self.sampler.group(launches, &mut events)?.0;
+        self.elapsed += self.sampler.group(launches, &mut events)?;
         let reading = self.sensors.as_ref().map(SensorReader::last).unwrap_or_default();
         let first = self.launches;
         self.launches += events.len();
         Ok(SampleGroup {
             first,
-            times: events.iter().map(|event| Nanoseconds(event.0 - self.overhead.0)).collect(),
+            times: events.iter().map(|event| *event - self.overhead).collect(),
             clock: self.sampler.clock().or(reading.sm_clock.map(|clock| clock.0)),
             power: reading.power,
             temperature: reading.temperature,

@@ -1,7 +1,7 @@
 //! The results of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
 
 use gpubench::facts::{Facts, Quantity};
-use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Watts};
+use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Rate, Watts};
 use gpubench::{format, stats};
 
 use crate::Experiment;
@@ -25,7 +25,7 @@ pub(crate) fn text(read: &Experiment, facts: &Facts) -> String {
     ];
     let rows = regimes.map(|(name, groups)| row(name, groups, size, facts));
     let (burst, sustained) = (median(&read.burst), median(last));
-    let difference = format::percent((sustained.0 / burst.0 - 1.0).abs());
+    let difference = format::percent((sustained / burst - 1.0).abs());
     let how = if sustained > burst { "more" } else { "less" };
     let held = slowed_by(last);
     let held = if held.is_empty() { "nothing that the sensors tell".to_owned() } else { held.join(", ") };
@@ -54,7 +54,7 @@ fn row(name: &str, groups: &[SampleGroup], size: usize, facts: &Facts) -> [Strin
         name.to_owned(),
         format::time(time),
         format::throughput(rate),
-        or_nothing(peak.map(|peak| format::percent(rate.0 / peak.value.0))),
+        or_nothing(peak.map(|peak| format::percent(Rate::from(rate) / peak.value))),
         or_nothing(mean(groups, SampleGroup::clock).map(|hertz| format::clock(Hertz(hertz as u64)))),
         or_nothing(mean(groups, SampleGroup::power).map(|watts| format::power(Watts(watts)))),
         or_nothing(mean(groups, SampleGroup::temperature).map(|degrees| format!("{degrees:.0} °C"))),

@@ -22,7 +22,7 @@ use gpubench::drawing::{Axis, Bar, Bars, BoxPlot, Mark, Row, Unit};
 use gpubench::facts::{Facts, Quantity};
 use gpubench::method::Cache;
 use gpubench::record::Run;
-use gpubench::units::{Bytes, Nanoseconds, Rate};
+use gpubench::units::{Bytes, BytesPerSecond, Nanoseconds, Rate};
 use gpubench::{format, gpu_bench};
 use gpubench_kernels::cuda::{self, Elementwise};
 
@@ -136,7 +136,7 @@ fn milliseconds(time: Nanoseconds) -> f64 {
 
 /// In GiB/s, as the source reckons it: what it counts, over the time.
 fn gibibytes(bytes: u64, time: Nanoseconds) -> f64 {
-    Bytes(bytes).per(time).0 / f64::from(1 << 30)
+    Bytes(bytes).per(time).as_gibibytes()
 }
 
 fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
@@ -151,7 +151,7 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
         let Transfer { name, transfers, source, limit, .. } = transfer;
         // A copy within the memory crosses it twice, however often that is counted.
         let crosses = if *limit == MEMORY { 2 } else { 1 };
-        let rate = Bytes(crosses * bytes).per(*median).0;
+        let rate = Bytes(crosses * bytes).per(*median);
         let of_limit = limit.as_ref().map_or_else(String::new, |limit| of_peak(rate, limit, facts));
         let theirs = source.map(|ms| gibibytes((128 << 20) * transfers, Nanoseconds(ms * 1e6)));
         let or_nothing = |value: Option<f64>| value.map_or_else(String::new, format::number);
@@ -327,6 +327,6 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: 
 }
 
 fn limit(peak: Rate, what: &str) -> Mark {
-    let gib = format::number(peak.0 / f64::from(1 << 30));
+    let gib = format::number(BytesPerSecond::from(peak).as_gibibytes());
     Mark::x(peak.0, format!("{what}, {gib} GiB/s"))
 }

@@ -2,6 +2,7 @@
 //! around the median, as heights.
 
 use gpubench_records::record::Measurement;
+use gpubench_stats::units::Nanoseconds;
 
 /// The name of the column.
 pub(super) const TITLE: &str = "spread";
@@ -22,7 +23,7 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 pub(super) fn bar(measured: &Measurement) -> String {
     let median = measured.median();
     let times = measured.times();
-    if median.0 <= 0.0 || times.is_empty() {
+    if median <= Nanoseconds::ZERO || times.is_empty() {
         return String::new();
     }
     let mut counts = [0_usize; CELLS];

@@ -31,9 +31,9 @@ const Z_95: f64 = 1.645;
 ///
 /// A sample on the median has the sign 0 (its mid-rank), which is how ties count. Samples all of one sign
 /// count as independent: nothing is known of them.
-pub(super) fn effective_samples(times: &[Nanoseconds], median: f64) -> f64 {
+pub(super) fn effective_samples(times: &[Nanoseconds], median: Nanoseconds) -> f64 {
     let count = times.len() as f64;
-    let sign = |time: &Nanoseconds| f64::from(i8::from(time.0 > median) - i8::from(time.0 < median));
+    let sign = |time: &Nanoseconds| f64::from(i8::from(*time > median) - i8::from(*time < median));
     let mean = times.iter().map(sign).sum::<f64>() / count;
     let variance = times.iter().map(|time| (sign(time) - mean).powi(2)).sum::<f64>() / count;
     if times.is_empty() || variance <= 0.0 {
@@ -81,7 +81,7 @@ mod tests {
     /// The median of all series here is zero.
     fn effective(times: impl IntoIterator<Item = f64>) -> f64 {
         let times: Vec<_> = times.into_iter().map(Nanoseconds).collect();
-        effective_samples(&times, 0.0)
+        effective_samples(&times, Nanoseconds::ZERO)
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
     fn what_is_not_a_number_causes_no_panic() {
         for median in [f64::NAN, f64::INFINITY, 1.0] {
             let times = [1.0, f64::NAN, f64::INFINITY, 2.0].map(Nanoseconds).repeat(10);
-            assert!((1.0..=40.0).contains(&effective_samples(&times, median)));
+            assert!((1.0..=40.0).contains(&effective_samples(&times, Nanoseconds(median))));
         }
     }
 }

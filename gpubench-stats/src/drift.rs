@@ -48,13 +48,13 @@ impl Drift {
         let (first, last) = (Third::new(&times[..length]), Third::new(&times[distance..]));
         let difference = last.median - first.median;
 
-        let matters = difference.abs() > (LEAST_CHANGE * first.median).max(step.0);
-        if first.median <= 0.0 || !matters {
+        let matters = difference.abs() > (LEAST_CHANGE * first.median).max(step);
+        if first.median <= Nanoseconds::ZERO || !matters {
             return None;
         }
         let slope = difference / distance as f64;
         let [before, after] = [&first, &last]
-            .map(|third| rank_interval(&third.sorted, third.effective_samples(slope), step.0, CONFIDENCE));
+            .map(|third| rank_interval(&third.sorted, third.effective_samples(slope), step, CONFIDENCE));
         let apart = before.high < after.low || after.high < before.low;
         apart.then(|| Self { change: difference / first.median })
     }
@@ -64,22 +64,22 @@ impl Drift {
 struct Third<'a> {
     times: &'a [Nanoseconds],
     sorted: Vec<f64>,
-    median: f64,
+    median: Nanoseconds,
 }
 
 impl<'a> Third<'a> {
     fn new(times: &'a [Nanoseconds]) -> Self {
         let sorted = ascending(times);
-        let median = quantile(&sorted, 0.5);
+        let median = Nanoseconds(quantile(&sorted, 0.5));
         Self { times, sorted, median }
     }
 
     /// The effective number of samples, as they are or less a line that rises by `slope` a sample, whichever is
     /// more: a drift that goes on within the third must not pass for correlation, and hide itself.
-    fn effective_samples(&self, slope: f64) -> f64 {
-        let less_slope = |(index, time): (usize, &Nanoseconds)| Nanoseconds(time.0 - slope * index as f64);
+    fn effective_samples(&self, slope: Nanoseconds) -> f64 {
+        let less_slope = |(index, time): (usize, &Nanoseconds)| *time - slope * index as f64;
         let level: Vec<_> = self.times.iter().enumerate().map(less_slope).collect();
-        let level_median = quantile(&ascending(&level), 0.5);
+        let level_median = Nanoseconds(quantile(&ascending(&level), 0.5));
         effective_samples(self.times, self.median).max(effective_samples(&level, level_median))
     }
 }

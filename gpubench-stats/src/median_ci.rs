@@ -38,15 +38,15 @@ impl Interval {
 
     /// The same interval, with both ends moved outwards by the same amount until its half-width is
     /// `half_width`.
-    fn at_least(self, half_width: f64) -> Self {
-        let missing = (Nanoseconds(half_width) - self.half_width()).max(Nanoseconds::ZERO);
+    fn at_least(self, half_width: Nanoseconds) -> Self {
+        let missing = (half_width - self.half_width()).max(Nanoseconds::ZERO);
         Self { low: self.low - missing, high: self.high + missing }
     }
 }
 
 /// The interval that holds the median of `sorted` (ascending, not empty) with `confidence`, where they are worth
 /// `effective` independent samples; never narrower than ± one `step`.
-pub(super) fn interval(sorted: &[f64], effective: f64, step: f64, confidence: f64) -> Interval {
+pub(super) fn interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
     rank_interval(sorted, effective, step, confidence).at_least(step)
 }
 
@@ -65,14 +65,14 @@ pub(super) fn interval(sorted: &[f64], effective: f64, step: f64, confidence: f6
 /// Too few samples ([`SMALLEST_SAMPLE`] for 95 %) have no such interval; what comes back is the smallest to the
 /// largest of them, which covers less than its name says. The stop rule takes no notice of it where there are
 /// no more samples; where there are, but correlated ones, it says what all of them agree on.
-pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: f64, confidence: f64) -> Interval {
+pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
     // Ranks count from one, from either end; indices from zero.
     let last = sorted.len() - 1;
     let stretch = sorted.len() as f64 / effective;
     let rank = fractional_rank(effective, confidence).map_or(1.0, |rank| (rank - 0.5) * stretch + 0.5);
     let index = rank - 1.0;
     // Half a step of slack, because a correction of the times may have moved them off the timer's multiples.
-    let neighbours = |a: usize, b: usize| (sorted[a] - sorted[b]).abs() < 1.5 * step;
+    let neighbours = |a: usize, b: usize| Nanoseconds(sorted[a] - sorted[b]).abs() < 1.5 * step;
     let end = |interpolated: f64, outer: usize, inner: usize| {
         if neighbours(outer, inner) { sorted[outer] } else { at_fractional_index(sorted, interpolated) }
     };
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
-        interval(sorted, effective, step, CONFIDENCE)
+        interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
     }
 
     /// γ(d) from Pascal's triangle, in exact integers.

@@ -108,9 +108,9 @@ impl Median {
             return None;
         }
         let sorted = ascending(times);
-        let time = quantile(&sorted, 0.5);
+        let time = Nanoseconds(quantile(&sorted, 0.5));
         let effective = effective_samples(times, time);
-        Some(Self { time: Nanoseconds(time), interval: interval(&sorted, effective, step.0, confidence) })
+        Some(Self { time, interval: interval(&sorted, effective, step, confidence) })
     }
 }
 

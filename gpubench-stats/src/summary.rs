@@ -63,13 +63,13 @@ impl Summary {
         let mean = mean(&sorted);
         let standard_deviation = standard_deviation(&sorted, mean);
         let at = |p| Nanoseconds(quantile(&sorted, p));
-        let effective = effective_samples(samples, at(0.5).0);
+        let effective = effective_samples(samples, at(0.5));
 
         Some(Self {
             samples: sorted.len(),
             effective_samples: Some(effective),
             median: at(0.5),
-            median_ci: interval(&sorted, effective, step.0, CONFIDENCE),
+            median_ci: interval(&sorted, effective, step, CONFIDENCE),
             min: Nanoseconds(min),
             max: Nanoseconds(max),
             mean: Nanoseconds(mean),

@@ -27,6 +27,12 @@ macro_rules! quantities {
                 Self(self.0.abs())
             }
 
+            /// Returns true if the amount is a number, and not infinite.
+            #[must_use]
+            pub const fn is_finite(self) -> bool {
+                self.0.is_finite()
+            }
+
             /// The smaller of two.
             #[must_use]
             pub const fn min(self, other: Self) -> Self {
@@ -192,6 +198,14 @@ impl From<Duration> for Nanoseconds {
     }
 }
 
+impl BytesPerSecond {
+    /// The same rate in gibibytes per second.
+    #[must_use]
+    pub fn as_gibibytes(self) -> f64 {
+        self.0 / f64::from(1 << 30)
+    }
+}
+
 impl From<BytesPerSecond> for Rate {
     fn from(rate: BytesPerSecond) -> Self {
         Self(rate.0)
@@ -240,17 +254,61 @@ impl Rate {
     }
 }
 
-impl Add for Bytes {
-    type Output = Self;
+/// Defines the arithmetic of quantities that are a whole number of some unit.
+macro_rules! whole_quantities {
+    ($($name:ident)+) => {$(
+        impl Add for $name {
+            type Output = Self;
 
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
-    }
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl Mul<$name> for u64 {
+            type Output = $name;
+
+            fn mul(self, quantity: $name) -> $name {
+                $name(self * quantity.0)
+            }
+        }
+
+        impl Div<u64> for $name {
+            type Output = Self;
+
+            fn div(self, divisor: u64) -> Self {
+                Self(self.0 / divisor)
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+                Self(amounts.map(|amount| amount.0).sum())
+            }
+        }
+    )+};
 }
+
+whole_quantities! { Bytes Hertz }
 
 impl Bytes {
     /// Nothing of it.
     pub const ZERO: Self = Self(0);
+
+    /// The length of a buffer of so many bytes.
+    #[must_use]
+    pub const fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of whole pieces of this size that fit into the amount.
+    ///
+    /// # Panics
+    /// Where the piece is of no bytes.
+    #[must_use]
+    pub const fn pieces(self, piece: Self) -> u64 {
+        self.0 / piece.0
+    }
 
     /// The rate at which this amount moved, had it taken `time`.
     #[must_use]
@@ -270,6 +328,11 @@ mod tests {
         assert_eq!((time / Nanoseconds(250.0), time / 4.0), (4.0, Nanoseconds(250.0)));
         assert_eq!([1.0, 2.0, 4.0].map(Nanoseconds).into_iter().sum::<Nanoseconds>(), Nanoseconds(7.0));
         assert_eq!((-time).abs().max(Nanoseconds(3.0)), time);
+        assert_eq!([Bytes(3), 2 * Bytes(4)].into_iter().sum::<Bytes>() / 4, Bytes(2));
+        assert_eq!(
+            (Bytes(11).pieces(Bytes(4)), BytesPerSecond(1024.0 * 1024.0 * 512.0).as_gibibytes()),
+            (2, 0.5)
+        );
     }
 
     #[test]

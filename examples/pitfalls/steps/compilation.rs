@@ -33,7 +33,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let row = |loaded: &[Loaded]| {
         let of = |part: fn(&Loaded) -> f64| median(&loaded.iter().map(part).collect::<Vec<_>>());
         let (load, first, second) = (of(|it| it.load), of(|it| it.first), of(|it| it.second));
-        [load, first, Nanoseconds(load.0 + first.0), second].map(format::time)
+        [load, first, load + first, second].map(format::time)
     };
     let theirs = |ms: f64| [String::new(), String::new(), format::time(Nanoseconds(ms * 1e6))];
     let mut table = Table::new(["load", "first launch", "both", "second launch"])

@@ -163,7 +163,7 @@ fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, CeilingsError> {
         return Err(CeilingsError::OtherOwner);
     }
     let sound = |Ceiling { peak, .. }: &Ceiling| {
-        peak.source == PeakSource::Measured && peak.value.0.is_finite() && peak.value > Rate::ZERO
+        peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };
     match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
         Some(ceiling) => Err(CeilingsError::Unsound(ceiling.name.clone())),

@@ -12,6 +12,7 @@ use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
+use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
 
 /// See the module.
 pub(super) struct Csv;
@@ -48,27 +49,27 @@ columns! {
         "verdict": |_run, record| record.verdict.state,
         "reasons": |_run, record| reasons(record),
         "processes": |_run, record| 1 + record.other_processes.len(),
-        "processes_low_ns": |_run, record| record.processes().map(|(medians, _)| medians.low.0),
-        "processes_high_ns": |_run, record| record.processes().map(|(medians, _)| medians.high.0),
+        "processes_low_ns": |_run, record| record.processes().map(|(medians, _)| medians.low),
+        "processes_high_ns": |_run, record| record.processes().map(|(medians, _)| medians.high),
     }
     measurement {
-        "time_ns": |it| it.median().0,
-        "time_low_ns": |it| it.samples.time.median_ci.low.0,
-        "time_high_ns": |it| it.samples.time.median_ci.high.0,
-        "min_ns": |it| it.samples.time.min.0,
+        "time_ns": |it| it.median(),
+        "time_low_ns": |it| it.samples.time.median_ci.low,
+        "time_high_ns": |it| it.samples.time.median_ci.high,
+        "min_ns": |it| it.samples.time.min,
         "p5_ns": |it| it.samples.time.p5.0,
         "p95_ns": |it| it.samples.time.p95.0,
         "p99_ns": |it| it.samples.time.p99.0,
-        "max_ns": |it| it.samples.time.max.0,
-        "mean_ns": |it| it.samples.time.mean.0,
-        "standard_deviation_ns": |it| it.samples.time.standard_deviation.0,
+        "max_ns": |it| it.samples.time.max,
+        "mean_ns": |it| it.samples.time.mean,
+        "standard_deviation_ns": |it| it.samples.time.standard_deviation,
         "samples": |it| it.samples.time.samples,
         "effective_samples": |it| it.samples.time.effective_samples,
         "converged": |it| it.samples.converged,
-        "back_to_back_ns": |it| it.samples.back_to_back.map(|time| time.0),
-        "on_stream_ns": |it| it.samples.on_stream.map(|time| time.0),
-        "overhead_ns": |it| it.samples.timer.overhead.0,
-        "timer_step_ns": |it| it.samples.timer.step.0,
+        "back_to_back_ns": |it| it.samples.back_to_back,
+        "on_stream_ns": |it| it.samples.on_stream,
+        "overhead_ns": |it| it.samples.timer.overhead,
+        "timer_step_ns": |it| it.samples.timer.step,
         "path": |it| it.samples.method.path,
         "flush": |it| it.samples.method.flush,
         "link": |it| it.link,
@@ -79,16 +80,16 @@ columns! {
         "operations_flop": |it| it.counts.flops,
         "items": |it| it.counts.items,
         "item": |it| it.item.as_deref(),
-        "read_bytes_per_s": |it| it.metrics.read.map(|rate| rate.0),
-        "written_bytes_per_s": |it| it.metrics.written.map(|rate| rate.0),
-        "bandwidth_bytes_per_s": |it| it.metrics.bandwidth.map(|rate| rate.0),
-        "throughput_flop_per_s": |it| it.metrics.throughput.map(|rate| rate.0),
-        "items_per_s": |it| it.metrics.items.map(|rate| rate.0),
+        "read_bytes_per_s": |it| it.metrics.read,
+        "written_bytes_per_s": |it| it.metrics.written,
+        "bandwidth_bytes_per_s": |it| it.metrics.bandwidth,
+        "throughput_flop_per_s": |it| it.metrics.throughput,
+        "items_per_s": |it| it.metrics.items,
         "bandwidth_of_peak": |it| it.metrics.share(&Link::quantity(it.link)),
         "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.precision.clone())),
         "intensity_flop_per_byte": |it| it.metrics.intensity,
         "cold_over_hot": |it| it.metrics.cold_over_hot,
-        "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch).map(|energy| energy.0),
+        "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch),
     }
 }
 
@@ -152,6 +153,19 @@ macro_rules! text {
 }
 
 text!(f64, u64, usize, bool, &str, String, Cache, Flush, Link, Path, State);
+
+/// Quantities without their unit, which stands in the head of the column.
+macro_rules! text_of_quantity {
+    ($($quantity:ty),+) => {$(
+        impl Text for $quantity {
+            fn text(self) -> String {
+                self.0.text()
+            }
+        }
+    )+};
+}
+
+text_of_quantity!(Nanoseconds, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules);
 
 /// An empty cell where there is no value.
 impl<T: Text> Text for Option<T> {

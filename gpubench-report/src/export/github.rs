@@ -10,6 +10,7 @@ use super::Exporter;
 use super::names::Names;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
 
 /// See the module.
 pub(super) struct GithubBenchmark;
@@ -19,7 +20,7 @@ pub(super) struct GithubBenchmark;
 struct ChartPoint {
     name: String,
     unit: &'static str,
-    value: f64,
+    value: Nanoseconds,
     /// The half-width of the median's 95 % interval, in the same unit.
     range: String,
     /// The text that is shown with the point.
@@ -37,7 +38,7 @@ impl Exporter for GithubBenchmark {
             let point = ChartPoint {
                 name: names.case(&record.case),
                 unit: "ns",
-                value: measured.median().0,
+                value: measured.median(),
                 range: format!("± {}", measured.samples.time.median_ci.half_width().0),
                 extra: extra(record, measured),
             };

@@ -193,7 +193,7 @@ impl ArgSweep<'_> {
 
     /// The value at which a launch touches as many bytes as the last-level cache holds, between the two rows around it.
     fn knee(&self) -> Option<(f64, Bytes)> {
-        let cache = self.facts?.last_level_cache.filter(|cache| cache.0 > 0)?;
+        let cache = self.facts?.last_level_cache.filter(|cache| *cache > Bytes::ZERO)?;
         let touched: Vec<(f64, f64)> = self
             .rows
             .iter()

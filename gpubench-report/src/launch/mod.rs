@@ -14,7 +14,7 @@ const WARP: u64 = 32;
 /// A warp gets registers by so many.
 const REGISTERS_AT_ONCE: u64 = 256;
 /// The shared memory that the driver takes for each block, from compute capability 8.0 on.
-const RESERVED_SHARED: u64 = 1024;
+const RESERVED_SHARED: Bytes = Bytes(1024);
 
 /// The kernels of a launch, as far as they were looked at.
 pub(super) fn kernels(seen: &LaunchFacts) -> Vec<String> {
@@ -88,10 +88,10 @@ fn occupancy_limit(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static st
         return None;
     }
     let registers = (WARP * u64::from(kernel.registers)).next_multiple_of(REGISTERS_AT_ONCE) * warps;
-    let shared = (kernel.static_shared + kernel.dynamic_shared).0 + RESERVED_SHARED;
+    let shared = kernel.static_shared + kernel.dynamic_shared + RESERVED_SHARED;
     if u64::from(all.registers) / registers.max(1) == resident {
         Some("registers")
-    } else if all.shared.0 / shared == resident {
+    } else if all.shared.pieces(shared) == resident {
         Some("shared memory")
     } else {
         None
@@ -144,7 +144,9 @@ fn changed(written: &Written, counts: &Counts) -> String {
         return format!("nothing changed in {} of memory{why}", format::bytes(written.looked_at));
     }
     let same = match counts.writes {
-        Some(writes) if written.changed.0 < writes => "; bytes overwritten with their own value do not count",
+        Some(writes) if written.changed < Bytes(writes) => {
+            "; bytes overwritten with their own value do not count"
+        }
         _ => "",
     };
     let [changed, looked_at, block] = [written.changed, written.looked_at, written.block].map(format::bytes);

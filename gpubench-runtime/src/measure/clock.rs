@@ -34,11 +34,11 @@ impl ClockReadings {
     /// Summarises these readings of the samples, together with the readings of the warm-up before them.
     pub(super) fn after(&self, warm_up: &Self) -> Option<DeviceClock> {
         let readings = self.groups.len();
-        let sum: u64 = self.groups.iter().map(|group| group.clock.0).sum();
+        let sum: Hertz = self.groups.iter().map(|group| group.clock).sum();
         Some(DeviceClock {
             before: warm_up.range(),
             during: self.range()?,
-            mean: Hertz(sum / readings as u64),
+            mean: sum / readings as u64,
             after: self.groups.last()?.clock,
             readings,
             over_time: self.groups.clone(),

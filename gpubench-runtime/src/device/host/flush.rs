@@ -19,7 +19,7 @@ pub(super) struct FlushSweep {
 impl FlushSweep {
     /// Returns a sweep for a cache of this size. Writes its pages once, so that they exist when they are read.
     pub(super) fn over(stream: &Stream, cache: Option<Bytes>) -> Self {
-        let words = 2 * cache.unwrap_or(UNKNOWN_CACHE).0 as usize / size_of::<u64>();
+        let words = 2 * cache.unwrap_or(UNKNOWN_CACHE).as_usize() / size_of::<u64>();
         let mut buffer = vec![0; words];
         let block = stream.block_of::<u64>(words);
         stream.run(|| buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));

@@ -50,7 +50,7 @@ pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<P
 
 /// Returns bytes read and written per second by a copy whose arrays are together several times the last-level cache.
 fn copy_rate(stream: &Stream, last_level_cache: Option<Bytes>) -> f64 {
-    let bytes = (2 * last_level_cache.unwrap_or_default().0 as usize).max(64 << 20);
+    let bytes = (2 * last_level_cache.unwrap_or_default().as_usize()).max(64 << 20);
     let source = vec![1_u64; bytes / 8];
     let mut target = vec![2_u64; bytes / 8];
     let block = stream.block_of::<u64>(source.len());

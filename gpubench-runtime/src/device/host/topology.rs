@@ -25,8 +25,8 @@ pub(super) fn caches() -> Vec<(String, Bytes)> {
 pub(super) fn last_level_cache() -> Option<Bytes> {
     let last = allowed_processors().into_iter().filter_map(|processor| caches_of(processor).pop());
     let distinct: BTreeMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
-    let sum: u64 = distinct.values().map(|size| size.0).sum();
-    (sum > 0).then_some(Bytes(sum))
+    let sum: Bytes = distinct.into_values().sum();
+    (sum > Bytes::ZERO).then_some(sum)
 }
 
 struct DataCache {

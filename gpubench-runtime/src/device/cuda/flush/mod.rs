@@ -36,7 +36,7 @@ impl Flusher {
     /// Allocates the buffer of a flusher, once, for an L2 of this size.
     pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
         // The size is in whole lines, with a minimum in case it is unknown.
-        let l2 = (l2.0 as usize).max(32 << 20).next_multiple_of(LINE);
+        let l2 = l2.as_usize().max(32 << 20).next_multiple_of(LINE);
         let allocate = |bytes| {
             DeviceBuffer::zeroed(bytes).map_err(|error| driver_error("the buffer that flushes the L2", error))
         };

@@ -126,7 +126,7 @@ impl WriteDetector {
         }
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
         // Reading more than that would move pages back and forth.
-        if managed > 0 && room().is_none_or(|(free, _)| managed > free.0) {
+        if managed > 0 && room().is_none_or(|(free, _)| Bytes(managed) > free) {
             return Err(Unreadable::TooMuchManaged);
         }
         Regions::of(&memory).ok_or(Unreadable::TooManyPieces)
