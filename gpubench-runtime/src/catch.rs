@@ -14,8 +14,8 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
     let result = catch_unwind(AssertUnwindSafe(code));
     CATCHING.fetch_sub(1, Ordering::SeqCst);
     result.unwrap_or_else(|payload| {
-        let told = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let message = told.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
+        let recorded = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
         Err(Failure::new(stage, format_args!("panicked at {message}")))
     })
 }

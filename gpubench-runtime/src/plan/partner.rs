@@ -107,8 +107,8 @@ impl<'a> Wanted<'a> {
             return Err(Unpaired::NoSuchAxis(arg.name.clone()));
         }
         let args = names.iter().map(|name| {
-            let mut known = self.given.iter().chain(&job.args);
-            let arg = known.find(|arg| arg.name == *name).cloned();
+            let mut values = self.given.iter().chain(&job.args);
+            let arg = values.find(|arg| arg.name == *name).cloned();
             arg.ok_or_else(|| Unpaired::OnlyPartner((*name).to_owned()))
         });
         args.collect()

@@ -23,9 +23,9 @@ impl Estimate {
     /// An estimate for `plan`, measured `runs` times.
     pub(super) fn of(plan: &Plan, runs: usize) -> Self {
         let jobs = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
-        let once: Vec<CaseId> =
+        let cases_of_a_run: Vec<CaseId> =
             jobs.flat_map(|(job, _)| job.caches.iter().map(|cache| job.case(*cache))).collect();
-        let cases = (0..runs).flat_map(|_| once.iter().cloned()).collect();
+        let cases = (0..runs).flat_map(|_| cases_of_a_run.iter().cloned()).collect();
         let now = Instant::now();
         Self { cases, done: 0, began: now, last: now, earlier: HashMap::new() }
     }

@@ -8,7 +8,7 @@
 
 /// The rate of a multiprocessor in one precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
+pub(crate) struct PrecisionRate {
     /// The precision, as `precision = "…"` names it.
     pub(crate) precision: &'static str,
     /// Fused multiply-adds in a clock; each is two operations.
@@ -17,16 +17,16 @@ pub(crate) struct Rate {
     pub(crate) uncertain: bool,
 }
 
-const fn known(precision: &'static str, fma: u64) -> Rate {
-    Rate { precision, fma, uncertain: false }
+const fn known(precision: &'static str, fma: u64) -> PrecisionRate {
+    PrecisionRate { precision, fma, uncertain: false }
 }
 
-const fn about(precision: &'static str, fma: u64) -> Rate {
-    Rate { precision, fma, uncertain: true }
+const fn about(precision: &'static str, fma: u64) -> PrecisionRate {
+    PrecisionRate { precision, fma, uncertain: true }
 }
 
 /// Returns the rates of a compute capability; none if it is not in the table.
-pub(crate) fn rates(capability: (u64, u64)) -> &'static [Rate] {
+pub(crate) fn rates(capability: (u64, u64)) -> &'static [PrecisionRate] {
     TABLE.iter().find(|(of, _)| *of == capability).map_or(&[], |(_, rates)| rates)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
 }
 
 /// The rates by compute capability.
-const TABLE: [((u64, u64), &[Rate]); 9] = [
+const TABLE: [((u64, u64), &[PrecisionRate]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
     ((7, 0), &[known("f64", 32), known("f32", 64), known("f16", 128), known("f16 tensor", 512)]),
     // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32.

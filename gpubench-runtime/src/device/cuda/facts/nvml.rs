@@ -75,7 +75,7 @@ impl Sensors {
         let device = self.device()?;
         let on = |on: bool| Value::Text(if on { "on" } else { "off" }.to_owned());
         let highest = |clock| device.max_clock_info(clock).map(hertz).map(Value::Hertz);
-        let known = [
+        let readings = [
             (DRIVER, self.nvml.sys_driver_version().map(Value::Text)),
             ("highest clock", highest(Clock::SM)),
             ("highest memory clock", highest(Clock::Memory)),
@@ -89,7 +89,7 @@ impl Sensors {
             ("persistence", device.is_in_persistent_mode().map(on)),
             ("other processes", others(&device).map(|others| Value::Text(others.to_string()))),
         ];
-        Ok(known.into_iter().filter_map(|(name, value)| Some(Property::new(name, value.ok()?))).collect())
+        Ok(readings.into_iter().filter_map(|(name, value)| Some(Property::new(name, value.ok()?))).collect())
     }
 }
 

@@ -39,11 +39,11 @@ pub(crate) fn sampler<'a>(
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let mut work = Guarded::new(work, device.own);
     let flush = proof::choose(device, wanted)?;
-    let looked = looked(device.stream, &mut work, wanted)?;
-    let method = method(&flush, &looked);
+    let chosen = choose_path(device.stream, &mut work, wanted)?;
+    let method = method(&flush, &chosen);
     let suspended = suspended(&flush)?;
     let samples = SamplingState::new(device, Works::One(work), wanted.cache, flush.flush)?;
-    Ok(if looked.is_ok() {
+    Ok(if chosen.is_ok() {
         Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
@@ -52,27 +52,27 @@ pub(crate) fn sampler<'a>(
 
 /// Decides on the path. Returns the number of kernels if a graph is wanted and can stand for the launch, otherwise the
 /// reason for the stream.
-pub(crate) fn looked(
+pub(crate) fn choose_path(
     stream: CUstream,
     work: &mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Result<usize, StreamReason>, Failure> {
-    let looked = match wanted.path {
+    let chosen = match wanted.path {
         Some(Path::Stream) => Err(StreamReason::AskedFor),
-        _ => look(stream, work)?,
+        _ => inspect_launch(stream, work)?,
     };
-    if let (Err(reason), Some(Path::Graph)) = (&looked, wanted.path) {
+    if let (Err(reason), Some(Path::Graph)) = (&chosen, wanted.path) {
         return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
     }
-    Ok(looked)
+    Ok(chosen)
 }
 
-/// Returns the method for a launch, from the answer of [`looked`].
-pub(crate) fn method(flush: &ChosenFlush, looked: &Result<usize, StreamReason>) -> Method {
+/// Returns the method for a launch, from the answer of [`choose_path`].
+pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<usize, StreamReason>) -> Method {
     Method {
-        path: if looked.is_ok() { Path::Graph } else { Path::Stream },
-        path_reason: looked.as_ref().err().map(ToString::to_string),
-        kernels: looked.as_ref().ok().copied(),
+        path: if chosen.is_ok() { Path::Graph } else { Path::Stream },
+        path_reason: chosen.as_ref().err().map(ToString::to_string),
+        kernels: chosen.as_ref().ok().copied(),
         flush: flush.flush,
         flush_reason: flush.reason.clone(),
         flush_proof: flush.proof,
@@ -86,7 +86,7 @@ pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failur
 
 /// Captures one launch and its reset before it, and inspects the captured nodes. Returns the number of kernels if a
 /// graph can stand for the launch, otherwise the reason.
-fn look(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, StreamReason>, Failure> {
+fn inspect_launch(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, StreamReason>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();

@@ -10,7 +10,7 @@ use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
 use crate::device::cuda::sampling::stream_reason::StreamReason;
 use crate::device::cuda::sampling::timer;
-use crate::device::cuda::sampling::{looked, method, suspended};
+use crate::device::cuda::sampling::{choose_path, method, suspended};
 use crate::device::{PairSampler, SampleOptions, Work};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Method, Path, Timer};
@@ -24,11 +24,12 @@ pub(crate) fn pair_sampler<'a>(
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
     let flush = proof::choose(device, wanted)?;
     let [mut a, mut b] = works.map(|work| Guarded::new(work, device.own));
-    let both = match (looked(device.stream, &mut a, wanted)?, looked(device.stream, &mut b, wanted)?) {
-        (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
-        (Ok(_), Err(reason)) => [Err(StreamReason::Partner(Box::new(reason.clone()))), Err(reason)],
-        (a, b) => [a, b],
-    };
+    let both =
+        match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
+            (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
+            (Ok(_), Err(reason)) => [Err(StreamReason::Partner(Box::new(reason.clone()))), Err(reason)],
+            (a, b) => [a, b],
+        };
     let methods = [method(&flush, &both[0]), method(&flush, &both[1])];
     let suspended = suspended(&flush)?;
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted.cache, flush.flush)?;
