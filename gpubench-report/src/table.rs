@@ -23,6 +23,10 @@ const NUMBERS: usize = 6;
 const FAKE: &str = " fake";
 /// A name has at least so many columns, and on a wide page a quarter of it.
 const LEAST_NAME: usize = 16;
+/// On a page of fewer columns, a name that ends a cell has the room that it needs, and new heads where another needs more.
+const NARROW: usize = 100;
+/// What has room on wider pages, so that the same heads stand above a whole group.
+const LONGEST_SHARE: &str = "0.64 % bf16 tensor";
 /// The reason under a row begins behind so many spaces.
 const INDENT: usize = 4;
 
@@ -139,11 +143,13 @@ impl TableWriter {
 
     /// Adds the columns that `records` need. Returns true where that changes the heads.
     fn use_columns(&mut self, records: &[Record]) -> bool {
+        let is_narrow = self.page.width().is_some_and(|width| width < NARROW);
         let use_column = |column: &'static Column| {
             let earlier = self.used.iter().find(|used| used.column.title == column.title);
             let cells: Vec<String> = records.iter().map(column.cell).collect();
             let is_used = !column.optional || earlier.is_some() || cells.iter().any(|cell| !cell.is_empty());
-            let room = column.room.for_units(cells.iter().map(String::as_str));
+            let units = cells.iter().map(String::as_str).chain((!is_narrow).then_some(LONGEST_SHARE));
+            let room = column.room.for_units(units);
             let room = earlier.map_or(room, |earlier| earlier.room.or_wider(room));
             is_used.then_some(UsedColumn { column, room })
         };

@@ -235,7 +235,7 @@ fn recorded() -> Vec<PathBuf> {
     // Those of a program that makes several runs hold a list of them.
     let is_run = |path: &PathBuf| {
         path.extension().is_some_and(|it| it == "json")
-            && fs::read(path).is_ok_and(|json| json.starts_with(b"{\"schema\":\"gpubench/1\""))
+            && fs::read(path).is_ok_and(|json| json.starts_with(b"{\"schema\":\"gpubench/"))
     };
     files.filter(is_run).collect()
 }
