@@ -1,41 +1,359 @@
-//! Rows of aligned columns whose cells are all known. In: cells, row by row; out: the lines of each row.
+//! The columns of the table: one list, which the printed table and the Markdown table share. In: a record; out: the text of
+//! each of its cells, the room that a cell takes, and which columns go first where a line has too little of it.
 
-use std::ops::Range;
+use gpubench_records::facts::Quantity;
+use gpubench_records::method::Path;
+use gpubench_records::metrics::Share;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::samples::Energy;
+use gpubench_records::verdict::State;
+use gpubench_records::work::Link;
+use gpubench_stats::units::{Nanoseconds, Range};
+use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
 
-use super::page::Page;
-use super::text::{left, right, spaces, width, wrapped};
+use crate::page::Page;
+use crate::spread;
+use crate::text::{left, plain, right, shortened, width};
 
-/// The rows begin behind so many spaces.
-const INDENT: usize = 2;
-/// The space between columns.
-const GAP: usize = 2;
+/// A column of the table, behind the one with the case's name.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// The text above the printed column.
+    pub(super) head: &'static str,
+    /// The name of the column, above it in Markdown and where it is said to be left out.
+    pub(super) title: &'static str,
+    /// The room that its cells take in the printed table.
+    pub(super) room: Room,
+    /// The tables that have it.
+    pub(super) tables: Tables,
+    /// True for a column that is left out where it would be empty.
+    pub(super) optional: bool,
+    /// The place in the order in which a narrow page is filled with columns: the last ones are dropped first.
+    pub(super) rank: u8,
+    /// The cell of a record.
+    pub(super) cell: fn(&Record) -> String,
+}
 
-/// The lines of each row, indented, with the columns `numbers` aligned to the right. Where `page` has no room for the longest
-/// row, each has its first cell on a line of its own, and the others under it.
-pub(super) fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<Vec<String>> {
-    let number = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
-    let widths: Vec<usize> = (0..number).map(|column| widest(column).unwrap_or_default()).collect();
-    let lines: Vec<String> = rows.iter().map(|row| line(row, &widths, &numbers)).collect();
-    let room = page.width().unwrap_or(usize::MAX);
-    if lines.iter().all(|line| width(line) <= room) {
-        return lines.into_iter().map(|line| vec![line]).collect();
+/// The tables that have a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// The printed one and Markdown's.
+    Both,
+    /// The printed one.
+    Printed,
+    /// Markdown's: the printed one shows the same beside the name.
+    Markdown,
+}
+
+/// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is
+/// measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Room {
+    /// Words.
+    Words(usize),
+    /// A number, with room for so much before its decimal point, from the point on, and for its unit.
+    Number(usize, usize, usize),
+    /// A number whose unit ends with a name, such as that of a roof. There is room for the longest unit so far.
+    Named(usize, usize),
+}
+
+impl Room {
+    /// The same room with space for the units of `cells`, where their names decide it.
+    pub(super) fn for_units<'a>(self, cells: impl Iterator<Item = &'a str>) -> Self {
+        let Self::Named(whole, fraction) = self else { return self };
+        let unit = |cell: &str| {
+            let digits = |c: char| c == '.' || c.is_ascii_digit();
+            width(cell.trim_start_matches(digits))
+        };
+        Self::Number(whole, fraction, cells.map(unit).max().unwrap_or(0))
     }
-    rows.iter().map(|row| stacked(row, page)).collect()
+
+    /// The wider one of two rooms of the same column.
+    pub(super) fn or_wider(self, other: Self) -> Self {
+        if other.width() > self.width() { other } else { self }
+    }
+
+    /// The number of terminal columns.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Words(width) => width,
+            Self::Number(whole, fraction, unit) => whole + fraction + unit,
+            Self::Named(whole, fraction) => whole + fraction,
+        }
+    }
+
+    /// Returns true for numbers.
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Self::Number(..) | Self::Named(..))
+    }
+
+    /// The head above the cells: above the end of numbers with a short unit, above the beginning of all else.
+    pub(super) fn head(self, head: &str) -> String {
+        match self {
+            Self::Number(_, _, ..=SHORT_UNIT) => right(head, self.width()),
+            _ => left(head, self.width()),
+        }
+    }
+
+    /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
+    /// is too long is shortened; no number is, whose digits have room.
+    pub(super) fn fit(self, cell: &str, page: Page) -> String {
+        let cell = &*shortened(cell, self.width(), page);
+        let Self::Number(whole, fraction, unit) = self else { return left(cell, self.width()) };
+        let Some(point) = point(cell) else { return left(&right(cell, whole + fraction), self.width()) };
+        let (before, behind) = cell.split_at(point);
+        let digits = behind.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(behind.len());
+        let (behind, after) = behind.split_at(digits);
+        // A long number takes the room of digits that it does not have.
+        let before = right(before, whole);
+        let spare = (whole + fraction + unit).saturating_sub(width(&before) + width(after));
+        left(&format!("{before}{}{after}", left(behind, fraction.min(spare))), self.width())
+    }
 }
 
-fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
-    let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-        if numbers.contains(&column) { right(cell, *width) } else { left(cell, *width) }
-    });
-    let line = spaces(INDENT) + &cells.collect::<Vec<_>>().join(&spaces(GAP));
-    line.trim_end().to_owned()
+/// Units of more columns have their head above the beginning of the cell.
+const SHORT_UNIT: usize = 4;
+
+/// The place behind the digits before the decimal point, seen or not.
+fn point(cell: &str) -> Option<usize> {
+    let first = cell.find(|c: char| c.is_ascii_digit())?;
+    let digits = cell[first..].find(|c: char| !c.is_ascii_digit());
+    Some(digits.map_or(cell.len(), |digits| first + digits))
 }
 
-fn stacked(row: &[String], page: Page) -> Vec<String> {
-    let Some((name, cells)) = row.split_first() else { return Vec::new() };
-    let mut lines = wrapped(name, &spaces(INDENT), page);
-    let cells: Vec<&str> = cells.iter().map(|cell| &**cell).filter(|cell| !cell.is_empty()).collect();
-    lines.extend(wrapped(&cells.join(&spaces(GAP)), &spaces(2 * INDENT), page));
-    lines
+const COLUMN: Column = Column {
+    head: "",
+    title: "",
+    room: Room::Words(0),
+    tables: Tables::Both,
+    optional: false,
+    rank: 0,
+    cell: |_| String::new(),
+};
+const OPTIONAL: Column = Column { optional: true, ..COLUMN };
+
+/// Room for a time, such as `12.54 µs`.
+const TIME: Room = Room::Number(3, 4, 3);
+/// Room for a part of a peak and its name, such as `93.1 % bf16 tensor`.
+const SHARE: Room = Room::Named(3, 3);
+
+const COLUMNS: &[Column] = &[
+    Column { title: "cache", room: Room::Words(4), cell: |record| record.case.cache.to_string(), ..COLUMN },
+    Column { head: "time", title: "time", room: TIME, cell: time, ..COLUMN },
+    Column {
+        title: "95 % interval",
+        room: Room::Number(4, 3, 2),
+        rank: 1,
+        cell: |record| of(record, |it| format::plus_minus(half_width(&it.samples.time))),
+        ..COLUMN
+    },
+    Column {
+        head: spread::TITLE,
+        title: spread::TITLE,
+        room: Room::Words(spread::CELLS),
+        tables: Tables::Printed,
+        rank: 4,
+        cell: |record| of(record, spread::bar),
+        ..COLUMN
+    },
+    Column {
+        head: "GB/s",
+        title: "GB/s",
+        room: Room::Number(4, 3, 0),
+        rank: 3,
+        cell: |record| maybe(record, |it| it.metrics.bandwidth.map(format::gigabytes)),
+        ..OPTIONAL
+    },
+    Column {
+        head: "of peak",
+        title: "of peak",
+        room: SHARE,
+        rank: 2,
+        cell: |record| maybe(record, |it| main_share(it).map(|share| of_roof(it, share))),
+        ..OPTIONAL
+    },
+    Column {
+        head: "GFLOP/s",
+        title: "GFLOP/s",
+        room: Room::Number(5, 3, 0),
+        rank: 5,
+        cell: |record| maybe(record, |it| it.metrics.throughput.map(format::gigaflops)),
+        ..OPTIONAL
+    },
+    Column {
+        head: "of peak",
+        title: "of compute peak",
+        room: SHARE,
+        rank: 7,
+        cell: |record| maybe(record, |it| compute_share(it).map(|share| of_roof(it, share))),
+        ..OPTIONAL
+    },
+    Column { head: "items", title: "items", room: Room::Number(3, 3, 18), rank: 8, cell: items, ..OPTIONAL },
+    Column {
+        head: "cold/hot",
+        title: "cold/hot",
+        room: Room::Number(4, 3, 1),
+        rank: 6,
+        cell: |record| maybe(record, |it| it.metrics.cold_over_hot.map(format::ratio)),
+        ..OPTIONAL
+    },
+    Column {
+        head: "back-to-back",
+        title: "back-to-back",
+        room: Room::Number(5, 4, 3),
+        rank: 9,
+        cell: |record| maybe(record, |it| it.samples.back_to_back.map(format::time)),
+        ..OPTIONAL
+    },
+    Column {
+        head: "energy",
+        title: "energy",
+        room: Room::Number(4, 3, 3),
+        rank: 10,
+        cell: |record| {
+            maybe(record, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
+        },
+        ..OPTIONAL
+    },
+    Column {
+        head: "processes",
+        title: "processes",
+        room: Room::Words(25),
+        rank: 11,
+        cell: processes,
+        ..OPTIONAL
+    },
+    Column {
+        head: "samples",
+        title: "samples",
+        room: Room::Number(7, 0, 0),
+        rank: 12,
+        cell: |record| of(record, |it| it.samples.time.samples.to_string()),
+        ..COLUMN
+    },
+    Column { title: "verdict", room: Room::Number(0, 0, 0), tables: Tables::Markdown, cell: mark, ..COLUMN },
+];
+
+/// The columns that are printed, in their order.
+pub(super) fn printed() -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().filter(|column| column.tables != Tables::Markdown)
+}
+
+/// The columns of the Markdown table of `run`.
+pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
+    let used = |column: &&Column| {
+        !column.optional || run.records.iter().any(|record| !(column.cell)(record).is_empty())
+    };
+    COLUMNS.iter().filter(|column| column.tables != Tables::Printed).filter(used).collect()
+}
+
+/// The cell of a record that has a measurement; an empty one of any other.
+fn of(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
+    record.measurement.as_ref().map(cell).unwrap_or_default()
+}
+
+fn maybe(record: &Record, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
+    record.measurement.as_ref().and_then(cell).unwrap_or_default()
+}
+
+fn time(record: &Record) -> String {
+    record
+        .measurement
+        .as_ref()
+        .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.median()))
+}
+
+/// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
+fn processes(record: &Record) -> String {
+    let spread = |(range, processes): (Range<Nanoseconds>, usize)| {
+        format!("{processes}: {}", format::from_to(range, format::time))
+    };
+    record.processes().map(spread).unwrap_or_default()
+}
+
+fn items(record: &Record) -> String {
+    maybe(record, |measured| {
+        let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
+        measured.metrics.items.map(|rate| format::items(rate, &item))
+    })
+}
+
+/// The warning that a number must not be read without.
+fn mark(record: &Record) -> String {
+    let mark = match record.verdict.state {
+        _ if record.measurement.is_none() => "",
+        State::Invalid if record.fake => "fake, invalid",
+        State::Invalid => "invalid",
+        _ if record.fake => "fake",
+        State::Suspect => "?",
+        State::Valid => "",
+    };
+    mark.to_owned()
+}
+
+/// The part of the peak of what bytes move over; of the arithmetic's where that is not known.
+fn main_share(measured: &Measurement) -> Option<&Share> {
+    let share = |quantity| measured.metrics.shares.iter().find(|share| share.quantity == quantity);
+    share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.precision.clone())))
+}
+
+/// The part of the peak of what bytes move over.
+pub(super) fn bandwidth_share(measured: &Measurement) -> Option<f64> {
+    measured.metrics.share(&Link::quantity(measured.link))
+}
+
+/// The part of the arithmetic's peak, where that is the one that binds.
+fn compute_share(measured: &Measurement) -> Option<&Share> {
+    measured.metrics.roof.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
+}
+
+/// A part of a peak and the name of that roof, such as `93.1 % DRAM`.
+fn of_roof(measured: &Measurement, share: &Share) -> String {
+    let roof = match &share.quantity {
+        Quantity::MemoryBandwidth if measured.samples.method.path == Path::Host => "host memory".to_owned(),
+        Quantity::MemoryBandwidth => "DRAM".to_owned(),
+        Quantity::CacheBandwidth => "L2".to_owned(),
+        Quantity::HostToDevice | Quantity::DeviceToHost => "PCIe".to_owned(),
+        Quantity::PeerToPeer => "P2P".to_owned(),
+        Quantity::Compute(precision) => {
+            let bits = precision.strip_prefix('f').filter(|bits| bits.parse::<u8>().is_ok());
+            bits.map_or_else(|| plain(precision), |bits| format!("FP{bits}"))
+        }
+    };
+    format!("{} {roof}", format::percent(share.of_peak))
+}
+
+/// Half the interval as a part of the median, where there are samples enough for an interval.
+fn half_width(time: &Summary) -> f64 {
+    if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_points_stand_under_each_other() {
+        let shown = ["12.54 µs", "601.1 ns", "1000 µs", "4.473 ms", "-3.000 ns", "failed"]
+            .map(|it| TIME.fit(it, Page::default()));
+        assert_eq!(
+            shown,
+            [" 12.54  µs", "601.1   ns", "1000    µs", "  4.473 ms", " -3.000 ns", " failed   "]
+        );
+        let shares = ["93.1 % DRAM", "0.64 % bf16 tensor", "102 % L2"];
+        let shown = shares.map(|it| SHARE.for_units(shares.into_iter()).fit(it, Page::default()));
+        assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
+        let room = Room::Number(4, 3, 2);
+        assert_eq!(
+            ["± 0.42 %", "± 99.99 %", "± 150 %", "± >999 %", "± ?"].map(|it| room.fit(it, Page::default())),
+            [" ± 0.42 %", "± 99.99 %", "± 150   %", "± >999  %", "    ± ?  "]
+        );
+    }
+
+    #[test]
+    fn no_column_has_the_rank_of_another() {
+        let mut ranks: Vec<u8> = printed().map(|column| column.rank).filter(|rank| *rank > 0).collect();
+        ranks.sort_unstable();
+        assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
+    }
 }

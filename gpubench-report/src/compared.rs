@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 
-use super::columns::columns;
+use super::aligned::columns;
 use super::page::Page;
 use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;

@@ -4,7 +4,7 @@
 pub mod drawing;
 pub mod export;
 
-mod cells;
+mod aligned;
 mod columns;
 mod compared;
 mod explain;

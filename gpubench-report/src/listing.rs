@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::columns::columns;
+use super::aligned::columns;
 use super::page::Page;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;

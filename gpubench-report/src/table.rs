@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::cells::{Column, Room, printed};
+use super::columns::{Column, Room, printed};
 use super::notes::{Note, Notes};
 use super::page::Page;
 use super::spread;

@@ -37,7 +37,7 @@ pub(super) enum SchemaVersion {
 
 /// A run, as one JSON document or as JSON Lines.
 pub const RUN: FileFormat = FileFormat {
-    schema: "gpubench/2",
+    schema: upgrade::SCHEMA,
     foreign: "not a stored run",
     earlier: Some(("gpubench/1", upgrade::run_of_version_1)),
 };

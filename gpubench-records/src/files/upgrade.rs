@@ -11,9 +11,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::format::RUN;
 use crate::comparison::USUAL_BAND;
 use crate::resumed::Resumed;
+
+/// The version that documents are upgraded to.
+pub(super) const SCHEMA: &str = "gpubench/2";
 
 type Object = Map<String, Value>;
 
@@ -35,7 +37,7 @@ pub(super) fn run_of_version_1(document: &mut Value) {
 }
 
 fn upgrade_run(run: &mut Object) {
-    run.insert("schema".to_owned(), RUN.schema.into());
+    run.insert("schema".to_owned(), SCHEMA.into());
     in_nanoseconds(run, &["wall", "timeout"]);
     if let Some(Value::Object(sampling)) = run.get_mut("sampling") {
         in_nanoseconds(sampling, &["warm_up", "min_time", "max_time"]);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::WIDTH;
 use super::marker::{self, Marker};
+use super::pixels::pixels;
 
 /// The colours by variable, in light and in the dark: Okabe and Ito's, which colour-blind readers tell apart, darkened where
 /// text or a thin line of them on white would be faint.
@@ -249,13 +250,6 @@ pub(super) fn wrapped(text: &str, most: f64) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A place to a tenth of a pixel, as short as can be.
-pub(super) fn pixels(value: f64) -> String {
-    let text = format!("{value:.1}");
-    let text = text.strip_suffix(".0").unwrap_or(&text);
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// Text of an SVG: with the five characters that mark up replaced, and with those that XML cannot hold shown by their codes.

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::axis::PlacedAxis;
 use super::canvas::{Anchor, Canvas, width};
-use super::plot::parts;
-use super::series::{Mark, Series};
+use super::series::{Mark, Series, parts};
 
 /// Draws a mark with its text.
 pub(super) fn mark(canvas: &mut Canvas, mark: &Mark, series: &[Series], x: &PlacedAxis, y: &PlacedAxis) {

@@ -1,7 +1,7 @@
 //! The markers of points, one for each series, so that series differ where colours do not. Every second is larger and not
 //! filled, so that points of two series at one place are both seen. In: a place; out: the data of an SVG path.
 
-use super::canvas::pixels;
+use super::pixels::pixels;
 
 /// A shape of about eight pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,7 @@ mod forest;
 mod frame;
 mod labels;
 mod marker;
+mod pixels;
 mod plot;
 mod series;
 mod unit;

@@ -3,7 +3,7 @@
 use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas, drawn, filled, width};
 use super::labels;
-use super::series::{Mark, Point, Series, Style};
+use super::series::{Mark, Point, Series, Style, parts, shown};
 use super::{WIDTH, frame};
 
 /// Points further apart than this many pixels get markers; of more there is a line alone.
@@ -90,20 +90,6 @@ impl Plot<'_> {
             canvas.point(place, index, &title, point.target.as_deref());
         }
     }
-}
-
-/// Returns true where both axes can show the point.
-pub(super) fn shown(point: &Point, x: &PlacedAxis, y: &PlacedAxis) -> bool {
-    x.holds(point.x) && y.holds(point.y)
-}
-
-/// The parts of a series between points that cannot be shown: a gap in the points is one in the line.
-pub(super) fn parts<'a>(
-    series: &'a Series,
-    x: &'a PlacedAxis,
-    y: &'a PlacedAxis,
-) -> impl Iterator<Item = &'a [Point]> {
-    series.points.split(|point| !shown(point, x, y)).filter(|part| !part.is_empty())
 }
 
 fn line(canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {

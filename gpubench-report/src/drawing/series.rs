@@ -1,5 +1,7 @@
 //! The content of a plot: series of points with their intervals, and lines to compare them with.
 
+use super::axis::PlacedAxis;
+
 /// A set of points that belong together.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -83,4 +85,18 @@ impl Mark {
     pub fn y(value: f64, label: impl Into<String>) -> Self {
         Self { upright: false, value, label: label.into() }
     }
+}
+
+/// Returns true where both axes can show the point.
+pub(super) fn shown(point: &Point, x: &PlacedAxis, y: &PlacedAxis) -> bool {
+    x.holds(point.x) && y.holds(point.y)
+}
+
+/// The parts of a series between points that cannot be shown: a gap in the points is one in the line.
+pub(super) fn parts<'a>(
+    series: &'a Series,
+    x: &'a PlacedAxis,
+    y: &'a PlacedAxis,
+) -> impl Iterator<Item = &'a [Point]> {
+    series.points.split(|point| !shown(point, x, y)).filter(|part| !part.is_empty())
 }

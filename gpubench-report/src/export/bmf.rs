@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::Exporter;
+use super::exporter::Exporter;
 use super::names::Names;
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;

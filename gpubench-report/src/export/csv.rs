@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::Exporter;
+use super::exporter::Exporter;
 use gpubench_records::facts::Quantity;
 use gpubench_records::id::Arg;
 use gpubench_records::method::{Cache, Flush, Path};
@@ -15,7 +15,7 @@ use gpubench_records::work::Link;
 use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds};
 
 /// See the module.
-pub(super) struct Csv;
+pub(crate) struct Csv;
 
 /// A column, and its cell in the row of a record.
 struct CsvColumn {

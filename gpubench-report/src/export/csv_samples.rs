@@ -4,8 +4,8 @@
 
 use std::io::{self, Write};
 
-use super::Exporter;
 use super::csv::{argument, arguments};
+use super::exporter::Exporter;
 use gpubench_records::id::{CaseId, shown_name};
 use gpubench_records::record::{Measurement, Record, Run};
 

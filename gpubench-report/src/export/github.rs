@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::Exporter;
+use super::exporter::Exporter;
 use super::names::Names;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_stats::format;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::Exporter;
+use super::exporter::Exporter;
 use gpubench_records::record::Run;
 
 /// See [`Run::write`].

@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::Exporter;
+use super::exporter::Exporter;
 use super::names::Names;
 use crate::remarks;
 use gpubench_records::failure::Stage;

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::Exporter;
+use super::exporter::Exporter;
 use super::names::Names;
-use crate::cells::columns_of;
+use crate::columns::columns_of;
 use crate::{header, remarks};
 use gpubench_records::comparison::{Check, Finding};
 use gpubench_records::record::Run;

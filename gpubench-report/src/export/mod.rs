@@ -2,9 +2,10 @@
 //! one file here and one line in [`Format`]: command lines and their help follow that list.
 
 mod bmf;
-mod csv;
+pub(crate) mod csv;
 mod csv_samples;
 mod destination;
+pub(crate) mod exporter;
 #[cfg(feature = "clap")]
 mod flags;
 mod github;
@@ -14,22 +15,10 @@ mod markdown;
 mod names;
 mod nvbench;
 
-use std::io::{self, Write};
-
-use gpubench_records::record::Run;
-
 pub use self::destination::{Export, ExportTo, SamePlace, exports};
+pub use self::exporter::Exporter;
 #[cfg(feature = "clap")]
 pub use self::flags::ExportArgs;
-
-/// Writes runs in one format.
-pub trait Exporter {
-    /// Writes `run` to `out`.
-    ///
-    /// # Errors
-    /// If `out` takes no more.
-    fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
-}
 
 /// Defines the formats: each with its name, its exporter and the sentence that help texts say of it.
 macro_rules! formats {

@@ -6,7 +6,8 @@ use gpubench_records::record::Run;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use crate::export::Format;
+use crate::export::csv::Csv;
+use crate::export::exporter::Exporter;
 use crate::text::plain;
 use crate::{header, remarks};
 
@@ -80,7 +81,7 @@ fn figures(run: &Run) -> Markup {
     }
     let mut csv = Vec::new();
     // Writing to a vector cannot fail.
-    _ = Format::Csv.exporter().export(run, &mut csv);
+    _ = Csv.export(run, &mut csv);
     html! { pre tabindex="0" role="region" aria-label="All figures as CSV" { (lines(&String::from_utf8_lossy(&csv))) } }
 }
 

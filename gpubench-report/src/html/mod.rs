@@ -20,7 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::view::View;
 use crate::drawing::{COLOURED, COLOURS, SHAPES};
-use crate::export::Exporter;
+use crate::export::exporter::Exporter;
 use crate::text::plain;
 
 /// Nothing is fetched, whatever a name says.

@@ -2,12 +2,11 @@
 //! measured, and its progress on standard error, neither of which spoils the other.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use super::Error;
 use super::progress::Progress;
-use super::show::Printer;
+use super::show::{LiveOutput, Printer};
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
@@ -24,17 +23,6 @@ pub(super) struct Live<'a> {
     /// False where rows are known at the end alone: those of several processes are made of all of them.
     streams: bool,
     shown: LiveOutput,
-}
-
-/// The part of a run that is printed already.
-#[derive(Debug, Default)]
-pub(super) struct LiveOutput {
-    /// The table with all rows, if they are printed.
-    pub(super) table: Option<TableWriter>,
-    /// The file that the run is stored in.
-    pub(super) file: Option<PathBuf>,
-    /// The reason that something could not be printed.
-    pub(super) problem: Option<Error>,
 }
 
 impl<'a> Live<'a> {

@@ -32,11 +32,11 @@ pub use self::progress::Progress;
 
 use self::child::run_as_child;
 use self::cli::{Action, Exit, Options};
-use self::live::{Live, LiveOutput};
+use self::live::Live;
 use self::measure::Prepared;
 use self::messages::conclude;
 use self::prepare::Task;
-use self::show::Printer;
+use self::show::{LiveOutput, Printer};
 use gpubench_records::record::Program;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.

@@ -2,16 +2,26 @@
 //! files, and the end of the program. Only the edge calls this.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::cli::{Exit, OutputOptions};
-use super::live::LiveOutput;
 use super::measure::MeasuredRun;
 use super::output::{Output, StandardOutput};
 use gpubench_records::record::Run;
 use gpubench_report::export::{Export, ExportTo};
 use gpubench_report::{self as report, Page, TableWriter, printable};
+
+/// The part of a run that is printed already.
+#[derive(Debug, Default)]
+pub(super) struct LiveOutput {
+    /// The table with all rows, if they are printed.
+    pub(super) table: Option<TableWriter>,
+    /// The file that the run is stored in.
+    pub(super) file: Option<PathBuf>,
+    /// The reason that something could not be printed.
+    pub(super) problem: Option<Error>,
+}
 
 /// Prints and writes results as the user wants them.
 pub(super) struct Printer<'a> {

@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 
 use self::axes::{NvAxis, NvStateValue, axes, axis_values};
 use self::summaries::Summaries;
-use super::Exporter;
+use super::exporter::Exporter;
 use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run, Skipped};

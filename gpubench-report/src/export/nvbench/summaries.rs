@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use crate::cells::bandwidth_share;
+use crate::columns::bandwidth_share;
 use gpubench_records::record::{Measurement, Record};
 use gpubench_stats::quantile;
 use gpubench_stats::units::Nanoseconds;

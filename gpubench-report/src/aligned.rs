@@ -1,0 +1,41 @@
+//! Rows of aligned columns whose cells are all known. In: cells, row by row; out: the lines of each row.
+
+use std::ops::Range;
+
+use super::page::Page;
+use super::text::{left, right, spaces, width, wrapped};
+
+/// The rows begin behind so many spaces.
+const INDENT: usize = 2;
+/// The space between columns.
+const GAP: usize = 2;
+
+/// The lines of each row, indented, with the columns `numbers` aligned to the right. Where `page` has no room for the longest
+/// row, each has its first cell on a line of its own, and the others under it.
+pub(super) fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<Vec<String>> {
+    let number = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
+    let widths: Vec<usize> = (0..number).map(|column| widest(column).unwrap_or_default()).collect();
+    let lines: Vec<String> = rows.iter().map(|row| line(row, &widths, &numbers)).collect();
+    let room = page.width().unwrap_or(usize::MAX);
+    if lines.iter().all(|line| width(line) <= room) {
+        return lines.into_iter().map(|line| vec![line]).collect();
+    }
+    rows.iter().map(|row| stacked(row, page)).collect()
+}
+
+fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
+    let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+        if numbers.contains(&column) { right(cell, *width) } else { left(cell, *width) }
+    });
+    let line = spaces(INDENT) + &cells.collect::<Vec<_>>().join(&spaces(GAP));
+    line.trim_end().to_owned()
+}
+
+fn stacked(row: &[String], page: Page) -> Vec<String> {
+    let Some((name, cells)) = row.split_first() else { return Vec::new() };
+    let mut lines = wrapped(name, &spaces(INDENT), page);
+    let cells: Vec<&str> = cells.iter().map(|cell| &**cell).filter(|cell| !cell.is_empty()).collect();
+    lines.extend(wrapped(&cells.join(&spaces(GAP)), &spaces(2 * INDENT), page));
+    lines
+}

@@ -1,0 +1,8 @@
+//! Places in an SVG. In: a number of pixels; out: its text.
+
+/// A place to a tenth of a pixel, as short as can be.
+pub(super) fn pixels(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
