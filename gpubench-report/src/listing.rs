@@ -1,10 +1,10 @@
 //! The list of stored runs: a line for each. In: runs with their names; out: aligned lines, in the order given.
 
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
 
 use super::aligned::columns;
 use super::page::Page;
+use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 
@@ -26,8 +26,7 @@ impl ListedRun {
             format!("{} of {}", run.records.len(), run.planned)
         };
         let devices: Vec<String> = run.devices.iter().map(|facts| facts.name.clone()).collect();
-        let started = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(run.started));
-        let started = started.to_string().replace('T', " ").replace('Z', "");
+        let started = time_of_day(run.started).replace('T', " ").replace('Z', "");
         let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
         let suite = run.program.suite.clone();
         let counts = [valid, suspect, invalid].map(|count| count.to_string());

@@ -20,6 +20,6 @@ pub use self::file::Store;
 pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
 pub use self::load::{LoadRunError, StoredRuns, load};
-pub use self::place::{fingerprint, home, runs};
+pub use self::place::{fingerprint, home, runs, time_of_day};
 pub use self::replace::{Contents, Destination, fill, replace};
 pub use self::times::times_of_last;

@@ -41,9 +41,19 @@ pub(super) fn state() -> Option<PathBuf> {
     etcetera::choose_base_strategy().ok()?.state_dir()
 }
 
+/// The last second that has a text: the end of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// The time of day so many seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number: what is
+/// later than the year 9999 is its end.
+#[must_use]
+pub fn time_of_day(seconds: u64) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
+}
+
 /// The name of a run that began so many seconds after 1970: the time of day, such as `2026-08-01T12-33-10Z`.
 pub(super) fn name(started: u64) -> String {
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(started)).to_string().replace(':', "-")
+    time_of_day(started).replace(':', "-")
 }
 
 /// The runs in `folder`, the latest last.
@@ -80,6 +90,12 @@ pub fn fingerprint() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_number_of_seconds_has_a_time_of_day() {
+        assert_eq!(time_of_day(1_785_587_590), "2026-08-01T12:33:10Z");
+        assert_eq!(time_of_day(u64::MAX), "9999-12-31T23:59:59Z");
+    }
 
     #[test]
     fn runs_are_named_by_the_time_of_day() {

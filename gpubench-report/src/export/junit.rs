@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::time::{Duration, UNIX_EPOCH};
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -15,6 +14,7 @@ use super::exporter::Exporter;
 use super::names::Names;
 use crate::remarks;
 use gpubench_records::failure::Stage;
+use gpubench_records::files::time_of_day;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
@@ -39,7 +39,7 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
     };
     let [failures, errors] = [JunitElement::Failure, JunitElement::Error].map(count);
     let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
-    let began = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(run.started)).to_string();
+    let began = time_of_day(run.started);
     let attributes = [
         ("id", "0".to_owned()),
         ("name", name.to_owned()),

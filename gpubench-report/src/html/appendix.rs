@@ -2,6 +2,7 @@
 //! as CSV.
 
 use gpubench_records::facts::Facts;
+use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
 use gpubench_stats::format;
 use maud::{Markup, html};
@@ -58,7 +59,7 @@ fn environment(run: &Run) -> Markup {
                 @if let Some(fact) = fact { dt { (what) } dd { (plain(fact)) } }
             }
             @if !command.is_empty() { dt { "command" } dd { code { (plain(&command)) } } }
-            dt { "begun" } dd { (format!("{}", humantime::format_rfc3339_seconds(std::time::UNIX_EPOCH + std::time::Duration::from_secs(run.started)))) }
+            dt { "begun" } dd { (time_of_day(run.started)) }
             dt { "wall time" } dd { (format::time(run.wall)) }
         }
         @for facts in &run.devices { (device(facts)) }
