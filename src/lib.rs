@@ -68,7 +68,7 @@ pub use gpubench_stats::{self as stats, format, units};
 ///             let options = MeasureOptions::default().filter("reverse").arg("n", [n]).precision(0.01);
 ///             let run = suite.measure(&options)?;
 ///             let measured = run.records[0].measurement.as_ref().ok_or("it failed")?;
-///             println!("{n}: {}", gpubench::format::time(measured.time.median));
+///             println!("{n}: {}", gpubench::format::time(measured.median()));
 ///         }
 ///         Ok(())
 ///     })
