@@ -2,7 +2,7 @@
 //! how many steps; out: one launch, whose result a CPU can check.
 //!
 //! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew
-//! 553 W for `fma` and 691 W, of the 700 W that it may, for `tensor`.
+//! 558 W for `fma` and 690 W, of the 700 W that it may, for `tensor`.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
