@@ -29,8 +29,9 @@
 //! # fn main() {}
 //! ```
 //!
-//! The stream's type says which device measures: `cust::stream::Stream` an NVIDIA GPU, [`host::Stream`] this machine's CPU,
-//! and any type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
+//! The stream's type says which device measures: [`host::Stream`] this machine's CPU; an NVIDIA GPU a stream of `cust` (feature
+//! `cust`, on by default) or of `cudarc` (feature `cudarc`), or [`cuda::RawStream`] with any other binding and with C; and any
+//! type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
 //! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
 
 use std::process::ExitCode;
@@ -39,7 +40,7 @@ pub use gpubench_macros::gpu_bench;
 pub use gpubench_records::{conditions, facts, failure, id, launch, method, record, samples, verdict};
 pub use gpubench_report::{self as report, drawing};
 pub use gpubench_runtime::bind::pow2;
-pub use gpubench_runtime::device::{self, LaunchStream, host};
+pub use gpubench_runtime::device::{self, LaunchStream, cuda, host};
 pub use gpubench_runtime::plan;
 pub use gpubench_runtime::registry::Group;
 pub use gpubench_runtime::runner::RunEvents;

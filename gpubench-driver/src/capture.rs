@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 
-use cust_raw::CUstream;
+use crate::sys::CUstream;
 
 use crate::entry::EntryPoint;
 use crate::library::Function;

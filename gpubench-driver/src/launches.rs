@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
 
-use cust_raw::{CUevent, CUfunction, CUstream};
+use crate::sys::{CUevent, CUfunction, CUlaunchConfig, CUstream};
 
 use crate::capture::is_capturing;
 use crate::entry::EntryPoint;
@@ -187,6 +187,20 @@ pub(crate) unsafe fn kernel_launched(
         let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, facts };
         StreamCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
+}
+
+/// # Safety
+/// The arguments are those of `cuLaunchKernelEx`, which has returned `code`.
+pub(crate) unsafe fn kernel_launched_by(code: u32, config: *const CUlaunchConfig, function: CUfunction) {
+    if code != 0 {
+        return;
+    }
+    // SAFETY: the driver has just read it.
+    let config = unsafe { &*config };
+    let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
+    let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
+    // SAFETY: the function has just been launched.
+    unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, config.hStream) };
 }
 
 /// Returns the driver's facts about a kernel with this launch configuration.

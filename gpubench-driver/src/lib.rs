@@ -1,18 +1,18 @@
-//! libcuda, opened on the first call. In: every call of a `cu…` function that [cust] makes. Out: the same call
-//! to the driver, or an error if there is none.
+//! libcuda, opened on the first call. In: every call of a `cu…` function that a CUDA binding makes. Out: the same call to
+//! the driver, or an error if there is none.
 //!
-//! A program that uses cust, the CUDA driver binding, normally needs a CUDA toolkit to build, and on a machine
-//! without `libcuda.so.1` it dies in the loader: before `main`, so it cannot even print its help. This crate
-//! defines the functions of that library itself, and each opens the driver's on its first call. With it
+//! A program that links libcuda normally needs a CUDA toolkit to build, and on a machine without `libcuda.so.1` it dies in
+//! the loader: before `main`, so it cannot even print its help. This crate defines the functions of that library itself,
+//! and each opens the driver's on its first call. With it
 //!
-//! - the program links without libcuda, whatever the linker, and starts everywhere;
-//! - without a driver, a call of cust returns [`CudaError::NoDevice`][nodevice], and [`load`] returns the reason;
+//! - a program of [cust] or [cudarc] links without libcuda, whatever the linker, and starts everywhere;
+//! - without a driver, each call returns `CUDA_ERROR_NO_DEVICE`, and [`load`] returns the reason;
 //! - [`watch`] reports the work that a launch function enqueues, with its streams, and [`memory()`] the allocations;
-//! - the code that the driver returned is kept ([`last_call`], [`take_failure`]): cust folds many into
-//!   `UnknownError`, and a code newer than its enum would be undefined behaviour.
+//! - the code that the driver returned is kept ([`last_call`], [`take_failure`]): bindings fold many into one, and a code
+//!   newer than a binding's enum would be undefined behaviour;
+//! - [`sys`] has the same functions for Rust code without any binding.
 //!
-//! Name the crate once in the program or in a library that it uses, so that it is linked, and use cust as
-//! before:
+//! Name the crate once in the program or in a library that it uses, so that it is linked, and use the binding as before:
 //!
 //! ```
 //! use cust::error::CudaError;
@@ -27,12 +27,8 @@
 //!
 //! # Requirements
 //!
-//! To run: an NVIDIA driver, if the machine has a GPU to use. To build: cust's build script insists on a folder
-//! that has a `lib64`, but uses nothing from it. Without a CUDA toolkit, any such folder will do:
-//!
-//! ```text
-//! CUDA_LIBRARY_PATH=/usr cargo build
-//! ```
+//! To run: an NVIDIA driver, if the machine has a GPU to use. To build: nothing. (cust's own build script insists on a
+//! folder that has a `lib64`, but uses nothing from it: `CUDA_LIBRARY_PATH=/usr` will do.)
 //!
 //! # Which library
 //!
@@ -40,7 +36,7 @@
 //! opened once and never closed.
 //!
 //! [cust]: https://docs.rs/cust
-//! [nodevice]: https://docs.rs/cust/0.3.2/cust/error/enum.CudaError.html#variant.NoDevice
+//! [cudarc]: https://docs.rs/cudarc
 
 mod capture;
 mod codes;
@@ -51,6 +47,7 @@ mod launches;
 mod library;
 mod memory;
 mod result;
+pub mod sys;
 mod table;
 mod text;
 mod watch;

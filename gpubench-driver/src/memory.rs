@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use cust_raw::{CUdeviceptr, CUmodule, CUstream};
+use crate::sys::{CUdeviceptr, CUmodule, CUstream};
 
 use crate::capture::is_capturing;
 use crate::result::{last_symbol, set_detail};

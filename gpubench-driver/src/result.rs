@@ -1,14 +1,16 @@
 //! The results of a thread's last calls. In: the raw code of every forwarded call. Out: the same code as
-//! cust_raw's enum, and on request the call with its raw code, or the reason that it never reached a driver.
+//! bindings know it, and on request the call with its raw code, or the reason that it never reached a driver.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use cust_raw::CUresult;
-
 use crate::codes;
 use crate::entry::EntryPoint;
 use crate::library;
+use crate::sys::{
+    CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS,
+    CUresult,
+};
 use crate::text::{error_name, error_text};
 
 /// A forwarded call and the code it returned.
@@ -27,11 +29,11 @@ thread_local! {
     static FAILED: Cell<Option<Returned>> = const { Cell::new(None) };
 }
 
-/// Keeps the driver's code and returns it as cust_raw's enum.
+/// Keeps the driver's code and returns it as bindings know it.
 #[inline]
 pub(crate) fn returned(entry: &'static EntryPoint, code: u32) -> CUresult {
     LAST.set(Some(Returned { entry, code }));
-    if code == 0 { CUresult::CUDA_SUCCESS } else { failed(entry, code) }
+    if code == CUDA_SUCCESS { CUDA_SUCCESS } else { failed(entry, code) }
 }
 
 /// Returns the result of a missing function.
@@ -42,16 +44,16 @@ pub(crate) fn returned(entry: &'static EntryPoint, code: u32) -> CUresult {
 /// text is "named symbol not found".
 #[cold]
 pub(crate) fn absent(entry: &'static EntryPoint) -> CUresult {
-    let result =
-        if library::is_open() { CUresult::CUDA_ERROR_NOT_FOUND } else { CUresult::CUDA_ERROR_NO_DEVICE };
-    returned(entry, result as u32)
+    let result = if library::is_open() { CUDA_ERROR_NOT_FOUND } else { CUDA_ERROR_NO_DEVICE };
+    returned(entry, result)
 }
 
-/// Keeps a failed call. Returns its code as cust_raw's enum, or `CUDA_ERROR_UNKNOWN` if that enum lacks it.
+/// Keeps a failed call. Returns its code, or `CUDA_ERROR_UNKNOWN` for one that a binding's enum lacks: reading such a code
+/// as that enum would be undefined behaviour.
 #[cold]
 fn failed(entry: &'static EntryPoint, code: u32) -> CUresult {
-    let result = codes::known(code).map_or(CUresult::CUDA_ERROR_UNKNOWN, |known| known.result);
-    if result != CUresult::CUDA_ERROR_NOT_READY {
+    let result = if codes::known(code).is_some() { code } else { CUDA_ERROR_UNKNOWN };
+    if result != CUDA_ERROR_NOT_READY {
         FAILED.set(Some(Returned { entry, code }));
         set_detail(None);
     }

@@ -1,4 +1,4 @@
-//! Names and texts of result codes. In: a code. Out: the driver's name or text; else that of cust_raw's enum;
+//! Names and texts of result codes. In: a code. Out: the driver's name or text; else that of this crate's list;
 //! else a sentence with the number. The two C functions for it answer even without a driver.
 
 #![expect(unsafe_code, reason = "reads and writes C strings")]
@@ -7,11 +7,10 @@ use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 use std::sync::LazyLock;
 
-use cust_raw::CUresult;
-
 use crate::codes::{self, KnownCode};
 use crate::entry::EntryPoint;
 use crate::library::{self, Function};
+use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS, CUresult};
 
 static NAME: EntryPoint = EntryPoint::new("cuGetErrorName");
 static TEXT: EntryPoint = EntryPoint::new("cuGetErrorString");
@@ -45,9 +44,7 @@ fn text_of(code: u32) -> Option<&'static CStr> {
         CString::new(format!("no CUDA device ({})", error.short())).ok()
     });
     ask(&TEXT, code).or_else(|| match codes::known(code)? {
-        KnownCode { result: CUresult::CUDA_ERROR_NO_DEVICE, text, .. } => {
-            Some(NO_DRIVER.as_deref().unwrap_or(text))
-        }
+        KnownCode { text, .. } if code == CUDA_ERROR_NO_DEVICE => Some(NO_DRIVER.as_deref().unwrap_or(text)),
         KnownCode { text, .. } => Some(text),
     })
 }
@@ -72,7 +69,7 @@ fn ask(entry: &EntryPoint, code: u32) -> Option<&'static CStr> {
 /// `out` is null or may be written.
 pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CUresult {
     // SAFETY: the caller's promise about `out`.
-    unsafe { answer(name_of(error as u32), out) }
+    unsafe { answer(name_of(error), out) }
 }
 
 /// Answers `cuGetErrorString`. It must not fail: cust's `Display` of an error would fail with it, and
@@ -82,7 +79,7 @@ pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CU
 /// `out` is null or may be written.
 pub(crate) unsafe fn answer_text(error: CUresult, out: *mut *const c_char) -> CUresult {
     // SAFETY: the caller's promise about `out`.
-    unsafe { answer(text_of(error as u32), out) }
+    unsafe { answer(text_of(error), out) }
 }
 
 /// Writes the string, or "unknown error" if there is none.
@@ -91,9 +88,9 @@ pub(crate) unsafe fn answer_text(error: CUresult, out: *mut *const c_char) -> CU
 /// `out` is null or may be written.
 unsafe fn answer(string: Option<&'static CStr>, out: *mut *const c_char) -> CUresult {
     if out.is_null() {
-        return CUresult::CUDA_ERROR_INVALID_VALUE;
+        return CUDA_ERROR_INVALID_VALUE;
     }
     // SAFETY: not null, so it may be written, as the caller promises.
     unsafe { *out = string.unwrap_or(c"unknown error").as_ptr() };
-    CUresult::CUDA_SUCCESS
+    CUDA_SUCCESS
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use cust_raw::{CUdeviceptr, CUfunction, CUjit_option, CUmodule};
+use crate::sys::{CUdeviceptr, CUfunction, CUjit_option, CUkernel, CUlibrary, CUmodule};
 
 use crate::entry::EntryPoint;
 use crate::library::Function;
@@ -103,6 +103,40 @@ pub(crate) unsafe fn function_looked_up(
     let there = with_modules(|modules| modules.kernels.get(&(module as usize)).map(|names| names.join(", ")));
     let there = there.map_or_else(String::new, |names| format!("; it has: {names}"));
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
+}
+
+/// # Safety
+/// The arguments are those of `cuLibraryGetKernel`, which has returned `code`.
+pub(crate) unsafe fn kernel_of_library(
+    code: u32,
+    kernel: *mut CUkernel,
+    library: CUlibrary,
+    name: *const c_char,
+) {
+    // SAFETY: the same contract, of a library in place of a module. A kernel may be launched by its own handle.
+    unsafe { function_looked_up(code, kernel.cast(), library.cast(), name) };
+}
+
+/// # Safety
+/// The arguments are those of `cuKernelGetFunction`, which has returned `code`.
+pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, kernel: CUkernel) {
+    if code != 0 {
+        return;
+    }
+    // SAFETY: the driver has just written the handle there.
+    let function = unsafe { *function };
+    with_modules(|modules| {
+        if let Some(found) = modules.found.get(&(kernel as usize)).cloned() {
+            modules.found.insert(function as usize, found);
+        }
+    });
+}
+
+/// Forgets the kernels of an unloaded library. Safe, but called like the others.
+pub(crate) unsafe fn library_unloaded(code: u32, library: CUlibrary) {
+    if code == 0 {
+        with_modules(|modules| modules.found.retain(|_, (of, _)| *of != library as usize));
+    }
 }
 
 /// Returns the image as text if it is PTX, and `None` if it is machine code.

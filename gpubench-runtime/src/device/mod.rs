@@ -14,6 +14,7 @@ pub mod select;
 pub mod turns;
 
 use std::any::Any;
+use std::borrow::Borrow;
 
 pub use available::{Available, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
@@ -27,25 +28,45 @@ use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
 
-/// A stream type that launch functions take, and the device it belongs to.
+/// A stream type that launch functions take by reference, and the device it belongs to.
 ///
-/// Implemented for `cust::stream::Stream` and [`host::Stream`]. Implement it for a stream of your own, and any function
-/// that takes one can be annotated.
+/// Implemented for [`host::Stream`] and [`cuda::RawStream`], by the feature `cust` for `cust::stream::Stream`, and by the
+/// feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a stream type of your own, and
+/// any function that takes one can be annotated. For a type of another crate, wrap that in one of yours:
+///
+/// ```
+/// use gpubench_runtime::device::cuda::{Cuda, RawStream};
+/// use gpubench_runtime::device::{DeviceError, LaunchStream};
+///
+/// struct MyStream(RawStream);
+///
+/// impl LaunchStream for MyStream {
+///     type Device = Cuda;
+///     type Owned = Self;
+///
+///     fn over(device: &mut Cuda) -> Result<Self, DeviceError> {
+///         Ok(Self(device.raw_stream()?))
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a stream that gpubench can measure",
-    label = "expected a stream such as `cust::stream::Stream` or `gpubench::host::Stream`",
+    label = "expected `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or `cudarc`",
     note = "the stream is the parameter named `stream`, else the last one",
-    note = "implement `gpubench::LaunchStream` for a stream type of your own"
+    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
+    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
 )]
 pub trait LaunchStream: Sized + 'static {
     /// The device that runs the work of such a stream.
     type Device: DeviceType;
+    /// What a case keeps while it launches: mostly `Self`, or a pointer to a stream that is only had behind one.
+    type Owned: Borrow<Self> + 'static;
 
     /// Returns a stream of `device`, for all launches of one case.
     ///
     /// # Errors
     /// Returns an error if the device cannot make one.
-    fn over(device: &mut Self::Device) -> Result<Self, DeviceError>;
+    fn over(device: &mut Self::Device) -> Result<Self::Owned, DeviceError>;
 }
 
 /// A stream that a launch function takes last under another name than `stream`, so that `#[gpu_bench]` assumes that it
@@ -54,9 +75,10 @@ pub trait LaunchStream: Sized + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a stream that gpubench can measure",
     label = "this last parameter was taken as the stream, since none is named `stream`",
-    note = "a launch function takes a stream such as `cust::stream::Stream` or `gpubench::host::Stream`: add one, or say \
-            which parameter it is with `stream = name`",
-    note = "implement `gpubench::LaunchStream` for a stream type of your own"
+    note = "a launch function takes `gpubench::host::Stream`, `gpubench::cuda::RawStream`, or a stream of `cust` or \
+            `cudarc`: add one, or say which parameter it is with `stream = name`",
+    note = "streams of `cust` and `cudarc` need gpubench's feature of that name, and gpubench's version of that crate",
+    note = "a stream of another crate goes into a type of your own that implements `gpubench::LaunchStream`, in five lines"
 )]
 pub trait LastParameter: LaunchStream {}
 

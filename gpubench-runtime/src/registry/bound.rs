@@ -2,6 +2,7 @@
 //! which the runtime takes through its steps.
 
 use std::any::Any;
+use std::borrow::Borrow;
 use std::fmt::Display;
 use std::rc::Rc;
 
@@ -16,6 +17,8 @@ type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, UserError> + 'a>;
 type Enqueue<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<(), UserError> + 'a>;
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CountError> + 'a>;
 type CheckOutputs<'a, T> = Box<dyn Fn(&T) -> Result<(), UserError> + 'a>;
+/// The stream of a case, and perhaps of the one that it is compared with.
+type KeptStream<S> = Rc<dyn Borrow<S>>;
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
 
 /// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns.
@@ -28,7 +31,7 @@ pub struct Bound<'a, S: ?Sized, T> {
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order, because inputs may need their stream's device.
     inputs: Option<T>,
-    stream: Option<Rc<S>>,
+    stream: Option<KeptStream<S>>,
 }
 
 impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
@@ -114,7 +117,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
     }
 
     fn stream(&self) -> Option<Rc<dyn Any>> {
-        self.stream.clone().map(|stream| stream as Rc<dyn Any>)
+        self.stream.clone().map(|stream| Rc::new(stream) as Rc<dyn Any>)
     }
 
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
@@ -123,7 +126,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
                 "it is launched on a stream of another type than the benchmark that it is compared with";
             Failure::new(Stage::Device, message)
         };
-        self.stream = Some(stream.downcast().map_err(of_another_type)?);
+        self.stream = Some(Rc::clone(&*stream.downcast::<KeptStream<S>>().map_err(of_another_type)?));
         Ok(())
     }
 
@@ -135,7 +138,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         let stream = self.stream.clone().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
         // Earlier inputs are dropped first, so that two sets never need to fit.
         self.clear();
-        self.inputs = Some(guarded(Stage::Setup, || (self.setup)(&stream))?);
+        self.inputs = Some(guarded(Stage::Setup, || (self.setup)((*stream).borrow()))?);
         Ok(())
     }
 
@@ -147,7 +150,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
         match (&self.reset, &mut self.inputs, &self.stream) {
             (None, ..) => Ok(()),
             (Some(reset), Some(inputs), Some(stream)) => {
-                reset(inputs, stream).map_err(|error| Failure::new(Stage::Reset, error))
+                reset(inputs, (**stream).borrow()).map_err(|error| Failure::new(Stage::Reset, error))
             }
             _ => Err(not_set_up(Stage::Reset)),
         }
@@ -156,7 +159,7 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
     fn launch(&mut self) -> Result<(), Failure> {
         match (&mut self.inputs, &self.stream) {
             (Some(inputs), Some(stream)) => {
-                (self.launch)(inputs, stream).map_err(|error| Failure::new(Stage::Launch, error))
+                (self.launch)(inputs, (**stream).borrow()).map_err(|error| Failure::new(Stage::Launch, error))
             }
             _ => Err(not_set_up(Stage::Launch)),
         }

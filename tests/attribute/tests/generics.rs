@@ -61,6 +61,7 @@ struct Wrapped(host::Stream);
 
 impl LaunchStream for Wrapped {
     type Device = host::Host;
+    type Owned = Self;
 
     fn over(device: &mut host::Host) -> Result<Self, DeviceError> {
         host::Stream::over(device).map(Self)

@@ -62,6 +62,7 @@ impl DeviceType for Tower {
 
 impl LaunchStream for Clockwork {
     type Device = Tower;
+    type Owned = Self;
 
     fn over(device: &mut Tower) -> Result<Self, DeviceError> {
         device.0.sampled.set(None);

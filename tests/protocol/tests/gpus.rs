@@ -124,9 +124,9 @@ fn a_run_on_both_is_resumed() {
 #[test]
 fn one_gpu_that_breaks_costs_its_own_rows() {
     for (fault, more, words) in [
-        ("cuModuleLoadDataEx=999@1", &[] as &[&str], "cuModuleLoadDataEx returned 999"),
+        ("cuModuleLoadData=999@1", &[] as &[&str], "cuModuleLoadData returned 999"),
         ("cuCtxSynchronize=719!@1", &[], "cuCtxSynchronize returned 719"),
-        ("cuModuleLoadDataEx=999@1", &["--in-process"], "cuModuleLoadDataEx returned 999"),
+        ("cuModuleLoadData=999@1", &["--in-process"], "cuModuleLoadData returned 999"),
     ] {
         let arguments = [&SMALL[..], &["--device", "1,0", "--color", "never"], more].concat();
         let measured = measure(KERNELS, &arguments, &[TWO, ("FAULT", fault)]);

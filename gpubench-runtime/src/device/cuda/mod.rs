@@ -1,5 +1,5 @@
-//! An NVIDIA GPU as a device: its primary context, a stream made by `cust` for each case, and samples taken in a
-//! captured graph, or on the stream if a launch cannot be captured. Unsafe code here only calls the driver.
+//! An NVIDIA GPU as a device: its primary context, a stream of the binding of each case, and samples taken in a captured
+//! graph, or on the stream if a launch cannot be captured. Unsafe code here only calls the driver.
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
@@ -9,27 +9,25 @@ mod flush;
 mod kernels;
 pub(crate) mod limits;
 mod sampling;
+mod stream;
 mod watch;
 
 use std::collections::HashMap;
-use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-use cust::context::Context;
-use cust::device::DeviceAttribute;
-use cust::memory::DeviceBuffer;
-use cust::stream::{Stream, StreamFlags};
-use cust::sys::{self, CUstream};
+use gpubench_driver::sys::{self, CUstream};
 
 pub use self::sampling::graph::Replay;
+pub use self::stream::{CudaStream, RawStream};
 pub(super) use crate::device::cuda::facts::list;
 pub(crate) use crate::device::cuda::facts::nvml::{lock_clocks, reset_clocks};
 
 use super::Monitor;
-use super::{Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work};
+use super::{Device, DeviceError, DeviceType, PairSampler, SampleOptions, Sampler, Work};
+use crate::device::cuda::driver::check;
 use crate::device::cuda::driver::current::{Guarded, Own};
 use crate::device::cuda::driver::event::EventPair;
-use crate::device::cuda::driver::{check, driver_error};
+use crate::device::cuda::driver::memory::DeviceMemory;
 use crate::device::cuda::facts::nvml::Sensors;
 use crate::device::cuda::flush::Flusher;
 use crate::device::cuda::kernels::Kernels;
@@ -75,13 +73,11 @@ pub struct Cuda {
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, DeviceError>,
-    spacer: Option<DeviceBuffer<u8>>,
-    /// The GPU's own context.
+    spacer: Option<DeviceMemory>,
+    /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
+    /// user's code holds.
     own: Own,
-    _stream: Stream,
-    // The context is never released: everything else that is dropped needs it, and so do objects that the user's code
-    // holds.
-    _context: ManuallyDrop<Context>,
+    _stream: RawStream,
 }
 
 impl DeviceType for Cuda {
@@ -89,27 +85,25 @@ impl DeviceType for Cuda {
 
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = facts::device(ordinal)?;
-        let context = Context::new(device).map_err(|error| driver_error("the primary context", error))?;
-        let current = Own::now()?;
-        let own = new_stream()?;
+        let current = Own::primary(device)?;
+        let own = RawStream::new(current.context(), ordinal)?;
         let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
-        let l2 = Bytes(facts::read(device, DeviceAttribute::L2CacheSize)?);
+        let l2 = Bytes(facts::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
         let first = watch::memory::next_number();
         // Load the clock kernel here. A kernel that is first launched behind samples is loaded there, and changes the
         // addresses of later ones. On an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
-        clock.enqueue(&kernels, own.as_inner())?;
+        clock.enqueue(&kernels, own.stream())?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
-        let write_detector =
-            WriteDetector::new(device.as_raw(), multiprocessors.count, own.as_inner(), first)?;
+        let write_detector = WriteDetector::new(device, multiprocessors.count, own.stream(), first)?;
         Ok(Self {
             ordinal,
             kernels: Rc::new(kernels),
             flusher: Rc::new(flusher),
             write_detector,
             multiprocessors,
-            stream: own.as_inner(),
+            stream: own.stream(),
             pairs: Vec::new(),
             timers: HashMap::new(),
             proofs: HashMap::new(),
@@ -118,23 +112,8 @@ impl DeviceType for Cuda {
             spacer: None,
             own: current,
             _stream: own,
-            _context: ManuallyDrop::new(context),
         })
     }
-}
-
-impl LaunchStream for Stream {
-    type Device = Cuda;
-
-    fn over(device: &mut Cuda) -> Result<Self, DeviceError> {
-        let stream = new_stream()?;
-        device.stream = stream.as_inner();
-        Ok(stream)
-    }
-}
-
-fn new_stream() -> Result<Stream, DeviceError> {
-    Stream::new(StreamFlags::DEFAULT, None).map_err(|error| driver_error("a stream", error))
 }
 
 impl Device for Cuda {
@@ -176,7 +155,7 @@ impl Device for Cuda {
 
     fn remark(&mut self) -> Option<String> {
         let call = gpubench_driver::take_failure()?;
-        let out_of_memory = call.code == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
+        let out_of_memory = call.code == sys::CUDA_ERROR_OUT_OF_MEMORY;
         let Some((free, total)) = out_of_memory.then(watch::memory::room).flatten() else {
             return Some(call.to_string());
         };
@@ -204,7 +183,7 @@ impl Device for Cuda {
         _ = self.own.restore();
         self.spacer = None;
         // Without room for the spacer, the inputs keep their addresses.
-        self.spacer = DeviceBuffer::zeroed(SPACERS[round / 2 % SPACERS.len()] << 20).ok();
+        self.spacer = DeviceMemory::new("a spacer", SPACERS[round / 2 % SPACERS.len()] << 20).ok();
         _ = gpubench_driver::take_failure();
     }
 }
@@ -217,6 +196,31 @@ impl Drop for Cuda {
 }
 
 impl Cuda {
+    /// Returns the number of the GPU among those that the driver lists, from 0.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Makes a stream on which the next case launches.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn raw_stream(&mut self) -> Result<RawStream, DeviceError> {
+        let stream = RawStream::new(self.own.context(), self.ordinal)?;
+        self.stream = stream.stream();
+        Ok(stream)
+    }
+
+    /// Names the stream on which the next case launches, where a binding makes streams of its own.
+    ///
+    /// # Safety
+    /// The stream belongs to the primary context of this GPU, and lives as long as the case: what
+    /// [`LaunchStream::over`](crate::device::LaunchStream::over) returns must own it.
+    pub unsafe fn launch_on(&mut self, stream: CUstream) {
+        self.stream = stream;
+    }
+
     /// Returns the flush before cold samples if the user asks for none.
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }

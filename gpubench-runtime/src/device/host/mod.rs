@@ -44,6 +44,7 @@ impl DeviceType for Host {
 
 impl LaunchStream for Stream {
     type Device = Host;
+    type Owned = Self;
 
     fn over(device: &mut Host) -> Result<Self, DeviceError> {
         Ok(device.stream.clone())

@@ -35,6 +35,7 @@ impl<const KIND: usize> DeviceType for Odd<KIND> {
 
 impl<const KIND: usize> LaunchStream for OddStream<KIND> {
     type Device = Odd<KIND>;
+    type Owned = Self;
 
     fn over(device: &mut Odd<KIND>) -> Result<Self, DeviceError> {
         Clockwork::over(&mut device.0).map(Self)

@@ -1,10 +1,10 @@
 //! The CUDA context that this thread's driver calls go to. In: a GPU's primary context, and the user's code, which may
 //! make another current; out: the GPU's own context current again, and the one that was found in its place.
 
-use cust::sys::{self, CUcontext};
+use gpubench_driver::sys::{self, CUcontext, CUdevice};
 
-use crate::device::cuda::driver::{CallError, check};
-use crate::device::{Work, not_left};
+use crate::device::cuda::driver::{CallError, check, check_for};
+use crate::device::{DeviceError, Work, not_left};
 use gpubench_records::failure::{Failure, Stage};
 
 /// A context that should be current.
@@ -12,9 +12,19 @@ use gpubench_records::failure::{Failure, Stage};
 pub(crate) struct Own(CUcontext);
 
 impl Own {
-    /// Returns the context that is current now.
-    pub(crate) fn now() -> Result<Self, CallError> {
-        current().map(Self)
+    /// Retains the primary context of a device and makes it current.
+    pub(crate) fn primary(device: CUdevice) -> Result<Self, DeviceError> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: `context` is a place for a context, and the driver has listed the device.
+        check_for("the primary context", unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) })?;
+        // SAFETY: the context has just been retained.
+        check_for("the primary context", unsafe { sys::cuCtxSetCurrent(context) })?;
+        Ok(Self(context))
+    }
+
+    /// Returns the context.
+    pub(crate) fn context(self) -> CUcontext {
+        self.0
     }
 
     /// Makes the context current again. Returns the one that was current in its place, in words.

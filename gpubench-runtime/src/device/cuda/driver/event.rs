@@ -1,6 +1,6 @@
-//! Events of the driver, and pairs of them. `cust`'s own take no flags when they are recorded, which a graph needs.
+//! Events of the driver, and pairs of them.
 
-use cust::sys::{self, CUevent, CUstream};
+use gpubench_driver::sys::{self, CUevent, CUstream};
 
 use crate::device::cuda::driver::{CallError, check};
 use gpubench_stats::units::Nanoseconds;
@@ -12,7 +12,7 @@ impl Event {
     pub(crate) fn new() -> Result<Self, CallError> {
         let mut event = std::ptr::null_mut();
         // SAFETY: `event` is a place for a handle.
-        check(unsafe { sys::cuEventCreate(&raw mut event, sys::CUevent_flags::CU_EVENT_DEFAULT as u32) })?;
+        check(unsafe { sys::cuEventCreate(&raw mut event, sys::CU_EVENT_DEFAULT) })?;
         Ok(Self(event))
     }
 
@@ -24,9 +24,8 @@ impl Event {
 
     /// Captures a node that records the event on every replay. `stream` must be under capture.
     pub(crate) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
-        let external = sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
         // SAFETY: as in `record`; the graph that this becomes part of is dropped before its events.
-        check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, external) })
+        check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, sys::CU_EVENT_RECORD_EXTERNAL) })
     }
 
     /// Waits until the device has passed the event.

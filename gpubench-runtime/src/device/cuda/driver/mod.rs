@@ -1,14 +1,14 @@
 //! Checked driver calls. In: the return code of a call; out: nothing, or an error that names the call, the driver's
-//! name and text for the code (also for codes that `cust` does not know), and the call's place in the source or purpose.
+//! name and text for the code, and the call's place in the source or its purpose.
 
 pub(crate) mod current;
 pub(crate) mod event;
+pub(crate) mod memory;
 
 use std::panic::Location;
 
-use cust::error::CudaError;
-use cust::sys::CUresult;
 use gpubench_driver::Call;
+use gpubench_driver::sys::{CUDA_SUCCESS, CUresult};
 
 use crate::device::DeviceError;
 use gpubench_records::failure::{Failure, Stage};
@@ -16,17 +16,17 @@ use gpubench_records::failure::{Failure, Stage};
 /// A driver call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallError {
-    /// A call of gpubench's own.
+    /// A call that should not fail.
     #[error("{cause}, at {}:{}", place.file(), place.line())]
-    Direct {
+    At {
         /// The driver's result.
         cause: Cause,
         /// The place of the call in the source.
         place: &'static Location<'static>,
     },
-    /// A call that `cust` made.
+    /// A call that may fail for a reason of the user's machine.
     #[error("{purpose}: {cause}")]
-    ByCust {
+    For {
         /// The thing that the call was to make or to read.
         purpose: String,
         /// The driver's result.
@@ -43,41 +43,39 @@ pub(crate) enum Cause {
     /// The code of a call that they did not see.
     #[error("a driver call returned {0}")]
     Code(u32),
-    /// An error of `cust`, which made no call that they saw.
-    #[error("{0}")]
-    Cust(CudaError),
 }
 
 impl Cause {
-    /// Returns the cause of an error of `cust`.
-    pub(crate) fn of(error: CudaError) -> Self {
-        gpubench_driver::take_failure().map_or(Self::Cust(error), Self::Call)
+    /// Returns the cause of a call that returned `code`.
+    pub(crate) fn of(code: CUresult) -> Self {
+        gpubench_driver::take_failure().map_or(Self::Code(code), Self::Call)
     }
 }
 
 /// Returns an error unless the call succeeded.
 #[track_caller]
 pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
-    if result == CUresult::CUDA_SUCCESS {
+    if result == CUDA_SUCCESS {
         return Ok(());
     }
-    let cause = gpubench_driver::take_failure().map_or(Cause::Code(result as u32), Cause::Call);
-    Err(CallError::Direct { cause, place: Location::caller() })
+    Err(CallError::At { cause: Cause::of(result), place: Location::caller() })
 }
 
-/// Returns the driver's error for a failed call of `cust`, which was to make or to read `purpose`.
-pub(crate) fn driver_error(purpose: &str, error: CudaError) -> DeviceError {
-    CallError::ByCust { purpose: purpose.to_owned(), cause: Cause::of(error) }.into()
+/// Returns an error unless the call succeeded, which was to make or to read `purpose`.
+pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceError> {
+    if result == CUDA_SUCCESS {
+        return Ok(());
+    }
+    Err(CallError::For { purpose: purpose.to_owned(), cause: Cause::of(result) }.into())
 }
 
 impl CallError {
     /// Returns the driver's code.
     pub(crate) fn code(&self) -> u32 {
-        let (Self::Direct { cause, .. } | Self::ByCust { cause, .. }) = self;
+        let (Self::At { cause, .. } | Self::For { cause, .. }) = self;
         match cause {
             Cause::Call(call) => call.code,
             Cause::Code(code) => *code,
-            Cause::Cust(error) => *error as u32,
         }
     }
 }

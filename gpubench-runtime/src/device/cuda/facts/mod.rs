@@ -6,13 +6,14 @@ pub(crate) mod links;
 pub(crate) mod nvml;
 pub(crate) mod peaks;
 
-use cust::device::{Device as CudaDevice, DeviceAttribute};
-use cust::sys;
+use std::ffi::CStr;
+
 use gpubench_driver::LoadError;
+use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult};
 
 use crate::device::Available;
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::{Cause, check, driver_error};
+use crate::device::cuda::driver::{Cause, check, check_for};
 use crate::device::cuda::facts::peaks::{Attributes, peaks};
 use crate::device::{DeviceError, DeviceType};
 use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, Property, UUID, Value};
@@ -41,9 +42,15 @@ impl From<NoGpu> for DeviceError {
 /// Returns the reason in a few words if there is none.
 pub(in crate::device) fn list() -> Result<Vec<Available>, DeviceError> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
-    let refused = |error| NoGpu::Refused(Cause::of(error));
-    cust::init(cust::CudaFlags::empty()).map_err(refused)?;
-    let count = CudaDevice::num_devices().map_err(refused)?;
+    let accepted = |result: CUresult| {
+        if result == CUDA_SUCCESS { Ok(()) } else { Err(NoGpu::Refused(Cause::of(result))) }
+    };
+    let mut count = 0;
+    // SAFETY: there are no flags yet, and `count` is a place for a number.
+    unsafe {
+        accepted(sys::cuInit(0))?;
+        accepted(sys::cuDeviceGetCount(&raw mut count))?;
+    }
     if count == 0 {
         return Err(NoGpu::None.into());
     }
@@ -65,12 +72,12 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let device = device(ordinal)?;
     let attribute = |attribute| read(device, attribute);
     let (major, minor) = capability(device)?;
-    let multiprocessors = attribute(DeviceAttribute::MultiprocessorCount)?;
-    let clock = attribute(DeviceAttribute::ClockRate)? * 1000;
+    let multiprocessors = attribute(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let clock = attribute(sys::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? * 1000;
     let memory = memory(device)?;
-    let memory_clock = attribute(DeviceAttribute::MemoryClockRate)? * 1000;
-    let bus_width = attribute(DeviceAttribute::GlobalMemoryBusWidth)?;
-    let l2 = Bytes(attribute(DeviceAttribute::L2CacheSize)?);
+    let memory_clock = attribute(sys::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? * 1000;
+    let bus_width = attribute(sys::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+    let l2 = Bytes(attribute(sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
     let mut properties = vec![
         Property::new(UUID, Value::Text(uuid(device)?)),
         Property::new("compute capability", Value::Text(format!("{major}.{minor}"))),
@@ -99,52 +106,62 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
 }
 
 /// Returns the device with this number.
-pub(crate) fn device(ordinal: usize) -> Result<CudaDevice, DeviceError> {
-    cust::init(cust::CudaFlags::empty()).map_err(|error| driver_error("the driver does not start", error))?;
-    CudaDevice::get_device(ordinal as u32).map_err(|error| driver_error(&format!("GPU {ordinal}"), error))
+pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
+    let mut device = 0;
+    // SAFETY: there are no flags yet, and `device` is a place for one.
+    unsafe {
+        check_for("the driver does not start", sys::cuInit(0))?;
+        check_for(&format!("GPU {ordinal}"), sys::cuDeviceGet(&raw mut device, ordinal as i32))?;
+    }
+    Ok(device)
 }
 
 /// Returns the compute capability, such as (9, 0).
-pub(crate) fn capability(device: CudaDevice) -> Result<(u64, u64), DeviceError> {
-    let major = read(device, DeviceAttribute::ComputeCapabilityMajor)?;
-    Ok((major, read(device, DeviceAttribute::ComputeCapabilityMinor)?))
+pub(crate) fn capability(device: CUdevice) -> Result<(u64, u64), DeviceError> {
+    let major = read(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok((major, read(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
 }
 
 /// Returns the size of the memory in bytes.
-pub(crate) fn memory(device: CudaDevice) -> Result<u64, DeviceError> {
-    let memory = device.total_memory().map_err(|error| driver_error("the size of the memory", error))?;
-    Ok(memory as u64)
+pub(crate) fn memory(device: CUdevice) -> Result<u64, DeviceError> {
+    let mut bytes = 0;
+    // SAFETY: `bytes` is a place for a size, and the driver has listed the device.
+    check_for("the size of the memory", unsafe { sys::cuDeviceTotalMem_v2(&raw mut bytes, device) })?;
+    Ok(bytes as u64)
 }
 
 /// Returns true if this GPU reaches the host's memory by PCIe. False if they share that memory, or if the GPU walks the
 /// host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
-pub(crate) fn reaches_the_host_by_pcie(device: CudaDevice) -> Result<bool, DeviceError> {
-    let shares = read(device, DeviceAttribute::Integrated)?;
-    let mut walks = 0;
-    // `cust` has no name for this attribute.
-    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
-    // SAFETY: `walks` is a place for a number, and the device was given by the driver.
-    check(unsafe { sys::cuDeviceGetAttribute(&raw mut walks, attribute, device.as_raw()) })?;
+pub(crate) fn reaches_the_host_by_pcie(device: CUdevice) -> Result<bool, DeviceError> {
+    let shares = read(device, sys::CU_DEVICE_ATTRIBUTE_INTEGRATED)?;
+    let walks = read(device, sys::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)?;
     Ok(shares == 0 && walks == 0)
 }
 
 /// Reads an attribute, none of which is negative.
-pub(crate) fn read(device: CudaDevice, attribute: DeviceAttribute) -> Result<u64, DeviceError> {
-    let value =
-        device.get_attribute(attribute).map_err(|error| driver_error(&format!("{attribute:?}"), error))?;
+pub(crate) fn read(device: CUdevice, attribute: CUdevice_attribute) -> Result<u64, DeviceError> {
+    let mut value = 0;
+    // SAFETY: `value` is a place for a number, and the driver has listed the device.
+    let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
+    check_for(&format!("attribute {attribute} of a GPU"), result)?;
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
-fn name(device: CudaDevice) -> Result<String, DeviceError> {
-    device.name().map_err(|error| driver_error("the device's name", error))
+fn name(device: CUdevice) -> Result<String, DeviceError> {
+    let mut name = [0_u8; 256];
+    // SAFETY: there is a place for as many characters, and the driver has listed the device.
+    let result = unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device) };
+    check_for("the device's name", result)?;
+    let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// Returns the UUID in the form of the driver's own tools, `GPU-` and five groups of digits.
-pub(crate) fn uuid(device: CudaDevice) -> Result<String, DeviceError> {
-    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+pub(crate) fn uuid(device: CUdevice) -> Result<String, DeviceError> {
+    let mut uuid = sys::CUuuid::default();
     // SAFETY: `uuid` is a place for one, and the device was given by the driver.
-    check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device.as_raw()) })?;
-    let digits: String = uuid.bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+    check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device) })?;
+    let digits: String = uuid.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
     Ok(format!("GPU-{}", groups.join("-")))
 }

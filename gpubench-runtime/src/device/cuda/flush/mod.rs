@@ -7,11 +7,11 @@ pub(crate) mod proof;
 
 use std::ffi::c_void;
 
-use cust::memory::DeviceBuffer;
-use cust::sys::{self, CUstream};
+use gpubench_driver::sys::{self, CUstream};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, check, driver_error};
+use crate::device::cuda::driver::memory::DeviceMemory;
+use crate::device::cuda::driver::{CallError, check};
 use crate::device::cuda::kernels::Kernels;
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
@@ -26,9 +26,9 @@ const THREADS: u32 = 256;
 /// discarded. Behind it are three quarters of the L2's size that no flush touches, so that a flush can be tested on
 /// them.
 pub(crate) struct Flusher {
-    buffer: DeviceBuffer<u8>,
+    buffer: DeviceMemory,
     l2: usize,
-    sink: DeviceBuffer<u32>,
+    sink: DeviceMemory,
     blocks: u32,
 }
 
@@ -37,12 +37,10 @@ impl Flusher {
     pub(crate) fn new(l2: Bytes, multiprocessors: u32) -> Result<Self, DeviceError> {
         // The size is in whole lines, with a minimum in case it is unknown.
         let l2 = l2.as_usize().max(32 << 20).next_multiple_of(LINE);
-        let allocate = |bytes| {
-            DeviceBuffer::zeroed(bytes).map_err(|error| driver_error("the buffer that flushes the L2", error))
-        };
-        let sink =
-            DeviceBuffer::zeroed(1).map_err(|error| driver_error("the sink of the read sweep", error))?;
-        Ok(Self { buffer: allocate(2 * l2 + l2 / 4 * 3)?, l2, sink, blocks: 8 * multiprocessors })
+        let words = (2 * l2 + l2 / 4 * 3) / 4;
+        let buffer = DeviceMemory::filled("the buffer that flushes the L2", words, 0)?;
+        let sink = DeviceMemory::filled("the sink of the read sweep", 1, 0)?;
+        Ok(Self { buffer, l2, sink, blocks: 8 * multiprocessors })
     }
 
     /// Enqueues the flush.
@@ -69,14 +67,14 @@ impl Flusher {
     }
 
     fn write(&self, stream: CUstream) -> Result<(), CallError> {
-        let pointer = self.buffer.as_device_ptr().as_raw();
+        let pointer = self.buffer.address();
         // SAFETY: the buffer has at least `l2` bytes, and lives as long as its device.
         check(unsafe { sys::cuMemsetD32Async(pointer, 0, self.l2 / 4, stream) })
     }
 
     fn discard(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         let Some(kernel) = kernels.discard else { return Ok(()) };
-        let (mut pointer, mut lines) = (self.buffer.as_device_ptr().as_raw(), (self.l2 / LINE) as u64);
+        let (mut pointer, mut lines) = (self.buffer.address(), (self.l2 / LINE) as u64);
         let arguments = &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut lines).cast()];
         // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the buffer.
         unsafe { kernel.launch((self.blocks, THREADS), stream, arguments) }
@@ -89,9 +87,9 @@ impl Flusher {
         kernels: &Kernels,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        let mut pointer = self.buffer.as_device_ptr().as_raw() + offset as u64;
+        let mut pointer = self.buffer.address() + offset as u64;
         let mut vectors = (bytes / VECTOR) as u64;
-        let mut sink = self.sink.as_device_ptr().as_raw();
+        let mut sink = self.sink.address();
         let arguments =
             &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut vectors).cast(), (&raw mut sink).cast()];
         // SAFETY: the kernel takes a pointer, a number of vectors, all of which lie in the buffer, and a place for a

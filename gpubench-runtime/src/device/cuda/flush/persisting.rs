@@ -2,11 +2,11 @@
 //! which a flush does not evict. In: the current context; out: no persisting lines while cold samples are taken, and
 //! the former limit afterwards.
 
-use cust::sys::{self, CUlimit};
+use gpubench_driver::sys::{self, CUlimit};
 
 use crate::device::cuda::driver::{CallError, check};
 
-const LIMIT: CUlimit = CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+const LIMIT: CUlimit = sys::CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
 
 /// While this lives, every line of the L2 can be evicted.
 pub(crate) struct Suspended {
@@ -20,7 +20,7 @@ impl Suspended {
         let mut limit = 0;
         // SAFETY: `limit` is a place for a size. GPUs without such lines (below compute capability 8.0) refuse.
         let result = unsafe { sys::cuCtxGetLimit(&raw mut limit, LIMIT) };
-        if result != sys::CUresult::CUDA_SUCCESS {
+        if result != sys::CUDA_SUCCESS {
             _ = gpubench_driver::take_failure();
             return Ok(None);
         }

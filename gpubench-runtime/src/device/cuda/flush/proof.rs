@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use cust::sys::CUstream;
+use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;

@@ -1,14 +1,13 @@
 //! The kernels that a measurement itself needs. In: this device's capability; out: functions to launch. Their sources
 //! and PTX lie in `kernels/`; `scripts/ptx` builds the PTX from the sources.
 
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
 use std::time::Duration;
 
-use cust::module::Module;
-use cust::sys::{self, CUfunction, CUstream};
+use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, check, driver_error};
+use crate::device::cuda::driver::{CallError, check, check_for};
 
 const MEASURE: &str = include_str!("measure.ptx");
 const DISCARD: &str = include_str!("discard.ptx");
@@ -35,14 +34,14 @@ pub(crate) struct Kernels {
 
 impl Kernels {
     pub(crate) fn load(can_discard: bool) -> Result<Self, DeviceError> {
-        let measure = load(MEASURE)?;
-        let discard = if can_discard { Some(load(DISCARD)?) } else { None };
+        let measure = Module::load(MEASURE)?;
+        let discard = if can_discard { Some(Module::load(DISCARD)?) } else { None };
         Ok(Self {
-            read_sweep: find(&measure, "gpubench_read_sweep")?,
-            delay: find(&measure, "gpubench_delay")?,
-            clock: find(&measure, "gpubench_clock")?,
-            empty: find(&measure, "gpubench_empty")?,
-            discard: discard.as_ref().map(|module| find(module, "gpubench_discard")).transpose()?,
+            read_sweep: measure.find("gpubench_read_sweep")?,
+            delay: measure.find("gpubench_delay")?,
+            clock: measure.find("gpubench_clock")?,
+            empty: measure.find("gpubench_empty")?,
+            discard: discard.as_ref().map(|module| module.find("gpubench_discard")).transpose()?,
             _modules: std::iter::once(measure).chain(discard).collect(),
         })
     }
@@ -57,14 +56,35 @@ impl Kernels {
     }
 }
 
-pub(crate) fn load(ptx: &str) -> Result<Module, DeviceError> {
-    Module::from_ptx(ptx, &[])
-        .map_err(|error| driver_error("a kernel of the measurement cannot be loaded", error))
+/// Kernels that were loaded together.
+pub(crate) struct Module(CUmodule);
+
+impl Module {
+    /// Loads kernels from PTX.
+    pub(crate) fn load(ptx: &str) -> Result<Self, DeviceError> {
+        let ptx = CString::new(ptx).map_err(DeviceError::new)?;
+        let mut module = std::ptr::null_mut();
+        // SAFETY: `module` is a place for a handle, and the image is text that ends in a zero.
+        let result = unsafe { sys::cuModuleLoadData(&raw mut module, ptx.as_ptr().cast()) };
+        check_for("a kernel of the measurement cannot be loaded", result)?;
+        Ok(Self(module))
+    }
+
+    /// Returns the kernel of this name.
+    pub(crate) fn find(&self, name: &str) -> Result<LoadedKernel, DeviceError> {
+        let symbol = CString::new(name).map_err(DeviceError::new)?;
+        let mut function = std::ptr::null_mut();
+        // SAFETY: `function` is a place for a handle, and the module is loaded.
+        check_for(name, unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, symbol.as_ptr()) })?;
+        Ok(LoadedKernel(function))
+    }
 }
 
-pub(crate) fn find(module: &Module, name: &str) -> Result<LoadedKernel, DeviceError> {
-    let function = module.get_function(name).map_err(|error| driver_error(name, error))?;
-    Ok(LoadedKernel(function.to_raw()))
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the handle, and its kernels have run.
+        _ = unsafe { sys::cuModuleUnload(self.0) };
+    }
 }
 
 impl LoadedKernel {

@@ -3,16 +3,14 @@
 
 use std::ffi::c_void;
 
-use cust::context::CurrentContext;
-use cust::device::DeviceAttribute;
-use cust::memory::{CopyDestination, DeviceBuffer};
-use cust::module::Module;
-use cust::stream::Stream;
+use gpubench_driver::sys;
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::driver_error;
+use crate::device::cuda::driver::check;
+use crate::device::cuda::driver::memory::DeviceMemory;
 use crate::device::cuda::facts::{self, memory};
-use crate::device::cuda::kernels::{LoadedKernel, find, load};
+use crate::device::cuda::kernels::{LoadedKernel, Module};
+use crate::device::cuda::stream::RawStream;
 
 const ANY: &str = include_str!("../kernels/ceilings.ptx");
 const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
@@ -147,7 +145,7 @@ pub(crate) struct ReadyLaunch {
     /// The work of one launch.
     pub(crate) work: LaunchWork,
     /// The buffers; the last is written, if any is.
-    buffers: Vec<DeviceBuffer<u32>>,
+    buffers: Vec<DeviceMemory>,
     // The kernel belongs to this module.
     _module: Module,
 }
@@ -155,11 +153,12 @@ pub(crate) struct ReadyLaunch {
 impl CeilingLaunch {
     /// Prepares the launch on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
-        let device =
-            CurrentContext::get_device().map_err(|error| driver_error("the current device", error))?;
-        let multiprocessors = facts::read(device, DeviceAttribute::MultiprocessorCount)? as u32;
+        let mut device = 0;
+        // SAFETY: `device` is a place for one.
+        check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+        let multiprocessors = facts::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
-        let cache = facts::read(device, DeviceAttribute::L2CacheSize)? / OF_CACHE / CHUNK * CHUNK;
+        let cache = facts::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? / OF_CACHE / CHUNK * CHUNK;
         let cache = cache.max(CHUNK);
         // Repeats the sweep, so that the launch lasts long enough.
         let sweeps = (MEMORY / cache).max(1);
@@ -213,29 +212,29 @@ impl ReadyLaunch {
         grid: (u32, u32),
         arguments: Vec<u64>,
         work: LaunchWork,
-        buffers: Vec<DeviceBuffer<u32>>,
+        buffers: Vec<DeviceMemory>,
     ) -> Result<Self, DeviceError> {
-        let module = load(ptx)?;
-        let kernel = find(&module, &format!("gpubench_ceiling_{name}"))?;
+        let module = Module::load(ptx)?;
+        let kernel = module.find(&format!("gpubench_ceiling_{name}"))?;
         Ok(Self { kernel, grid, arguments, work, buffers, _module: module })
     }
 
     /// Enqueues one launch.
-    pub(crate) fn launch(&mut self, stream: &Stream) -> Result<(), DeviceError> {
+    pub(crate) fn launch(&mut self, stream: &RawStream) -> Result<(), DeviceError> {
         let mut arguments: Vec<*mut c_void> =
             self.arguments.iter_mut().map(|argument| (&raw mut *argument).cast()).collect();
         // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
         // they say, which live as long as the case.
-        Ok(unsafe { self.kernel.launch(self.grid, stream.as_inner(), &mut arguments) }?)
+        Ok(unsafe { self.kernel.launch(self.grid, stream.stream(), &mut arguments) }?)
     }
 
     /// Checks both ends of the output of a launch.
     pub(crate) fn check(&self) -> Result<(), CheckError> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes > 0) else { return Ok(()) };
         let end = (CHUNK / 4) as usize;
-        for part in [written.index(..end), written.index(written.len() - end..)] {
+        for first in [0, written.words() - end] {
             let mut words = vec![0; end];
-            part.copy_to(&mut words[..]).map_err(|error| driver_error("the written words", error))?;
+            written.read("the written words", first, &mut words)?;
             if let Some(wrong) = words.iter().find(|word| **word != WORD) {
                 return Err(CheckError::Wrong(*wrong));
             }
@@ -256,16 +255,12 @@ pub(crate) enum CheckError {
 }
 
 /// Returns a buffer of `bytes` bytes, filled with `word`.
-fn allocate(bytes: u64, word: u32) -> Result<DeviceBuffer<u32>, DeviceError> {
-    let error = |error| driver_error("memory for what is measured", error);
-    // SAFETY: it is filled before anything reads it.
-    let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes as usize / 4) }.map_err(error)?;
-    buffer.set_32(word).map_err(error)?;
-    Ok(buffer)
+fn allocate(bytes: u64, word: u32) -> Result<DeviceMemory, DeviceError> {
+    DeviceMemory::filled("memory for what is measured", bytes as usize / 4, word)
 }
 
-fn place(buffer: &DeviceBuffer<u32>) -> u64 {
-    buffer.as_device_ptr().as_raw()
+fn place(buffer: &DeviceMemory) -> u64 {
+    buffer.address()
 }
 
 #[cfg(test)]

@@ -3,10 +3,8 @@
 
 pub(crate) mod launches;
 
-use cust::stream::Stream;
-
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
-use crate::device::cuda;
+use crate::device::cuda::{self, RawStream};
 use crate::device::kind::Ceilings;
 use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
@@ -31,7 +29,7 @@ fn entries() -> Vec<&'static Entry> {
 struct Nth<const N: usize>;
 
 impl<const N: usize> Nth<N> {
-    const VARIANTS: [Variant; 1] = [Variant::of::<Stream>(&[], Self::visit)];
+    const VARIANTS: [Variant; 1] = [Variant::of::<RawStream>(&[], Self::visit)];
     const ENTRY: Entry = Entry {
         name: CEILINGS[N].name,
         module: MODULE,
@@ -45,7 +43,7 @@ impl<const N: usize> Nth<N> {
 
     fn visit(visitor: &mut dyn Visitor) {
         let ceiling = &CEILINGS[N];
-        let mut case: Bound<'_, Stream, ReadyLaunch> = Bound::new(
+        let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
             |_| ceiling.prepare().map_err(UserError::new),
             |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(UserError::new),
         )

@@ -1,11 +1,11 @@
 //! The clock of the multiprocessors by the device's own counters: a kernel counts cycles against nanoseconds, after
 //! each group and its last event. In: a stream; out: hertz, once the stream has been waited for.
 
-use cust::memory::LockedBuffer;
-use cust::sys::CUstream;
+use gpubench_driver::sys::CUstream;
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, driver_error};
+use crate::device::cuda::driver::CallError;
+use crate::device::cuda::driver::memory::PinnedWords;
 use crate::device::cuda::kernels::Kernels;
 
 /// The nanoseconds for which cycles are counted. Begin and end are off by a step of the timer or by a read of it,
@@ -16,22 +16,18 @@ const DURATION: u64 = 32_000;
 pub(crate) struct ClockProbe {
     /// Cycles, and the nanoseconds that they took; 0 if none were counted. It lies in host memory, so that no copy is
     /// needed to read it.
-    read: LockedBuffer<u64>,
+    read: PinnedWords,
 }
 
 impl ClockProbe {
     pub(crate) fn new() -> Result<Self, DeviceError> {
-        let read = LockedBuffer::new(&0, 2);
-        Ok(Self {
-            read: read.map_err(|error| driver_error("memory for the clock of the multiprocessors", error))?,
-        })
+        Ok(Self { read: PinnedWords::new("memory for the clock of the multiprocessors")? })
     }
 
     /// Counts when `stream` reaches this point.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         let mut duration = DURATION;
-        // Page-locked memory from the driver has the same address on the device.
-        let mut read = self.read.as_ptr().cast_mut();
+        let mut read = self.read.address();
         let arguments = &mut [(&raw mut duration).cast(), (&raw mut read).cast()];
         // SAFETY: the kernel takes a number and a place for two, and ends by itself; the place lives as long as the
         // device.
@@ -40,10 +36,7 @@ impl ClockProbe {
 
     /// Returns the clock in hertz, if cycles were counted since the last call. The stream must have been waited for.
     pub(crate) fn take(&mut self) -> Option<u64> {
-        let place = self.read.as_mut_ptr();
-        // SAFETY: both are part of the buffer, and nothing on the device writes them now.
-        let (cycles, nanoseconds) = unsafe { (place.read_volatile(), place.add(1).read_volatile()) };
-        self.read.fill(0);
+        let [cycles, nanoseconds] = self.read.take();
         (nanoseconds > 0).then(|| (cycles as f64 / nanoseconds as f64 * 1e9).round() as u64)
     }
 }

@@ -1,15 +1,15 @@
 //! Stream capture and replay. In: a stream and the work to enqueue on it; out: a graph that can be launched many times,
 //! and its captured nodes.
 
-use std::ffi::c_int;
 use std::fmt::Display;
+use std::marker::PhantomData;
 use std::ptr;
 
-use cust::stream::Stream;
-use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
+use gpubench_driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode, CUstream};
 
 use crate::device::DeviceError;
 use crate::device::cuda::driver::{CallError, check};
+use crate::device::cuda::stream::CudaStream;
 
 /// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
 /// captured or refused; other threads may use the driver freely.
@@ -20,7 +20,7 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn begin(stream: CUstream) -> Result<Self, CallError> {
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        let mode = sys::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as its case.
         check(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) })?;
         Ok(Self { stream, ended: false })
@@ -28,7 +28,7 @@ impl Capture {
 
     /// Returns the nodes so far, in the order they were captured.
     pub(crate) fn nodes(&self) -> Result<Vec<Node>, CallError> {
-        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        let mut status = sys::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();
         let null = ptr::null_mut;
         // SAFETY: `status` and `graph` are places for what is asked; the rest may be null.
@@ -66,7 +66,7 @@ impl Drop for Capture {
         }
         let mut graph = ptr::null_mut();
         // SAFETY: as in `end`. A capture that was invalidated gives no graph.
-        if unsafe { sys::cuStreamEndCapture(self.stream, &raw mut graph) } == sys::CUresult::CUDA_SUCCESS {
+        if unsafe { sys::cuStreamEndCapture(self.stream, &raw mut graph) } == sys::CUDA_SUCCESS {
             drop(Graph(graph));
         }
     }
@@ -113,16 +113,17 @@ impl Drop for Executable {
 /// borrows everything that the work uses.
 ///
 /// ```no_run
-/// # fn run(launch: impl Fn(&cust::stream::Stream) -> cust::error::CudaResult<()>) -> Result<(), Box<dyn std::error::Error>> {
-/// # let stream = cust::stream::Stream::new(cust::stream::StreamFlags::DEFAULT, None)?;
-/// let replay = gpubench_runtime::device::cuda::Replay::capture(&stream, || (0..100).try_for_each(|_| launch(&stream)))?;
+/// # use gpubench_runtime::device::cuda::RawStream;
+/// # fn run(stream: &RawStream, launch: fn(&RawStream) -> std::io::Result<()>) -> Result<(), Box<dyn std::error::Error>> {
+/// let replay = gpubench_runtime::device::cuda::Replay::capture(stream, || (0..100).try_for_each(|_| launch(stream)))?;
 /// replay.launch()?; // a hundred launches
 /// # Ok(())
 /// # }
 /// ```
 pub struct Replay<'a> {
     executable: Executable,
-    stream: &'a Stream,
+    stream: CUstream,
+    borrowed: PhantomData<&'a ()>,
 }
 
 impl<'a> Replay<'a> {
@@ -131,12 +132,12 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// Returns an error if `enqueue` fails, or does something that cannot be captured.
     pub fn capture<E: Display>(
-        stream: &'a Stream,
+        stream: &'a impl CudaStream,
         enqueue: impl FnOnce() -> Result<(), E> + 'a,
     ) -> Result<Self, DeviceError> {
-        let capture = Capture::begin(stream.as_inner())?;
+        let capture = Capture::begin(stream.handle())?;
         enqueue().map_err(|error| DeviceError::new(error.to_string()))?;
-        Ok(Self { executable: capture.end()?.instantiate()?, stream })
+        Ok(Self { executable: capture.end()?.instantiate()?, stream: stream.handle(), borrowed: PhantomData })
     }
 
     /// Launches all of the work on the stream at once.
@@ -144,7 +145,7 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// Returns the driver's error.
     pub fn launch(&self) -> Result<(), DeviceError> {
-        Ok(self.executable.launch(self.stream.as_inner())?)
+        Ok(self.executable.launch(self.stream)?)
     }
 }
 
@@ -152,7 +153,7 @@ impl Drop for Replay<'_> {
     /// Waits for the stream, since the things that the work uses may be dropped next.
     fn drop(&mut self) {
         // SAFETY: the stream lives. After a sticky error this fails, and nothing runs any more.
-        _ = unsafe { sys::cuStreamSynchronize(self.stream.as_inner()) };
+        _ = unsafe { sys::cuStreamSynchronize(self.stream) };
     }
 }
 
@@ -183,10 +184,9 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
 }
 
 fn kind(node: CUgraphNode) -> Result<Node, CallError> {
-    // Newer drivers have kinds that cust's enum lacks, so the kind is read as the integer that it is in C.
-    let mut kind: c_int = -1;
-    // SAFETY: the node belongs to a graph that lives, and `kind` is as large as the enum.
-    check(unsafe { sys::cuGraphNodeGetType(node, (&raw mut kind).cast()) })?;
+    let mut kind = sys::CUgraphNodeType::MAX;
+    // SAFETY: the node belongs to a graph that lives, and `kind` is a place for its kind.
+    check(unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) })?;
     Ok(match kind {
         0 => Node::Kernel,
         1 if touches_pageable(node)? => Node::PageableCopy,
@@ -202,20 +202,19 @@ fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
     let mut copy = std::mem::MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
     // SAFETY: this is a copy's node, and `copy` is a place for its parameters.
     check(unsafe { sys::cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()) })?;
-    // SAFETY: the driver has filled it; all zeros are a value of it too (its memory types start at 1, which the driver
-    // has set).
+    // SAFETY: the driver has filled it; all zeros are a value of it too.
     let copy = unsafe { copy.assume_init() };
-    let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
+    let host = sys::CU_MEMORYTYPE_HOST;
     let pageable = |kind, pointer: *const std::ffi::c_void| kind == host && !known_to_driver(pointer);
     Ok(pageable(copy.srcMemoryType, copy.srcHost) || pageable(copy.dstMemoryType, copy.dstHost.cast_const()))
 }
 
 fn known_to_driver(pointer: *const std::ffi::c_void) -> bool {
     let mut kind: u32 = 0;
-    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    let attribute = sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     // SAFETY: `kind` is a place for the attribute; the driver looks the pointer up and does not follow it. An unknown
     // pointer is an answer, not a failure.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, pointer as u64) };
     _ = gpubench_driver::take_failure();
-    result == sys::CUresult::CUDA_SUCCESS && kind != 0
+    result == sys::CUDA_SUCCESS && kind != 0
 }

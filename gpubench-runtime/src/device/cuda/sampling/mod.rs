@@ -10,7 +10,7 @@ pub(crate) mod stream_path;
 pub(crate) mod stream_reason;
 pub(crate) mod timer;
 
-use cust::sys::CUstream;
+use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use cust::sys::{self, CUstream};
+use gpubench_driver::sys::{self, CUstream};
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;

@@ -7,7 +7,7 @@
 //! Compute, for empty launches of any shape and for launches that only wait (`docs/evidence.md` has the table,
 //! `examples/overhead` makes it).
 
-use cust::sys::CUstream;
+use gpubench_driver::sys::CUstream;
 
 use crate::device::Work;
 use crate::device::cuda::Cuda;

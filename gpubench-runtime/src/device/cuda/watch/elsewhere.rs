@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use cust::sys::{self, CUresult, CUstream};
 use gpubench_driver::StreamCall;
+use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 
 use crate::device::cuda::driver::event::Event;
 use crate::device::cuda::driver::{CallError, check};
@@ -65,8 +65,8 @@ fn goes_on(stream: CUstream) -> Result<bool, CallError> {
     loop {
         // SAFETY: the launch has just used the stream, and not destroyed it.
         match unsafe { sys::cuStreamQuery(stream) } {
-            CUresult::CUDA_ERROR_NOT_READY if begin.elapsed() > GRACE => return Ok(true),
-            CUresult::CUDA_ERROR_NOT_READY => {}
+            CUDA_ERROR_NOT_READY if begin.elapsed() > GRACE => return Ok(true),
+            CUDA_ERROR_NOT_READY => {}
             result => return check(result).map(|()| false),
         }
     }

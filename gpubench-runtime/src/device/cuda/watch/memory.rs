@@ -6,14 +6,13 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cust::memory::DeviceBuffer;
-use cust::module::Module;
-use cust::sys::{self, CUdevice, CUpointer_attribute, CUresult, CUstream};
+use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUstream};
 use gpubench_driver::{Memory, MemoryKind};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::{CallError, check, driver_error};
-use crate::device::cuda::kernels::{LoadedKernel, find, load};
+use crate::device::cuda::driver::memory::DeviceMemory;
+use crate::device::cuda::driver::{CallError, check};
+use crate::device::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::units::Bytes;
 
 const MEMORY: &str = include_str!("../kernels/memory.ptx");
@@ -64,8 +63,8 @@ pub(crate) enum Unreadable {
 pub(crate) struct WriteDetector {
     fingerprint: LoadedKernel,
     complement: LoadedKernel,
-    prints: DeviceBuffer<u64>,
-    changed: DeviceBuffer<u64>,
+    prints: DeviceMemory,
+    changed: DeviceMemory,
     device: CUdevice,
     stream: CUstream,
     blocks: u32,
@@ -84,14 +83,12 @@ impl WriteDetector {
         stream: CUstream,
         first: u64,
     ) -> Result<Self, DeviceError> {
-        let module = load(MEMORY)?;
-        let table = |words| {
-            DeviceBuffer::zeroed(words).map_err(|error| driver_error("a table of fingerprints", error))
-        };
+        let module = Module::load(MEMORY)?;
+        let table = |words| DeviceMemory::filled("a table of fingerprints", 2 * words, 0);
         let (prints, changed) = (table(PRINTS)?, table(1)?);
         let write_detector = Self {
-            fingerprint: find(&module, "gpubench_fingerprint")?,
-            complement: find(&module, "gpubench_complement")?,
+            fingerprint: module.find("gpubench_fingerprint")?,
+            complement: module.find("gpubench_complement")?,
             prints,
             changed,
             device,
@@ -146,7 +143,7 @@ impl WriteDetector {
 
     /// Returns the size of all blocks whose fingerprints differ from those in the table.
     pub(crate) fn changed(&self, regions: &Regions) -> Result<Bytes, CallError> {
-        let changed = self.changed.as_device_ptr().as_raw();
+        let changed = self.changed.address();
         // SAFETY: there is a word.
         check(unsafe { sys::cuMemsetD8Async(changed, 0, 8, self.stream) })?;
         regions.regions.iter().try_for_each(|region| self.fingerprint(region, regions.block, changed))?;
@@ -169,7 +166,7 @@ impl WriteDetector {
     fn fingerprint(&self, region: &Region, block: Bytes, mut changed: u64) -> Result<(), CallError> {
         let Memory { mut address, mut bytes, .. } = region.memory;
         let mut block = block.0;
-        let mut prints = self.prints.as_device_ptr().as_raw() + 8 * region.first as u64;
+        let mut prints = self.prints.address() + 8 * region.first as u64;
         let arguments = &mut [
             (&raw mut address).cast::<c_void>(),
             (&raw mut bytes).cast(),
@@ -234,10 +231,10 @@ pub(crate) fn next_number() -> u64 {
 /// Returns the device that memory belongs to; `None` if the driver does not know the memory.
 fn device_of(memory: &Memory) -> Option<CUdevice> {
     let mut device = -1;
-    let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+    let attribute = sys::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
     // SAFETY: `device` is a place for the attribute; the driver looks the address up and does not follow it.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut device).cast(), attribute, memory.address) };
-    if result != CUresult::CUDA_SUCCESS {
+    if result != CUDA_SUCCESS {
         // An unknown address is an answer, not a failure.
         _ = gpubench_driver::take_failure();
         return None;
@@ -250,7 +247,7 @@ pub(crate) fn room() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are places for a size.
     let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
-    (result == CUresult::CUDA_SUCCESS).then_some((Bytes(free as u64), Bytes(total as u64)))
+    (result == CUDA_SUCCESS).then_some((Bytes(free as u64), Bytes(total as u64)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 pub(crate) mod elsewhere;
 pub(crate) mod memory;
 
-use cust::device::DeviceAttribute;
+use gpubench_driver::sys;
 use gpubench_driver::{Enqueued, KernelLaunch, StreamCall};
 
 use crate::device::cuda::Cuda;
@@ -82,10 +82,10 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
     let device = facts::device(ordinal)?;
     let read = |attribute| facts::read(device, attribute);
     Ok(Multiprocessors {
-        count: read(DeviceAttribute::MultiprocessorCount)? as u32,
-        threads: read(DeviceAttribute::MaxThreadsPerMultiprocessor)? as u32,
-        registers: read(DeviceAttribute::MaxRegistersPerMultiprocessor)? as u32,
-        shared: Bytes(read(DeviceAttribute::MaxSharedMemoryPerMultiprocessor)?),
+        count: read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        threads: read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
+        registers: read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32,
+        shared: Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?),
     })
 }
 

@@ -1,18 +1,14 @@
-//! Every function that cust_raw declares, one a line, in its order. In: nothing. Out: the forwarder of each
-//! (see `forward`). None is variadic. A line is checked against cust_raw's declaration when this crate is
-//! compiled; `tests/table.rs` checks that none is left out.
+//! The functions of CUDA 11, one a line, in the order of its header. In: nothing. Out: the forwarder of each (see
+//! `forward`). None is variadic.
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names and calling the driver's")]
-#![expect(non_snake_case, reason = "the names are CUDA's")]
+#![expect(missing_docs, non_snake_case, reason = "the names are CUDA's, and so is the documentation")]
+#![expect(clippy::missing_safety_doc, reason = "the contracts are CUDA's")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
-use cust_raw::*;
-
-use crate::entry::EntryPoint;
 use crate::forward::forwarders;
-use crate::library::Function;
-use crate::result::{absent, returned};
+use crate::sys::types::*;
 
 forwarders! {
     cuGetErrorString(error: CUresult, pStr: *mut *const c_char) => crate::text::answer_text;
