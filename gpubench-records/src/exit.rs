@@ -16,9 +16,9 @@ pub enum Exit {
     Usage,
     /// 5: the requested device is missing, or busy and the user does not want to wait.
     NoDevice,
-    /// 4: no benchmark matches.
+    /// 4: no benchmark matches, or a run has no records.
     Nothing,
-    /// 1: a benchmark failed or is invalid, or results could not be written.
+    /// 1: a benchmark failed or is invalid, a gate could not judge a case, or results could not be written.
     Failed,
     /// 3: a case is slower than allowed.
     Regression,
@@ -27,17 +27,19 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns the end of a program that reports `run`: an invalid case or a regression decides it.
+    /// Returns the end of a program that reports `run`: an empty run, an invalid case or the gate decides it.
     #[must_use]
     pub fn of(run: &Run) -> Self {
+        if run.records.is_empty() && run.skipped.is_empty() {
+            return Self::Nothing;
+        }
         let verdicts = run.records.iter().flat_map(|record| {
             let compared = record.compared.iter().map(|compared| &compared.verdict);
             std::iter::once(&record.verdict).chain(compared)
         });
         let invalid = verdicts.into_iter().any(|verdict| verdict.state == State::Invalid);
         let failed = if invalid { Self::Failed } else { Self::Done };
-        let regressed = if run.regressions().is_empty() { Self::Done } else { Self::Regression };
-        failed.min(regressed)
+        failed.min(run.gate().map_or(Self::Done, |gate| gate.exit()))
     }
 
     /// Returns the number that the process ends with.

@@ -12,6 +12,7 @@ pub mod exit;
 pub mod facts;
 pub mod failure;
 pub mod files;
+pub mod gate;
 pub mod id;
 pub mod join;
 pub mod launch;

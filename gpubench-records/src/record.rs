@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Check, Comparison, Finding, Threshold};
+use crate::comparison::{Check, Comparison, Threshold};
 pub use crate::environment::Environment;
 use crate::facts::Facts;
 use crate::failure::Failure;
@@ -19,7 +19,6 @@ use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
 use crate::verdict::{self, Reason, State, Verdict};
 use crate::work::{Counts, Link};
-use gpubench_stats::Ratio;
 use gpubench_stats::units::{Nanoseconds, Range};
 
 /// The name of this format.
@@ -92,23 +91,6 @@ impl Run {
                 self.devices.push(facts);
             }
         }
-    }
-
-    /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and
-    /// against a baseline.
-    #[must_use]
-    pub fn regressions(&self) -> Vec<(String, Ratio)> {
-        let Some(threshold) = self.threshold else { return Vec::new() };
-        let in_turn = self.records.iter().filter_map(|record| {
-            let comparison = &record.compared.as_ref()?.comparison;
-            let ratio = comparison.ratio.filter(|_| comparison.regressed(threshold))?;
-            Some((record.case.to_string(), ratio))
-        });
-        let since_then = self.check.iter().flat_map(|check| &check.lines).filter_map(|line| {
-            let Finding::Compared { ratio, regressed: true, .. } = line.finding else { return None };
-            Some((format!("{} {}", line.name, line.cache), ratio))
-        });
-        in_turn.chain(since_then).collect()
     }
 }
 

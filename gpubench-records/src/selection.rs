@@ -1,7 +1,7 @@
 //! The cases of a run that the user names. In: names, arguments, cache states and devices; out: true for each case that is
 //! selected, and runs with those alone. What a benchmark's attribute says, such as its tags, records do not have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::facts::{Facts, UUID};
 use crate::id::{Arg, shown_name};
@@ -74,6 +74,17 @@ impl CaseSelection {
             &|skipped| on_one(&skipped.device) && self.takes_benchmark(&skipped.benchmark, &skipped.args),
             &|facts| on_one(&facts.device),
         );
+        if let Some(check) = &mut run.check {
+            // Cases of the baseline that the run lacks are known by their names alone.
+            check.missing.retain(|missing| match missing.rsplit_once(' ') {
+                Some((name, cache)) => {
+                    let takes_cache =
+                        |taken: &Vec<Cache>| taken.iter().any(|taken| taken.to_string() == cache);
+                    self.matches(name) && self.caches.as_ref().is_none_or(takes_cache)
+                }
+                None => self.matches(missing),
+            });
+        }
     }
 
     /// Describes the selection in words, as in "`saxpy` without `cold` on host".
@@ -121,6 +132,12 @@ pub fn narrow(
     run.records.retain(takes);
     run.planned -= (before - run.records.len()).min(run.planned);
     run.skipped.retain(takes_skipped);
+    if let Some(check) = &mut run.check {
+        let records = &run.records;
+        let cases: HashSet<_> =
+            records.iter().map(|it| (it.case.name(), &it.case.device, it.case.cache)).collect();
+        check.lines.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
+    }
     let have = devices_with_cases(run);
     run.devices.retain(|facts| {
         let emptied = had.contains(&facts.device) && !have.contains(&facts.device);
@@ -148,6 +165,7 @@ pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baseline::{Baseline, check};
 
     fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -176,6 +194,25 @@ mod tests {
             assert!(names_device(wanted, "cuda:1", Some("GPU-7")), "{wanted}");
         }
         assert!(!names_device("0,host", "cuda:1", Some("GPU-7")));
+    }
+
+    /// A comparison of cases that are left out is left out with them.
+    #[test]
+    fn the_comparison_with_a_baseline_is_narrowed_too() {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let mut run = crate::files::read(&lines[..]).expect("a run").run;
+        run.check = Some(check(&run, &Baseline::of("main".to_owned(), run.clone()), &|_| true));
+        let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
+        run.check.as_mut().expect("it was compared").missing = missing.to_vec();
+        let first = run.records[0].case.clone();
+        let mut hot = run.clone();
+        CaseSelection { caches: Some(vec![first.cache]), ..selection(&[&first.name(), "gone"], false, &[]) }
+            .narrow(&mut hot);
+        let check = hot.check.expect("it was compared");
+        let lines: Vec<_> = check.lines.iter().map(|line| (line.name.clone(), line.cache)).collect();
+        let records: Vec<_> = hot.records.iter().map(|it| (it.case.name(), it.case.cache)).collect();
+        assert!(!records.is_empty() && records.len() < run.records.len());
+        assert_eq!((lines, check.missing), (records, vec![format!("gone[n=1] {}", first.cache)]));
     }
 
     #[test]

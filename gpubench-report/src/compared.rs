@@ -6,11 +6,12 @@ use std::fmt::Write;
 use anstyle::Style;
 
 use super::aligned::columns;
+use super::gate;
 use super::page::Page;
 use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;
 use super::text::{left, paragraph, plain, width, wrapped};
-use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding, Threshold};
+use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
 use gpubench_stats::format;
 use gpubench_stats::units::Range;
@@ -163,25 +164,19 @@ fn number_unknown(check: &Check) -> usize {
     check.lines.iter().filter(unknown).count()
 }
 
-/// The cases that are slower than they may be.
+/// The cases that are slower than they may be, and those that could not be judged.
 fn regressions(run: &Run, page: Page) -> String {
-    let Some(threshold) = run.threshold else { return String::new() };
-    let from = match threshold {
-        Threshold::Part(part) => format!("of {} or more", format::percent(part)),
-        Threshold::Noise => "beyond noise".to_owned(),
-    };
-    let found = run.regressions();
+    let Some(gate) = run.gate() else { return String::new() };
+    let (count, from) = gate::regressions(&gate);
+    let found = gate.regressions();
     let colour = of_answer(if found.is_empty() { Answer::Same } else { Answer::Slower });
-    let mut text = format!("{colour}{}{colour:#} {from}\n", format::counted(found.len(), "regression"));
-    let unknown = run.check.as_ref().map_or(0, number_unknown);
-    if threshold == Threshold::Noise && unknown > 0 {
-        let rows = format::counted(unknown, "row");
-        let line = format!("not judged: {rows}, whose noise is not known");
-        text += &styled(&wrapped(&line, "", page), NOTE);
-    }
+    let mut text = format!("{colour}{count}{colour:#}{from}\n");
     for (case, ratio) in found {
         let [change, changes] = ratio_cells(ratio);
         text += &paragraph(&format!("  {case}: {change} {changes}"), page);
+    }
+    for line in gate::unjudged(&gate) {
+        text += &styled(&wrapped(&line, "", page), NOTE);
     }
     text
 }

@@ -8,6 +8,7 @@ mod aligned;
 mod columns;
 mod compared;
 mod explain;
+mod gate;
 mod header;
 mod html;
 mod launch;
@@ -26,8 +27,9 @@ pub use self::explain::explain;
 pub use self::header::header;
 pub use self::listing::{ListedRun, listing};
 pub use self::page::Page;
+pub use self::remarks::no_records;
 pub use self::table::{Planned, TableWriter};
-pub use self::text::plain as printable;
+pub use self::text::{paragraph, plain as printable};
 
 /// A run as it is printed on `page`: what it ran on, then its results. The same as [`header`], the [`TableWriter::rows`] of
 /// its cases and [`end`], which print a run while it is measured.
@@ -46,13 +48,12 @@ fn planned(record: &Record) -> Planned<'_> {
 /// The lines under `table`, whose rows are those of `run`: comparisons, peaks, remarks, and last a sum.
 #[must_use]
 pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
-    if run.records.is_empty() && run.skipped.is_empty() {
-        return header::peaks(run, page);
-    }
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
     let parts = [meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.map(|part| format!("\n{part}")).collect()
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    // The header has a blank line behind it already.
+    let blank = if run.records.is_empty() { "" } else { "\n" };
+    format!("{blank}{}", parts.join("\n"))
 }
 
 /// Returns true where rows of `run` are on several devices, be they open or not.

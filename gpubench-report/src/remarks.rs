@@ -120,8 +120,28 @@ fn flushed(method: &Method) -> String {
     format!(", flushed by `{flush}`, {empty}{clean}{reason}")
 }
 
+/// Says that a run has no records, and what it has instead. Formats with a row for each case cannot say it themselves.
+#[must_use]
+pub fn no_records(run: &Run) -> Option<String> {
+    let planned = match run.planned {
+        0 => None,
+        1 => Some("the planned case was not measured".to_owned()),
+        planned => Some(format!("none of {planned} planned cases was measured")),
+    };
+    let skipped = match run.skipped.len() {
+        0 => None,
+        skipped => Some(format!("{} skipped", format::counted(skipped, "benchmark"))),
+    };
+    let instead: Vec<String> = planned.into_iter().chain(skipped).collect();
+    let words = if instead.is_empty() { String::new() } else { format!(": {}", instead.join(", ")) };
+    run.records.is_empty().then(|| format!("no records{words}"))
+}
+
 /// The line that counts the rows by verdict.
 pub(super) fn summary(run: &Run) -> String {
+    if let Some(none) = no_records(run) {
+        return format!("{none}, in {:.1} s\n", run.wall.as_seconds());
+    }
     let count = |state| run.records.iter().filter(|record| record.verdict.state == state).count();
     let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
     let cases = format::counted(run.records.len(), "case");

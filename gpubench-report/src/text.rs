@@ -88,8 +88,9 @@ pub(super) fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
     wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The lines of `text`, each as [`wrapped`] and with its end.
-pub(super) fn paragraph(text: &str, page: Page) -> String {
+/// The lines of `text`, as wide as `page` and without control characters.
+#[must_use]
+pub fn paragraph(text: &str, page: Page) -> String {
     let lines = text.lines().flat_map(|line| {
         let indent = line.len() - line.trim_start().len();
         wrapped(&plain(line.trim_start()), &line[..indent], page)

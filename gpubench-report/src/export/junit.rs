@@ -1,10 +1,11 @@
 //! JUnit XML, which CI systems show: a test for each case, with the reasons against it. In: a run; out: a `testsuite` that is
 //! valid against the schema of Jenkins' xUnit plugin (`junit-10.xsd`), and has the attributes that Ant's requires.
 //!
-//! A failed check of the outputs and an impossible speed are a `failure`, all else that left no number is an `error`. A suspect
-//! case passes, and its reasons are its `system-out`.
+//! A regression, a failed check of the outputs and an impossible speed are a `failure`; all else that left no number, and a case
+//! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are its `system-out`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use quick_xml::Writer;
@@ -12,9 +13,11 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::exporter::Exporter;
 use super::names::Names;
-use crate::remarks;
+use crate::{gate, remarks};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::time_of_day;
+use gpubench_records::gate::{Gate, GateOutcome, GatedCase};
+use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
@@ -34,10 +37,12 @@ impl Exporter for Junit {
 }
 
 fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
-    let count = |element: JunitElement| {
-        run.records.iter().filter(|record| JunitElement::of(record) == element).count()
-    };
-    let [failures, errors] = [JunitElement::Failure, JunitElement::Error].map(count);
+    let gate = run.gate();
+    let missing = gate.as_ref().map(missing).unwrap_or_default();
+    let gated = Gated::of(gate.as_ref());
+    let outcomes: Vec<Outcome> = run.records.iter().map(|record| gated.outcome(record)).collect();
+    let count = |element: JunitElement| outcomes.iter().filter(|outcome| outcome.element == element).count();
+    let (failures, errors) = (count(JunitElement::Failure), count(JunitElement::Error) + missing.len());
     let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
     let began = time_of_day(run.started);
     let attributes = [
@@ -47,7 +52,7 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
         // In UTC: the schema has no place for a time zone.
         ("timestamp", began.trim_end_matches('Z').to_owned()),
         ("hostname", run.environment.host.clone().unwrap_or_else(|| "localhost".to_owned())),
-        ("tests", (run.records.len() + run.skipped.len()).to_string()),
+        ("tests", (run.records.len() + run.skipped.len() + missing.len()).to_string()),
         ("failures", failures.to_string()),
         ("errors", errors.to_string()),
         ("skipped", run.skipped.len().to_string()),
@@ -60,8 +65,12 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
     let names = Names::of(run);
     suite.write_inner_content(|xml| {
         properties(xml, run)?;
-        run.records.iter().try_for_each(|record| case(xml, record, &names))?;
+        run.records
+            .iter()
+            .zip(&outcomes)
+            .try_for_each(|(record, outcome)| case(xml, record, outcome, &names))?;
         run.skipped.iter().try_for_each(|skipped| left_out(xml, skipped))?;
+        missing.iter().try_for_each(|(name, why)| not_measured(xml, name, why))?;
         text(xml, "system-out", &remarks::summary(run))?;
         text(xml, "system-err", "")
     })?;
@@ -85,7 +94,7 @@ fn properties(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
 }
 
 /// The element that a case has beside its name.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum JunitElement {
     /// Nothing speaks against it.
     Nothing,
@@ -109,11 +118,70 @@ impl JunitElement {
     }
 }
 
+/// The outcome of a case: its element, and what that says.
+struct Outcome {
+    element: JunitElement,
+    kind: &'static str,
+    text: String,
+}
+
+/// The cases at the gate, by their name, device and cache state.
+struct Gated<'a>(HashMap<(&'a str, &'a str, Cache), Vec<&'a GatedCase>>);
+
+impl<'a> Gated<'a> {
+    fn of(gate: Option<&'a Gate>) -> Self {
+        let mut cases: HashMap<_, Vec<_>> = HashMap::new();
+        for case in gate.iter().flat_map(|gate| &gate.cases) {
+            cases.entry((&*case.name, &*case.device, case.cache)).or_default().push(case);
+        }
+        Self(cases)
+    }
+
+    fn outcome(&self, record: &Record) -> Outcome {
+        let (case, outcome) = (&record.case, Outcome::of(record));
+        let name = case.name();
+        // Numbers that do not hold are judged by nobody.
+        let found = self.0.get(&(&*name, &*case.device, case.cache));
+        let found = found.filter(|_| record.verdict.state != State::Invalid);
+        found.into_iter().flatten().fold(outcome, |outcome, gated| outcome.and(gated))
+    }
+}
+
+impl Outcome {
+    fn of(record: &Record) -> Self {
+        let element = JunitElement::of(record);
+        let kind = if element == JunitElement::Failure { "invalid" } else { "failed" };
+        let text = record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        Self { element, kind, text }
+    }
+
+    /// The same with the outcome of the gate.
+    fn and(self, gated: &GatedCase) -> Self {
+        let Some(sentence) = gate::sentence(gated) else { return self };
+        let (element, kind) = match gated.outcome {
+            GateOutcome::Regressed(_) => (JunitElement::Failure, "regression"),
+            GateOutcome::Passed | GateOutcome::Unjudged(_) => (JunitElement::Error, "not judged"),
+        };
+        // What fails the test comes first: its message is the first line.
+        let text = if self.text.is_empty() { sentence } else { format!("{sentence}\n{}", self.text) };
+        if element > self.element { Self { element, kind, text } } else { Self { text, ..self } }
+    }
+}
+
+/// What fails the gate and has no record: cases of the baseline, or that there is nothing at all.
+fn missing(gate: &Gate) -> Vec<(&str, &str)> {
+    if gate.cases.is_empty() && gate.missing.is_empty() {
+        return vec![("--fail-on-regression", "not judged: nothing was compared")];
+    }
+    let why = "not judged: the baseline has it, and it was not measured";
+    gate.missing.iter().map(|name| (&**name, why)).collect()
+}
+
 fn is_error(reason: &Reason) -> bool {
     matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check)
 }
 
-fn case(xml: &mut Xml<'_>, record: &Record, names: &Names) -> io::Result<()> {
+fn case(xml: &mut Xml<'_>, record: &Record, outcome: &Outcome, names: &Names) -> io::Result<()> {
     // Of all of its processes.
     let measured = record.measurement.iter().chain(&record.other_processes);
     let took =
@@ -125,20 +193,31 @@ fn case(xml: &mut Xml<'_>, record: &Record, names: &Names) -> io::Result<()> {
         .with_attribute(("classname", shown(module)))
         .with_attribute(("name", shown(name)))
         .with_attribute(("time", &*seconds(took)));
-    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
-    let reasons = reasons.join("\n");
-    match JunitElement::of(record) {
+    match outcome.element {
         JunitElement::Nothing => element.write_empty()?,
         JunitElement::SystemOut => element.write_inner_content(|xml| {
-            text(xml, "system-out", &format!("{}: {reasons}", record.verdict.state))
+            text(xml, "system-out", &format!("{}: {}", record.verdict.state, outcome.text))
         })?,
         JunitElement::Failure => {
-            element.write_inner_content(|xml| problem(xml, "failure", "invalid", &reasons))?
+            element.write_inner_content(|xml| problem(xml, "failure", outcome.kind, &outcome.text))?
         }
         JunitElement::Error => {
-            element.write_inner_content(|xml| problem(xml, "error", "failed", &reasons))?
+            element.write_inner_content(|xml| problem(xml, "error", outcome.kind, &outcome.text))?
         }
     };
+    Ok(())
+}
+
+/// Writes what has no record and fails the gate, as a test that did not run.
+fn not_measured(xml: &mut Xml<'_>, name: &str, why: &str) -> io::Result<()> {
+    let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
+    let (module, short) = split(benchmark, name);
+    let element = xml
+        .create_element("testcase")
+        .with_attribute(("classname", shown(module)))
+        .with_attribute(("name", shown(short)))
+        .with_attribute(("time", "0"));
+    element.write_inner_content(|xml| problem(xml, "error", "not judged", why))?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use super::exporter::Exporter;
 use super::names::Names;
 use crate::columns::columns_of;
-use crate::{header, remarks};
+use crate::{gate, header, remarks};
 use gpubench_records::comparison::{Check, Finding};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
@@ -20,7 +20,7 @@ pub(super) struct Markdown;
 impl Exporter for Markdown {
     fn export(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let check = run.check.as_ref().map(checked).unwrap_or_default();
-        let parts = [devices(run), cases(run), reasons(run), check, remarks::summary(run)];
+        let parts = [devices(run), cases(run), reasons(run), check, gated(run), remarks::summary(run)];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         out.write_all(parts.join("\n").as_bytes())
     }
@@ -97,6 +97,20 @@ fn checked(check: &Check) -> String {
         // Writing to a string cannot fail.
         _ = writeln!(text, "\nmissing: {} was not measured", escaped(missing));
     }
+    text
+}
+
+/// The outcome of the gate: its regressions, and the cases that could not be judged.
+fn gated(run: &Run) -> String {
+    let Some(gate) = run.gate() else { return String::new() };
+    let (count, from) = gate::regressions(&gate);
+    let mut text = format!("**{count}**{from}\n\n");
+    for (case, ratio) in gate.regressions() {
+        let changes = format::changes(ratio.low, ratio.high);
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "- {}: {} {changes}", escaped(&case), format::change(ratio.value));
+    }
+    text.extend(gate::unjudged(&gate).iter().map(|line| format!("- **{line}**\n")));
     text
 }
 

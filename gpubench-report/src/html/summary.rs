@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use gpubench_records::gate::Gate;
 use gpubench_records::verdict::State;
 use gpubench_stats::format;
 use maud::{Markup, html};
@@ -10,7 +11,7 @@ use maud::{Markup, html};
 use super::view::{MeasuredCase, PageCase, View, of_roof};
 use crate::explain::launch_bound;
 use crate::text::plain;
-use crate::{header, remarks};
+use crate::{gate, header, remarks};
 
 /// So many rows are named.
 const NAMED: usize = 6;
@@ -57,13 +58,15 @@ fn link(view: &View<'_>, case: &PageCase<'_>) -> Markup {
 
 /// The cases that are slower than they may be, where that was asked.
 fn regressions(view: &View<'_>) -> Markup {
-    let regressions = view.run.regressions();
-    let none = regressions.is_empty();
+    let gate = view.run.gate();
+    let regressions = gate.as_ref().map(Gate::regressions).unwrap_or_default();
+    let unjudged = gate.as_ref().map(gate::unjudged).unwrap_or_default();
     html! {
-        @if view.run.threshold.is_some() || view.run.check.is_some() {
+        @if gate.is_some() || view.run.check.is_some() {
             div {
                 h3 { "Regressions" }
-                @if none { p { "None." } }
+                @if regressions.is_empty() { p { "None." } }
+                @for line in &unjudged { p { strong.bad { (line) } } }
                 ol {
                     @for (name, ratio) in regressions.iter().take(NAMED) {
                         li { (plain(name)) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }

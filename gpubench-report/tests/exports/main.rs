@@ -8,11 +8,14 @@ mod survive;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gpubench_records::comparison::{Answer, CaseFinding, Check, Finding, Threshold};
 use gpubench_records::files;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
 use gpubench_report::export::Format;
+use gpubench_stats::Ratio;
+use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 
 /// Names that are made of what formats give a meaning to.
@@ -105,6 +108,59 @@ fn formats_of_others_look_so() {
         let text = if format == Format::NvbenchJson { text.replace(",{\"", ",\n{\"") } else { text };
         assert_snapshot!(format!("mixed-{}", format.name()), text);
     }
+}
+
+/// With a gate, a regression is a failed test, and what could not be judged is no passed one.
+#[test]
+fn a_gate_is_in_what_others_read() {
+    let run = gated();
+    for format in [Format::Junit, Format::Markdown] {
+        assert_snapshot!(format!("gated-{}", format.name()), exported(format, &run));
+    }
+    let page = exported(Format::Html, &run);
+    for told in ["not judged: 1 case not comparable", "not judged: 1 case of the baseline not measured"] {
+        assert!(page.contains(told), "{told}");
+    }
+    let ungated = Run { threshold: None, ..run.clone() };
+    let text = exported(Format::Junit, &ungated);
+    assert!(text.contains("failures=\"0\" errors=\"0\"") && !text.contains("regression"), "{text}");
+    let new = Run { check: Some(Check { lines: Vec::new(), missing: Vec::new(), ..checked(&run) }), ..run };
+    let text = exported(Format::Junit, &new);
+    assert!(text.contains("errors=\"1\"") && text.contains("not judged: nothing was compared"), "{text}");
+}
+
+fn checked(run: &Run) -> Check {
+    run.check.clone().expect("it was held against a baseline")
+}
+
+/// Four cases with a gate, of which one is the same, one slower, one faster and one not comparable; and one is missing.
+fn gated() -> Run {
+    let mut run = small("gpu.jsonl");
+    let ratio = |value| Ratio { value, low: value - 0.001, high: value + 0.001, confidence: 0.99 };
+    let findings = [Some(1.0), Some(1.1), Some(0.9), None].map(|value| match value {
+        None => Finding::NotComparable(vec!["bytes read 8, were 4".to_owned()]),
+        Some(value) => Finding::Compared {
+            ratio: ratio(value),
+            now: Nanoseconds(1000.0 * value),
+            then: Nanoseconds(1000.0),
+            processes: [1, 1],
+            noise_known: false,
+            answer: Answer::of(&ratio(value), 0.005),
+            regressed: value > 1.05,
+        },
+    });
+    let lines = run.records.iter().zip(findings).map(|(record, finding)| CaseFinding {
+        name: record.case.name(),
+        device: record.case.device.clone(),
+        cache: record.case.cache,
+        finding,
+    });
+    let lines: Vec<_> = lines.collect();
+    assert_eq!(lines.len(), 4);
+    let missing = vec!["gpubench_kernels::cuda::gone[n=1] hot".to_owned()];
+    run.check = Some(Check { baseline: "main".to_owned(), band: 0.005, remarks: Vec::new(), lines, missing });
+    run.threshold = Some(Threshold::Part(0.05));
+    run
 }
 
 /// The page on the command line lists the formats as the help does.

@@ -208,7 +208,9 @@ impl Error {
             | Self::NotPrinted(_)
             | Self::Child(_) => Exit::Failed,
             Self::Incomplete { run, problems } => {
-                problems.iter().map(Self::exit).fold(Exit::of(run), Exit::min)
+                // A problem explains why a run has no records.
+                let of_run = Some(Exit::of(run)).filter(|exit| *exit != Exit::Nothing);
+                problems.iter().map(Self::exit).chain(of_run).min().unwrap_or(Exit::Failed)
             }
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::cli::{Exit, OutputOptions};
 use super::measure::MeasuredRun;
+use super::messages::warn;
 use super::output::{Output, StandardOutput};
 use gpubench_records::record::Run;
 use gpubench_report::export::{Export, ExportTo};
@@ -71,13 +72,18 @@ impl<'a> Printer<'a> {
         outputs: &[Output],
     ) -> Result<Exit, Error> {
         let MeasuredRun { run, mut problems, is_stored } = measured;
+        // A device that failed before any measurement leaves nothing to print, and gives no reason to overwrite an earlier file.
+        let has_begun = problems.is_empty() || !run.devices.is_empty();
         let printed = match shown.problem {
             Some(problem) => Err(problem),
-            None => self.print_run(&run, shown.table.as_ref()),
+            None if has_begun => self.print_run(&run, shown.table.as_ref()),
+            None => Ok(()),
         };
         problems.extend(printed.err());
-        // A device that failed before any measurement gives no reason to overwrite an earlier file.
-        for output in outputs.iter().filter(|_| !run.devices.is_empty()) {
+        if let Some(none) = report::no_records(&run).filter(|_| has_begun && !outputs.is_empty()) {
+            warn(&none);
+        }
+        for output in outputs.iter().filter(|_| has_begun) {
             let not_written = |error| Error::OutputNotWritten { export: output.export.clone(), error };
             problems.extend(output.write(&run).map_err(not_written).err());
         }

@@ -87,9 +87,12 @@ fn other_work_is_not_comparable() {
     let target = Target::new();
     _ = target.run(&["told", "--save-baseline", "main"], &[]).with_code(0);
     let gate = ["told", "--baseline", "main", "--fail-on-regression", "5%"];
-    let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(0);
+    let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(1);
     ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, were 6400");
     ended.shows("0 regressions of 5.00 % or more");
+    ended.shows("not judged: 4 cases not comparable");
+    // Without a gate it is told, and no more.
+    _ = target.run(&gate[..3], &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(0);
 }
 
 /// Whatever else makes times another matter: each alone, written into what was stored.
@@ -160,6 +163,18 @@ fn what_is_new_and_what_is_missing_is_told() {
     let ended = target.run(&["told", "--cache", "hot", "--baseline", "main"], &[]).with_code(0);
     ended.shows("missing: compared::told_before[n=10] hot was not measured");
     assert!(!ended.stdout.contains("cold was not measured"), "{ended}");
+    // With a gate, that is no success, live or stored.
+    let now = target.path("now.json");
+    let gate = ["--baseline", "main", "--fail-on-regression", "5%"];
+    let live = ["told", "--cache", "hot", "--json", text(&now)];
+    let ended = target.run(&[&live[..], &gate].concat(), &[]).with_code(1);
+    ended.shows("not judged: 2 cases of the baseline not measured");
+    let stored = target.run(&[&["--from", text(&now), "--cache", "hot"], &gate[..]].concat(), &[]);
+    stored.with_code(1).shows("not judged: ");
+    // Nor is it that nothing is in both.
+    let ended = target.run(&[&["placed"], &gate[..]].concat(), &[]).with_code(1);
+    ended.shows("0 regressions of 5.00 % or more");
+    ended.shows("not judged: nothing was compared");
 }
 
 /// A run of some cases brings those up to date and leaves the others alone.
@@ -263,14 +278,14 @@ fn what_processes_differ_by_is_noise() {
     beyond.shows("1 regression beyond noise");
 
     // Nor is it what another device's processes differ by.
-    let elsewhere = target.run(&gate, &[("SUITE_TIME", "125"), ("CLOCKWORK_UUID", "another")]).with_code(0);
-    elsewhere.shows("not judged: 1 row, whose noise is not known");
+    let elsewhere = target.run(&gate, &[("SUITE_TIME", "125"), ("CLOCKWORK_UUID", "another")]).with_code(1);
+    elsewhere.shows("not judged: 1 case whose noise is not known");
     elsewhere.shows("not as it was then: another device of its kind");
     // Of one process then and one now nobody knows.
     _ = target.run(&["told[n=10]", "--cache", "hot", "--save-baseline", "one"], &[]).with_code(0);
     let gate = ["told[n=10]", "--cache", "hot", "--baseline", "one", "--fail-on-regression", "noise"];
-    let unknown = target.run(&gate, &[("SUITE_TIME", "125")]).with_code(0);
-    unknown.shows("not judged: 1 row, whose noise is not known");
+    let unknown = target.run(&gate, &[("SUITE_TIME", "125")]).with_code(1);
+    unknown.shows("not judged: 1 case whose noise is not known");
     target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give at least 1");
 }
 

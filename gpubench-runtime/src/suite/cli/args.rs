@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 
+use gpubench_report::Page;
 use gpubench_report::export::ExportArgs;
 
 /// Measures the benchmarks of this program.
@@ -13,8 +14,8 @@ use gpubench_report::export::ExportArgs;
 #[command(
     name = "suite",
     about = "Measures the benchmarks of this program, and compares each result with the limits of its device.",
-    after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, 2 usage, \
-                  3 a regression, 4 nothing matched, 5 the requested device is missing or, with --no-wait, busy, \
+    after_help = "Exit codes: 0 all measured (suspect rows included), 1 a benchmark failed or is invalid, or cannot be \
+                  judged by --fail-on-regression, 2 usage, 3 a regression, 4 nothing matched, 5 the requested device is missing or, with --no-wait, busy, \
                   129/130/143 interrupted by SIGHUP, Ctrl-C or SIGTERM, after a report of the measured cases.\n\
                   Results go to standard output, progress and warnings to standard error. The FILE `-` is \
                   standard output, which then carries nothing else.\n\
@@ -104,7 +105,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", env = "GPUBENCH_BASELINE", help_heading = "Comparisons")]
     pub(super) baseline: Option<String>,
 
-    /// Exit with code 3 if a case is significantly slower by this much; `noise`: by more than the spread between processes
+    /// Exit with code 3 if a case is significantly slower by this much, with code 1 if one cannot be judged; `noise`: slower by
+    /// more than the spread between processes
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_FAIL_ON_REGRESSION", help_heading = "Comparisons")]
     pub(super) fail_on_regression: Option<String>,
 
@@ -247,7 +249,13 @@ pub(super) struct Args {
 
     /// Print lines of at most COLUMNS, 40 or more, instead of the width of the terminal; what is printed to a file or a
     /// pipe has no limit
-    #[arg(long, value_name = "COLUMNS", env = "GPUBENCH_WIDTH", help_heading = "Results")]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        env = "GPUBENCH_WIDTH",
+        value_parser = clap::value_parser!(u16).range(Page::LEAST_WIDTH as i64..),
+        help_heading = "Results"
+    )]
     pub(super) width: Option<u16>,
 
     /// What `cargo bench` adds to the command line: a bench target measures

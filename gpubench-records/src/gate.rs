@@ -1,0 +1,248 @@
+//! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than it may be, or
+//! why that could not be judged. Only what was compared passes: a case of the baseline that was not measured does not.
+
+use crate::comparison::{Finding, Threshold};
+use crate::exit::Exit;
+use crate::method::Cache;
+use crate::record::Run;
+use gpubench_stats::Ratio;
+
+/// The outcome of a gate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// The difference from which on slower is a regression.
+    pub threshold: Threshold,
+    /// The cases of the run that a comparison could judge. One that is new to the baseline is none of them.
+    pub cases: Vec<GatedCase>,
+    /// The cases of the baseline that the run lacks.
+    pub missing: Vec<String>,
+}
+
+/// A case at the gate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatedCase {
+    /// The case's name.
+    pub name: String,
+    /// Its device.
+    pub device: String,
+    /// Its cache state.
+    pub cache: Cache,
+    /// The outcome.
+    pub outcome: GateOutcome,
+    /// The comparison in a few words: with what, or what forbids it.
+    pub about: String,
+}
+
+/// The outcome for a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GateOutcome {
+    /// It is no regression.
+    Passed,
+    /// It is slower than it may be, by this ratio.
+    Regressed(Ratio),
+    /// It could not be judged.
+    Unjudged(Unjudged),
+}
+
+/// The reason that a case could not be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unjudged {
+    /// The run lacks it.
+    NotMeasured,
+    /// It cannot be compared with the baseline's.
+    NotComparable,
+    /// It has no number, now or then.
+    NoNumber,
+    /// The difference of two cases that took turns has no interval.
+    NoInterval,
+    /// Noise decides, and is not known.
+    NoiseUnknown,
+}
+
+impl Unjudged {
+    /// All reasons, in the order in which they are told.
+    pub const ALL: [Self; 5] =
+        [Self::NotMeasured, Self::NotComparable, Self::NoNumber, Self::NoInterval, Self::NoiseUnknown];
+}
+
+impl Run {
+    /// Returns the outcome of the gate, if the run has one.
+    #[must_use]
+    pub fn gate(&self) -> Option<Gate> {
+        let threshold = self.threshold?;
+        let in_turn = self.records.iter().filter_map(|record| {
+            let compared = record.compared.as_ref()?;
+            let comparison = &compared.comparison;
+            let outcome = match comparison.ratio {
+                None => GateOutcome::Unjudged(Unjudged::NoInterval),
+                Some(ratio) if comparison.regressed(threshold) => GateOutcome::Regressed(ratio),
+                Some(_) => GateOutcome::Passed,
+            };
+            let case = &record.case;
+            Some(GatedCase {
+                name: case.name(),
+                device: case.device.clone(),
+                cache: case.cache,
+                outcome,
+                about: format!("in turn with `{}`", compared.with),
+            })
+        });
+        let since_then = self.check.iter().flat_map(|check| {
+            check.lines.iter().filter_map(|line| {
+                Some(GatedCase {
+                    name: line.name.clone(),
+                    device: line.device.clone(),
+                    cache: line.cache,
+                    outcome: since_then(&line.finding, threshold)?,
+                    about: match &line.finding {
+                        Finding::NotComparable(why) => why.join("; "),
+                        Finding::NoNumber(why) => why.clone(),
+                        Finding::Compared { .. } | Finding::New => {
+                            format!("against baseline `{}`", check.baseline)
+                        }
+                    },
+                })
+            })
+        });
+        let missing = self.check.iter().flat_map(|check| &check.missing).cloned();
+        Some(Gate { threshold, cases: in_turn.chain(since_then).collect(), missing: missing.collect() })
+    }
+
+    /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and
+    /// against a baseline.
+    #[must_use]
+    pub fn regressions(&self) -> Vec<(String, Ratio)> {
+        self.gate().map(|gate| gate.regressions()).unwrap_or_default()
+    }
+}
+
+/// The outcome for a case that was held against a baseline; nothing for one that is new.
+fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
+    Some(match finding {
+        Finding::Compared { ratio, regressed: true, .. } => GateOutcome::Regressed(*ratio),
+        Finding::Compared { noise_known: false, .. } if threshold == Threshold::Noise => {
+            GateOutcome::Unjudged(Unjudged::NoiseUnknown)
+        }
+        Finding::Compared { .. } => GateOutcome::Passed,
+        Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
+        Finding::NoNumber(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
+        Finding::New => return None,
+    })
+}
+
+impl Gate {
+    /// Returns the regressions with the ratio that shows each.
+    #[must_use]
+    pub fn regressions(&self) -> Vec<(String, Ratio)> {
+        let ratio = |case: &GatedCase| match case.outcome {
+            GateOutcome::Regressed(ratio) => Some((format!("{} {}", case.name, case.cache), ratio)),
+            _ => None,
+        };
+        self.cases.iter().filter_map(ratio).collect()
+    }
+
+    /// Returns the number of cases that could not be judged for this reason.
+    #[must_use]
+    pub fn unjudged(&self, why: Unjudged) -> usize {
+        let missing = if why == Unjudged::NotMeasured { self.missing.len() } else { 0 };
+        let cases = self.cases.iter().filter(|case| case.outcome == GateOutcome::Unjudged(why));
+        missing + cases.count()
+    }
+
+    /// Returns true if no case was judged.
+    #[must_use]
+    pub fn judged_nothing(&self) -> bool {
+        self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)))
+    }
+
+    /// Returns the end of a program whose run this gate is for. A case that could not be judged goes before a regression.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        if self.judged_nothing() || Unjudged::ALL.iter().any(|why| self.unjudged(*why) > 0) {
+            Exit::Failed
+        } else if self.regressions().is_empty() {
+            Exit::Done
+        } else {
+            Exit::Regression
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::{Answer, CaseFinding, Check};
+    use crate::files;
+    use gpubench_stats::units::Nanoseconds;
+
+    fn compared(value: f64, noise_known: bool) -> Finding {
+        let ratio = Ratio { value, low: value, high: value, confidence: 0.99 };
+        let (now, then) = (Nanoseconds(value), Nanoseconds(1.0));
+        let regressed = value > 1.05;
+        let answer = Answer::of(&ratio, 0.005);
+        Finding::Compared { ratio, now, then, processes: [1, 1], noise_known, answer, regressed }
+    }
+
+    /// A run that was held against a baseline with these findings.
+    fn run(findings: Vec<Finding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        run.records.truncate(findings.len().max(1));
+        let line = |(number, finding)| CaseFinding {
+            name: format!("case {number}"),
+            device: "clockwork".to_owned(),
+            cache: Cache::Hot,
+            finding,
+        };
+        run.check = Some(Check {
+            baseline: "main".to_owned(),
+            band: 0.005,
+            remarks: Vec::new(),
+            lines: findings.into_iter().enumerate().map(line).collect(),
+            missing: missing.iter().map(ToString::to_string).collect(),
+        });
+        run.threshold = threshold;
+        run
+    }
+
+    #[test]
+    fn only_what_was_compared_passes() {
+        let part = Some(Threshold::Part(0.05));
+        let same = || compared(1.0, false);
+        let not_comparable = || Finding::NotComparable(vec!["bytes 8, were 4".to_owned()]);
+        let no_number = || Finding::NoNumber("failed then".to_owned());
+        for (what, findings, missing, threshold, exit) in [
+            ("all are the same", vec![same(), same()], &[][..], part, Exit::Done),
+            ("one is slower", vec![same(), compared(1.1, false)], &[], part, Exit::Regression),
+            ("one is new", vec![same(), Finding::New], &[], part, Exit::Done),
+            ("all are new", vec![Finding::New, Finding::New], &[], part, Exit::Failed),
+            ("there is none", vec![], &[], part, Exit::Failed),
+            ("one is missing", vec![same()], &["gone hot"], part, Exit::Failed),
+            ("one is not comparable", vec![same(), not_comparable()], &[], part, Exit::Failed),
+            ("none is comparable", vec![not_comparable()], &[], part, Exit::Failed),
+            ("one has no number", vec![same(), no_number()], &[], part, Exit::Failed),
+            ("noise is known", vec![compared(1.0, true)], &[], Some(Threshold::Noise), Exit::Done),
+            ("noise is not known", vec![same()], &[], Some(Threshold::Noise), Exit::Failed),
+            (
+                "what was not judged goes before a regression",
+                vec![compared(1.1, false), not_comparable()],
+                &[],
+                part,
+                Exit::Failed,
+            ),
+            ("there is no gate", vec![compared(1.1, false), not_comparable()], &["gone"], None, Exit::Done),
+        ] {
+            assert_eq!(Exit::of(&run(findings, missing, threshold)), exit, "{what}");
+        }
+    }
+
+    #[test]
+    fn an_empty_run_is_no_success() {
+        let mut run = run(vec![], &[], None);
+        assert_eq!(Exit::of(&run), Exit::Done);
+        run.records.clear();
+        assert_eq!(Exit::of(&run), Exit::Nothing);
+        run.threshold = Some(Threshold::Noise);
+        assert_eq!(Exit::of(&run), Exit::Nothing, "that comes first");
+    }
+}

@@ -1,0 +1,52 @@
+//! The outcome of a gate in words. In: a [`Gate`]; out: a sentence on its regressions, and one for each reason for which cases
+//! could not be judged, which fail it too.
+
+use gpubench_records::comparison::Threshold;
+use gpubench_records::gate::{Gate, GateOutcome, GatedCase, Unjudged};
+use gpubench_stats::format;
+
+/// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
+pub(super) fn regressions(gate: &Gate) -> (String, String) {
+    let from = match gate.threshold {
+        Threshold::Part(part) => format!(" of {} or more", format::percent(part)),
+        Threshold::Noise => " beyond noise".to_owned(),
+    };
+    (format::counted(gate.regressions().len(), "regression"), from)
+}
+
+/// The cases that could not be judged, a sentence for each reason.
+pub(super) fn unjudged(gate: &Gate) -> Vec<String> {
+    let mut lines: Vec<String> = Unjudged::ALL.iter().filter_map(|why| shown(gate, *why)).collect();
+    if gate.cases.is_empty() && gate.missing.is_empty() {
+        lines.push("not judged: nothing was compared".to_owned());
+    }
+    lines
+}
+
+fn shown(gate: &Gate, why: Unjudged) -> Option<String> {
+    let count = gate.unjudged(why);
+    (count > 0).then(|| format!("not judged: {} {}", format::counted(count, "case"), words(why)))
+}
+
+/// The reason behind a case or several.
+fn words(why: Unjudged) -> &'static str {
+    match why {
+        Unjudged::NotMeasured => "of the baseline not measured",
+        Unjudged::NotComparable => "not comparable",
+        Unjudged::NoNumber => "without a number",
+        Unjudged::NoInterval => "without an interval of the difference",
+        Unjudged::NoiseUnknown => "whose noise is not known",
+    }
+}
+
+/// The sentence on a case that does not pass.
+pub(super) fn sentence(case: &GatedCase) -> Option<String> {
+    match case.outcome {
+        GateOutcome::Passed => None,
+        GateOutcome::Regressed(ratio) => {
+            let (change, changes) = (format::change(ratio.value), format::changes(ratio.low, ratio.high));
+            Some(format!("regression: {change} {changes} {}", case.about))
+        }
+        GateOutcome::Unjudged(why) => Some(format!("not judged: {} ({})", words(why), case.about)),
+    }
+}
