@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpubench_records::method::Cache;
 use gpubench_records::selection::CaseSelection;
+use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
 use crate::error::UnknownFormat;
@@ -22,8 +23,8 @@ pub(crate) enum Cargo {
     version,
     after_help = "A RUN is a file that --json wrote, a run's folder, the name of a stored run or of a baseline, or `last`.\n\
                   A FILE called `-` is standard output, which then carries nothing else.\n\
-                  Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, or results could not be written, 2 usage, \
-                  3 a regression, 4 nothing matched."
+                  Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, a case could not be judged, or results \
+                  could not be written, 2 usage, 3 a regression, 4 nothing matched or no records."
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
@@ -39,7 +40,13 @@ pub(crate) struct Gpubench {
 
     /// Print lines of at most COLUMNS, 40 or more, instead of the width of the terminal; what is printed to a file or a
     /// pipe has no limit
-    #[arg(long, value_name = "COLUMNS", env = "GPUBENCH_WIDTH", global = true)]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        env = "GPUBENCH_WIDTH",
+        value_parser = clap::value_parser!(u16).range(Page::LEAST_WIDTH as i64..),
+        global = true
+    )]
     pub(crate) width: Option<u16>,
 }
 
@@ -81,7 +88,8 @@ pub(crate) enum Command {
         /// The difference of two times that does not matter, in percent, rather than that of the later run
         #[arg(long, value_name = "PERCENT")]
         band: Option<String>,
-        /// Exit with 3 if a case is slower by at least this, beyond doubt; `noise`: by more than its processes differ by
+        /// Exit with 3 if a case is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
+        /// more than its processes differ by
         #[arg(long, value_name = "PERCENT")]
         fail_on_regression: Option<String>,
         #[command(flatten)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::LoadRunError;
 use gpubench_records::join::JoinError;
-use gpubench_report::export::{Format, SamePlace};
+use gpubench_report::export::{ExportTo, Format, SamePlace};
 
 /// A format that there is not. The sentence lists those that there are.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,9 @@ pub(crate) enum CommandError {
     #[error("{flag} {text}: give a percentage above 0, such as 5%{also}")]
     Percentage { flag: &'static str, text: String, also: &'static str },
     #[error("{}: {error}", path.display())]
-    Unwritable { path: PathBuf, error: io::Error },
+    NotOpened { path: PathBuf, error: io::Error },
+    #[error("{to}: {error}")]
+    NotWritten { to: ExportTo, error: io::Error },
     #[error("the results cannot be printed: {0}")]
     Unprintable(io::Error),
     #[error("these runs cannot be merged: {0}")]
@@ -45,7 +47,7 @@ impl CommandError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NothingSelected { .. } => Exit::Nothing,
-            Self::Unwritable { .. } | Self::Unprintable(_) => Exit::Failed,
+            Self::NotWritten { .. } | Self::Unprintable(_) => Exit::Failed,
             _ => Exit::Usage,
         }
     }

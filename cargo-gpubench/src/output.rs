@@ -1,13 +1,13 @@
 //! The destinations of results. In: text and runs; out: bytes on standard output and in files. A file is replaced whole, and
 //! never one that a run is read from.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use anstream::AutoStream;
-use gpubench_records::files::{Destination, StoredRuns};
+use gpubench_records::files::{Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
-use gpubench_report::Page;
 use gpubench_report::export::{Export, ExportTo};
+use gpubench_report::{Page, no_records};
 
 use crate::error::CommandError;
 
@@ -35,7 +35,8 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     };
     let mut out = AutoStream::new(io::stdout(), choice);
-    no_error_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    no_error_if_closed(printed).map_err(CommandError::Unprintable)
 }
 
 /// Prints a warning on standard error.
@@ -53,33 +54,33 @@ pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) ->
         if sources.iter().any(|source| source.is(&export.to)) {
             return Err(CommandError::WrittenOver(path.clone()));
         }
-        Destination::open(path).map_err(|error| CommandError::Unwritable { path: path.clone(), error })?;
+        Destination::open(path).map_err(|error| CommandError::NotOpened { path: path.clone(), error })?;
     }
     Ok(())
 }
 
-/// Writes `run` as each of `exports`.
+/// Writes `run` as each of `exports`. Warns of a run without records, which formats with a row for each case cannot tell.
 pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), CommandError> {
-    for Export { format, to } in exports {
-        let contents = |out: &mut dyn Write| format.exporter().export(run, out);
-        match to {
-            ExportTo::StandardOutput => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                no_error_if_closed(contents(&mut out).and_then(|()| out.flush()))?;
-            }
+    if let Some(none) = no_records(run).filter(|_| !exports.is_empty()) {
+        warn(&none);
+    }
+    for export in exports {
+        let contents = |out: &mut dyn Write| export.format.exporter().export(run, out);
+        let written = match &export.to {
+            ExportTo::StandardOutput => no_error_if_closed(fill(io::stdout().lock(), &contents)),
             ExportTo::File(path) => {
-                let written = Destination::open(path).and_then(|destination| destination.write(&contents));
-                written.map_err(|error| CommandError::Unwritable { path: path.clone(), error })?;
+                Destination::open(path).and_then(|destination| destination.write(&contents))
             }
-        }
+        };
+        written.map_err(|error| CommandError::NotWritten { to: export.to.clone(), error })?;
     }
     Ok(())
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.
-fn no_error_if_closed(written: io::Result<()>) -> Result<(), CommandError> {
+fn no_error_if_closed(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(CommandError::Unprintable),
+        written => written,
     }
 }

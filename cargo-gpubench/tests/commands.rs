@@ -5,7 +5,8 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 
 use gpubench_records::files::load;
-use gpubench_records::record::Run;
+use gpubench_records::record::{Record, Run};
+use gpubench_records::work::Counts;
 use gpubench_report::Page;
 use gpubench_report::export::Format;
 use insta::assert_snapshot;
@@ -79,6 +80,38 @@ fn a_case_is_shown_with_everything() {
     );
 }
 
+/// As `report` does, of the cases that are shown.
+#[test]
+fn a_failed_case_is_shown_and_ends_with_1() {
+    let project = Project::with_runs();
+    let failed = project.run(&["show", "last", "::fails_when_cold"]).code(1).stdout();
+    assert!(failed.contains("failed"), "{failed}");
+    _ = project.run(&["show", "last", "::good"]).code(0);
+}
+
+/// Whatever shows or writes it.
+#[test]
+fn a_run_without_records_is_told_by_all() {
+    let project = Project::with_runs();
+    let mut run = slowed(1.0);
+    run.records.clear();
+    let empty = project.write("empty.json", &run);
+    let none = "no records: none of 2 planned cases was measured";
+    for command in [&["report", &*empty][..], &["compare", "main", &empty], &["compare", &empty, &empty]] {
+        let ended = project.run(command).code(4);
+        assert!(ended.stdout().contains(none) && ended.stderr().is_empty(), "{}", ended.stdout());
+    }
+    for format in Format::ALL {
+        let ended = project.run(&["convert", &empty, "--to", format.name()]).code(0);
+        assert_eq!(ended.stderr(), format!("warning: {none}\n"), "{}", format.name());
+        let says = [Format::Markdown, Format::Html, Format::Junit].contains(format);
+        assert_eq!(ended.stdout().contains(none), says, "{}", format.name());
+    }
+    run.planned = 0;
+    let empty = project.write("nothing.json", &run);
+    assert!(project.run(&["report", &empty]).code(4).stdout().contains("\nno records, in "));
+}
+
 #[test]
 fn stored_runs_are_listed() {
     let project = Project::with_runs();
@@ -111,26 +144,65 @@ fn a_change_is_found_and_nothing_else() {
     assert!(found.contains("same"), "{found}");
 }
 
+/// Each way in which a run may have nothing, or not all, to hold against the baseline.
+#[test]
+fn a_gate_passes_only_what_was_compared() {
+    let project = Project::with_runs();
+    let store = |name: &str, change: fn(&mut Run)| {
+        let mut run = slowed(1.0);
+        change(&mut run);
+        project.write(name, &run)
+    };
+    let mut told = String::new();
+    for (what, code, change) in [
+        ("empty", 4, (|run| run.records.clear()) as fn(&mut Run)),
+        ("part", 1, |run| run.records.truncate(1)),
+        ("others", 1, |run| run.records.iter_mut().for_each(|it| it.case.benchmark += "2")),
+        ("other-work", 1, |run| counts(&mut run.records[0]).reads = Some(1)),
+        ("other-work-only", 1, |run| run.records.iter_mut().for_each(|it| counts(it).reads = Some(1))),
+        ("more", 0, |run| {
+            let mut new = run.records[0].clone();
+            new.case.benchmark += "2";
+            run.records.push(new);
+        }),
+    ] {
+        let later = store(&format!("{what}.json"), change);
+        let arguments = ["compare", "main", &later];
+        let ended = project.run(&[&arguments[..], &["--fail-on-regression", "5%"]].concat()).code(code);
+        let printed = ended.stdout();
+        let (_, end) = printed.split_once("regression").unwrap_or(("", &printed));
+        let (end, _) = end.split_once("\n\n").unwrap_or((end, ""));
+        told += &format!("{what}, {code}: regression{end}\n");
+        // Without a gate nothing is judged.
+        _ = project.run(&arguments).code(if what == "empty" { 4 } else { 0 });
+    }
+    assert_snapshot!("gates", told);
+    // Noise that nobody knows judges nothing.
+    let noise = project.run(&["compare", "main", "main", "--fail-on-regression", "noise"]).code(1).stdout();
+    assert!(noise.contains("not judged: 2 cases whose noise is not known"), "{noise}");
+}
+
 #[test]
 fn merged_runs_have_the_samples_of_all() {
     let project = Project::with_runs();
-    let (one, two) = (slowed(1.0), slowed(1.01));
-    let names = [project.write("one.json", &one), project.write("two.json", &two)];
+    let runs = [1.0, 1.01, 1.02, 1.03].map(slowed);
+    let name = |number: usize| project.write(&format!("{number}.json"), &runs[number]);
+    let names = [0, 1, 2, 3].map(name);
     let merged = project.text("merged.json");
-    _ = project.run(&["merge", "main", &names[0], &names[1], "-o", &merged]).code(0);
+    _ = project.run(&["merge", "main", &names[1], &names[2], "-o", &merged]).code(0);
     let run = load(merged.as_ref()).expect("a run").run;
     let processes: Vec<usize> = run.records.iter().map(|record| 1 + record.other_processes.len()).collect();
     assert_eq!(processes, [3, 3]);
     // Merged once more, nothing is lost.
     let again = project.text("again.json");
-    _ = project.run(&["merge", &merged, &names[1], "--output", &again]).code(0);
+    _ = project.run(&["merge", &merged, &names[3], "--output", &again]).code(0);
     let run = load(again.as_ref()).expect("a run").run;
     assert!(run.records.iter().all(|record| record.other_processes.len() == 3));
     let samples = |run: &Run| -> usize {
         let measured = run.records.iter().flat_map(|it| it.measurement.iter().chain(&it.other_processes));
         measured.map(|it| it.samples.events.len()).sum()
     };
-    assert_eq!(samples(&run), 2 * samples(&one) + 2 * samples(&two));
+    assert_eq!(samples(&run), runs.iter().map(samples).sum::<usize>());
     assert!(project.run(&["report", &again]).code(0).stdout().contains("processes"));
 }
 
@@ -170,4 +242,8 @@ fn a_closed_pipe_is_no_error() {
         let ended = child.wait_with_output().expect("it ends");
         assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
     }
+}
+
+fn counts(record: &mut Record) -> &mut Counts {
+    &mut record.measurement.as_mut().expect("it was measured").counts
 }

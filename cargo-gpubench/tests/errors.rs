@@ -1,6 +1,10 @@
 //! Each error: what is wrong, where, and what to do. Nothing is printed on standard output, and no file is touched.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+
+use gpubench_records::method::Path;
+use gpubench_records::record::{Measurement, Run};
 
 use super::{Project, corpus, recorded, slowed};
 
@@ -81,11 +85,61 @@ fn no_run_is_written_over() {
     told += &refused(&project, &["merge", &run, &other, "-o", &run], 2);
     told += &refused(&project, &["compare", &other, &run, "--json", &run], 2);
     told += &refused(&project, &["report", &run, "--csv", "x", "--bmf", "./x"], 2);
-    told += &refused(&project, &["report", &run, "--csv", "no/such/folder.csv"], 1);
+    // Before anything is done, as by a suite.
+    told += &refused(&project, &["report", &run, "--csv", "no/such/folder.csv"], 2);
+    symlink("new.csv", project.path("src/link")).expect("it can be made");
+    told += &refused(&project, &["report", &run, "--csv", "new.csv", "--bmf", "link"], 2);
+    symlink(&run, project.path("src/run")).expect("it can be made");
+    told += &refused(&project, &["report", &run, "--csv", "run"], 2);
     insta::assert_snapshot!("places", told);
     assert!(fs::read(&run).expect("it is there") == before);
     let stored = project.text("target/gpubench/runs/2026-08-02T12-33-10Z/records.jsonl");
     _ = refused(&project, &["convert", "last", "--to", "json", "-o", &stored], 2);
+    // What fails while it is written is another matter, as by a suite too.
+    let full = project.run(&["report", &run, "--csv", "/dev/full"]).code(1);
+    assert!(full.stderr().starts_with("error: /dev/full: No space left on device"), "{}", full.stderr());
+}
+
+/// Of one case only what repeats its measurement is merged.
+#[test]
+fn what_is_no_repetition_is_not_merged() {
+    let project = Project::with_runs();
+    let one = project.write("one.json", &slowed(1.0));
+    let mut told = String::new();
+    for (name, change) in [
+        ("same", (|_| ()) as fn(&mut Run)),
+        ("bytes", |run| measured(run).for_each(|it| it.counts.reads = Some(7))),
+        ("flops", |run| measured(run).for_each(|it| it.counts.flops = Some(7))),
+        ("path", |run| measured(run).for_each(|it| it.samples.method.path = Path::Stream)),
+        ("suite", |run| run.program.suite = "another".to_owned()),
+        ("build", |run| run.program.fingerprint = Some("1".to_owned())),
+        ("commit", |run| (run.program.fingerprint, run.program.commit) = (None, Some("1234567".to_owned()))),
+    ] {
+        let mut run = slowed(if name == "same" { 1.0 } else { 1.01 });
+        change(&mut run);
+        let other = project.write(&format!("{name}.json"), &run);
+        told += &refused(&project, &["merge", &one, &other, "-o", "-"], 2);
+    }
+    // Part of a merged run is in it already.
+    let (two, merged) = (project.write("two.json", &slowed(1.01)), project.text("merged.json"));
+    _ = project.run(&["merge", &one, &two, "-o", &merged]).code(0);
+    told += &refused(&project, &["merge", &merged, &two, "-o", "-"], 2);
+    insta::assert_snapshot!("repetitions", told);
+    // Other cases of another build are merged, which is told now and later.
+    let mut run = slowed(1.01);
+    run.program.fingerprint = Some("1".to_owned());
+    run.records.iter_mut().for_each(|record| record.case.benchmark += "2");
+    let other = project.write("other.json", &run);
+    let together = project.text("together.json");
+    let warned = project.run(&["merge", &one, &other, "-o", &together]).code(0).stderr();
+    let remark = "merged: another build measured the cases of PROJECT/target/gpubench/other.json than those of \
+                  PROJECT/target/gpubench/one.json (it was built anew in between)";
+    assert_eq!(warned, format!("warning: {remark}\n"));
+    assert!(project.run(&["report", &together]).code(0).stdout().starts_with(remark));
+}
+
+fn measured(run: &mut Run) -> impl Iterator<Item = &mut Measurement> {
+    run.records.iter_mut().filter_map(|record| record.measurement.as_mut())
 }
 
 #[test]

@@ -1,13 +1,33 @@
-//! Several runs made one, such as those of several processes or of several files. In: runs; out: one run with a record for each
-//! case, which has the measurements of all, or the reason why they do not belong together. What differs between them otherwise
-//! is for whoever joins them to know.
+//! Several runs made one, such as those of several processes or of several files. In: runs with their names; out: one run with
+//! a record for each case, which has the measurements of all, or the reason why they do not belong together: runs repeat each
+//! other only if the same build did the same work on the same device.
 
 use std::collections::HashMap;
 
+use crate::baseline::{MeasuredRecord, differences};
 use crate::facts::{Facts, UUID};
 use crate::id::CaseId;
 use crate::merge::merged;
-use crate::record::{Measurement, Run};
+use crate::program::{Package, Program};
+use crate::record::{Measurement, Record, Run};
+
+/// A run with the name that the user knows it by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedRun {
+    /// The name.
+    pub name: String,
+    /// The run.
+    pub run: Run,
+}
+
+/// Several runs made one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// The run. Its notes have the remarks.
+    pub run: Run,
+    /// What differs between the runs, and is no reason against joining them.
+    pub remarks: Vec<String>,
+}
 
 /// The reason why runs cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +47,60 @@ pub enum JoinError {
         /// The device of another.
         other: String,
     },
+    /// They are of different suites.
+    #[error(
+        "{one} is a run of `{first}` and {other} one of `{second}`: a suite's runs are repetitions, those of two are not; \
+         `cargo gpubench report {one} {other}` shows both"
+    )]
+    OtherSuite {
+        /// The first run that has a suite.
+        one: String,
+        /// Its suite.
+        first: String,
+        /// Another run.
+        other: String,
+        /// Its suite.
+        second: String,
+    },
+    /// Two have one and the same measurement.
+    #[error(
+        "`{case}` has the same measurement in {one} and in {other}, which counts once: leave out one of the two"
+    )]
+    Twice {
+        /// The case.
+        case: String,
+        /// A run.
+        one: String,
+        /// Another, or the same.
+        other: String,
+    },
+    /// A case is other work in another, or was measured in another way.
+    #[error("`{case}` is not the same in {other} as in {one}, and so is no repetition: {differences}")]
+    OtherWork {
+        /// The case.
+        case: String,
+        /// The first run that has it.
+        one: String,
+        /// Another.
+        other: String,
+        /// What differs, such as "flops 8, were 4".
+        differences: String,
+    },
+    /// Different builds measured a case.
+    #[error(
+        "`{case}` was measured by another build in {other} than in {one} ({difference}): builds are compared, by `cargo gpubench \
+         compare {one} {other}`, and not merged"
+    )]
+    OtherBuild {
+        /// The case.
+        case: String,
+        /// The first run that has it.
+        one: String,
+        /// Another.
+        other: String,
+        /// What differs.
+        difference: String,
+    },
     /// A case that took turns with another is in several.
     #[error(
         "`{case}` was compared by --compare-with, whose rounds cannot be merged with another measurement of it"
@@ -41,11 +115,11 @@ pub enum JoinError {
 ///
 /// # Errors
 /// See [`JoinError`].
-pub fn join(runs: Vec<Run>) -> Result<Run, JoinError> {
-    let mut runs = runs.into_iter();
+pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+    let remarks = check(&runs)?;
+    let mut runs = runs.into_iter().map(|named| named.run);
     let mut whole = runs.next().ok_or(JoinError::NoRun)?;
     for run in runs {
-        same_devices(&whole, &run)?;
         whole.started = whole.started.min(run.started);
         whole.wall += run.wall;
         whole.add_devices(run.devices);
@@ -65,7 +139,113 @@ pub fn join(runs: Vec<Run>) -> Result<Run, JoinError> {
         record.other_processes.extend(others.remove(&record.case).unwrap_or_default());
     }
     whole.planned = whole.planned.max(whole.records.len());
-    Ok(whole)
+    whole.notes.extend_from_slice(&remarks);
+    Ok(Joined { run: whole, remarks })
+}
+
+/// Makes sure that `runs` belong together. Returns the differences that do not matter.
+fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
+    let mut cases: HashMap<&CaseId, Vec<(&NamedRun, &Record)>> = HashMap::new();
+    let mut remarks = Vec::new();
+    for (number, other) in runs.iter().enumerate() {
+        for one in &runs[..number] {
+            same_devices(&one.run, &other.run)?;
+            same_suite(one, other)?;
+        }
+        for record in &other.run.records {
+            let earlier = cases.entry(&record.case).or_default();
+            earlier.iter().try_for_each(|earlier| measured_once(*earlier, (other, record)))?;
+            if let Some(first) = earlier.first() {
+                is_repetition(*first, (other, record))?;
+            }
+            earlier.push((other, record));
+        }
+        if let Some(difference) = other_build(&runs[0].run.program, &other.run.program) {
+            let (one, other) = (&runs[0].name, &other.name);
+            remarks.push(format!(
+                "merged: another build measured the cases of {other} than those of {one} ({difference})"
+            ));
+        }
+    }
+    Ok(remarks)
+}
+
+/// A record with its run.
+type OfRun<'a> = (&'a NamedRun, &'a Record);
+
+fn all_measurements(record: &Record) -> impl Iterator<Item = &Measurement> {
+    record.measurement.iter().chain(&record.other_processes)
+}
+
+fn measured_once((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
+    if all_measurements(first).any(|first| all_measurements(second).any(|second| first == second)) {
+        let (one, other) = (one.name.clone(), other.name.clone());
+        return Err(JoinError::Twice { case: first.case.to_string(), one, other });
+    }
+    Ok(())
+}
+
+/// Makes sure that two records of a case are of the same work, measured in the same way by the same build.
+fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
+    let measured = |run, record| {
+        let measurement = all_measurements(record).next()?;
+        Some(MeasuredRecord { run, record, measurement })
+    };
+    let names = || (first.case.to_string(), one.name.clone(), other.name.clone());
+    if let (Some(then), Some(now)) = (measured(&one.run, first), measured(&other.run, second)) {
+        let differences = differences(now, then).join("; ");
+        if !differences.is_empty() {
+            let (case, one, other) = names();
+            return Err(JoinError::OtherWork { case, one, other, differences });
+        }
+    }
+    match other_build(&one.run.program, &other.run.program) {
+        None => Ok(()),
+        Some(difference) => {
+            let (case, one, other) = names();
+            Err(JoinError::OtherBuild { case, one, other, difference })
+        }
+    }
+}
+
+/// Returns the difference of two builds: of their files, where both are known by them, else of what they were made from.
+fn other_build(one: &Program, other: &Program) -> Option<String> {
+    let is_same_file = match (&one.fingerprint, &other.fingerprint) {
+        (Some(one), Some(other)) => Some(one == other),
+        _ => None,
+    };
+    if is_same_file == Some(true) {
+        return None;
+    }
+    let text = |text: Option<&str>| text.unwrap_or("not known").to_owned();
+    let dirty = |dirty: Option<bool>| if dirty == Some(true) { " with changes" } else { "" };
+    let commit = |commit: &Option<String>, changed| text(commit.as_deref()) + dirty(changed);
+    let package = |program: &Program| {
+        let of = |package: &Package| commit(&package.commit, package.dirty);
+        program.package.as_ref().map_or_else(|| text(None), of)
+    };
+    let all = |program: &Program| {
+        [
+            ("commit", package(program)),
+            ("gpubench", format!("{} of commit {}", program.version, commit(&program.commit, program.dirty))),
+            ("opt-level", program.opt_level.clone()),
+            ("target", program.target.clone()),
+        ]
+    };
+    let differs = all(one).into_iter().zip(all(other)).find(|((_, one), (_, other))| one != other);
+    match differs {
+        Some(((what, one), (_, other))) => Some(format!("{what} {other}, was {one}")),
+        None => (is_same_file == Some(false)).then(|| "it was built anew in between".to_owned()),
+    }
+}
+
+/// Makes sure that both are of the same suite, as far as they tell.
+fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
+    let [first, second] = [one, other].map(|named| named.run.program.suite.clone());
+    if first == second || first.is_empty() || second.is_empty() {
+        return Ok(());
+    }
+    Err(JoinError::OtherSuite { one: one.name.clone(), first, other: other.name.clone(), second })
 }
 
 /// Takes the measurements of other processes from the records, by their cases.

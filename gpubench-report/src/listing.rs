@@ -1,9 +1,11 @@
-//! The list of stored runs: a line for each. In: runs with their names; out: aligned lines, in the order given.
+//! The list of stored runs: a line for each, or a few where a line is too long for the page. In: runs with their names; out: lines,
+//! in the order given.
 
 use std::path::Path;
 
 use super::aligned::columns;
 use super::page::Page;
+use super::text::{paragraph, plain, spaces, width, wrapped};
 use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
@@ -11,7 +13,21 @@ use gpubench_records::verdict::State;
 /// A line of the list: what of a stored run is shown there, so that the runs themselves need not be there at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
-    cells: Vec<String>,
+    name: String,
+    contents: Result<Contents, String>,
+}
+
+/// What is shown of a run that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Contents {
+    started: String,
+    suite: String,
+    devices: String,
+    cases: String,
+    valid: usize,
+    suspect: usize,
+    invalid: usize,
+    path: String,
 }
 
 impl ListedRun {
@@ -25,33 +41,107 @@ impl ListedRun {
         } else {
             format!("{} of {}", run.records.len(), run.planned)
         };
-        let devices: Vec<String> = run.devices.iter().map(|facts| facts.name.clone()).collect();
-        let started = time_of_day(run.started).replace('T', " ").replace('Z', "");
-        let [valid, suspect, invalid] = [State::Valid, State::Suspect, State::Invalid].map(count);
-        let suite = run.program.suite.clone();
-        let counts = [valid, suspect, invalid].map(|count| count.to_string());
-        let mut cells = vec![name.to_owned(), started, suite, devices.join(", "), cases];
-        cells.extend(counts);
-        cells.push(path.display().to_string());
-        Self { cells }
+        let devices: Vec<String> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
+        let contents = Contents {
+            started: time_of_day(run.started).replace('T', " ").replace('Z', ""),
+            suite: plain(&run.program.suite),
+            devices: devices.join(", "),
+            cases,
+            valid: count(State::Valid),
+            suspect: count(State::Suspect),
+            invalid: count(State::Invalid),
+            path: plain(&path.display().to_string()),
+        };
+        Self { name: plain(name), contents: Ok(contents) }
     }
 
     /// The line of a file that is no run, and why.
     #[must_use]
     pub fn unreadable(name: &str, why: &str) -> Self {
-        Self { cells: vec![name.to_owned(), why.to_owned()] }
+        Self { name: plain(name), contents: Err(plain(why)) }
     }
 }
 
-/// The list as it is printed.
+const HEADS: [&str; 10] =
+    ["#", "name", "started (UTC)", "suite", "device", "cases", "valid", "suspect", "invalid", "path"];
+
+/// The list as it is printed. Each run has the number by which it can be named.
 #[must_use]
-pub fn listing(runs: &[ListedRun]) -> String {
-    let head = ["name", "started (UTC)", "suite", "device", "cases", "valid", "suspect", "invalid", "path"];
-    let (readable, unreadable): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.cells.len() == head.len());
-    let rows = std::iter::once(head.map(str::to_owned).to_vec())
-        .chain(readable.into_iter().map(|run| run.cells.clone()));
-    let lines = columns(&rows.collect::<Vec<_>>(), 4..8, Page::default());
-    let lines = lines.into_iter().flatten().map(|line| format!("{}\n", &line[2..]));
-    let unreadable = unreadable.into_iter().map(|run| format!("{}\n", run.cells.join(": ")));
-    lines.chain(unreadable).collect()
+pub fn listing(runs: &[ListedRun], page: Page) -> String {
+    let numbered = || (1..).zip(runs);
+    let readable: Vec<_> =
+        numbered().filter_map(|(number, run)| Some((number, run, run.contents.as_ref().ok()?))).collect();
+    let rows = readable.iter().map(|(number, run, contents)| cells(*number, &run.name, contents));
+    let rows: Vec<_> = std::iter::once(HEADS.map(str::to_owned)).chain(rows).collect();
+    // The path can be told from the name, and goes first.
+    let table = [HEADS.len(), HEADS.len() - 1].into_iter().find_map(|columns| table(&rows, columns, page));
+    let readable = table.unwrap_or_else(|| {
+        readable.iter().map(|(number, run, contents)| stacked(*number, &run.name, contents, page)).collect()
+    });
+    let unreadable = numbered().filter_map(|(number, run)| {
+        let why = run.contents.as_ref().err()?;
+        Some(paragraph(&format!("{number}  {}: {why}", run.name), page))
+    });
+    if rows.len() > 1 { unreadable.fold(readable, |text, line| text + &line) } else { unreadable.collect() }
+}
+
+fn cells(number: usize, name: &str, contents: &Contents) -> [String; HEADS.len()] {
+    let Contents { started, suite, devices, cases, valid, suspect, invalid, path } = contents.clone();
+    let counts = [valid, suspect, invalid].map(|count| count.to_string());
+    let [valid, suspect, invalid] = counts;
+    [number.to_string(), name.to_owned(), started, suite, devices, cases, valid, suspect, invalid, path]
+}
+
+/// The first `number` columns, if `page` has room for them.
+fn table(rows: &[[String; HEADS.len()]], number: usize, page: Page) -> Option<String> {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row[..number].to_vec()).collect();
+    let lines: Vec<String> = columns(&rows, 5..9, Page::default()).into_iter().flatten().collect();
+    // Nothing is above this table that it would be indented under.
+    let lines = || lines.iter().map(|line| line.trim_start_matches("  "));
+    let room = page.width().unwrap_or(usize::MAX);
+    lines().all(|line| width(line) <= room).then(|| lines().map(|line| format!("{line}\n")).collect())
+}
+
+/// A run in a few lines.
+fn stacked(number: usize, name: &str, contents: &Contents, page: Page) -> String {
+    let Contents { started, suite, devices, cases, valid, suspect, invalid, path } = contents;
+    let number = format!("{number}  ");
+    let indent = spaces(number.len());
+    let plural = if cases == "1" { "" } else { "s" };
+    let counts = format!("{cases} case{plural}: {valid} valid, {suspect} suspect, {invalid} invalid");
+    let first = wrapped(name, &number, page).into_iter();
+    let others = [format!("{suite} on {devices}, started {started} UTC"), counts, path.clone()];
+    let others = others.iter().flat_map(|line| wrapped(line, &indent, page));
+    first.chain(others).map(|line| line + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use gpubench_records::files;
+
+    fn list() -> Vec<ListedRun> {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/faults.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let path = Path::new("target/gpubench/runs/2026-08-02T12-33-10Z/records.jsonl");
+        let first = ListedRun::of("2026-08-02T12-33-10Z", path, &run);
+        run.planned += 3;
+        run.program.suite = "\u{1b}[31mred".to_owned();
+        let damaged =
+            ListedRun::unreadable("2026-07-31T12-33-10Z", "it is empty, and no line of it is that of a run");
+        vec![first, ListedRun::of("2026-08-01T12-33-10Z", path, &run), damaged]
+    }
+
+    #[test]
+    fn lists_look_so() {
+        assert_snapshot!("list-piped", listing(&list(), Page::default()));
+        for columns in [40, 80, 130] {
+            let text = listing(&list(), Page::default().with_width(columns));
+            assert_eq!(text.lines().find(|line| width(line) > columns), None, "at {columns} columns");
+            assert_snapshot!(format!("list-{columns}"), text);
+        }
+        assert!(!listing(&list(), Page::default()).contains('\u{1b}'));
+    }
 }

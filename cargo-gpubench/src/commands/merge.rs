@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
-use gpubench_records::join::join;
+use gpubench_records::join::{Joined, NamedRun, join};
 use gpubench_report::export::{Export, ExportTo, Format};
 
 use super::load;
@@ -14,7 +14,10 @@ use crate::output;
 pub(super) fn merge(stored: &StoredRuns, runs: &[String], to: &Path) -> Result<Exit, CommandError> {
     let exports = [Export { format: Format::Json, to: ExportTo::of(to.to_owned()) }];
     output::check(&exports, runs, stored)?;
-    let runs = runs.iter().map(|run| load(stored, run)).collect::<Result<Vec<_>, _>>()?;
-    output::write(&exports, &join(runs)?)?;
+    let named = |name: &String| Ok(NamedRun { name: name.clone(), run: load(stored, name)? });
+    let runs = runs.iter().map(named).collect::<Result<Vec<_>, CommandError>>()?;
+    let Joined { run, remarks } = join(runs)?;
+    remarks.iter().for_each(|remark| output::warn(remark));
+    output::write(&exports, &run)?;
     Ok(Exit::Done)
 }

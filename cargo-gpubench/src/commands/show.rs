@@ -26,5 +26,5 @@ pub(super) fn show(
         ),
         print_options,
     )?;
-    Ok(Exit::Done)
+    Ok(Exit::of(&run))
 }

@@ -8,10 +8,10 @@ use crate::work::Counts;
 
 /// A record with a number, and its run.
 #[derive(Clone, Copy)]
-pub(super) struct MeasuredRecord<'a> {
-    pub(super) run: &'a Run,
-    pub(super) record: &'a Record,
-    pub(super) measurement: &'a Measurement,
+pub(crate) struct MeasuredRecord<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) record: &'a Record,
+    pub(crate) measurement: &'a Measurement,
 }
 
 impl MeasuredRecord<'_> {
@@ -33,7 +33,7 @@ const COUNTS: [(&str, CountOf); 5] = [
 ];
 
 /// Why `now` and `then` cannot be compared, nothing if they can.
-pub(super) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
+pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let mut hold = |what: &str, now: String, then: String| {
         if now != then {

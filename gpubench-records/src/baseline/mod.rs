@@ -10,5 +10,6 @@ mod folder;
 mod open;
 
 pub use self::check::check;
+pub(crate) use self::comparable::{MeasuredRecord, differences};
 pub use self::folder::{Baseline, BaselineError, Place};
 pub use self::open::{BaselineOptions, OpenBaselines};

@@ -21,5 +21,5 @@ pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
 pub use self::load::{LoadRunError, StoredRuns, load};
 pub use self::place::{fingerprint, home, runs, time_of_day};
-pub use self::replace::{Contents, Destination, fill, replace};
+pub use self::replace::{Contents, Destination, fill, replace, resolved};
 pub use self::times::times_of_last;

@@ -41,7 +41,7 @@ impl Destination {
     fn of(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Self { path: path.to_owned(), target: Target::Replaced });
+                return Ok(Self { path: resolved(path), target: Target::Replaced });
             }
             file => file?,
         };
@@ -49,7 +49,7 @@ impl Destination {
             return Ok(Self { path: path.to_owned(), target: Target::InPlace(file) });
         }
         // A link stays, and the file that it leads to is replaced.
-        Ok(Self { path: fs::canonicalize(path)?, target: Target::Replaced })
+        Ok(Self { path: resolved(path), target: Target::Replaced })
     }
 
     /// Replaces the file, or makes it. The new contents go into a temporary file beside it, reach the disk and take its name.
@@ -79,6 +79,29 @@ impl Destination {
 /// If something could not be written. The earlier file is then as it was.
 pub fn replace(path: &Path, contents: Contents<'_>) -> io::Result<()> {
     Destination::of(path)?.write(contents)
+}
+
+/// The system follows no more links than these.
+const MOST_LINKS: usize = 40;
+
+/// Returns the file that `path` leads to, whether it is there or not: two paths of one file have the same. Links that lead to
+/// nothing are followed too, since what is written to them goes where they lead.
+#[must_use]
+pub fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(there) = path.canonicalize() {
+            return there;
+        }
+        match fs::read_link(&path) {
+            Ok(target) => path = folder(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    match (folder(&path).canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => std::path::absolute(&path).unwrap_or(path),
+    }
 }
 
 /// Returns true where `path` names an open file of a process.
@@ -196,6 +219,24 @@ mod tests {
         replace(&link, &text("new")).expect("it can be replaced");
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
+    }
+
+    #[test]
+    fn a_link_to_nothing_stays_and_what_it_leads_to_is_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link, second) =
+            (folder.path().join("file"), folder.path().join("link"), folder.path().join("second"));
+        symlink("file", &link).expect("it can be made");
+        symlink(&link, &second).expect("it can be made");
+        assert_eq!([&link, &second].map(|path| resolved(path)), [resolved(&file), resolved(&file)]);
+        _ = Destination::open(&second).expect("it can be made");
+        replace(&second, &text("new")).expect("it can be made");
+        assert!(link.is_symlink() && second.is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
+        assert_eq!(names(folder.path()), ["file", "link", "second"]);
+        // One that leads to itself is an error, and no end.
+        symlink("round", folder.path().join("round")).expect("it can be made");
+        assert!(replace(&folder.path().join("round"), &text("x")).is_err());
     }
 
     #[test]

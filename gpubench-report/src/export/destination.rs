@@ -4,6 +4,8 @@
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 
+use gpubench_records::files::resolved;
+
 use super::Format;
 
 /// A format with its destination.
@@ -45,15 +47,17 @@ impl ExportTo {
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::File(one), Self::File(other)) => {
-                let place = |path: &PathBuf| {
-                    path.canonicalize()
-                        .or_else(|_| std::path::absolute(path))
-                        .unwrap_or_else(|_| path.clone())
-                };
-                place(one) == place(other)
-            }
+            (Self::File(one), Self::File(other)) => resolved(one) == resolved(other),
             (one, other) => one == other,
+        }
+    }
+}
+
+impl Display for ExportTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StandardOutput => f.write_str("standard output"),
+            Self::File(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -101,6 +105,18 @@ mod tests {
         assert_eq!(two, Ok(vec!["--json -".to_owned(), "--markdown run.md".to_owned()]));
         let spelt_otherwise = read(&[(Format::Json, "x"), (Format::Csv, "./x")]);
         assert_eq!(spelt_otherwise, Err("--json x and --csv ./x: give each a file of its own".to_owned()));
+        // Through links, be they to a file that is there or to one that is still to be written.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+        std::os::unix::fs::symlink("run", path("link")).expect("it can be made");
+        std::os::unix::fs::symlink(folder.path(), path("here")).expect("it can be made");
+        for _ in ["dangling", "there"] {
+            for other in ["link", "here/run", "here/link"].map(path) {
+                let refused = read(&[(Format::Json, &path("run")), (Format::Csv, &other)]);
+                assert!(refused.is_err_and(|told| told.contains("give each a file of its own")), "{other}");
+            }
+            std::fs::write(path("run"), "").expect("it can be written");
+        }
         for same in ["-", "a file"] {
             let expected = format!("--json {same} and --csv {same}: give each a file of its own");
             assert_eq!(read(&[(Format::Json, same), (Format::Csv, same)]), Err(expected));
