@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use super::Reply;
-use super::job::{
-    Launches, MeasurementContext, PreparedCase, StepReporter, launch, own_sampling, remarked,
-    report_lost_device, select, set_up,
-};
+use super::job::own_sampling;
+use super::measurement::MeasurementContext;
+use super::prepared::{Launches, PreparedCase, launch, remarked, report_lost_device, select, set_up};
+use super::progress::StepReporter;
 use crate::catch::catch;
 use crate::device::{Device, PairSampler, SampleOptions};
 use crate::measure::{self, Rounds, StepObserver};

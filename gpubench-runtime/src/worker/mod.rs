@@ -1,10 +1,14 @@
 //! The process that measures. In: [`Request`]s, one at a time; out: [`Reply`]s, each sent at once. It is a process of
 //! its own, so that a launch function that crashes costs one case and not the run.
 
+mod action;
 mod comparison;
 mod job;
+mod measurement;
 mod pipe;
+mod prepared;
 mod process;
+mod progress;
 mod seam;
 
 use std::collections::HashMap;
@@ -191,12 +195,12 @@ impl WorkerState {
             }
             Request::Test { job } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
-                    job::test(job, variant, device, reply);
+                    action::test(job, variant, device, reply);
                 });
             }
             Request::Writes { job } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
-                    job::writes(job, variant, device, reply);
+                    action::writes(job, variant, device, reply);
                 });
             }
             Request::End => {}

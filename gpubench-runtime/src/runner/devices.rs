@@ -1,0 +1,81 @@
+//! The devices of a run. In: those that were found; out: their facts, or the reason that one cannot be used.
+
+use std::time::Duration;
+
+use super::Runner;
+use super::error::{DeviceRefusal, RunError};
+use crate::device::Available;
+use crate::plan::Plan;
+use crate::worker::{Reply, Request};
+use gpubench_records::facts::{Facts, Property, Value};
+
+/// The limit for the facts of a device. This is no case, and may take longer than a case may.
+const FACTS_LIMIT: Duration = Duration::from_secs(60);
+
+/// The reason that a device cannot be opened.
+pub(super) struct Refused {
+    pub(super) why: DeviceRefusal,
+    /// The number of processes in a row that it refused.
+    pub(super) times: usize,
+}
+
+/// The number of processes that try to open a device before it is given up. The first may have lost the
+/// device itself.
+pub(super) const OPENINGS: usize = 2;
+
+impl Runner<'_> {
+    /// Asks each device that is still needed for its facts. An unusable device costs only its own cases,
+    /// unless it is the only one.
+    pub(super) fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
+        for Available { device, .. } in devices {
+            let facts = match self.resumed.instead_of(device, plan, &self.config.peak_sources) {
+                Some(facts) => Ok(facts),
+                None => self.device(device)?,
+            };
+            match facts {
+                Ok(mut facts) => {
+                    self.results.run.notes.extend(self.config.peak_sources.add_to(&mut facts));
+                    self.results.run.devices.push(self.resumed.on(facts));
+                }
+                Err(why) if devices.len() == 1 => {
+                    return Err(RunError::Device { device: device.clone(), why });
+                }
+                Err(why) => {
+                    self.refused.insert(device.clone(), Refused { why, times: OPENINGS });
+                }
+            }
+        }
+        for remark in self.resumed.remarks() {
+            self.results.observer.warning(&remark);
+        }
+        let resumed = self.resumed.of(plan);
+        self.results.run.resumed = self.resumed.note(resumed.len(), plan.cases());
+        self.results.observer.run_started(&self.results.run, &resumed);
+        Ok(())
+    }
+
+    /// Asks a worker for the facts of `device`.
+    fn device(&mut self, device: &str) -> Result<Result<Facts, DeviceRefusal>, RunError> {
+        let request = Request::Facts { device: device.to_owned() };
+        let mut answer = Err(DeviceRefusal::NoFacts);
+        let limit = FACTS_LIMIT.max(self.config.timeout);
+        let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
+            // The name under which its cases ask for it, whatever it calls itself.
+            Reply::Facts(facts) => {
+                let locked = self.config.locked.iter().filter(|(locked, _)| locked == device);
+                let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
+                let properties = facts.properties.into_iter().chain(locked).collect();
+                answer = Ok(Facts { device: device.to_owned(), properties, ..facts });
+            }
+            Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
+            Reply::Step(_)
+            | Reply::Interval { .. }
+            | Reply::Record(_)
+            | Reply::Tested(_)
+            | Reply::Writes(_)
+            | Reply::DeviceLost
+            | Reply::Done => {}
+        })?;
+        Ok(lost.map_or(answer, |lost| Err(DeviceRefusal::WorkerLost(lost.failure()))))
+    }
+}

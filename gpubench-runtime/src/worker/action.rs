@@ -1,0 +1,78 @@
+//! Untimed actions on a job: its test, and the detection of its writes. In: a job and its open device; out: one reply, with the
+//! result or the failure.
+
+use super::Reply;
+use super::prepared::{Launches, PreparedCase, report_lost_device, select, set_up};
+use crate::catch::catch;
+use crate::device::Device;
+use crate::plan::Job;
+use crate::registry::{ArgAxis, Case, Variant, Visitor};
+use gpubench_records::failure::{Failure, Stage, Step};
+
+/// Runs `job` once without timing: sets up, launches, and checks the outputs. Replies true if the benchmark has a
+/// check.
+pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+    run_action(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
+        let prepared = catch(Stage::Device, || PreparedCase::of(case, device, reply))?;
+        Ok(prepared.checked)
+    });
+}
+
+/// Detects writes of `job`, whose first launch changed no memory: launches it again on memory that holds other values.
+pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+    // A launch that fails on unexpected values gives no answer.
+    let to_reply = |writes: Result<_, Failure>| Reply::Writes(writes.unwrap_or_default());
+    run_action(job, variant, device, reply, &to_reply, &mut |case, device, reply| {
+        reply(Reply::Step(Step::Setup));
+        case.open(device)?;
+        set_up(case, device)?;
+        catch(Stage::Launch, || device.writes(&mut Launches(case)))
+    });
+}
+
+/// An action on a case.
+type JobAction<'a, T> =
+    &'a mut dyn FnMut(&mut dyn Case, &mut dyn Device, &mut dyn FnMut(Reply)) -> Result<T, Failure>;
+
+/// Selects the arguments of `job`, does the action on the resulting case, and replies with its result, which
+/// `to_reply` turns into a reply.
+fn run_action<T>(
+    job: &Job,
+    variant: &Variant,
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+    to_reply: &dyn Fn(Result<T, Failure>) -> Reply,
+    action: JobAction<'_, T>,
+) {
+    let mut visitor = ActionVisitor { job, device, reply, to_reply, action, replied: false };
+    let visited = catch(Stage::Args, || {
+        (variant.visit)(&mut visitor);
+        Ok(())
+    });
+    let nothing = || Failure::new(Stage::Args, "the benchmark showed no case");
+    if let Some(failure) = visited.err().or_else(|| (!visitor.replied).then(nothing)) {
+        reply(to_reply(Err(failure)));
+    }
+}
+
+struct ActionVisitor<'a, T> {
+    job: &'a Job,
+    device: &'a mut dyn Device,
+    reply: &'a mut dyn FnMut(Reply),
+    to_reply: &'a dyn Fn(Result<T, Failure>) -> Reply,
+    action: JobAction<'a, T>,
+    /// True once a case was visited and its result sent.
+    replied: bool,
+}
+
+impl<T> Visitor for ActionVisitor<'_, T> {
+    fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
+        let done = select(&self.job.args, sweeps).and_then(|()| (self.action)(case, self.device, self.reply));
+        let failed = done.is_err();
+        (self.reply)((self.to_reply)(done));
+        self.replied = true;
+        if failed {
+            report_lost_device(self.device, self.reply);
+        }
+    }
+}

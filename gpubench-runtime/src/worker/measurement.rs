@@ -1,0 +1,57 @@
+//! The measurement of a case from its samples. In: samples, energy and the facts of the launch; out: metrics and a verdict.
+
+use super::prepared::PreparedCase;
+use crate::registry::BenchmarkOptions;
+use gpubench_records::facts::Facts;
+use gpubench_records::limits::{Claim, begins_cold};
+use gpubench_records::method::Cache;
+use gpubench_records::metrics::{Metrics, resolved};
+use gpubench_records::record::Measurement;
+use gpubench_records::samples::{Energy, Samples};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::verdict::{Verdict, judge};
+use gpubench_stats::units::Nanoseconds;
+
+/// The context that turns samples into a stored measurement.
+pub(super) struct MeasurementContext<'a> {
+    pub(super) options: &'a BenchmarkOptions,
+    pub(super) sampling: &'a Sampling,
+    pub(super) facts: &'a Facts,
+}
+
+impl MeasurementContext<'_> {
+    /// Builds the measurement from the samples, the facts in `prepared` and the energy; `hot` is the time with the data
+    /// cached.
+    pub(super) fn build(
+        &self,
+        (samples, energy): (Samples, Option<Energy>),
+        prepared: &PreparedCase,
+        cache: Cache,
+        hot: Option<Nanoseconds>,
+    ) -> (Measurement, Verdict) {
+        let BenchmarkOptions { precision, link, item, .. } = *self.options;
+        let (median, timer) = (samples.time.median, samples.timer);
+        let cold = begins_cold(cache, &samples.method);
+        let claim = Claim { counts: prepared.counts, precision, link, cold };
+        let verdict = judge(&samples, self.sampling.precision, &claim, self.facts);
+        let metrics = if resolved(median, timer.step) {
+            let hot = hot.filter(|hot| resolved(*hot, timer.step));
+            Metrics::of(&prepared.counts, median, self.facts, (precision, link), hot)
+        } else {
+            Metrics::default()
+        };
+        let metrics = metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch));
+        let measurement = Measurement {
+            counts: prepared.counts,
+            precision: precision.to_owned(),
+            item: item.map(str::to_owned),
+            link,
+            checked: prepared.checked,
+            seen: prepared.seen.clone(),
+            energy,
+            metrics,
+            samples,
+        };
+        (measurement, verdict)
+    }
+}

@@ -1,0 +1,143 @@
+//! The untimed steps of a case: set-up, reset, counts, one checked launch. In: the user's code and an open device; out: the
+//! facts that all samples share, or the failure of the step, with the device's words.
+
+use super::Reply;
+use crate::catch::catch;
+use crate::device::{Device, Work, not_left};
+use crate::registry::{ArgAxis, Case};
+use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::id::Arg;
+use gpubench_records::launch::LaunchFacts;
+use gpubench_records::work::Counts;
+
+/// Selects the values of `args` on the axes.
+pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
+    for axis in sweeps.iter().copied().flatten() {
+        if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
+            axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The facts that all cases of a job share.
+pub(super) struct PreparedCase {
+    pub(super) counts: Counts,
+    pub(super) checked: bool,
+    pub(super) seen: LaunchFacts,
+}
+
+impl PreparedCase {
+    /// Makes the inputs, launches once on them and checks the outputs, all of it untimed.
+    pub(super) fn of(
+        case: &mut dyn Case,
+        device: &mut dyn Device,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<Self, Failure> {
+        let mut report_step = |step| reply(Reply::Step(step));
+        report_step(Step::Setup);
+        case.open(device)?;
+        set_up(case, device)?;
+        Self::launched(case, device, &mut report_step)
+    }
+
+    /// Resets the inputs, launches once on them, and checks the outputs.
+    pub(super) fn launched(
+        case: &mut dyn Case,
+        device: &mut dyn Device,
+        report_step: &mut dyn FnMut(Step),
+    ) -> Result<Self, Failure> {
+        // Counts describe the inputs before the launch.
+        report_step(Step::Reset);
+        reset(case, device)?;
+        report_step(Step::Counts);
+        let counts = on(device, Stage::Counts, || case.counts())?;
+        report_step(Step::CheckedLaunch);
+        let seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
+            .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
+        report_step(Step::Check);
+        let checked =
+            on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
+        settle(device, Stage::Check)?;
+        Ok(Self { counts, checked, seen })
+    }
+}
+
+/// Does a step of the user's code, then makes `device` current again. The step fails if it left another device current.
+fn on<T>(
+    device: &mut dyn Device,
+    stage: Stage,
+    step: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let done = step();
+    not_left(stage, done, device.make_current())
+}
+
+/// Makes the inputs.
+pub(super) fn set_up(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    on(device, Stage::Setup, || case.setup()).map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Setup)
+}
+
+/// Resets the inputs if the benchmark has a `reset`, and waits, so that no part of the reset falls into the launch that
+/// follows.
+fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    if !case.resets() {
+        return Ok(());
+    }
+    let done = on(device, Stage::Reset, || catch(Stage::Reset, || case.reset()));
+    done.map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Reset)
+}
+
+/// Launches once on fresh inputs, and waits for it.
+pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
+    reset(case, device)?;
+    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || case.launch()));
+    launched.map_err(|failure| remarked(failure, device))?;
+    settle(device, Stage::Launch)
+}
+
+/// Waits for the device, and reports late errors as failures of `stage`.
+fn settle(device: &mut dyn Device, stage: Stage) -> Result<(), Failure> {
+    device.settle().map_err(|error| Failure::new(stage, error))
+}
+
+/// Adds the device's knowledge of the error to a failure that the user's code returned.
+pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
+    match device.remark() {
+        Some(remark) => {
+            let message = format!("{}; the driver says: {remark}", failure.message);
+            Failure { message, ..failure }
+        }
+        None => failure,
+    }
+}
+
+/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process ends within
+/// that reply, since what belongs to a lost device must not be dropped; only a worker inside the supervisor's own
+/// process returns.
+pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
+    let lost = device.settle().is_err();
+    if lost {
+        reply(Reply::DeviceLost);
+    }
+    lost
+}
+
+/// The launches of a case, as work to be sampled.
+pub(super) struct Launches<'a>(pub(super) &'a mut dyn Case);
+
+impl Work for Launches<'_> {
+    fn resets(&self) -> bool {
+        self.0.resets()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        catch(Stage::Reset, || self.0.reset())
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        self.0.launch()
+    }
+}
