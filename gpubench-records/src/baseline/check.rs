@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
-use super::folder::Baseline;
+use super::newest::Baseline;
 use crate::comparison::{Answer, CaseFinding, Check, Finding};
 use crate::id::{Arg, CaseId};
 use crate::method::Cache;
@@ -64,7 +64,7 @@ struct Then<'a> {
     still_there: bool,
 }
 
-/// What cases share that differ in their arguments alone: the benchmark, the device and the cache state.
+/// The benchmark, device and cache state of a case: cases with the same differ in their arguments alone.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
 fn benchmark(case: &CaseId) -> BenchmarkKey<'_> {

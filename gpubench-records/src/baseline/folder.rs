@@ -2,17 +2,14 @@
 //! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
 //! few cases brings those up to date and leaves the others alone.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::newest::{Baseline, supersedes};
 use crate::files::{self, Destination, FormatError};
-use crate::id::CaseId;
-use crate::record::{Record, Run};
+use crate::record::Run;
 
 /// The place of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,22 +17,6 @@ pub struct Place {
     name: String,
     path: PathBuf,
 }
-
-/// A baseline as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Baseline {
-    /// As the user calls it.
-    pub name: String,
-    /// The newest first.
-    runs: Vec<Run>,
-    /// The newest record of each case, in their order.
-    cases: Vec<RecordPlace>,
-    /// The newest record of each case that has a number; without a number where none has one.
-    places: HashMap<CaseId, RecordPlace>,
-}
-
-/// The numbers of a run and of a record in it.
-type RecordPlace = (usize, usize);
 
 /// The reason why a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +84,6 @@ impl Place {
         }
         // The names of files of one second tell which came later.
         runs.reverse();
-        runs.sort_by_key(|run| Reverse(run.started));
         Ok(Baseline::new(self.name.clone(), runs))
     }
 
@@ -118,7 +98,7 @@ impl Place {
         Destination::open(&path).map(drop).map_err(|error| self.io(folder, error))
     }
 
-    /// Stores `run`: whole, or not at all. What it has all cases of goes.
+    /// Stores `run`: whole, or not at all. Files that it supersedes are removed.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -137,19 +117,11 @@ impl Place {
         (0_u32..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
     }
 
-    /// Removes the files of which `newest` has every case. One that cannot be read is left for whoever loads it.
+    /// Removes the files that `newest` supersedes. One that cannot be read is left for whoever loads it.
     fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
-        let mut newer: HashMap<&CaseId, bool> = HashMap::new();
-        for record in &newest.records {
-            *newer.entry(&record.case).or_default() |= record.measurement.is_some();
-        }
         for file in self.files()?.iter().filter(|file| *file != to) {
             let Ok(run) = self.read(file) else { continue };
-            let is_superseded = |older: &Record| {
-                let newer = newer.get(&older.case);
-                newer.is_some_and(|has_number| *has_number || older.measurement.is_none())
-            };
-            if run.records.iter().all(is_superseded) {
+            if supersedes(newest, &run) {
                 fs::remove_file(file).map_err(|error| self.io(file, error))?;
             }
         }
@@ -195,75 +167,6 @@ impl Place {
     }
 }
 
-impl Baseline {
-    /// The baseline of one run.
-    #[must_use]
-    pub fn of(name: String, run: Run) -> Self {
-        Self::new(name, vec![run])
-    }
-
-    /// The baseline of these runs, the newest first.
-    fn new(name: String, runs: Vec<Run>) -> Self {
-        let (mut cases, mut places) = (Vec::new(), HashMap::new());
-        let has_number = |(run, record): RecordPlace| runs[run].records[record].measurement.is_some();
-        for (number, run) in runs.iter().enumerate() {
-            for (place, record) in run.records.iter().enumerate() {
-                let this = (number, place);
-                match places.entry(record.case.clone()) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(this);
-                        cases.push(this);
-                    }
-                    Entry::Occupied(mut entry) if !has_number(*entry.get()) && has_number(this) => {
-                        entry.insert(this);
-                    }
-                    Entry::Occupied(_) => {}
-                }
-            }
-        }
-        Self { name, runs, cases, places }
-    }
-
-    /// Returns all of it as one run: the newest, with those records of older ones that [`find`](Self::find) returns.
-    #[must_use]
-    pub fn into_run(self) -> Option<Run> {
-        let mut runs = self.runs.into_iter();
-        let mut whole = runs.next()?;
-        let places = whole.records.iter().map(|record| record.case.clone()).zip(0..);
-        let mut places: HashMap<CaseId, usize> = places.collect();
-        for older in runs {
-            whole.add_devices(older.devices);
-            for record in older.records {
-                match places.get(&record.case).map(|place| &mut whole.records[*place]) {
-                    None => {
-                        places.insert(record.case.clone(), whole.records.len());
-                        whole.records.push(record);
-                    }
-                    Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
-                        *newer = record;
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        whole.planned = whole.planned.max(whole.records.len());
-        Some(whole)
-    }
-
-    /// The newest record of the case of `record`, with its run: one that has a number, if there is one.
-    #[must_use]
-    pub fn find(&self, record: &Record) -> Option<(&Run, &Record)> {
-        let (run, place) = *self.places.get(&record.case)?;
-        let run = &self.runs[run];
-        Some((run, &run.records[place]))
-    }
-
-    /// Every case once, each as the newest run has it.
-    pub fn cases(&self) -> impl Iterator<Item = &Record> {
-        self.cases.iter().map(|(run, place)| &self.runs[*run].records[*place])
-    }
-}
-
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
@@ -276,15 +179,10 @@ fn baselines() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::stored_run;
     use super::*;
     use crate::baseline::check;
     use crate::comparison::Finding;
-
-    /// A run as the format of before it had a version 2 stored it.
-    fn old_run() -> Run {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        files::read(&lines[..]).expect("a run").run
-    }
 
     fn saved(folder: &Path, runs: &[Run]) -> Baseline {
         let place = Place::within(folder, "main");
@@ -293,35 +191,22 @@ mod tests {
         place.load().expect("a baseline")
     }
 
-    #[test]
-    fn of_a_case_the_newest_record_with_a_number_counts() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let old = old_run();
-        let mut new = Run { started: old.started + 60, ..old.clone() };
-        new.records.truncate(2);
-        new.records.reverse();
-        // It failed, and what was measured before counts.
-        new.records[0].measurement = None;
-        let baseline = saved(folder.path(), &[old.clone(), new.clone()]);
-        let started = |record: &Record| baseline.find(record).map(|(run, _)| run.started);
-        assert_eq!(started(&new.records[0]), Some(old.started));
-        assert_eq!(started(&new.records[1]), Some(new.started));
-        assert_eq!(started(&old.records[4]), Some(old.started));
-        let cases: Vec<_> = baseline.cases().map(|record| &record.case).collect();
-        let [first, second, rest @ ..] = &old.records[..] else { panic!("it has some") };
-        let order = [second, first].into_iter().chain(rest).map(|record| &record.case);
-        assert_eq!(cases, order.collect::<Vec<_>>(), "each once, the newest run's first");
+    fn stored_files(folder: &Path) -> usize {
+        fs::read_dir(folder.join("main")).map_or(0, Iterator::count)
     }
 
     #[test]
     fn a_run_that_has_every_case_replaces_the_older_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let old = old_run();
+        let old = stored_run();
         let new = Run { started: old.started + 60, ..old.clone() };
         let baseline = saved(folder.path(), &[old.clone(), new]);
-        assert_eq!((baseline.runs.len(), baseline.runs[0].started), (1, old.started + 60));
+        assert_eq!(stored_files(folder.path()), 1);
+        let started = baseline.find(&old.records[0]).map(|(run, _)| run.started);
+        assert_eq!(started, Some(old.started + 60));
         let part = Run { records: old.records[..1].to_vec(), started: old.started + 120, ..old };
-        assert_eq!(saved(folder.path(), &[part]).runs.len(), 2);
+        saved(folder.path(), &[part]);
+        assert_eq!(stored_files(folder.path()), 2, "a part of the cases replaces nothing");
     }
 
     #[test]

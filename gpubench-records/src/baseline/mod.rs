@@ -1,15 +1,29 @@
 //! Runs held against earlier ones. In: a run, and what is stored under a baseline's name; out: a [`Check`](crate::comparison::Check) with
 //! a line for each case. Reads records and nothing else, so that a stored run is held against a baseline as a live one is.
 //!
-//! `folder` keeps baselines, `comparable` says which cases can be compared at all, `check` compares them, and `open` does in
+//! `folder` keeps baselines, `newest` chooses their records, `comparable` says which cases can be compared at all, `check` compares them, and `open` does in
 //! order what a command line asks.
 
 mod check;
 mod comparable;
 mod folder;
+mod newest;
 mod open;
 
 pub use self::check::check;
 pub(crate) use self::comparable::{MeasuredRecord, differences};
-pub use self::folder::{Baseline, BaselineError, Place};
+pub use self::folder::{BaselineError, Place};
+pub use self::newest::Baseline;
 pub use self::open::{BaselineOptions, OpenBaselines};
+
+#[cfg(test)]
+mod fixture {
+    use crate::files;
+    use crate::record::Run;
+
+    /// A run as it was stored in version 1 of the format.
+    pub(super) fn stored_run() -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        files::read(&lines[..]).expect("a run").run
+    }
+}

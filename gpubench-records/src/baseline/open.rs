@@ -2,7 +2,8 @@
 //! places that can be written before anything is measured, then a run that was held against the one and stored in the other.
 
 use super::check::check;
-use super::folder::{Baseline, BaselineError, Place};
+use super::folder::{BaselineError, Place};
+use super::newest::Baseline;
 use crate::record::{Record, Run};
 
 /// The baselines that are asked for.

@@ -40,7 +40,7 @@ impl Ceiling {
     }
 }
 
-/// Whose ceilings they are.
+/// The GPU and the program that they were measured with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
     uuid: String,

@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use super::lines::{NotARun, Stored, head_of, read};
-use super::place::{RECORDS, names};
+use super::place::{RECORDS, run_names};
 use crate::record::Run;
 
 /// The word by which the user asks for the latest run of a suite.
@@ -93,7 +93,7 @@ impl EarlierRun {
 }
 
 pub(super) fn last(folder: &Path, suite: &str) -> Result<PathBuf, NoRun> {
-    let names = names(folder).unwrap_or_default();
+    let names = run_names(folder).unwrap_or_default();
     let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
     let is_ours = |path: &PathBuf| {
         let head = File::open(path).map_err(NotARun::Unreadable).and_then(head_of);
@@ -107,7 +107,7 @@ fn named(folder: &Path, wanted: &str) -> Result<PathBuf, NoRun> {
     let path = Path::new(wanted);
     let candidates = [folder.join(wanted).join(RECORDS), path.join(RECORDS), path.to_owned()];
     candidates.into_iter().find(|path| path.is_file()).ok_or_else(|| {
-        let there = names(folder).unwrap_or_default();
+        let there = run_names(folder).unwrap_or_default();
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
         NoRun::Unknown { wanted: wanted.to_owned(), folder: folder.to_owned(), there }
     })

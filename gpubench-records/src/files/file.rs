@@ -10,12 +10,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::lines::{self, Line};
-use super::place::{RECORDS, name, names};
+use super::names::{candidates, outdated};
+use super::place::{RECORDS, run_names};
 use crate::record::{Record, Run};
 use gpubench_stats::units::Nanoseconds;
-
-/// So many runs of a suite are kept, the one in progress among them.
-const RUNS: usize = 20;
 
 /// A run on disk that grows.
 #[derive(Debug)]
@@ -24,15 +22,16 @@ pub struct Store {
     file: File,
     /// The length of all whole lines.
     length: u64,
-    /// When the run began, and what an earlier one took whose records it begins with.
+    /// The beginning of the run.
     begin: Instant,
+    /// The time that the earlier run took whose records it begins with.
     before: Nanoseconds,
     syncing: Syncing,
 }
 
 impl Store {
-    /// Begins a run in `folder`, which `run` is but for its records, and which has the records `resumed` of an earlier one.
-    /// Others see it with all of them or not at all. The oldest runs of this suite go.
+    /// Begins the file of `run` in `folder`, with the records `resumed` of an earlier run. Others see the file with all of them
+    /// or not at all. The oldest runs of this suite are removed.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -46,7 +45,7 @@ impl Store {
         }
         let hidden = path.join("records.part");
         let mut file = OpenOptions::new().append(true).create_new(true).open(&hidden)?;
-        // Tells others that it is being written, where the file system has locks.
+        // The lock tells others that the run is in progress, if the file system has locks.
         _ = file.try_lock();
         file.write_all(&beginning)?;
         fs::rename(&hidden, path.join(RECORDS))?;
@@ -76,17 +75,16 @@ impl Store {
                 self.length += line.len() as u64;
                 self.syncing.wake();
             }
-            // What is there of the line goes. Where that fails too, it is cut off, as a reader expects of a last line.
+            // Removes the part of the line that was written. If that fails too, a reader takes it for a last line cut off.
             Err(_) => _ = self.file.set_len(self.length),
         }
         written
     }
 
-    /// Ends the run, which took `wall`. The last record has been on its way to the disk while its worker ended; that
-    /// it is there is waited for.
+    /// Ends the run, which took `wall`, and waits until all of it is on the disk.
     ///
     /// # Errors
-    /// Where something of it could not be written.
+    /// If a part of it could not be written.
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
         let line = Line::End { wall }.written()?;
         self.file.write_all(&line)?;
@@ -94,40 +92,36 @@ impl Store {
     }
 }
 
-/// A folder of its own in `folder` for a run that began then.
+/// Creates a folder in `folder` for a run that began then.
 fn claim(folder: &Path, started: u64) -> io::Result<PathBuf> {
-    let name = name(started);
-    let mut path = folder.join(&name);
-    for number in 2.. {
+    for name in candidates(started) {
+        let path = folder.join(name);
         match fs::create_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                path = folder.join(format!("{name}-{number}"));
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => return created.map(|()| path),
         }
     }
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Removes the oldest runs of `suite`, but none that is still being written. What cannot be removed stays.
+/// Removes the oldest runs of `suite`, except those in progress. Folders with other files in them stay.
 fn remove_old(folder: &Path, suite: &str) {
-    let mut ours = names(folder).unwrap_or_default();
+    let mut ours = run_names(folder).unwrap_or_default();
     ours.retain(|name| {
         let stored = File::open(folder.join(name).join(RECORDS)).map_err(lines::NotARun::Unreadable);
         stored.and_then(lines::head_of).is_ok_and(|run| run.program.suite == suite)
     });
-    for name in ours.iter().rev().skip(RUNS) {
+    for name in outdated(&ours) {
         let run = folder.join(name);
         let ended = File::open(run.join(RECORDS)).is_ok_and(|file| file.try_lock().is_ok());
         if ended && fs::remove_file(run.join(RECORDS)).is_ok() {
-            // It stays where somebody has put something else there.
+            // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
         }
     }
 }
 
-/// A thread that has the system write what it holds back, so that nobody waits for a disk between two cases. However many
-/// records come meanwhile, it syncs once.
+/// A thread that syncs the file, so that no case waits for the disk. However many records come meanwhile, it syncs once.
 #[derive(Debug)]
 struct Syncing {
     wake: Option<SyncSender<()>>,
@@ -142,7 +136,7 @@ impl Syncing {
 
     fn wake(&self) {
         if let Some(wake) = &self.wake {
-            // Fails where a sync that is still to come covers this as well, or where one has failed, which is told at the end.
+            // Fails if the next sync covers this record too, or if one has failed, which `end` reports.
             _ = wake.try_send(());
         }
     }
@@ -156,7 +150,7 @@ impl Syncing {
 
 impl Drop for Syncing {
     fn drop(&mut self) {
-        // Whoever wants to know has called it before.
+        // Whoever wants the error has called `end` before.
         _ = self.end();
     }
 }
@@ -164,7 +158,7 @@ impl Drop for Syncing {
 fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     if woken.recv().is_ok() {
         file.sync_data()?;
-        // The name is as precious as what it names.
+        // The name in the folder must be on the disk too.
         folder.sync_all()?;
     }
     while woken.recv().is_ok() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::earlier::LAST;
 use super::format::FormatError;
 use super::lines::{NotARun, Stored, read};
-use super::place::{RECORDS, names, state};
+use super::place::{RECORDS, run_names, state};
 use crate::baseline::{BaselineError, Place};
 use crate::record::Run;
 
@@ -62,7 +62,7 @@ pub enum LoadRunError {
     Baseline(#[from] BaselineError),
 }
 
-/// What to give instead of a file that no version reads.
+/// The advice behind the error about a file that no version reads.
 fn instead(is_foreign: bool) -> &'static str {
     if is_foreign { ". Give a file that --json wrote, or the folder of a run" } else { "" }
 }
@@ -131,7 +131,7 @@ impl StoredRuns {
     #[must_use]
     pub fn runs(&self) -> Vec<(String, PathBuf)> {
         let folder = self.home.join("runs");
-        let names = names(&folder).unwrap_or_default();
+        let names = run_names(&folder).unwrap_or_default();
         names.into_iter().rev().map(|name| (name.clone(), folder.join(name).join(RECORDS))).collect()
     }
 

@@ -6,9 +6,10 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use etcetera::BaseStrategy;
+
+use super::names;
 
 /// The file of a run, in the folder that has its name.
 pub(super) const RECORDS: &str = "records.jsonl";
@@ -41,34 +42,15 @@ pub(super) fn state() -> Option<PathBuf> {
     etcetera::choose_base_strategy().ok()?.state_dir()
 }
 
-/// The last second that has a text: the end of the year 9999.
-const LAST_SECOND: u64 = 253_402_300_799;
-
-/// The time of day so many seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number: what is
-/// later than the year 9999 is its end.
-#[must_use]
-pub fn time_of_day(seconds: u64) -> String {
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
-}
-
-/// The name of a run that began so many seconds after 1970: the time of day, such as `2026-08-01T12-33-10Z`.
-pub(super) fn name(started: u64) -> String {
-    time_of_day(started).replace(':', "-")
-}
-
-/// The runs in `folder`, the latest last.
-pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+/// The names of the runs in `folder`, the latest last.
+pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().into_string();
         names.extend(name.ok().filter(|_| entry.path().join(RECORDS).is_file()));
     }
-    // Two of one second have a number behind it.
-    names.sort_by_cached_key(|name| match name.split_once("Z-") {
-        Some((time, number)) => (format!("{time}Z"), number.parse::<usize>().unwrap_or(0)),
-        None => (name.clone(), 0),
-    });
+    names::sort(&mut names);
     Ok(names)
 }
 
@@ -92,38 +74,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_of_seconds_has_a_time_of_day() {
-        assert_eq!(time_of_day(1_785_587_590), "2026-08-01T12:33:10Z");
-        assert_eq!(time_of_day(u64::MAX), "9999-12-31T23:59:59Z");
-    }
-
-    #[test]
-    fn runs_are_named_by_the_time_of_day() {
-        assert_eq!(name(1_785_587_590), "2026-08-01T12-33-10Z");
-    }
-
-    #[test]
-    fn runs_are_in_order_also_within_a_second() {
+    fn a_folder_without_records_is_no_run() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in [
-            "2026-08-01T12-33-10Z-10",
-            "2026-08-01T12-33-10Z-2",
-            "2026-08-01T12-33-10Z",
-            "2025-01-01T00-00-00Z",
-        ] {
+        for name in ["2026-08-01T12-33-10Z-2", "2026-08-01T12-33-10Z"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
             fs::write(folder.path().join(name).join(RECORDS), "").expect("a file");
         }
         fs::create_dir(folder.path().join("2027-01-01T00-00-00Z")).expect("a folder");
-        assert_eq!(
-            names(folder.path()).expect("it is there"),
-            [
-                "2025-01-01T00-00-00Z",
-                "2026-08-01T12-33-10Z",
-                "2026-08-01T12-33-10Z-2",
-                "2026-08-01T12-33-10Z-10"
-            ]
-        );
+        let names = run_names(folder.path()).expect("it is there");
+        assert_eq!(names, ["2026-08-01T12-33-10Z", "2026-08-01T12-33-10Z-2"]);
     }
 
     #[test]

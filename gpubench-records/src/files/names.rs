@@ -1,0 +1,99 @@
+//! The names of stored runs, which decide their order and which of them are kept. In: times and names; out: names. Nothing here
+//! touches a file.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+/// The last second that has a text: the end of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// The time of day so many seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number: what is
+/// later than the year 9999 is its end.
+#[must_use]
+pub fn time_of_day(seconds: u64) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
+}
+
+/// The number of runs of a suite that are kept, the one in progress among them.
+pub(super) const KEPT: usize = 20;
+
+/// The names for a run that began so many seconds after 1970, until one is free: its time of day, such as
+/// `2026-08-01T12-33-10Z`, then the same with a number.
+pub(super) fn candidates(started: u64) -> impl Iterator<Item = String> {
+    let name = time_of_day(started).replace(':', "-");
+    let numbered = name.clone();
+    std::iter::once(name).chain((2_u64..).map(move |number| format!("{numbered}-{number}")))
+}
+
+/// Sorts the names of runs by their times, the latest last. Those of one second are in the order of their numbers.
+pub(super) fn sort(names: &mut [String]) {
+    names.sort_by_cached_key(|name| match name.split_once("Z-") {
+        Some((time, number)) => (format!("{time}Z"), number.parse::<usize>().unwrap_or(0)),
+        None => (name.clone(), 0),
+    });
+}
+
+/// Returns those of a suite's runs that are removed, the oldest ones. `names` are in order.
+pub(super) fn outdated(names: &[String]) -> &[String] {
+    &names[..names.len().saturating_sub(KEPT)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn any_number_of_seconds_has_a_time_of_day() {
+        assert_eq!(time_of_day(1_785_587_590), "2026-08-01T12:33:10Z");
+        assert_eq!(time_of_day(u64::MAX), "9999-12-31T23:59:59Z");
+    }
+
+    #[test]
+    fn runs_are_named_by_the_time_of_day() {
+        let names: Vec<String> = candidates(1_785_587_590).take(3).collect();
+        assert_eq!(names, ["2026-08-01T12-33-10Z", "2026-08-01T12-33-10Z-2", "2026-08-01T12-33-10Z-3"]);
+    }
+
+    #[test]
+    fn runs_are_in_order_also_within_a_second() {
+        let mut names = owned(&[
+            "2026-08-01T12-33-10Z-10",
+            "2026-08-01T12-33-11Z",
+            "2026-08-01T12-33-10Z-2",
+            "2026-08-01T12-33-10Z",
+            "2025-01-01T00-00-00Z",
+        ]);
+        sort(&mut names);
+        assert_eq!(
+            names,
+            [
+                "2025-01-01T00-00-00Z",
+                "2026-08-01T12-33-10Z",
+                "2026-08-01T12-33-10Z-2",
+                "2026-08-01T12-33-10Z-10",
+                "2026-08-01T12-33-11Z",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_of_one_second_sort_as_they_were_given() {
+        let given: Vec<String> = candidates(0).take(12).collect();
+        let mut sorted = given.clone();
+        sorted.reverse();
+        sort(&mut sorted);
+        assert_eq!(sorted, given);
+    }
+
+    #[test]
+    fn the_oldest_runs_go_when_there_are_too_many() {
+        let names: Vec<String> = (0..KEPT as u64 + 2).flat_map(|second| candidates(second).take(1)).collect();
+        assert_eq!(outdated(&names), &names[..2]);
+        assert!(
+            outdated(&names[2..]).is_empty() && outdated(&names[..1]).is_empty() && outdated(&[]).is_empty()
+        );
+    }
+}
