@@ -148,7 +148,7 @@ macro_rules! group {
 #[doc = include_str!("../docs/annotating.md")]
 mod pages {}
 
-/// What the expansions of `#[gpu_bench]` and `main!` name. Not public: it changes without notice.
+/// Names for the expansions of `#[gpu_bench]` and `main!`. Not public: they change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use gpubench_macros::group;

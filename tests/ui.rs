@@ -1,6 +1,6 @@
-//! What the attribute says to what it does not take: each file in `ui` fails with the message beside it.
-//! `TRYBUILD=overwrite cargo test --test ui` writes those messages anew; they are of the pinned compiler, whose words they
-//! quote. What it takes is in `tests/attribute`, which needs no link of its own here: this way nothing is built, only checked.
+//! Errors of the attribute: each file in `ui` fails with the message beside it. `TRYBUILD=overwrite cargo test --test ui`
+//! writes those messages anew; they are of the pinned compiler, whose words they quote. Code that the attribute accepts is
+//! in `tests/attribute`: this way nothing here is linked, only checked.
 
 /// One test, so that what they all depend on is checked once.
 #[test]

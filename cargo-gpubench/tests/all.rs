@@ -66,7 +66,7 @@ impl Project {
     }
 }
 
-/// What a run of the program left.
+/// The exit code and the output of a run of the program.
 struct Ended {
     output: Output,
     project: PathBuf,

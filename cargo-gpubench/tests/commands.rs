@@ -1,4 +1,4 @@
-//! What each command prints and writes.
+//! The output and the files of each command.
 
 use std::fs;
 use std::io::Read;

@@ -188,7 +188,7 @@ pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, facts: &Facts)
 /// The peak as a line across a drawing, with `what` it is, if it is known.
 pub(crate) fn peak_mark(what: &str, quantity: &Quantity, facts: &Facts) -> Option<Mark> {
     let peak = facts.peak(quantity)?.value;
-    Some(Mark::y(peak.0, format!("{what}, {}", format::bandwidth(peak.into()))))
+    Some(Mark::y(peak.as_f64(), format!("{what}, {}", format::bandwidth(peak.into()))))
 }
 
 /// A table as it is printed: the first column holds names, the others numbers.

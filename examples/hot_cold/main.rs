@@ -111,7 +111,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
             let [hot, cold] = hot_and_cold(&run, name)?.map(Measurement::median);
             let size = Bytes(bytes as u64);
             for (points, time) in points.iter_mut().zip([hot, cold]) {
-                points.push((bytes as f64, size.per(time).0));
+                points.push((bytes as f64, size.per(time).as_f64()));
             }
             if cold > 1.02 * hot {
                 fits = Some(size);
@@ -138,7 +138,7 @@ fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
             Series::new(format!("{kernel}, cold"), cold),
         ]);
     }
-    let mut marks = vec![Mark::x(l2.0 as f64, format!("L2, {}", format::bytes(l2)))];
+    let mut marks = vec![Mark::x(l2.as_f64(), format!("L2, {}", format::bytes(l2)))];
     marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, facts));
     let curves = Curves {
         title: match &ends[..] {

@@ -66,7 +66,7 @@ fn in_memory(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         let mut row = vec![format!("{reads} : {writes}")];
         for (measured, points) in hot_and_cold(&run, &name)?.into_iter().zip(&mut points) {
             let (counted, time) = (Bytes(measured.counts.bytes.unwrap_or_default()), measured.median());
-            points.push((writes as f64 / (reads + writes) as f64, counted.per(time).0));
+            points.push((writes as f64 / (reads + writes) as f64, counted.per(time).as_f64()));
             let rate = counted.per(time);
             row.extend([format::gigabytes(rate), of_peak(rate, &Quantity::MemoryBandwidth, facts)]);
         }
@@ -100,7 +100,7 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
         let name = format!("{benchmark}[up={up}, down={down}]");
         let time = measured(&run, &name, Cache::Hot)?.median();
         let rate = Bytes((up + down) as u64).per(time);
-        points.push((down as f64 / (up + down) as f64, rate.0));
+        points.push((down as f64 / (up + down) as f64, rate.as_f64()));
         let gib = format!("{:.2}", rate.as_gibibytes());
         rows.push([format!("{eighths} : {}", 8 - eighths), format::time(time), format::gigabytes(rate), gib]);
     }

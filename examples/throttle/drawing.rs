@@ -12,7 +12,7 @@ use crate::summary::{mean, median, thirds};
 /// Points for each doubling of the number of the launch: most happens at the beginning.
 const POINTS: f64 = 12.0;
 
-/// What a sensor told beside a group.
+/// The reading of a sensor beside a group.
 type SensorValue = fn(&SampleGroup) -> Option<f64>;
 
 /// The drawing.
@@ -31,8 +31,13 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
             panels.push(panel(name, y, points, burst));
         }
     }
-    let times = points(&read.sustained, |groups| Some(median(groups).0));
-    panels.push(panel("time of a launch", Axis::near("", Unit::TIME), times, Some(median(&read.burst).0)));
+    let times = points(&read.sustained, |groups| Some(median(groups).as_f64()));
+    panels.push(panel(
+        "time of a launch",
+        Axis::near("", Unit::TIME),
+        times,
+        Some(median(&read.burst).as_f64()),
+    ));
     Panels {
         title: title(read),
         subtitle: format!(

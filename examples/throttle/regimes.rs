@@ -10,7 +10,7 @@ use gpubench::device::cuda::Cuda;
 use gpubench::device::{Device as _, SampleOptions, Sampler, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;
-use gpubench::units::{Nanoseconds, Watts};
+use gpubench::units::{Hertz, Nanoseconds, Watts};
 use gpubench::{LaunchStream as _, stats};
 use gpubench_kernels::cuda::matmul::{Tensor, bf16_inputs, tensor};
 use serde::{Deserialize, Serialize};
@@ -31,9 +31,9 @@ pub(crate) struct SampleGroup {
     pub(crate) first: usize,
     /// The time of each.
     pub(crate) times: Vec<Nanoseconds>,
-    /// The clock of the multiprocessors, in hertz.
-    pub(crate) clock: Option<u64>,
-    /// The power of the GPU, in watts.
+    /// The clock of the multiprocessors.
+    pub(crate) clock: Option<Hertz>,
+    /// The power of the GPU.
     pub(crate) power: Option<Watts>,
     /// Its temperature, in degrees Celsius.
     pub(crate) temperature: Option<u32>,
@@ -44,12 +44,12 @@ pub(crate) struct SampleGroup {
 impl SampleGroup {
     /// The clock as a number of hertz.
     pub(crate) fn clock(&self) -> Option<f64> {
-        self.clock.map(|hertz| hertz as f64)
+        self.clock.map(Hertz::as_f64)
     }
 
     /// The power as a number of watts.
     pub(crate) fn power(&self) -> Option<f64> {
-        self.power.map(|power| power.0)
+        self.power.map(Watts::as_f64)
     }
 
     /// The temperature as a number of degrees.
@@ -128,7 +128,7 @@ impl Regime<'_> {
         Ok(SampleGroup {
             first,
             times: events.iter().map(|event| *event - self.overhead).collect(),
-            clock: self.sampler.clock().or(reading.sm_clock.map(|clock| clock.0)),
+            clock: self.sampler.clock().map(Hertz).or(reading.sm_clock),
             power: reading.power,
             temperature: reading.temperature,
             slowed_by: reading.slowed_by,

@@ -131,7 +131,7 @@ fn timed<'a>(run: &Run, transfer: &'a Transfer, bytes: usize) -> Result<Timed<'a
 }
 
 fn milliseconds(time: Nanoseconds) -> f64 {
-    time.0 / 1e6
+    time.as_f64() / 1e6
 }
 
 /// In GiB/s, as the source reckons it: what it counts, over the time.
@@ -281,7 +281,7 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances:
     let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
     let bar = |timed: &&Timed<'_>| {
         let counted = Bytes(bytes * timed.transfer.transfers).per(timed.median);
-        Bar::new(timed.transfer.name, [crossing(timed).0, counted.0])
+        Bar::new(timed.transfer.name, [crossing(timed), counted].map(BytesPerSecond::as_f64))
     };
     let peak = facts.peak(&Quantity::MemoryBandwidth).map(|peak| peak.value);
     let shares: Vec<String> =
@@ -321,12 +321,12 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: 
         label: "bandwidth".to_owned(),
         unit: Unit::GIBIBYTES,
         series: Vec::new(),
-        rows: timed.iter().map(|timed| Bar::new(timed.transfer.name, [rate(timed).0])).collect(),
+        rows: timed.iter().map(|timed| Bar::new(timed.transfer.name, [rate(timed).as_f64()])).collect(),
         marks: peak.map(|peak| limit(peak, "peak of the bus, one way")).into_iter().collect(),
     }
 }
 
 fn limit(peak: Rate, what: &str) -> Mark {
     let gib = format::number(BytesPerSecond::from(peak).as_gibibytes());
-    Mark::x(peak.0, format!("{what}, {gib} GiB/s"))
+    Mark::x(peak.as_f64(), format!("{what}, {gib} GiB/s"))
 }

@@ -1,6 +1,8 @@
 //! The facts of a device: its name, its properties and its peaks, each peak with its source. Filled by the
 //! devices, kept in every run, read by `metrics` and the reports.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use gpubench_stats::units::{Bytes, Hertz, Rate};
@@ -109,9 +111,9 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Which peaks of a quantity go before others, the lowest first: what the user says; what follows from this card's own
-    /// attributes; what is stated of cards of its name; what was measured on it; and last what is not certain, a table's guess
-    /// before a measurement that is known to be low.
+    /// Returns the rank of its source among peaks of a quantity, the lowest first: the user; this card's own attributes; the
+    /// datasheet of its model; a measurement on it; and last uncertain ones, a table's guess before a measurement that is
+    /// known to be low.
     #[must_use]
     pub fn precedence(&self) -> u8 {
         match (self.source, self.uncertain) {
@@ -152,7 +154,7 @@ impl Quantity {
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
     }
 
-    /// Returns the name that users know it by.
+    /// Returns the name that the command line and files have for it.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -161,6 +163,32 @@ impl Quantity {
                 BANDWIDTHS.iter().find(|(_, quantity)| quantity == bandwidth).map_or("", |(word, _)| word)
             }
         }
+    }
+
+    /// Returns the name of its roof in everything that people read, such as `DRAM` or `FP32`.
+    #[must_use]
+    pub fn roof(&self) -> Cow<'_, str> {
+        match self {
+            Self::MemoryBandwidth => "DRAM".into(),
+            Self::CacheBandwidth => "L2".into(),
+            Self::HostToDevice | Self::DeviceToHost => "PCIe".into(),
+            Self::PeerToPeer => "P2P".into(),
+            Self::Compute(precision) => format_name(precision),
+        }
+    }
+}
+
+/// The usual name of a precision, such as `FP32` or `BF16 tensor`; another one as it is.
+fn format_name(precision: &str) -> Cow<'_, str> {
+    let (format, rest) = precision.split_at(precision.find(' ').unwrap_or(precision.len()));
+    let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());
+    let bits = &format[letters.len()..];
+    match letters {
+        "f" if !bits.is_empty() => format!("FP{bits}{rest}").into(),
+        "bf" | "tf" | "fp" | "int" if !bits.is_empty() => {
+            format!("{}{bits}{rest}", letters.to_uppercase()).into()
+        }
+        _ => precision.into(),
     }
 }
 
@@ -228,5 +256,16 @@ mod tests {
             assert_eq!(Quantity::named(name).name(), name);
         }
         assert_eq!(Quantity::named("d2d"), Quantity::Compute("d2d".to_owned()));
+    }
+
+    #[test]
+    fn roofs_have_the_names_of_hardware() {
+        let roofs =
+            ["memory", "l2", "h2d", "d2h", "p2p", "f32", "f64 tensor", "bf16 tensor", "tf32", "fast 8"]
+                .map(|name| Quantity::named(name).roof().into_owned());
+        assert_eq!(
+            roofs,
+            ["DRAM", "L2", "PCIe", "PCIe", "P2P", "FP32", "FP64 tensor", "BF16 tensor", "TF32", "fast 8"]
+        );
     }
 }

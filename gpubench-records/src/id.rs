@@ -11,7 +11,7 @@ use crate::method::Cache;
 pub struct DeviceId<'a> {
     /// The kind, such as `cuda` or `host`.
     pub kind: &'a str,
-    /// Which of that kind, from 0.
+    /// The number among devices of that kind, from 0.
     pub ordinal: usize,
 }
 

@@ -35,7 +35,7 @@ pub enum JoinError {
     /// There is none.
     #[error("there is no run to merge")]
     NoRun,
-    /// What one calls a device is another device in another.
+    /// Two runs mean different devices by the same name.
     #[error(
         "{device} is {one} in one run and {other} in another: processes on different devices are no repetitions"
     )]

@@ -67,7 +67,7 @@ pub struct Written {
     pub changed: Bytes,
     /// The reason why that may not be all that it wrote, where it is so.
     pub unseen: Option<String>,
-    /// Where nothing changed: true if a launch on memory that holds something else does write, as far as that was tried.
+    /// If nothing changed: true where a launch on memory with other contents does write; nothing where that was not tried.
     pub when_altered: Option<bool>,
 }
 

@@ -95,7 +95,7 @@ fn above(peak: &Peak) -> f64 {
 /// Hot, as much of what is read was there before. What is read and what is written may be the same memory, so that the cache
 /// holds of each as much as it can. A cache of unknown size may hold everything.
 fn crossing(counts: &Counts, cold: bool, cache: Option<Bytes>) -> u64 {
-    let cache = cache.map_or(u64::MAX, |cache| cache.0);
+    let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);
     match (counts.reads, counts.writes) {
         // Any part of them may be reads.

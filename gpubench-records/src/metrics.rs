@@ -48,7 +48,7 @@ pub struct Metrics {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
-    /// Which peak.
+    /// The quantity that the peak limits.
     pub quantity: Quantity,
     /// The part, 1 being all of it.
     pub of_peak: f64,
@@ -112,7 +112,7 @@ impl Metrics {
     #[must_use]
     pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
         let per_joule =
-            |count: Option<u64>| Some(count? as f64 / per_launch.filter(|it| *it > Joules::ZERO)?.0);
+            |count: Option<u64>| Some(count? as f64 / per_launch.filter(|it| *it > Joules::ZERO)?.as_f64());
         Self { flops_per_joule: per_joule(counts.flops), bytes_per_joule: per_joule(counts.bytes), ..self }
     }
 

@@ -120,7 +120,7 @@ impl Skipped {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
-    /// Which case.
+    /// The case.
     #[serde(flatten)]
     pub case: CaseId,
     /// True where its device is a stand-in for tests: then nothing here is a measurement.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::header::{all_properties, shown_peak};
 use super::launch;
 use super::page::Page;
+use super::roof;
 use super::style::heading;
 use super::text::{paragraph, plain, plain_lines, wrapped};
 use gpubench_records::comparison::Comparison;
@@ -71,7 +72,7 @@ pub(super) fn sentences(
     lines.extend(launch::kernels(&measured.seen).into_iter().map(|kernel| ("kernel", kernel)));
     lines.extend(launch::writes(&measured.counts, &measured.seen).map(|writes| ("writes", writes)));
     lines.extend(facts.and_then(|facts| of_peaks(measured, facts)).map(|shares| ("of peak", shares)));
-    lines.extend(roof(measured).map(|roof| ("roof", roof)));
+    lines.extend(binding_peak(measured).map(|words| ("roof", words)));
     let bound = launch_bound(measured);
     let better = launch::better(measured, bound.is_some());
     lines.extend(bound.map(|bound| ("launch", bound)));
@@ -252,26 +253,25 @@ fn of_peaks(measured: &Measurement, facts: &Facts) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// Which of the two peaks binds, and what part of it was reached.
-fn roof(measured: &Measurement) -> Option<String> {
+/// The one of the two peaks that binds, and the part of it that was reached.
+fn binding_peak(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.intensity?);
-    let Some(roof) = &metrics.roof else {
+    let Some(binding) = &metrics.roof else {
         return Some(format!("{has}; the binding peak is unknown"));
     };
-    let memory = metrics.share(&Quantity::MemoryBandwidth)?;
-    let compute = metrics.share(&Quantity::Compute(measured.precision.clone()))?;
+    let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.precision.clone())]
+        .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));
+    let ((memory, of_memory), (compute, of_compute)) = (memory?, compute?);
     // Where both peaks bind alike, the two shares would be the same.
-    let meet = format::intensity(metrics.intensity? * memory / compute);
-    let (precision, reached) = (&measured.precision, format::percent(roof.of_peak));
-    Some(match roof.quantity {
+    let meet = format::intensity(metrics.intensity? * of_memory / of_compute);
+    let reached = format::percent(binding.of_peak);
+    Some(match binding.quantity {
         Quantity::Compute(_) => {
-            format!("{precision} binds: {has} is above the ridge of {meet}; {reached} of its peak")
+            format!("{compute} binds: {has} is above the ridge of {meet}; {reached} of its peak")
         }
         _ => {
-            format!(
-                "the memory binds: {has} is below the ridge of {meet} to {precision}; {reached} of its peak"
-            )
+            format!("{memory} binds: {has} is below the ridge of {meet} to {compute}; {reached} of its peak")
         }
     })
 }

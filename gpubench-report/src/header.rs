@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::has_several_devices;
 use super::page::Page;
+use super::roof;
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
 use gpubench_records::facts::{Facts, Peak, PeakSource, Property, Quantity, UUID, Value};
@@ -113,21 +114,13 @@ pub(super) fn shown(Property { name, value }: &Property) -> String {
 fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
     let others: String = others.iter().map(|peak| format!("; {}", shown_other(peak))).collect();
-    let (name, limit) = (shown_name(quantity), shown_limit(counts));
+    let (name, limit) = (roof::peak_name(quantity), shown_limit(counts));
     format!("{name} {limit} ({}: {}{others})", shown_source(counts.source), counts.method)
 }
 
 /// A peak with its source.
 pub(super) fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
-}
-
-fn shown_name(quantity: &Quantity) -> &str {
-    match quantity {
-        Quantity::MemoryBandwidth => "memory bandwidth",
-        Quantity::CacheBandwidth => "L2 bandwidth",
-        other => other.name(),
-    }
 }
 
 /// A peak beside the one that counts. Of what was measured there may be several, by what measured it.
@@ -180,22 +173,22 @@ mod tests {
         let table = peak(330.3e12, PeakSource::Attribute, "multiprocessors × 512 FMA × 2 × clock", true);
         assert_eq!(
             shown_peaks(&quantity, &[&stated, &table]),
-            "bf16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
+            "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
         );
         assert_eq!(
             shown_peaks(&quantity, &[&table]),
-            "bf16 tensor about 330 TFLOP/s (from attributes: multiprocessors × 512 FMA × 2 × clock)"
+            "BF16 tensor about 330 TFLOP/s (from attributes: multiprocessors × 512 FMA × 2 × clock)"
         );
         let reached = peak(160e12, PeakSource::Measured, "mma.sync at 2520 MHz", false);
         assert_eq!(
             shown_peaks(&quantity, &[&stated, &reached]),
-            "bf16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; measured: 160 TFLOP/s, mma.sync at \
+            "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; measured: 160 TFLOP/s, mma.sync at \
              2520 MHz)"
         );
         let low = Peak { uncertain: true, ..reached };
         assert_eq!(
             shown_peaks(&quantity, &[&low]),
-            "bf16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz)"
+            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz)"
         );
     }
 }

@@ -16,6 +16,8 @@ mod listing;
 mod notes;
 mod page;
 mod remarks;
+mod roof;
+mod room;
 mod spread;
 pub mod style;
 mod table;

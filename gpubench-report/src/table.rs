@@ -3,9 +3,10 @@
 
 use std::fmt::Write;
 
-use super::columns::{Column, Room, printed};
+use super::columns::{Column, printed};
 use super::notes::{Note, Notes};
 use super::page::Page;
+use super::room::Room;
 use super::spread;
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, plain, shortened, spaces, width, wrapped};
@@ -25,8 +26,8 @@ const FAKE: &str = " fake";
 const LEAST_NAME: usize = 16;
 /// On a page of fewer columns, a name that ends a cell has the room that it needs, and new heads where another needs more.
 const NARROW: usize = 100;
-/// What has room on wider pages, so that the same heads stand above a whole group.
-const LONGEST_SHARE: &str = "0.64 % bf16 tensor";
+/// The share that wider pages have room for, so that the same heads stand above a whole group.
+const LONGEST_SHARE: &str = "0.64 % BF16 tensor";
 /// The reason under a row begins behind so many spaces.
 const INDENT: usize = 4;
 
@@ -74,7 +75,7 @@ impl UsedColumn {
         if self.column.rank == 0 { 0 } else { GAP + self.room.width() }
     }
 
-    /// What changes the heads.
+    /// The title and the width: where they change, the heads are printed again.
     fn layout(&self) -> (&'static str, usize) {
         (self.column.title, self.room.width())
     }

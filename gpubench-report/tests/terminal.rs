@@ -183,7 +183,7 @@ fn nothing_is_left_out_of_a_file() {
     );
 }
 
-/// What is printed row by row is what a stored run prints.
+/// Rows printed one by one are the table of the stored run.
 #[test]
 fn rows_one_after_the_other_are_the_table() {
     for run in [mixed(), stored("docs/results/h200/suite.json")] {

@@ -1,6 +1,6 @@
-//! How often comparisons are decided, and how often wrongly: the whole protocol of taking turns, on launches of known times
-//! with the noise that was seen on an H200. Inputs lie where they may be up to 0.2 % better off than others; every place in a
-//! graph has an error of its own; samples differ; and the timer has steps.
+//! The rates of decided and of wrongly decided comparisons: the whole protocol of taking turns, on launches of known times
+//! with the noise that was seen on an H200. The place of an input makes up to 0.2 % of difference; every place in a graph
+//! has an error of its own; samples differ; and the timer has steps.
 
 use std::time::Duration;
 
@@ -74,8 +74,8 @@ impl PairSampler for Round<'_> {
     }
 }
 
-/// How many of `count` comparisons end as faster, slower, same and undecided, in the usual band; one takes 20 µs, and the other
-/// `ratio` of that.
+/// Counts how many of `count` comparisons end as faster, slower, same and undecided, in the usual band: one launch takes 20
+/// µs, and the other `ratio` of that.
 fn answers(count: usize, ratio: f64, placement: f64) -> [usize; 4] {
     let mut rng = StdRng::seed_from_u64(11);
     // Sizes of groups are found in warm-ups.
@@ -123,7 +123,8 @@ fn two_percent_are_found() {
     }
 }
 
-/// What a process finds of 20 µs that it takes for `process` more, with its interval of 99 %.
+/// The median that a process finds for a launch of 20 µs, with its interval of 99 %; `process` is the process's own relative
+/// error.
 fn process(process: f64, rng: &mut StdRng) -> Median {
     let time = 20_000.0 * (1.0 + process);
     let samples: Vec<_> = (0..100).map(|_| Nanoseconds(normal(time, 200.0).sample(rng))).collect();

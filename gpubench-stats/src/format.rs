@@ -8,11 +8,12 @@ use crate::units::{
 /// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 #[must_use]
 pub fn time(time: Nanoseconds) -> String {
-    let (value, unit) = match time.0.abs() {
-        t if t < 1e3 => (time.0, "ns"),
-        t if t < 1e6 => (time.0 / 1e3, "µs"),
-        t if t < 1e9 => (time.0 / 1e6, "ms"),
-        _ => (time.0 / 1e9, "s"),
+    let time = time.as_f64();
+    let (value, unit) = match time.abs() {
+        t if t < 1e3 => (time, "ns"),
+        t if t < 1e6 => (time / 1e3, "µs"),
+        t if t < 1e9 => (time / 1e6, "ms"),
+        _ => (time / 1e9, "s"),
     };
     format!("{} {unit}", significant(value, 4))
 }
@@ -21,7 +22,7 @@ pub fn time(time: Nanoseconds) -> String {
 #[must_use]
 pub fn bytes(bytes: Bytes) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes.0 as f64;
+    let mut value = bytes.as_f64();
     let mut unit = 0;
     while value >= 1024.0 && unit + 1 < UNITS.len() {
         value /= 1024.0;
@@ -34,13 +35,13 @@ pub fn bytes(bytes: Bytes) -> String {
 /// Gigabytes per second without the unit, such as `4473`; a gigabyte is 10⁹ bytes.
 #[must_use]
 pub fn gigabytes(rate: BytesPerSecond) -> String {
-    significant(rate.0 / 1e9, 3)
+    significant(rate.as_f64() / 1e9, 3)
 }
 
 /// Billions of operations per second without the unit, such as `12.3`.
 #[must_use]
 pub fn gigaflops(rate: FlopsPerSecond) -> String {
-    significant(rate.0 / 1e9, 3)
+    significant(rate.as_f64() / 1e9, 3)
 }
 
 /// A limit of memory with its unit, such as `4814 GB/s`.
@@ -52,7 +53,7 @@ pub fn bandwidth(rate: BytesPerSecond) -> String {
 /// A limit of arithmetic in the unit that fits, such as `66.9 TFLOP/s`.
 #[must_use]
 pub fn throughput(rate: FlopsPerSecond) -> String {
-    match rate.0 {
+    match rate.as_f64() {
         r if r < 1e13 => format!("{} GFLOP/s", gigaflops(rate)),
         r => format!("{} TFLOP/s", significant(r / 1e12, 3)),
     }
@@ -74,7 +75,7 @@ pub fn intensity(flops_per_byte: f64) -> String {
 /// Items per second with the prefix that fits, such as `12.3 G interactions/s`.
 #[must_use]
 pub fn items(rate: ItemsPerSecond, item: &str) -> String {
-    let (value, prefix) = prefixed(rate.0);
+    let (value, prefix) = prefixed(rate.as_f64());
     let space = if prefix.is_empty() { "" } else { " " };
     format!("{} {prefix}{space}{item}/s", significant(value, 3))
 }
@@ -93,19 +94,19 @@ fn prefixed(value: f64) -> (f64, &'static str) {
 /// Clocks in megahertz, such as `1980 MHz`.
 #[must_use]
 pub fn clock(clock: Hertz) -> String {
-    format!("{} MHz", significant(clock.0 as f64 / 1e6, 3))
+    format!("{} MHz", significant(clock.as_f64() / 1e6, 3))
 }
 
 /// Power, such as `212 W`.
 #[must_use]
 pub fn power(power: Watts) -> String {
-    format!("{:.0} W", power.0)
+    format!("{:.0} W", power.as_f64())
 }
 
 /// Energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
 #[must_use]
 pub fn energy(energy: Joules) -> String {
-    let (value, unit) = match energy.0 {
+    let (value, unit) = match energy.as_f64() {
         e if e < 1e-3 => (e * 1e6, "µJ"),
         e if e < 1.0 => (e * 1e3, "mJ"),
         e => (e, "J"),

@@ -49,8 +49,8 @@ impl Modes {
         let (fast, slow) = sorted.split_at(split(&sorted)?);
         // Samples, not means of two, so that they lie on ticks of the timer.
         let (low, high) = (fast[fast.len() / 2], slow[slow.len() / 2]);
-        let distance = (LEAST_DISTANCE * quantile(&sorted, 0.5)).max(LEAST_STEPS * step.0);
-        let two = high - low > distance && has_gap(&sorted, low, high, step.0);
+        let distance = (LEAST_DISTANCE * quantile(&sorted, 0.5)).max(LEAST_STEPS * step.as_f64());
+        let two = high - low > distance && has_gap(&sorted, low, high, step.as_f64());
         two.then(|| Self {
             low: Nanoseconds(low),
             high: Nanoseconds(high),

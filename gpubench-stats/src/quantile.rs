@@ -5,7 +5,7 @@ use crate::units::Nanoseconds;
 
 /// `times` from the smallest to the largest; what is not a number goes to one of the ends.
 pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = times.iter().map(|time| time.0).collect();
+    let mut sorted: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }

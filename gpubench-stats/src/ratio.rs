@@ -140,7 +140,7 @@ impl Side {
             return None;
         }
         let count = medians.len() as f64;
-        let logs: Vec<f64> = medians.iter().map(|median| median.time.0.ln()).collect();
+        let logs: Vec<f64> = medians.iter().map(|median| median.time.as_f64().ln()).collect();
         let end = |end: fn(&Median) -> Nanoseconds| {
             let distances = medians.iter().map(|median| (end(median) / median.time).ln().powi(2));
             distances.sum::<f64>().sqrt() / count

@@ -1,12 +1,18 @@
 //! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and arithmetic keeps
 //! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) writes them for people.
 
+mod range;
+mod whole;
+
 use std::cmp::Ordering;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::range::Range;
+pub use self::whole::{Bytes, Hertz};
 
 /// Defines quantities that are a floating-point number of some unit, with the arithmetic of a vector space over numbers.
 macro_rules! quantities {
@@ -20,6 +26,12 @@ macro_rules! quantities {
         impl $name {
             /// Nothing of it.
             pub const ZERO: Self = Self(0.0);
+
+            /// The bare number, for formulas, axes and files that name the unit elsewhere.
+            #[must_use]
+            pub const fn as_f64(self) -> f64 {
+                self.0
+            }
 
             /// The amount without its sign.
             #[must_use]
@@ -140,44 +152,6 @@ quantities! {
     Watts;
 }
 
-/// An amount of memory in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct Bytes(pub u64);
-
-/// A clock in hertz.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct Hertz(pub u64);
-
-/// The lowest and the highest of several quantities.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Range<T> {
-    /// The lowest.
-    pub low: T,
-    /// The highest.
-    pub high: T,
-}
-
-impl<T: PartialOrd + Copy> Range<T> {
-    /// `range`, or nothing, as far as it takes to have `value` in it.
-    #[must_use]
-    pub fn including(range: Option<Self>, value: T) -> Self {
-        let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
-        let low = if value < low { value } else { low };
-        Self { low, high: if value > high { value } else { high } }
-    }
-
-    /// The range of all `values`; nothing of none.
-    #[must_use]
-    pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
-        values.into_iter().fold(None, |range, value| Some(Self::including(range, value)))
-    }
-}
-
 impl Nanoseconds {
     /// The span of so many seconds.
     #[must_use]
@@ -254,69 +228,6 @@ impl Rate {
     }
 }
 
-/// Defines the arithmetic of quantities that are a whole number of some unit.
-macro_rules! whole_quantities {
-    ($($name:ident)+) => {$(
-        impl Add for $name {
-            type Output = Self;
-
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
-            }
-        }
-
-        impl Mul<$name> for u64 {
-            type Output = $name;
-
-            fn mul(self, quantity: $name) -> $name {
-                $name(self * quantity.0)
-            }
-        }
-
-        impl Div<u64> for $name {
-            type Output = Self;
-
-            fn div(self, divisor: u64) -> Self {
-                Self(self.0 / divisor)
-            }
-        }
-
-        impl Sum for $name {
-            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-                Self(amounts.map(|amount| amount.0).sum())
-            }
-        }
-    )+};
-}
-
-whole_quantities! { Bytes Hertz }
-
-impl Bytes {
-    /// Nothing of it.
-    pub const ZERO: Self = Self(0);
-
-    /// The length of a buffer of so many bytes.
-    #[must_use]
-    pub const fn as_usize(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The number of whole pieces of this size that fit into the amount.
-    ///
-    /// # Panics
-    /// Where the piece is of no bytes.
-    #[must_use]
-    pub const fn pieces(self, piece: Self) -> u64 {
-        self.0 / piece.0
-    }
-
-    /// The rate at which this amount moved, had it taken `time`.
-    #[must_use]
-    pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
-        BytesPerSecond(self.0 as f64 / time.as_seconds())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,16 +239,6 @@ mod tests {
         assert_eq!((time / Nanoseconds(250.0), time / 4.0), (4.0, Nanoseconds(250.0)));
         assert_eq!([1.0, 2.0, 4.0].map(Nanoseconds).into_iter().sum::<Nanoseconds>(), Nanoseconds(7.0));
         assert_eq!((-time).abs().max(Nanoseconds(3.0)), time);
-        assert_eq!([Bytes(3), 2 * Bytes(4)].into_iter().sum::<Bytes>() / 4, Bytes(2));
-        assert_eq!(
-            (Bytes(11).pieces(Bytes(4)), BytesPerSecond(1024.0 * 1024.0 * 512.0).as_gibibytes()),
-            (2, 0.5)
-        );
-    }
-
-    #[test]
-    fn a_range_has_all_values_in_it() {
-        assert_eq!(Range::of([3, 1, 2]), Some(Range { low: 1, high: 3 }));
-        assert_eq!(Range::<u8>::of([]), None);
+        assert_eq!(BytesPerSecond(1024.0 * 1024.0 * 512.0).as_gibibytes(), 0.5);
     }
 }

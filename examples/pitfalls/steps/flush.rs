@@ -112,7 +112,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
 /// Draws a panel for each product. Both kinds of flush cost it the same, so that one is a line and the other markers on it.
 pub(super) fn drawing(products: &[MatmulTimes], device: &Facts) -> String {
     // Three square matrices of f32 fill the cache.
-    let full = device.last_level_cache.map(|cache| (cache.0 as f64 / 12.0).sqrt());
+    let full = device.last_level_cache.map(|cache| (cache.as_f64() / 12.0).sqrt());
     let panel = |product: &MatmulTimes| Panel {
         name: product.name.clone(),
         y: Axis::linear("", Unit::PART),

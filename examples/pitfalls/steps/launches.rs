@@ -94,7 +94,7 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
     let series = kernels.iter().flat_map(|kernel| {
         ways.iter().map(move |(way, of)| {
             let counts = kernel.by_hand.iter().map(|row| row.count as f64);
-            let points = counts.zip(each(&kernel.by_hand, *of)).map(|(count, time)| (count, time.0));
+            let points = counts.zip(each(&kernel.by_hand, *of)).map(|(count, time)| (count, time.as_f64()));
             Series::new(format!("{}, {way}", named(kernel)), points)
         })
     });

@@ -109,10 +109,10 @@ impl TimerReadings {
     /// each other beside the time.
     pub(super) fn drawing(&self, device: &str) -> String {
         let time = vec![
-            Series::new("gpubench", self.points(|_, right| right.0)),
+            Series::new("gpubench", self.points(|_, right| right.as_f64())),
             Series::new(
                 "host clock, nobody waits",
-                self.points(|timers, _| median(&timers.unsynchronised).0),
+                self.points(|timers, _| median(&timers.unsynchronised).as_f64()),
             ),
         ];
         let more =

@@ -7,7 +7,7 @@ use std::process::Command;
 
 const CHILD: &str = "GPUBENCH_DRIVER_TEST_CHILD";
 
-/// Whether this is the process that a test was given.
+/// Returns true in the process that a test started.
 pub(crate) fn is_child() -> bool {
     env::var_os(CHILD).is_some()
 }

@@ -65,8 +65,8 @@ fn rows(n: usize) -> Vec<usize> {
     rows
 }
 
-/// Whether `c` is the product of the n × n matrices whose element `row * n + column` is `a` and `b` of that, which are
-/// not negative, with sums that were rounded like this.
+/// Checks that `c` is the product of two n × n matrices, whose elements at `row * n + column` are `a(…)` and `b(…)`, none of
+/// them negative, up to the `rounding` of a sum.
 pub(super) fn expect_product(
     c: &DeviceBuffer<f32>,
     n: usize,

@@ -148,7 +148,7 @@ fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<
         Range { high, ..clock.during }
     });
     let clock = counted.or_else(|| sensors?.sm_clock)?;
-    let fell = (clock.low.0 as f64) < (1.0 - STEADY_CLOCK) * clock.high.0 as f64;
+    let fell = clock.low.as_f64() < (1.0 - STEADY_CLOCK) * clock.high.as_f64();
     (fell || !slowed_by.is_empty()).then(|| Reason::ClocksFell { clock, slowed_by: slowed_by.to_vec() })
 }
 

@@ -146,7 +146,7 @@ impl Display for Reason {
                 write!(f, "other processes: {count} had work on the device")
             }
             Self::BelowResolution { step } => {
-                write!(f, "below resolution: the timer steps by {:.1} ns", step.0)
+                write!(f, "below resolution: the timer steps by {:.1} ns", step.as_f64())
             }
         }
     }
@@ -166,14 +166,15 @@ fn impossible(speed: &ImpossibleSpeed) -> String {
             format!(
                 "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
                 format::bytes(Bytes(*work)),
-                quantity.name(),
+                quantity.roof(),
                 format::bandwidth(BytesPerSecond::from(*peak))
             )
         }
-        Quantity::Compute(precision) => format!(
-            "impossible: {} cannot be done in {took}; at the {precision} peak of {} that takes {least}: did the kernel \
-             run, and in this precision?",
+        Quantity::Compute(_) => format!(
+            "impossible: {} cannot be done in {took}; at the {} peak of {} that takes {least}: did the kernel run, and in \
+             this precision?",
             format::operations(*work),
+            quantity.roof(),
             format::throughput(FlopsPerSecond::from(*peak))
         ),
     }

@@ -37,7 +37,7 @@ pub struct Point {
     pub interval: Option<[f64; 2]>,
     /// The name that is shown where one points at it; else that of the series and both values.
     pub name: Option<String>,
-    /// Where it leads to, on the page that the drawing is part of.
+    /// The target of its link, on the page that the drawing is part of.
     pub target: Option<String>,
 }
 

@@ -12,6 +12,7 @@ use super::names::Names;
 use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;
 use gpubench_stats::Interval;
+use gpubench_stats::units::Nanoseconds;
 
 /// See the module.
 pub(super) struct Bmf;
@@ -67,12 +68,13 @@ impl Measures {
         let Interval { low, high, .. } = time.median_ci;
         let rate = |rate: f64| Measure::rate(rate, time.median / high, time.median / low);
         let alone = |value| Measure { value, lower_value: None, upper_value: None };
+        let [value, low, high] = [time.median, low, high].map(Nanoseconds::as_f64);
         Self {
-            latency: Measure { value: time.median.0, lower_value: Some(low.0), upper_value: Some(high.0) },
-            throughput: metrics.throughput.map(|it| rate(it.0)),
-            bandwidth: metrics.bandwidth.map(|it| rate(it.0)),
-            items: metrics.items.map(|it| rate(it.0)),
-            energy: energy.as_ref().and_then(Energy::per_launch).map(|joules| alone(joules.0)),
+            latency: Measure { value, lower_value: Some(low), upper_value: Some(high) },
+            throughput: metrics.throughput.map(|it| rate(it.as_f64())),
+            bandwidth: metrics.bandwidth.map(|it| rate(it.as_f64())),
+            items: metrics.items.map(|it| rate(it.as_f64())),
+            energy: energy.as_ref().and_then(Energy::per_launch).map(|joules| alone(joules.as_f64())),
         }
     }
 }

@@ -57,9 +57,9 @@ columns! {
         "time_low_ns": |it| it.samples.time.median_ci.low,
         "time_high_ns": |it| it.samples.time.median_ci.high,
         "min_ns": |it| it.samples.time.min,
-        "p5_ns": |it| it.samples.time.p5.0,
-        "p95_ns": |it| it.samples.time.p95.0,
-        "p99_ns": |it| it.samples.time.p99.0,
+        "p5_ns": |it| it.samples.time.p5,
+        "p95_ns": |it| it.samples.time.p95,
+        "p99_ns": |it| it.samples.time.p99,
         "max_ns": |it| it.samples.time.max,
         "mean_ns": |it| it.samples.time.mean,
         "standard_deviation_ns": |it| it.samples.time.standard_deviation,
@@ -159,7 +159,7 @@ macro_rules! text_of_quantity {
     ($($quantity:ty),+) => {$(
         impl Text for $quantity {
             fn text(self) -> String {
-                self.0.text()
+                self.as_f64().text()
             }
         }
     )+};

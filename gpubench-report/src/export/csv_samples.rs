@@ -65,7 +65,7 @@ fn samples(
     for (number, event) in (1..).zip(&measured.samples.events) {
         let time = *event - measured.samples.timer.overhead;
         out.write_all(begin)?;
-        write!(out, ",{process},{number},{},{}", event.0, time.0)?;
+        write!(out, ",{process},{number},{},{}", event.as_f64(), time.as_f64())?;
         out.write_all(comma)?;
         out.write_all(end)?;
         out.write_all(b"\n")?;

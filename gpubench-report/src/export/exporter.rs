@@ -1,4 +1,4 @@
-//! What a format implements. In: a run, live or stored; out: bytes.
+//! The trait of an output format. In: a run, live or stored; out: bytes.
 
 use std::io::{self, Write};
 

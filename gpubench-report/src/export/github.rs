@@ -39,7 +39,7 @@ impl Exporter for GithubBenchmark {
                 name: names.case(&record.case),
                 unit: "ns",
                 value: measured.median(),
-                range: format!("± {}", measured.samples.time.median_ci.half_width().0),
+                range: format!("± {}", measured.samples.time.median_ci.half_width().as_f64()),
                 extra: extra(record, measured),
             };
             points.serialize_element(&point)?;

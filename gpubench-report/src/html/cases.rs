@@ -7,7 +7,8 @@ use gpubench_stats::{SMALLEST_SAMPLE, format};
 use maud::{Markup, html};
 
 use super::details::Details;
-use super::view::{PageCase, View, of_roof};
+use super::view::{PageCase, View, roof_share};
+use crate::roof;
 use crate::text::plain;
 
 /// A column behind the name.
@@ -23,33 +24,27 @@ const COLUMNS: &[CaseColumn] = &[
     CaseColumn {
         title: "time",
         wide: false,
-        cell: |record| measured(record, |it| Some((format::time(it.median()), it.median().0))),
+        cell: |record| measured(record, |it| Some((format::time(it.median()), it.median().as_f64()))),
     },
     CaseColumn { title: "95 % interval", wide: true, cell: interval },
     CaseColumn {
         title: "GB/s",
         wide: true,
         cell: |record| {
-            measured(record, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.0)))
+            measured(record, |it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64())))
         },
     },
     CaseColumn {
         title: "GFLOP/s",
         wide: true,
         cell: |record| {
-            measured(record, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.0)))
+            measured(record, |it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64())))
         },
     },
     CaseColumn {
         title: "of its roof",
         wide: false,
-        cell: |record| {
-            measured(record, |it| {
-                let share = of_roof(it)?;
-                let shown = format!("{} {}", format::percent(share.of_peak), share.quantity.name());
-                Some((shown, share.of_peak))
-            })
-        },
+        cell: |record| measured(record, |it| roof_share(it).map(|share| (roof::cell(share), share.of_peak))),
     },
     CaseColumn {
         title: "cold/hot",

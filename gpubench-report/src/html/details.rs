@@ -77,13 +77,14 @@ impl<'a> Details<'a> {
         let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
         let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
         let time = &measured.samples.time;
-        let p99 = time.p99.0;
+        let [p99, low_end, high_end] =
+            [time.p99, time.median_ci.low, time.median_ci.high].map(Nanoseconds::as_f64);
         html! {
             div.drawings
                 data-samples=(drawn.all)
                 data-quantiles=(quantiles.join(","))
                 data-p99=(p99)
-                data-interval={ (time.median_ci.low.0) "," (time.median_ci.high.0) }
+                data-interval={ (low_end) "," (high_end) }
                 data-histogram=(base64(&drawn.histogram))
                 data-order=(drawn.order)
                 data-clock=[clock(measured)]
@@ -97,7 +98,7 @@ impl<'a> Details<'a> {
 fn clock(measured: &Measurement) -> Option<String> {
     let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
     let step = clock.over_time.len().div_ceil(MOST_CLOCKS);
-    let shown = |read: &GroupClock| format!("{}:{:.1}", read.samples, read.clock.0 as f64 / 1e6);
+    let shown = |read: &GroupClock| format!("{}:{:.1}", read.samples, read.clock.as_f64() / 1e6);
     Some(clock.over_time.iter().step_by(step).map(shown).collect::<Vec<_>>().join(" "))
 }
 

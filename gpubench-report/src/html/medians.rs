@@ -14,52 +14,75 @@ use crate::text::plain;
 /// The most rows of a drawing.
 const MOST: usize = 40;
 
+/// A section with one drawing.
+struct Section<'a> {
+    /// The anchor of the section.
+    id: &'a str,
+    title: &'a str,
+    subtitle: &'a str,
+    /// The quantity beside the bars.
+    label: &'a str,
+    unit: Unit,
+    /// The text of a value in the finding.
+    text: fn(f64) -> String,
+}
+
 pub(super) fn medians(view: &View<'_>) -> Markup {
-    let bandwidth = bars(view, |row| {
+    let rows = bars(view, |row| {
         let (rate, ci, median) =
-            (row.it.metrics.bandwidth?.0, row.it.samples.time.median_ci, row.it.median());
+            (row.it.metrics.bandwidth?.as_f64(), row.it.samples.time.median_ci, row.it.median());
         Some((rate, [ci.high, ci.low].map(|time| rate * (median / time))))
     });
-    section("medians", "Bandwidth", bandwidth, |rows, left_out| Bars {
-        title: largest(rows, |rate| format::bandwidth(BytesPerSecond(rate))),
-        subtitle: format!("medians with their 95 % intervals; of a sweep its largest case{left_out}"),
-        label: "bandwidth".to_owned(),
+    let section = Section {
+        id: "medians",
+        title: "Bandwidth",
+        subtitle: "medians with their 95 % intervals; of a sweep its largest case",
+        label: "bandwidth",
         unit: Unit::BANDWIDTH,
-        series: series(),
-        rows: rows.to_vec(),
-        marks: Vec::new(),
-    })
+        text: |rate| format::bandwidth(BytesPerSecond(rate)),
+    };
+    section.markup(rows)
 }
 
 pub(super) fn energy(view: &View<'_>) -> Markup {
-    let energy = bars(view, |row| {
-        let joules = row.it.energy.as_ref().and_then(Energy::per_launch)?.0;
+    let rows = bars(view, |row| {
+        let joules = row.it.energy.as_ref().and_then(Energy::per_launch)?.as_f64();
         Some((joules, [joules; 2]))
     });
-    section("energy", "Energy", energy, |rows, left_out| Bars {
-        title: largest(rows, |energy| format::energy(Joules(energy))),
-        subtitle: format!("by the device's own counter, over back-to-back launches{left_out}"),
-        label: "energy of a launch".to_owned(),
+    let section = Section {
+        id: "energy",
+        title: "Energy",
+        subtitle: "by the device's own counter, over back-to-back launches",
+        label: "energy of a launch",
         unit: Unit::ENERGY,
-        series: series(),
-        rows: rows.to_vec(),
-        marks: Vec::new(),
-    })
+        text: |energy| format::energy(Joules(energy)),
+    };
+    section.markup(rows)
 }
 
-fn series() -> Vec<String> {
-    [Cache::Hot, Cache::Cold].map(|cache| cache.to_string()).into()
-}
-
-fn section(id: &str, title: &str, rows: Vec<Bar>, drawn: impl FnOnce(&[Bar], &str) -> Bars) -> Markup {
-    let left_out =
-        if rows.len() > MOST { format!("; the first {MOST} of {}", rows.len()) } else { String::new() };
-    let shown = &rows[..rows.len().min(MOST)];
-    html! {
-        @if !rows.is_empty() {
-            section id=(id) aria-labelledby={ (id) "-title" } {
-                h2 id={ (id) "-title" } { (title) }
-                figure tabindex="0" { (PreEscaped(drawn(shown, &left_out).drawing().element())) }
+impl Section<'_> {
+    /// The section with the first of `rows`; nothing of none.
+    fn markup(self, mut rows: Vec<Bar>) -> Markup {
+        let Self { id, title, subtitle, label, unit, text } = self;
+        let left_out =
+            if rows.len() > MOST { format!("; the first {MOST} of {}", rows.len()) } else { String::new() };
+        rows.truncate(MOST);
+        let is_empty = rows.is_empty();
+        let drawing = Bars {
+            title: largest(&rows, text),
+            subtitle: format!("{subtitle}{left_out}"),
+            label: label.to_owned(),
+            unit,
+            series: [Cache::Hot, Cache::Cold].map(|cache| cache.to_string()).into(),
+            rows,
+            marks: Vec::new(),
+        };
+        html! {
+            @if !is_empty {
+                section id=(id) aria-labelledby={ (id) "-title" } {
+                    h2 id={ (id) "-title" } { (title) }
+                    figure tabindex="0" { (PreEscaped(drawing.drawing().element())) }
+                }
             }
         }
     }

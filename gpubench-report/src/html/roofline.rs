@@ -4,11 +4,12 @@
 use gpubench_records::facts::{Facts, Quantity};
 use gpubench_records::method::Cache;
 use gpubench_stats::format;
-use gpubench_stats::units::{BytesPerSecond, FlopsPerSecond};
+use gpubench_stats::units::FlopsPerSecond;
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{MeasuredCase, View, of_roof};
+use super::view::{MeasuredCase, View, roof_share};
 use crate::drawing::{Axis, Curves, Drawing, Mark, Point, Series, Style, Unit};
+use crate::roof;
 use crate::text::plain;
 
 /// The most rows that a drawing shows; of more it shows every second, third and so on.
@@ -75,21 +76,15 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let (intensity, rate) = (row.it.metrics.intensity?, row.it.metrics.throughput?);
         let ci = row.it.samples.time.median_ci;
         let median = row.it.median();
-        let interval = [ci.high, ci.low].map(|time| rate.0 * (median / time));
-        let of = of_roof(row.it)
-            .map(|share| format!(", {} of {}", format::percent(share.of_peak), share.quantity.name()));
-        let note = format!(
-            "{} at {}{}",
-            format::throughput(rate),
-            format::intensity(intensity),
-            of.unwrap_or_default()
-        );
-        Some(named(row, (intensity, rate.0), interval, &note))
+        let interval = [ci.high, ci.low].map(|time| rate.as_f64() * (median / time));
+        let of = roof_share(row.it).map(|share| format!(", {}", roof::phrase(share))).unwrap_or_default();
+        let note = format!("{} at {}{of}", format::throughput(rate), format::intensity(intensity));
+        Some(named(row, (intensity, rate.as_f64()), interval, &note))
     };
     let mut series = series(rows, point);
     let xs = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
     let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
-    let memory = facts.peak(&Quantity::MemoryBandwidth)?.value.0;
+    let memory = facts.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
     if high <= 0.0 {
         return None;
     }
@@ -97,10 +92,11 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &*row.it.precision).collect();
     precisions.sort_unstable();
     precisions.dedup();
-    let peaks: Vec<(&str, f64)> = precisions
+    let peaks: Vec<(String, f64)> = precisions
         .into_iter()
         .filter_map(|precision| {
-            Some((precision, facts.peak(&Quantity::Compute(precision.to_owned()))?.value.0))
+            let quantity = Quantity::Compute(precision.to_owned());
+            Some((roof::name(&quantity), facts.peak(&quantity)?.value.as_f64()))
         })
         .collect();
     let ridge = peaks.iter().map(|(_, peak)| peak / memory).fold(low, f64::max);
@@ -110,12 +106,14 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let end = if peaks.is_empty() { to } else { top };
         Series::new(name, [(from, from * rate), (end, end * rate)]).styled(Style::Bare)
     };
-    series.push(sloped(format!("memory, {}", format::bandwidth(BytesPerSecond(memory))), memory));
-    if let Some(cache) = facts.peak(&Quantity::CacheBandwidth) {
-        series.push(sloped(format!("L2, {}", format::bandwidth(cache.value.into())), cache.value.0));
+    for quantity in [Quantity::MemoryBandwidth, Quantity::CacheBandwidth] {
+        if let Some(peak) = facts.peak(&quantity) {
+            let name = format!("{}, {}", roof::name(&quantity), format::bandwidth(peak.value.into()));
+            series.push(sloped(name, peak.value.as_f64()));
+        }
     }
-    for (precision, peak) in &peaks {
-        let name = format!("{precision}, {}", format::throughput(FlopsPerSecond(*peak)));
+    for (name, peak) in &peaks {
+        let name = format!("{name}, {}", format::throughput(FlopsPerSecond(*peak)));
         series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
     }
     let curves = Curves {
@@ -133,14 +131,14 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
 /// The row that is nearest to its roof without being above it, as served from a cache.
 fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'a>>) -> String {
     let shares =
-        rows.filter_map(|row| Some((row, of_roof(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
+        rows.filter_map(|row| Some((row, roof_share(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
     let best = shares.max_by(|a, b| a.1.of_peak.total_cmp(&b.1.of_peak));
     let device = plain(&facts.name);
     best.map_or_else(
         || format!("{device}: rows below their roofs"),
         |(row, share)| {
-            let (name, part) = (row.case.name(), format::percent(share.of_peak));
-            format!("{device}: the nearest to its roof is {name}, at {part} of {}", share.quantity.name())
+            let (name, part) = (row.case.name(), roof::phrase(share));
+            format!("{device}: the nearest to its roof is {name}, at {part}")
         },
     )
 }
@@ -148,16 +146,11 @@ fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'
 /// The part of the roof that binds, of all rows, over their time.
 fn speed_of_light(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
-        let share = of_roof(row.it)?;
+        let share = roof_share(row.it)?;
         let (ci, median) = (row.it.samples.time.median_ci, row.it.median());
         let interval = [ci.high, ci.low].map(|time| share.of_peak * (median / time));
-        let note = format!(
-            "{} of {} in {}",
-            format::percent(share.of_peak),
-            share.quantity.name(),
-            format::time(median)
-        );
-        Some(named(row, (median.0, share.of_peak), interval, &note))
+        let note = format!("{} in {}", roof::phrase(share), format::time(median));
+        Some(named(row, (median.as_f64(), share.of_peak), interval, &note))
     };
     let series = series(rows, point);
     let shares: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.y).collect();

@@ -33,7 +33,8 @@ pub(super) fn drawn_of(rows: usize) -> usize {
 impl Drawn {
     /// Of these times, `most` at most in their order; nothing where there are none.
     pub(super) fn of(times: &[Nanoseconds], most: usize) -> Option<Self> {
-        let times: Vec<f64> = times.iter().map(|time| time.0).filter(|time| time.is_finite()).collect();
+        let times: Vec<f64> =
+            times.iter().copied().map(Nanoseconds::as_f64).filter(|time| time.is_finite()).collect();
         let mut sorted = times.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);

@@ -8,10 +8,10 @@ use gpubench_records::verdict::State;
 use gpubench_stats::format;
 use maud::{Markup, html};
 
-use super::view::{MeasuredCase, PageCase, View, of_roof};
+use super::view::{PageCase, View, roof_share};
 use crate::explain::launch_bound;
 use crate::text::plain;
-use crate::{gate, header, remarks};
+use crate::{gate, header, remarks, roof};
 
 /// So many rows are named.
 const NAMED: usize = 6;
@@ -103,13 +103,12 @@ fn reservations(view: &View<'_>) -> Markup {
 
 /// The rows that use the smallest part of the roof that binds them. Those that are bound by the launch are no shorter than it.
 fn furthest(view: &View<'_>) -> Markup {
-    let share = |row: &MeasuredCase<'_>| of_roof(row.it).map(|share| share.of_peak);
     let mut rows: Vec<_> = view
         .measured()
         .filter(|row| launch_bound(row.it).is_none())
-        .filter_map(|row| Some((share(&row)?, row)))
+        .filter_map(|row| Some((roof_share(row.it)?, row)))
         .collect();
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows.sort_by(|a, b| a.0.of_peak.total_cmp(&b.0.of_peak));
     // A case is named once, hot or cold.
     let mut named = HashSet::new();
     rows.retain(|(_, row)| {
@@ -121,10 +120,7 @@ fn furthest(view: &View<'_>) -> Markup {
                 h3 { "Furthest from their roof" }
                 ol {
                     @for (share, row) in rows.iter().take(NAMED) {
-                        li {
-                            (link(view, &row.case)) ": " (format::percent(*share)) " of "
-                            (of_roof(row.it).map(|share| share.quantity.name()).unwrap_or_default())
-                        }
+                        li { (link(view, &row.case)) ": " (roof::phrase(share)) }
                     }
                 }
                 p.soft { "Rows that an empty launch bounds are left out." }

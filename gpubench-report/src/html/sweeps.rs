@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use gpubench_records::facts::Facts;
 use gpubench_records::method::Cache;
+use gpubench_records::metrics::Metrics;
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 use maud::{Markup, PreEscaped, html};
@@ -111,11 +112,11 @@ impl ArgSweep<'_> {
         let marks: Vec<Mark> = knee.into_iter().collect();
         let time = self.series(|row| {
             let ci = row.it.samples.time.median_ci;
-            Some((row.it.median().0, [ci.low.0, ci.high.0]))
+            Some((row.it.median().as_f64(), [ci.low.as_f64(), ci.high.as_f64()]))
         });
         let mut panels = vec![self.panel("time", Unit::TIME, time, marks.clone())];
-        let bandwidth = self.rated(|row| row.it.metrics.bandwidth.map(|rate| rate.0));
-        let throughput = self.rated(|row| row.it.metrics.throughput.map(|rate| rate.0));
+        let bandwidth = self.rated(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
+        let throughput = self.rated(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
         if bandwidth.iter().any(|series| !series.points.is_empty()) {
             panels.push(self.panel("bandwidth", Unit::BANDWIDTH, bandwidth, marks));
         } else if throughput.iter().any(|series| !series.points.is_empty()) {
@@ -137,7 +138,8 @@ impl ArgSweep<'_> {
     /// The finding: the fastest row, and how fast it is.
     fn title(&self) -> String {
         let rate = |row: &MeasuredCase<'_>| {
-            row.it.metrics.bandwidth.map(|rate| rate.0).or(row.it.metrics.throughput.map(|rate| rate.0))
+            let Metrics { bandwidth, throughput, .. } = &row.it.metrics;
+            bandwidth.map(BytesPerSecond::as_f64).or(throughput.map(FlopsPerSecond::as_f64))
         };
         let rows = self.rows.iter().filter_map(|(value, row)| Some((value, row, rate(row)?)));
         let Some((value, row, rate)) = rows.max_by(|a, b| a.2.total_cmp(&b.2)) else {
@@ -199,7 +201,7 @@ impl ArgSweep<'_> {
             .iter()
             .filter_map(|(value, row)| Some((value.ln(), (row.it.counts.bytes? as f64).ln())))
             .collect();
-        let full = (cache.0 as f64).ln();
+        let full = cache.as_f64().ln();
         let around = touched
             .windows(2)
             .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;

@@ -92,14 +92,14 @@ impl PageCase<'_> {
         self.name() + &on
     }
 
-    /// Where links to the row lead.
+    /// The target of links to the row.
     pub(super) fn target(&self) -> String {
         format!("#r{}", self.number)
     }
 }
 
 /// The part of the roof that binds a launch, where both are known; else of the one that is.
-pub(super) fn of_roof(measured: &Measurement) -> Option<&Share> {
+pub(super) fn roof_share(measured: &Measurement) -> Option<&Share> {
     measured.metrics.roof.as_ref().or_else(|| measured.metrics.shares.first())
 }
 

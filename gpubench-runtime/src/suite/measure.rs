@@ -1,4 +1,4 @@
-//! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`MeasuredRun`] run,
+//! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`MeasuredRun`],
 //! compared with baselines and stored as requested. Nothing here prints: observers get [`RunEvents`].
 
 use std::path::PathBuf;

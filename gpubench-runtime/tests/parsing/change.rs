@@ -4,7 +4,7 @@
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 
-/// What numbers are replaced by.
+/// Replacements for numbers.
 const NUMBERS: [&str; 12] = [
     "0",
     "-1",
@@ -20,7 +20,7 @@ const NUMBERS: [&str; 12] = [
     "null",
 ];
 
-/// What words are replaced by.
+/// Replacements for words.
 const WORDS: [&str; 11] = [
     "",
     " ",

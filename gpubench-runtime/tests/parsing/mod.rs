@@ -1,6 +1,6 @@
-//! What is read comes from anywhere: files that were cut off, are of something else or were changed by hand, and command
-//! lines. Whatever they hold, they are read or refused, in bounded time, and what is read is printed. In: the inputs under
-//! `corpus`, changed at random; out: an input that does more, if there is one.
+//! Readers against files that were cut off, are of something else or were changed by hand, and against command lines. Each
+//! is read or refused, in bounded time, and what is read can be printed. In: the inputs under `corpus`, changed at random;
+//! out: an input that does anything else, if there is one.
 //!
 //! `cargo test` takes half a second for each reader, with the same changes each time. `scripts/fuzz` goes on for as long as it
 //! is told to, with others, and keeps what it finds.
@@ -82,7 +82,7 @@ fn a_file_that_ends_anywhere_is_a_run_with_what_it_had() {
     }
 }
 
-/// Whether `input` was read; or what it did beside being read or refused.
+/// Returns true if `input` was read, false if it was refused, and an error if the reader did anything else.
 fn tried(reader: &Reader, input: &[u8]) -> Result<bool, String> {
     let begin = Instant::now();
     let read = panic::catch_unwind(|| (reader.read)(input));
@@ -94,7 +94,7 @@ fn tried(reader: &Reader, input: &[u8]) -> Result<bool, String> {
     }
 }
 
-/// Where an input is kept that should be tried again from now on.
+/// Keeps an input that should be tried again from now on, and returns its path.
 fn keep(reader: &Reader, input: &[u8]) -> String {
     let path = folder(reader).join(format!("found-{}-{}", process::id(), input.len()));
     match fs::write(&path, input) {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What one sample of [`correlated`] is worth: the signs of Gaussian samples that are correlated by r are
-/// correlated by (2/π)·asin r (Sheppard 1899).
+/// The number of independent samples that one of [`correlated`] is worth: the signs of Gaussian samples that are correlated
+/// by r are correlated by (2/π)·asin r (Sheppard 1899).
 fn worth(phi: f64) -> f64 {
     let signs = |lag: i32| std::f64::consts::FRAC_2_PI * phi.powi(lag).asin();
     1.0 / (1.0 + 2.0 * (1..1000).map(signs).sum::<f64>())

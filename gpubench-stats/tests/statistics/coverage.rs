@@ -1,4 +1,4 @@
-//! How often the interval covers the true median, over many draws of a known distribution.
+//! The share of intervals that cover the true median, over many draws of a known distribution.
 
 use super::*;
 

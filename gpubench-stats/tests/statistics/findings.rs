@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How the samples of a case may come: so many, in order.
+/// A way in which the samples of a case may come: so many, in order.
 type Series<'a> = &'a dyn Fn(usize, &mut StdRng) -> Vec<Nanoseconds>;
 
 /// The shares of 2,000 series that show a drift and two modes.

@@ -1,4 +1,4 @@
-//! What `args` lists: any type that can be shown, any way to iterate, several axes against each other or together.
+//! Values of `args`: any type that can be shown, any way to iterate, several axes against each other or together.
 
 use std::fmt::{self, Display};
 use std::sync::LazyLock;

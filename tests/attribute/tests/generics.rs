@@ -7,7 +7,7 @@ use gpubench::{gpu_bench, host};
 
 use crate::support::Benchmarks;
 
-/// What the kernels below compute with.
+/// The numbers that the kernels below compute with.
 trait Number: Copy + PartialEq + Debug {
     const ONE: Self;
 }

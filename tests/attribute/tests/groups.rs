@@ -1,4 +1,4 @@
-//! What a group says holds for its benchmarks unless they say otherwise; a group that is only a name says nothing.
+//! Options of a group hold for its benchmarks unless they have their own; a group that is only a name has none.
 
 use gpubench::{Group, gpu_bench, group, host};
 use gpubench_records::work::Link;

@@ -1,4 +1,4 @@
-//! How parameters are passed, which one is the stream, and names that the expansion must not meet.
+//! Parameters: the ways they are passed, the one that is the stream, and names that the expansion must not collide with.
 
 use std::sync::Arc;
 

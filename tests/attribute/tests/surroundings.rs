@@ -6,7 +6,7 @@
 
 use crate::support::Benchmarks;
 
-/// What the attribute may not rely on: each name means something else here.
+/// Names that the attribute may not rely on: each means something else here.
 mod shadowed {
     use ::gpubench::host::Stream as S;
 

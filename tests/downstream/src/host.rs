@@ -50,7 +50,7 @@ where
     });
 }
 
-/// How long it takes to be told how many GPUs there are.
+/// The time to ask for the number of GPUs.
 #[gpu_bench]
 pub fn ask_cuda(stream: &host::Stream) {
     black_box(stream.run(super::gpus));

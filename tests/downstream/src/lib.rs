@@ -25,7 +25,7 @@ pub fn copy(x: &DeviceBuffer<u8>, y: &mut DeviceBuffer<u8>, _stream: &Stream) ->
     y.copy_from(x)
 }
 
-/// How many GPUs there are, or why that cannot be told.
+/// The number of GPUs, or the reason that it is unknown.
 #[must_use]
 pub fn gpus() -> String {
     let count = cust::init(cust::CudaFlags::empty()).and_then(|()| cust::device::Device::num_devices());

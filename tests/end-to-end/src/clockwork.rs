@@ -17,9 +17,9 @@ use gpubench::units::{Bytes, Nanoseconds, Rate};
 
 /// The clock's step in nanoseconds.
 pub const STEP: u64 = 32;
-/// What an empty pair of events reads, in nanoseconds.
+/// The reading of an empty pair of events, in nanoseconds.
 pub const FLOOR: u64 = 16 * STEP;
-/// What a flush takes, in nanoseconds.
+/// The time of a flush, in nanoseconds.
 pub const FLUSH: u64 = 10_000;
 /// The memory bandwidth that the device claims, in bytes per second.
 pub const BANDWIDTH: f64 = 12e9;
@@ -37,7 +37,7 @@ impl Clockwork {
         self.now.set(self.now.get() + nanoseconds);
     }
 
-    /// How the data of the launch in progress is cached; nothing before the first sampler.
+    /// The cache state of the launch in progress; nothing before the first sampler.
     #[must_use]
     pub fn sampled(&self) -> Option<Cache> {
         self.sampled.get()

@@ -114,7 +114,7 @@ pub const PARTS: [Part; 5] = [
     ),
 ];
 
-/// Where a test stands, for [`row`]: its file and its name.
+/// The file and the name of a test, for [`row`].
 #[macro_export]
 macro_rules! here {
     () => {{
@@ -145,13 +145,13 @@ pub fn row(here: (&str, &str), fault: &str, its_row: &str, others: &str) {
     assert_eq!(found, Some(&*row), "docs/reliability.md is not current: scripts/reliability writes it anew");
 }
 
-/// Whether rows are put on the page rather than held against it.
+/// Returns true if rows are written to the page instead of compared with it.
 #[must_use]
 pub fn is_written() -> bool {
     env::var_os("GPUBENCH_RELIABILITY").is_some_and(|what| what == "write")
 }
 
-/// What a suite said, as code.
+/// The words of a suite, as code.
 #[must_use]
 pub fn quoted(said: &str) -> String {
     if said.contains('`') { format!("`` {said} ``") } else { format!("`{said}`") }

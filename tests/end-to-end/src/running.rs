@@ -14,7 +14,7 @@ use gpubench_records::record::{Record, Run};
 /// Longer than any test should take; a suite that hangs is a failure, not a wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Whether there is a process of this number.
+/// Returns true if there is a process of this number.
 #[must_use]
 pub fn is_alive(process: &str) -> bool {
     // One that has ended and that nobody has waited for is not.
@@ -26,14 +26,14 @@ pub fn is_alive(process: &str) -> bool {
         .is_some_and(|state| state != "Z")
 }
 
-/// How a suite ended.
+/// The end of a suite.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit code; nothing where a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
 }
 
@@ -68,7 +68,7 @@ pub fn copy(program: &str, place: &Path) {
     assert!(copied.success(), "{program} cannot be copied");
 }
 
-/// What is in a folder, by name.
+/// The files in a folder, by name.
 ///
 /// # Panics
 /// Where it cannot be read.
@@ -157,7 +157,7 @@ impl Ended {
         self
     }
 
-    /// Whether nothing went to standard output, and something with `words` in it to standard error.
+    /// Asserts that nothing went to standard output, and something with `words` in it to standard error.
     ///
     /// # Panics
     /// If not.
@@ -167,7 +167,7 @@ impl Ended {
         assert!(self.stderr.contains(words), "no `{words}` in {self}");
     }
 
-    /// Whether the results have `words` in one of their lines, and standard error is empty.
+    /// Asserts that the results have `words` in one of their lines, and that standard error is empty.
     ///
     /// # Panics
     /// If not.
@@ -176,8 +176,8 @@ impl Ended {
         assert!(self.stdout.lines().any(|line| line.contains(words)), "no line with `{words}` in {self}");
     }
 
-    /// Whether the row of `case`, such as `module::name[n=1] hot`, has a reason against it that begins with `reason`, which has
-    /// the verdict: by its number, which stands beside the words under the first row that has it.
+    /// Asserts that the row of `case`, such as `module::name[n=1] hot`, has a reason against it that begins with `reason`,
+    /// verdict first. The row has the number of that reason, whose words stand under the first row with it.
     ///
     /// # Panics
     /// If not.

@@ -23,7 +23,7 @@ impl Target {
         self.0.path().join(name)
     }
 
-    /// What stores the baseline `name`.
+    /// The path of the baseline `name`.
     fn baseline(&self, name: &str) -> PathBuf {
         self.path("gpubench/baselines").join(name)
     }
@@ -49,7 +49,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// What is said of a case.
+/// The finding about a case.
 #[track_caller]
 fn finding<'a>(run: &'a Run, name: &str) -> &'a Finding {
     let check = run.check.as_ref().expect("it was held against a baseline");

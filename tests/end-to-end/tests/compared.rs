@@ -23,7 +23,7 @@ fn comparison<'a>(run: &'a Run, case: &str) -> &'a Comparison {
     &record(run, case).compared.as_ref().expect("it was compared").comparison
 }
 
-/// What stands under the table.
+/// The lines under the table.
 fn block(text: &str) -> String {
     let text = strip_str(text).to_string();
     let (_, block) = text.split_once("\nin turn with").expect("something was compared");
@@ -255,7 +255,7 @@ fn what_pairs_with_what() {
     );
 }
 
-/// What it finds depends on what else the machine is busy with.
+/// The answer depends on the load of the machine, and is not checked.
 #[test]
 fn this_machines_cpu_compares_too() {
     let arguments = ["on_host", "--device", "host", "--compare-with", "on_host", "--samples", "4", "--quick"];

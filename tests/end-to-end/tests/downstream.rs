@@ -15,7 +15,7 @@ use object::Endianness;
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn, FileHeader};
 
-/// What a user without a CUDA toolkit sets.
+/// The variable that a user without a CUDA toolkit sets.
 const REQUIREMENT: (&str, &str) = ("CUDA_LIBRARY_PATH", "/usr");
 /// All that `cust` takes for a toolkit.
 const TOOLKIT: [&str; 4] = ["CUDA_LIBRARY_PATH", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
@@ -70,7 +70,7 @@ fn build(flags: &[&str]) -> PathBuf {
     program.next_back().expect("a program was built")
 }
 
-/// What the loader finds before the program starts.
+/// The libraries that the loader needs before the program starts.
 fn needed(program: &Path) -> Vec<String> {
     let program = fs::read(program).expect("it was built");
     let header = FileHeader64::<Endianness>::parse(&*program).expect("an ELF executable");
@@ -175,7 +175,7 @@ fn a_count_that_wraps_is_told() {
     );
 }
 
-/// Who does not ask for the benchmarks gets the functions alone.
+/// A user without the feature gets the functions alone.
 #[test]
 fn without_its_feature_it_does_without_gpubench() {
     // Names alone: the folders of packages may be called anything.

@@ -9,7 +9,7 @@ use gpubench_records::sampling::Sampling;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 
-/// What is stored with these variables, `GPUBENCH_` left out.
+/// The run that is stored with these variables, `GPUBENCH_` left out.
 #[track_caller]
 fn measured(arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! What goes wrong costs its own rows, each of which says why, and nothing else: all that can be measured is.
+//! A fault costs its own rows, each of which says why, and nothing else: all other cases are measured.
 
 use std::collections::HashSet;
 use std::fs;
@@ -74,7 +74,7 @@ const FAILURES: [Fault; 14] = [
 
 const WHILE: &str = "error of a launch after a while";
 
-/// What costs the process.
+/// Faults that cost the process.
 const LOSSES: [Fault; 8] = [
     (
         "`abort` in a launch",
@@ -105,7 +105,7 @@ const LOSSES: [Fault; 8] = [
 const MEASURED: [&str; 5] =
     ["good hot", "fails_when_cold hot", "aborts_when_hot cold", "aborts_when_dropped hot", "prints[n=1] hot"];
 
-/// What happened to the rows that are not the fault's own.
+/// The state of the rows that are not the fault's own.
 const OTHERS: &str = "all measured";
 
 #[test]
@@ -316,7 +316,7 @@ fn the_page_has_every_fault_and_no_other() {
     assert_eq!(there, faults.collect::<Vec<_>>(), "scripts/reliability writes rows that are missing");
 }
 
-/// Whether `[`name`](../file "…") |` names a test of that file.
+/// Asserts that `[`name`](../file "…") |` names a test of that file.
 #[track_caller]
 fn is_a_test(cell: &str) {
     let told = cell.strip_prefix("[`").and_then(|cell| cell.split_once("`](../"));

@@ -67,7 +67,7 @@ impl Waiting {
         (self.suite.wait_with_output().expect("the suite was started").into(), self.folder)
     }
 
-    /// Whether the run ended with `code`, with what it had so far and nothing left behind.
+    /// Asserts that the run ended with `code`, with its records so far and nothing left behind.
     #[track_caller]
     fn ends_in_order(self, code: i32) {
         let (processes, json) = ([self.worker.to_string(), self.child.clone()], self.json.clone());
@@ -186,7 +186,7 @@ fn ctrl_c_in_a_terminal_is_one_too() {
     row(here!(), "Ctrl-C in a terminal", "no record: it is measured when the run is resumed", REPORTED);
 }
 
-/// Who does not want to wait for the end that is in order has it at once. The file of the run has all that was measured.
+/// A second signal ends the run without waiting. The file of the run has all that was measured.
 #[test]
 fn a_second_signal_ends_a_run_at_once() {
     let waiting = Waiting::start();
@@ -263,7 +263,7 @@ fn are_gone(processes: &[String]) {
     }
 }
 
-/// Who reads has seen enough: the run goes on for the sake of what else it writes.
+/// A reader that closes the pipe ends no run, which also writes files.
 #[test]
 fn a_pipe_that_is_closed_midway_ends_nothing() {
     let mut waiting = Waiting::start();

@@ -48,10 +48,10 @@ fn what_is_computed_takes_its_time() {
     };
     let (ended, run) = measured(&["s::beat", "--peak", "f32=0.427GFLOP/s"]);
     let ended = ended.with_code(1);
-    ended.shows("peak f32 0.43 GFLOP/s (given: --peak)");
+    ended.shows("peak FP32 0.43 GFLOP/s (given: --peak)");
     ended.shows_against(
         "two_devices::beat hot",
-        "invalid: impossible: 1.60 kFLOP cannot be done in 3.744 µs; at the f32 peak of \
+        "invalid: impossible: 1.60 kFLOP cannot be done in 3.744 µs; at the FP32 peak of \
          0.43 GFLOP/s that takes 3.747 µs: did the kernel run, and in this precision?",
     );
     assert!(matches!(reasons(&run, "beat hot"), [Reason::ImpossibleSpeed(_)]), "{:?}", run.records);
@@ -91,13 +91,13 @@ fn the_table_shows_what_is_impossible() {
       2 hands · cache 32 KiB
 
     two_devices         time             spread      GB/s  of peak                GFLOP/s  cold/hot  samples
-      beat  hot     3.200 µs   ± 1.00 %  ···█···     3.00  600    % host memory      0.50                 40
-    !       cold    8.000 µs   ± 0.40 %  ···█···     1.20  240    % host memory      0.20     2.50×       40 [1]
+      beat  hot     3.200 µs   ± 1.00 %  ···█···     3.00  600    % DRAM             0.50                 40
+    !       cold    8.000 µs   ± 0.40 %  ···█···     1.20  240    % DRAM             0.20     2.50×       40 [1]
         [1] invalid: impossible: 6.2 KiB cannot cross the memory in 8.544 µs; at its peak of 0.50 GB/s that takes 12.80 µs: did the kernel run?
 
     spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
 
-    peak memory bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s, by definition)
+    peak DRAM bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s, by definition)
 
     clockwork hot: timed by the monotonic clock
     clockwork cold: timed by the monotonic clock, flushed by `read`

@@ -22,7 +22,7 @@ fn measurement<'a>(run: &'a Run, case: &str) -> &'a Measurement {
     record(run, &format!("two_devices::{case}")).measurement.as_ref().expect("it was measured")
 }
 
-/// Whether two rates are the same but for rounding.
+/// Returns true if two rates are the same but for rounding.
 fn same(found: f64, expected: f64) -> bool {
     (found / expected - 1.0).abs() < 1e-12
 }
@@ -112,11 +112,11 @@ fn the_table_shows_them() {
       2 hands · cache 32 KiB
 
     two_devices                     time             spread      GB/s  of peak                GFLOP/s  cold/hot  samples
-      beat              hot     3.200 µs   ± 1.00 %  ···█···     3.00   25.0  % host memory      0.50                 40
-                        cold    8.000 µs   ± 0.40 %  ···█···     1.20   10.0  % host memory      0.20     2.50×       40
+      beat              hot     3.200 µs   ± 1.00 %  ···█···     3.00   25.0  % DRAM             0.50                 40
+                        cold    8.000 µs   ± 0.40 %  ···█···     1.20   10.0  % DRAM             0.20     2.50×       40
     ? hair              hot     0.000 ns      ± ?                                                                     40 [1]
         [1] suspect: below resolution: the timer steps by 32.0 ns
-    ? tick_tock         hot     4.800 µs  ± 33.33 %  ▄·····▄     1.33   11.1  % host memory                           40 [2][3]
+    ? tick_tock         hot     4.800 µs  ± 33.33 %  ▄·····▄     1.33   11.1  % DRAM                                  40 [2][3]
         [2] suspect: wide interval: the median is known to no better than ± 5.00 %
         [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples
 
@@ -126,7 +126,7 @@ fn the_table_shows_them() {
 
     spread: the shares of the samples within 0.2 % of the median (the cell in the middle), within 1 %, within 5 % and beyond, faster ones on the left
 
-    peak memory bandwidth 12.0 GB/s (measured: by definition)
+    peak DRAM bandwidth 12.0 GB/s (measured: by definition)
 
     clockwork hot: timed by the monotonic clock
     clockwork cold: timed by the monotonic clock, flushed by `read`

@@ -1,5 +1,4 @@
-//! What the attribute's options do to a run: which cases there are, how they are called and selected, and what their rows
-//! say.
+//! The attribute's options in a run: the cases, their names and selection, and the words of their rows.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Where results go: the stored document, the printed table that is made of it and nothing else, colours, pipes that are
+//! Places of results: the stored document, the printed table that is made of it and nothing else, colours, pipes that are
 //! closed and files that are full.
 
 use std::fs::{self, File};

@@ -51,7 +51,7 @@ impl Runs {
         self.0.path().join("runs").join(name).join("records.jsonl")
     }
 
-    /// What the latest run has on disk.
+    /// The latest run on disk.
     #[track_caller]
     fn latest(&self) -> Run {
         let names = self.names();
@@ -71,7 +71,7 @@ impl Runs {
         self.resume()
     }
 
-    /// Whether a run with all cases came of it, of which so many were kept; and that is what it has on disk too.
+    /// Asserts that the run has all cases, of which so many were kept, on standard output and on disk.
     #[track_caller]
     fn has_all(&self, ended: &Ended, kept: usize) {
         ended.shows("3 cases: 3 valid, 0 suspect, 0 invalid");
@@ -83,7 +83,7 @@ impl Runs {
     }
 }
 
-/// What the page says of the other rows.
+/// The words of the page about the other rows.
 fn kept(kept: usize, of: usize) -> String {
     format!("{kept} of {of} kept")
 }

@@ -1,5 +1,4 @@
-//! Which cases a user gets: listed for people, runners and programs, and chosen by filter, argument, cache state and
-//! device.
+//! Selection of cases: listed for people, runners and programs, and chosen by filter, argument, cache state and device.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -84,7 +83,7 @@ fn a_device_chooses_what_is_listed() {
     );
 }
 
-/// What a plan could not even expand into its arguments is there nevertheless.
+/// A benchmark whose arguments cannot be listed is in the list nevertheless.
 #[test]
 fn a_benchmark_whose_arguments_panic_is_listed() {
     let ended = run(env!("CARGO_BIN_EXE_faults"), &["--list", "--format", "terse"]).with_code(0);

@@ -64,7 +64,7 @@ fn the_environment_asks_for_it_too() {
     ended.shows("test result: ok. 1 passed; 0 failed; 0 skipped; 0 ignored; nothing timed");
 }
 
-/// What people hand to `cargo test` reaches every target.
+/// Flags of `cargo test` reach every target.
 #[test]
 fn flags_for_other_tests_do_no_harm() {
     for flags in

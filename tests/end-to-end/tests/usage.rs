@@ -1,5 +1,5 @@
-//! What a user asks for in vain: every mistake has its exit code, tells on standard error what to do, and leaves standard
-//! output and files as they were.
+//! Mistakes of a user: each has its exit code, says on standard error what to do, and leaves standard output and files as
+//! they were.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -22,7 +22,7 @@ const MOST_OF_THE_HOST: u64 = 4 << 30;
 /// The content of memory that nobody has written.
 const JUNK: [u8; 4] = [0xa5; 4];
 
-/// Who may follow a pointer into an allocation.
+/// The kind of an allocation, which decides who may follow a pointer into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Device,

@@ -26,16 +26,16 @@ pub fn library() -> &'static Path {
     &LIBRARY
 }
 
-/// What a suite that ran on the fake left.
+/// The output, the run and the log of a suite that ran on the fake.
 #[derive(Debug)]
 pub struct Measured {
-    /// How it ended.
+    /// Its exit code and its output.
     pub ended: Ended,
-    /// What it stored.
+    /// The stored run.
     pub run: Run,
-    /// What it stored, as text.
+    /// The stored run as text.
     pub text: String,
-    /// What the fake did, process by process in order.
+    /// The log of the fake, process by process in order.
     pub log: Vec<Line>,
 }
 

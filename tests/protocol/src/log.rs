@@ -6,22 +6,22 @@ use std::ops::Range;
 /// Something that a process did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Which process.
+    /// The number of the process.
     pub process: u32,
     /// When it began on the device's clock, in nanoseconds.
     pub begin: f64,
-    /// How long it took there.
+    /// The time that it took there, in nanoseconds.
     pub duration: f64,
     /// Its stream; nothing for a call.
     pub stream: Option<String>,
     /// `call`, `graph`, `kernel`, `memset`, `record` and so on.
     pub what: String,
-    /// What else is said.
+    /// The other words of the line.
     pub words: Vec<String>,
 }
 
 impl Line {
-    /// Whether it is a call of this name, or a kernel.
+    /// Returns true for a call, or a kernel, of this name.
     #[must_use]
     pub fn is(&self, what: &str, name: &str) -> bool {
         self.what == what && self.words.first().is_some_and(|word| word == name)
@@ -63,7 +63,7 @@ fn line_of(text: &str) -> Option<Line> {
     })
 }
 
-/// What each replayed graph did, in order.
+/// The lines of each replayed graph, in order.
 #[must_use]
 pub fn replays(log: &[Line]) -> Vec<&[Line]> {
     let starts = log.iter().enumerate().filter(|(_, line)| line.what == "graph");

@@ -1,4 +1,4 @@
-//! Which launches are timed in a graph, which are not and why; and the flushes that are not the usual one.
+//! Launches that are timed in a graph, and those that are not, with the reason; and the flushes that are not the usual one.
 
 use gpubench_stats::units::Bytes;
 use protocol::fake::{failed, measure};

@@ -1,4 +1,4 @@
-//! What the engine costs for each sample.
+//! The cost of the engine for each sample.
 
 use end_to_end::running::run_with;
 use protocol::fake::library;

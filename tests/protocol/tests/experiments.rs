@@ -128,7 +128,7 @@ fn the_csv_is_the_sources(csv: &str) {
     }
 }
 
-/// What a suite's environment says holds here too, and is refused in its words.
+/// The variables of suites hold for experiments too, and bad values are refused in the same words.
 #[test]
 fn experiments_take_the_environment_of_suites() {
     let ended = run_with(&program("mixes"), &[], &[("GPUBENCH_PRECISION", "much")]).with_code(2);

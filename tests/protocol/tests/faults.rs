@@ -1,4 +1,4 @@
-//! What goes wrong in the driver or on the device costs its own row, which says what it was; the others are measured.
+//! A fault in the driver or on the device costs its own row, which says what it was; the others are measured.
 
 mod one_suite;
 
@@ -58,7 +58,7 @@ fn costs(asked: &[(&str, &str)], arguments: &[&str], expected: &[(&str, &[&str])
     measured
 }
 
-/// What the row of the first case that failed says.
+/// The failure of the first case that failed.
 #[track_caller]
 fn first_reason(measured: &Measured) -> String {
     let failed = failed(&measured.run);
@@ -98,7 +98,7 @@ fn a_code_that_nobody_knows_is_told_by_its_number() {
     row(here!(), "unknown error code", &first_reason(&measured), OTHERS);
 }
 
-/// What was written is not told then, and all is measured.
+/// Write detection gives no answer then, and all is measured.
 #[test]
 fn memory_that_cannot_be_looked_at_costs_nothing() {
     let measured = costs(&[("FAULT", "cuLaunchKernel#4=4711")], &["--cache", "hot", "cuda::copy"], &[]);
@@ -376,8 +376,8 @@ const ROWS: [Fault; 19] = [
     ),
 ];
 
-/// What a reason says each time. What is free of memory depends on what the measurement itself has; when work elsewhere is
-/// noticed, on how long it takes.
+/// The part of a reason that is the same each time. Free memory depends on the measurement's own allocations; the moment at
+/// which work elsewhere is noticed, on its time.
 fn lasting(reason: &str) -> String {
     if reason.contains(NO_WORK) {
         return format!("launch: {NO_WORK}");

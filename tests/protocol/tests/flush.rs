@@ -33,7 +33,7 @@ fn the_usual_flush_is_seen_to_do_what_it_is_for() {
     measured.ended.with_code(0).shows("flushed by `discard`, which leaves the cache empty and clean");
 }
 
-/// What a written flush leaves is written back by whoever reads next.
+/// Lines that a `write` flush leaves dirty are written back by the next reader.
 #[test]
 fn a_written_flush_is_seen_to_leave_dirt() {
     let measured = copies(&["--flush", "write"], &[]);

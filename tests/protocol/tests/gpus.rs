@@ -21,7 +21,7 @@ fn on<'a>(run: &'a Run, device: &'a str) -> impl Iterator<Item = &'a Record> {
     run.records.iter().filter(move |record| record.case.device == device)
 }
 
-/// Whether all cases were measured on both GPUs, behind a flush that was seen to work on each.
+/// Asserts that all cases were measured on both GPUs, behind a flush that was seen to work on each.
 #[track_caller]
 fn all_valid(measured: &Measured, each: usize) {
     assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
@@ -120,7 +120,7 @@ fn a_run_on_both_is_resumed() {
     ended.shows("14 cases: 14 valid, 0 suspect, 0 invalid");
 }
 
-/// What breaks on one GPU is told in its rows alone, and once below the table.
+/// A fault of one GPU is told in its rows alone, and once below the table.
 #[test]
 fn one_gpu_that_breaks_costs_its_own_rows() {
     for (fault, more, words) in [
@@ -225,7 +225,7 @@ fn a_benchmark_that_leaves_another_context_current_costs_itself() {
     }
 }
 
-/// What the runs' files name is there, whichever GPU it was measured on.
+/// The file of the run has the records of both GPUs.
 #[test]
 fn both_gpus_are_in_the_file_of_the_run() {
     let folder = tempfile::tempdir().expect("a folder");

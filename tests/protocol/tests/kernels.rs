@@ -17,10 +17,10 @@ const LARGE: [(&str, [&str; 2]); 6] = [
     ("vector_add", ["n=33554432]", "n=134217728]"]),
 ];
 
-/// What computes more than it moves: its checks take long, and its few launches do not converge in so short a time.
+/// Compute-bound kernels: their checks take long, and their few launches do not converge in so short a time.
 const COMPUTING: [&str; 4] = ["--skip", "matmul::", "--skip", "nbody::"];
 
-/// What changes from run to run, or from machine to machine.
+/// The run without fields that change from run to run, or from machine to machine.
 fn without_time(run: &str) -> Value {
     let mut run: Value = serde_json::from_str(run).expect("JSON");
     let fields = run.as_object_mut().expect("a run");

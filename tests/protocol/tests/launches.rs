@@ -1,5 +1,5 @@
-//! What launches do: of several kernels they take what all of them take; on several streams they are measured where the given
-//! one waits for the others, and not where it does not; and what they write is seen, or that they write nothing.
+//! Launches of all shapes. Several kernels take the time of all of them; work on other streams is measured where the given
+//! stream waits for it, and not where it does not; writes are detected, and their absence too.
 
 use gpubench_records::launch::Written;
 use gpubench_records::method::Path;
@@ -34,7 +34,7 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     measured.ended.with_code(0).shows("h2d: 1 row over that link, whose peak is not known");
 }
 
-/// What would be missing in a time is told, whether it is longer than the rest or shorter.
+/// Work that is missing in a time is told, longer or shorter than the rest.
 #[test]
 fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     let measured = measure(LAUNCHES, &["--quick", "join", "beside", "--color", "never"], &[]);
@@ -78,7 +78,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     ended.shows("7 cases: 4 valid, 0 suspect, 3 invalid");
 }
 
-/// What the checked launch changed, and what was found out of those that changed nothing.
+/// The changes of the checked launch, and the result of write detection for those without.
 #[track_caller]
 fn written<'a>(measured: &'a Measured, name: &str) -> &'a Written {
     of(measured, name).seen.written.as_ref().expect("the device tells")

@@ -1,5 +1,5 @@
-//! What an H200 cannot do, on a fake whose kernels last as long as they are told: its peaks, the verdicts by them, the roof
-//! that binds, and what is said of launches that are hardly more than that. What it reaches, and its links: see the modules.
+//! The limits of an H200, on a fake whose kernels last as long as they are told: its peaks, the verdicts by them, the roof
+//! that binds, and the remarks on launches that are hardly longer than an empty one. Ceilings and links have a module each.
 
 mod ceilings;
 mod links;
@@ -90,14 +90,14 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     assert_eq!(impossible(&measured.run), ["claims_flops[ns=8300] hot"]);
     let ended = measured.ended.with_code(1);
     ended.shows(
-        "at the bf16 tensor peak of 1071 TFLOP/s that takes 12.50 µs: did the kernel run, and in this",
+        "at the BF16 tensor peak of 1071 TFLOP/s that takes 12.50 µs: did the kernel run, and in this",
     );
     ended.shows(
-        "peak bf16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
+        "peak BF16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
          from the datasheet: 989 TFLOP/s)",
     );
     // Of what no row is held against, nothing is said.
-    assert!(!ended.stdout.contains("peak f32"), "{ended}");
+    assert!(!ended.stdout.contains("peak FP32"), "{ended}");
     let facts = &measured.run.devices[0];
     let f32_peak = facts.peak(&Quantity::Compute("f32".to_owned())).expect("it is known all the same");
     assert_eq!((f32_peak.value.0, f32_peak.source), (2.0 * 128.0 * 132.0 * 1.98e9, PeakSource::Attribute));
@@ -110,7 +110,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
-    let binds = "the memory binds: 0.17 flop/byte is below the ridge of 13.9 flop/byte to f32; ";
+    let binds = "DRAM binds: 0.17 flop/byte is below the ridge of 13.9 flop/byte to FP32; ";
     assert_eq!((lines(binds), run.records.len()), (4, 4), "{ended}");
     let cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     for record in cold {

@@ -60,7 +60,7 @@ impl Locked {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// How the run ended, and its log.
+    /// Waits for the end of the run, and returns its output and its log.
     fn end(self) -> (Ended, Vec<String>) {
         let Self { suite, log, _folder } = self;
         let ended = suite.wait_with_output().expect("the suite was started").into();
@@ -68,7 +68,7 @@ impl Locked {
     }
 }
 
-/// Whether clocks were locked once before anything ran on the device, and reset once, after it all.
+/// Asserts that clocks were locked once before anything ran on the device, and reset once, after all of it.
 #[track_caller]
 fn in_order(log: &[String]) {
     let places =
@@ -163,7 +163,7 @@ fn targets_are_what_the_driver_is_asked_for() {
     }
 }
 
-/// What cannot be had is said, and nothing is measured without it.
+/// A lock that is refused is told, and nothing is measured without it.
 #[test]
 fn refusals_are_told_and_nothing_is_measured() {
     for (target, environment, why) in [

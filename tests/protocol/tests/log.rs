@@ -1,4 +1,4 @@
-//! What a measurement has the driver do, from the fake's log: what surrounds each sample, and what a group costs.
+//! The driver calls of a measurement, from the fake's log: those around each sample, and those of a group.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ fn samples<'a>(replay: &'a [Line], kinds: &[(&str, &str)]) -> Option<Vec<&'a [Li
 }
 
 const FLUSH: [(&str, &str); 2] = [("memset", ""), ("kernel", "gpubench_discard")];
-/// What goes before each hot sample.
+/// The kernel before each hot sample.
 const SPACE: (&str, &str) = ("kernel", "gpubench_delay");
 const RECORD: (&str, &str) = ("record", "");
 const LAUNCH: (&str, &str) = ("kernel", "copy");

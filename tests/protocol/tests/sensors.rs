@@ -1,4 +1,4 @@
-//! What a GPU's sensors say beside a measurement, and what speaks against rows.
+//! Readings of a GPU's sensors beside a measurement, and the reasons against rows that follow from them.
 
 use gpubench_records::record::Record;
 use gpubench_records::samples::Energy;
@@ -103,7 +103,7 @@ fn without_the_library_there_are_no_conditions() {
     measured.ended.with_code(0).shows(" · sensors none (no-libnvml-here not found)");
 }
 
-/// What an energy of 212.4 W, counted every so many milliseconds, is found to be.
+/// The energies that are found for a power of 212.4 W, counted every so many milliseconds.
 #[track_caller]
 fn energies(arguments: &[&str], counted: Option<&str>) -> (Vec<Option<Energy>>, Measured) {
     let asked: Vec<(&str, &str)> = counted.map(|period| ("ENERGY", period)).into_iter().collect();

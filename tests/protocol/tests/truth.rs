@@ -1,4 +1,4 @@
-//! Whether what is reported is true: medians against the durations that the fake gave its kernels, and intervals against
+//! Reported numbers against the truth: medians against the durations that the fake gave its kernels, and intervals against
 //! the median of noise.
 
 use gpubench_records::method::Cache;
@@ -7,12 +7,12 @@ use protocol::fake::measure;
 
 const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
 
-/// What the fake reads from memory or writes back to it, in bytes a nanosecond.
+/// The rate at which the fake reads from memory or writes back to it, in bytes a nanosecond.
 const MEMORY: f64 = 4600.0;
 /// The step of its clock.
 const STEP: f64 = 32.0;
 
-/// What a cold launch takes in truth, after a flush that left the L2 `dirty` or clean.
+/// The true time of a cold launch, after a flush that left the L2 `dirty` or clean.
 fn truth(ns: f64, bytes: f64, dirty: bool) -> f64 {
     ns + bytes / MEMORY * if dirty { 2.0 } else { 1.0 }
 }
@@ -55,7 +55,7 @@ fn medians_are_true_after_a_discard() {
     medians_are_true("discard", false);
 }
 
-/// What `write` leaves behind is part of what is timed: as much is written back as is read.
+/// Dirty lines of a `write` flush are part of the time: as much is written back as is read.
 #[test]
 fn medians_are_true_after_a_write() {
     medians_are_true("write", true);

@@ -58,7 +58,7 @@ fn launches_take_turns_within_graphs_and_places_between_them() {
     assert_eq!(streams.len(), 1, "{streams:?}");
 }
 
-/// What is told of each is what its own launches took: a copy and an update in place are far apart on the fake.
+/// The times of each are those of its own launches: a copy and an update in place are far apart on the fake.
 #[test]
 fn the_times_of_each_are_its_own() {
     let measured = &*COLD;
@@ -149,7 +149,7 @@ fn answers_are_right_under_noise() {
     }
 }
 
-/// What is timed another way is not compared.
+/// Times from different paths or flushes are not compared.
 #[test]
 fn another_path_or_flush_than_the_baselines_is_not_comparable() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -33,7 +33,7 @@ impl Exporter for Nvbench {
 #[derive(Serialize)]
 struct NvDocument<'a> {
     meta: NvMeta<'a>,
-    /// What NVBench has no place for.
+    /// The facts for which NVBench has no field.
     gpubench: NvOrigin<'a>,
     devices: Vec<NvDevice<'a>>,
     benchmarks: Vec<NvBenchmark<'a>>,

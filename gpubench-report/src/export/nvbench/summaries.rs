@@ -7,7 +7,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use crate::columns::bandwidth_share;
 use gpubench_records::record::{Measurement, Record};
 use gpubench_stats::quantile;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{BytesPerSecond, ItemsPerSecond, Nanoseconds};
 
 pub(super) struct Summaries<'a> {
     pub(super) record: &'a Record,
@@ -94,7 +94,7 @@ impl Summaries<'_> {
 
     fn times(&self) -> [NvSummary; 13] {
         let time = &self.measured.samples.time;
-        let mut sorted: Vec<f64> = self.measured.times().iter().map(|time| time.0).collect();
+        let mut sorted: Vec<f64> = self.measured.times().iter().copied().map(Nanoseconds::as_f64).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let quartile =
             |part| if sorted.is_empty() { time.median } else { Nanoseconds(quantile(&sorted, part)) };
@@ -121,12 +121,17 @@ impl Summaries<'_> {
     fn rates(&self) -> impl Iterator<Item = NvSummary> {
         let Measurement { metrics, samples, .. } = self.measured;
         let maybe = |tag, name, hint, value: Option<f64>| Some(NvSummary::number(tag, name, hint, value?));
-        let bytes = metrics.bandwidth.map(|rate| rate.0);
+        let bytes = metrics.bandwidth.map(BytesPerSecond::as_f64);
         let clock =
-            samples.device_clock.as_ref().map(|clock| clock.mean.0 as f64).or_else(|| self.sensed_clock());
+            samples.device_clock.as_ref().map(|clock| clock.mean.as_f64()).or_else(|| self.sensed_clock());
         let batch = samples.back_to_back.map(Nanoseconds::as_seconds);
         [
-            maybe("nv/cold/bw/item_rate", "Elem/s", NvHint::ItemRate, metrics.items.map(|rate| rate.0)),
+            maybe(
+                "nv/cold/bw/item_rate",
+                "Elem/s",
+                NvHint::ItemRate,
+                metrics.items.map(ItemsPerSecond::as_f64),
+            ),
             maybe("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", NvHint::ByteRate, bytes),
             maybe(
                 "nv/cold/bw/global/utilization",
@@ -144,6 +149,6 @@ impl Summaries<'_> {
     /// The middle of the clocks that the sensors read while samples were taken.
     fn sensed_clock(&self) -> Option<f64> {
         let clock = self.measured.samples.conditions.as_ref()?.during.sm_clock?;
-        Some(f64::midpoint(clock.low.0 as f64, clock.high.0 as f64))
+        Some(f64::midpoint(clock.low.as_f64(), clock.high.as_f64()))
     }
 }

@@ -258,7 +258,7 @@ pub(super) struct Args {
     )]
     pub(super) width: Option<u16>,
 
-    /// What `cargo bench` adds to the command line: a bench target measures
+    /// Added by `cargo bench`: a bench target measures
     #[arg(long, hide = true, action = ArgAction::SetTrue)]
     pub(super) bench: bool,
 

@@ -14,7 +14,7 @@ pub(crate) struct Seen {
     /// The types and constants that were chosen, then the axes with what they list.
     pub(crate) generics: Vec<(&'static str, String)>,
     pub(crate) axes: Vec<(&'static str, Vec<String>)>,
-    /// How many axes go together in each sweep.
+    /// The number of axes that go together in each sweep.
     pub(crate) sweeps: Vec<usize>,
     pub(crate) counts: Counts,
     pub(crate) checked: bool,

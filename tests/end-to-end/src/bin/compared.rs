@@ -48,7 +48,7 @@ mod other {
 }
 
 thread_local! {
-    /// How many inputs there are.
+    /// The number of inputs that are alive.
     static ALIVE: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -92,7 +92,7 @@ fn tick_tock(odd: &mut bool, stream: &Clockwork) {
     *odd = !*odd;
 }
 
-/// What the environment says, in percent of what it would be.
+/// The percentage in a variable of the environment; 100 if it is not set.
 fn percent(name: &str) -> u64 {
     env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(100)
 }

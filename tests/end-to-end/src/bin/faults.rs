@@ -205,7 +205,7 @@ fn no_end() -> Result<u8, String> {
     process::abort();
 }
 
-/// Who asks it to end is not heard: as where a library handles the signal for its own ends.
+/// A launch function that ignores requests to end, as where a library handles the signal for its own ends.
 #[gpu_bench]
 fn never_ends_and_does_not_listen(stream: &Clockwork) {
     stream.advance(LAUNCH);
@@ -225,7 +225,7 @@ fn never_ends(_stream: &Clockwork) {
     process::abort();
 }
 
-/// What goes wrong after all records are made costs none of them.
+/// A crash after all records are made costs none of them.
 #[gpu_bench(setup = Ok::<_, String>(Bomb))]
 fn aborts_when_dropped(_bomb: &Bomb, stream: &Clockwork) {
     stream.advance(LAUNCH);

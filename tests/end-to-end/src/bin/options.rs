@@ -27,7 +27,7 @@ fn generic<T: Ticks, const BLOCK: usize>(n: usize, stream: &Clockwork) {
     stream.advance(32 * T::TICKS * (BLOCK * n) as u64);
 }
 
-/// What streams of two devices have in common.
+/// The method that streams of two devices share.
 trait Advance {
     fn advance(&self);
 }

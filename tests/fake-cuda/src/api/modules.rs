@@ -17,7 +17,7 @@ const LOG_SIZE: u32 = 6;
 /// The most threads of a block in each direction and altogether.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u64 = 1024;
-/// What shared memory a block may have, unless its kernel is allowed more; and what that may be, its own included.
+/// The shared memory that a block may have, in bytes: usually, and where its kernel is allowed more, static memory included.
 const MOST_SHARED: u32 = 48 << 10;
 const MOST_ALLOWED: usize = 232_448;
 
@@ -30,8 +30,8 @@ const REGISTERS: u32 = 4;
 /// The one that is set.
 const DYNAMIC_SHARED: u32 = 8;
 
-/// What a multiprocessor has for its blocks: blocks, warps, registers, which a warp gets by the 256, and shared memory,
-/// of which each block takes a KiB more than it asks for.
+/// The limits of a multiprocessor: blocks, warps, registers, which a warp gets by the 256, and shared memory, of which each
+/// block takes a KiB more than it asks for.
 const BLOCKS: usize = 32;
 const WARPS: usize = 64;
 const ALL_REGISTERS: usize = 65_536;

@@ -1,4 +1,4 @@
-//! How often the engine allocates memory, for numbers of samples that are given: a line each.
+//! The number of allocations by the engine, for given numbers of samples: a line each.
 
 #![expect(clippy::print_stdout, reason = "prints what it counted")]
 

@@ -1,5 +1,5 @@
-//! What the engine itself costs, measured by itself on this machine's CPU: so many samples of an empty launch on the fake
-//! libcuda, whose own work is in it too, and the plan of ten thousand cases.
+//! The cost of the engine, measured by itself on this machine's CPU: so many samples of an empty launch on the fake libcuda,
+//! whose own work is included, and the plan of ten thousand cases.
 //!
 //! ```sh
 //! cargo build -p fake-cuda

@@ -27,7 +27,7 @@ const PTX: &str = "
 .visible .entry fill(.param .f32 a, .param .u64 y, .param .u64 n) { ret; }
 .visible .entry trusts(.param .u64 flag) { ret; }";
 
-/// What each kernel takes, in nanoseconds.
+/// The time of each kernel, in nanoseconds.
 const EACH: u64 = 40_000;
 
 fn load() -> CudaResult<Module> {
@@ -157,7 +157,7 @@ fn works_beside_and_joins(beside: &Beside, stream: &Stream) -> CudaResult<()> {
     beside.join(stream)
 }
 
-/// What is beside is shorter than what is not.
+/// The work on the other stream is shorter than the work on the given one.
 #[gpu_bench(setup = Beside::new())]
 fn forks_and_does_not_join(beside: &Beside, stream: &Stream) -> CudaResult<()> {
     beside.fork(stream)?;
@@ -250,7 +250,7 @@ fn trusts_its_input(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
     unsafe { launch!(module.trusts<<<1, 1, 0, stream>>>(zeros.y.as_device_ptr())) }
 }
 
-/// What it trusts holds only after a reset.
+/// Inputs that are valid only after a reset.
 struct Guarded {
     flag: Zeros,
     y: Zeros,
@@ -299,7 +299,7 @@ fn writes_what_was_there_before(stream: &Stream) -> CudaResult<()> {
     })
 }
 
-/// What it writes is out of sight.
+/// It writes to the host's memory, which write detection cannot see.
 #[gpu_bench(setup = Ok((DeviceBuffer::zeroed(N)?, vec![0_f32; N])), bytes = 4 * N, link = d2h)]
 fn copies_out(x: &DeviceBuffer<f32>, y: &mut Vec<f32>, stream: &Stream) -> CudaResult<()> {
     // SAFETY: both outlive the case, and nobody reads them meanwhile.

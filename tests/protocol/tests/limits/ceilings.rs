@@ -1,5 +1,5 @@
-//! What a GPU reaches: measured by the engine that measures benchmarks, kept for later runs, and a denominator only where
-//! there is no better one.
+//! Measured ceilings of a GPU: measured by the engine that measures benchmarks, kept for later runs, and a denominator only
+//! where there is no better one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use protocol::fake::{Measured, measure};
 
 use super::{LASTING, impossible};
 
-/// What the fake reads from memory or writes back to it, keeps in the L2 that was not there, and moves within it, in bytes
-/// a second.
+/// The rates of the fake in bytes a second: reads from memory and write-backs to it, allocation in the L2, and moves within
+/// it.
 const MEMORY: f64 = 4600e9;
 const ALLOCATION: f64 = 12_000e9;
 const L2: f64 = 7000e9;
@@ -74,14 +74,14 @@ fn ceilings_are_what_the_model_says_and_are_shown_by_later_runs() {
         let found = text.lines().find(|line| line.trim_start().starts_with(begin));
         found.map(str::to_owned).unwrap_or_else(|| panic!("no {begin} in {text}"))
     };
-    let memory = line(&ended.stdout, "peak memory bandwidth 4814 GB/s (from attributes: ");
+    let memory = line(&ended.stdout, "peak DRAM bandwidth 4814 GB/s (from attributes: ");
     let of_memory = reached(&run.devices[0], &Quantity::MemoryBandwidth);
     assert_eq!(of_memory.len(), 3, "{:?}", run.devices[0]);
     for (peak, what) in of_memory.iter().zip(["reads", "copies, read + written", "writes"]) {
         let shown = format!("; measured: {:.0} GB/s, {what}", peak.value.0 / 1e9);
         assert!(memory.contains(&shown), "no `{shown}` in {memory}");
     }
-    let tensor = line(&ended.stdout, "peak bf16 tensor 1071 TFLOP/s (from attributes: ");
+    let tensor = line(&ended.stdout, "peak BF16 tensor 1071 TFLOP/s (from attributes: ");
     assert!(tensor.contains("; measured: at least 6"), "{tensor}");
     assert!(
         tensor.contains("TFLOP/s, mma.sync of 8.0, less than this GPU's own instructions do"),
@@ -92,8 +92,8 @@ fn ceilings_are_what_the_model_says_and_are_shown_by_later_runs() {
     // Later runs show them, for all that they are held against, and count by the others.
     let later = measured(folder.path(), &["claims_flops"], &[]);
     assert_eq!(impossible(&later.run), ["claims_flops[ns=8300] hot"]);
-    assert_eq!(line(&later.ended.stdout, "peak memory"), memory);
-    assert_eq!(line(&later.ended.stdout, "peak bf16 tensor"), tensor);
+    assert_eq!(line(&later.ended.stdout, "peak DRAM"), memory);
+    assert_eq!(line(&later.ended.stdout, "peak BF16 tensor"), tensor);
     line(&later.ended.stdout, "peak L2 bandwidth ");
     assert_eq!(later.run.devices[0].peaks, run.devices[0].peaks);
 }
@@ -123,7 +123,7 @@ fn a_ceiling_counts_where_nothing_else_is_known_and_makes_nothing_impossible() {
     later
         .ended
         .with_code(0)
-        .shows(&format!("peak memory bandwidth {:.0} GB/s (measured: reads", reached / 1e9));
+        .shows(&format!("peak DRAM bandwidth {:.0} GB/s (measured: reads", reached / 1e9));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_a_gpu_has_no_instructions_for_is_left_out() {
     assert!(ended.stdout.lines().any(|shown| shown == line), "{ended}");
 }
 
-/// What does not run has no ceiling: the other rows have.
+/// A ceiling benchmark that fails gives no ceiling; the others do.
 #[test]
 fn a_ceiling_that_fails_is_not_kept() {
     let folder = tempfile::tempdir().expect("a folder");

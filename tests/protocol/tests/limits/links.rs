@@ -1,4 +1,4 @@
-//! What crosses a link is held against that link, as far as NVIDIA's management library tells of it.
+//! Transfers are held against their link, as far as NVIDIA's management library tells of it.
 
 use gpubench_records::facts::Quantity;
 use gpubench_records::record::Run;
@@ -9,7 +9,7 @@ use super::{LASTING, impossible};
 
 /// 16 lanes of PCIe 5.0, in bytes a second.
 const PCIE_5: f64 = 16.0 * 32e9 * 128.0 / 130.0 / 8.0;
-/// What the fake takes for a copy of 256 KiB between host and device, in nanoseconds: its launch, and 55 bytes each.
+/// The time of the fake for a copy of 256 KiB between host and device, in nanoseconds: its launch, and 55 bytes each.
 const COPY: f64 = 1535.4 + (256 << 10) as f64 / 55.0;
 
 fn shares(run: &Run, quantity: &Quantity) -> Vec<Option<f64>> {
@@ -34,11 +34,11 @@ fn copies_are_a_part_of_their_bus() {
     }
     assert_eq!(shares(&run, &Quantity::MemoryBandwidth), [None; 2]);
     let method = "(from attributes: PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8)";
-    ended.shows(&format!("peak h2d 63.0 GB/s {method}"));
+    ended.shows(&format!("peak PCIe bandwidth to the device 63.0 GB/s {method}"));
     ended.shows("h2d: 1 row over that link, held against its peak");
     // In the table, and where the row is explained.
     let of_peak = shares(&run, &up)[0].map(|share| format!("{:.1}", 100.0 * share)).expect("it is there");
-    ended.shows(&format!("of peak   {of_peak} % of h2d 63.0 GB/s {method}"));
+    ended.shows(&format!("of peak   {of_peak} % of PCIe bandwidth to the device 63.0 GB/s {method}"));
     let row = ended.stdout.lines().find(|line| line.contains("  up[")).unwrap_or_else(|| panic!("{ended}"));
     assert!(row.contains(&format!("{of_peak}  % PCIe")), "{row}");
 }
@@ -52,15 +52,18 @@ fn bytes_that_cannot_have_crossed_a_link_are_impossible() {
     assert_eq!(impossible(&measured.run), ["claims_up[ns=8300] hot", "claims_peer[ns=8300] hot"]);
     let ended = measured.ended.with_code(1);
     ended.shows(
-        "cannot go over h2d in 9.856 µs; at its peak of 63.0 GB/s that takes 10.00 µs: did the copy run?",
+        "cannot go over PCIe in 9.856 µs; at its peak of 63.0 GB/s that takes 10.00 µs: did the copy run?",
     );
     ended.shows("at its peak of 450 GB/s that takes 10.00 µs: did the copy run?");
-    ended.shows("peak p2p 450 GB/s (from attributes: NVLink 4: 18 links × 25 GB/s)");
+    ended.shows("peak P2P bandwidth 450 GB/s (from attributes: NVLink 4: 18 links × 25 GB/s)");
     // What a hypervisor tells is no limit, though it is a peak; a shared GPU has none.
     let through = measure(LASTING, &quick, &[&links[..], &[("VIRTUAL", "1")]].concat());
     assert_eq!(impossible(&through.run), [""; 0]);
     assert!(shares(&through.run, &Quantity::HostToDevice)[0].is_some());
-    through.ended.with_code(0).shows("peak h2d about 63.0 GB/s (from attributes: PCIe 5.0");
+    through
+        .ended
+        .with_code(0)
+        .shows("peak PCIe bandwidth to the device about 63.0 GB/s (from attributes: PCIe 5.0");
     let shared = measure(LASTING, &quick, &[&links[..], &[("VIRTUAL", "2")]].concat());
     assert_eq!(shares(&shared.run, &Quantity::HostToDevice), [None; 4]);
 }

@@ -1,0 +1,36 @@
+//! The names of roofs: one for each peak, in every table, page, drawing and explanation. In: a quantity or a share of its peak;
+//! out: words.
+
+use gpubench_records::facts::Quantity;
+use gpubench_records::metrics::Share;
+use gpubench_stats::format;
+
+use super::text::plain;
+
+/// The name of a roof, such as `DRAM` or `FP32`.
+pub(super) fn name(quantity: &Quantity) -> String {
+    plain(&quantity.roof())
+}
+
+/// The name of a peak, such as `DRAM bandwidth`. The two ways over a link have a peak each.
+pub(super) fn peak_name(quantity: &Quantity) -> String {
+    let roof = name(quantity);
+    match quantity {
+        Quantity::MemoryBandwidth | Quantity::CacheBandwidth | Quantity::PeerToPeer => {
+            format!("{roof} bandwidth")
+        }
+        Quantity::HostToDevice => format!("{roof} bandwidth to the device"),
+        Quantity::DeviceToHost => format!("{roof} bandwidth to the host"),
+        Quantity::Compute(_) => roof,
+    }
+}
+
+/// A part of a peak for a table's cell, such as `93.1 % DRAM`.
+pub(super) fn cell(share: &Share) -> String {
+    format!("{} {}", format::percent(share.of_peak), name(&share.quantity))
+}
+
+/// The same in a sentence: `93.1 % of DRAM`.
+pub(super) fn phrase(share: &Share) -> String {
+    format!("{} of {}", format::percent(share.of_peak), name(&share.quantity))
+}
