@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig, PushKernelArg, result,
+    CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig, PushKernelArg,
+    result,
 };
 use cudarc::nvrtc::Ptx;
 use gpubench::gpu_bench;
@@ -60,7 +61,9 @@ pub fn saxpy(
     let mut launch = stream.launch_builder(kernel);
     launch.arg(&a).arg(x).arg(y).arg(&n);
     // SAFETY: the kernel takes these four, and reads and writes n elements, which both slices have.
-    unsafe { launch.launch(LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 }) }?;
+    unsafe {
+        launch.launch(LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 })
+    }?;
     Ok(())
 }
 
