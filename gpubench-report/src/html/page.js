@@ -238,7 +238,9 @@
       const [above, below] = [bottom + 36, end - 6];
       const c = scale(slow, fast, below, above);
       body += text(16, bottom + 22, "Clock of the multiprocessors behind each group", "start", "ink");
-      for (const tick of ticks(slow, fast).slice(0, 4)) {
+      // Labels are whole megahertz: between two of them a clock would have the same label twice.
+      const whole = ticks(slow, fast).filter((tick) => Math.abs(tick - Math.round(tick)) < 1e-6);
+      for (const tick of whole.slice(0, 4)) {
         body += line(left, c(tick), right, c(tick), "grid") + text(left - 6, c(tick) + 4, `${Math.round(tick)} MHz`, "end");
       }
       // The clock holds from the group before on.
