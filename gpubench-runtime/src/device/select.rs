@@ -136,10 +136,13 @@ impl Devices {
             None => true,
         });
         let devices: Vec<Available> = usual.cloned().collect();
-        let stands_in = devices.iter().any(|found| chosen(found.kind) == Some(DefaultChoice::StandIn));
-        let notes = self.absent.iter().filter(|_| stands_in);
-        let notes =
-            notes.map(|absent| format!("{}: measuring this machine's CPU", absent.missing().why)).collect();
+        let kind = |found: &Available| kinds::kind(found.kind);
+        let stand_in = devices.iter().filter_map(kind).find(|kind| kind.choice == DefaultChoice::StandIn);
+        let note = |noun: &str| {
+            let missing = self.absent.iter().map(Absent::missing);
+            missing.map(|Missing { why, .. }| format!("{why}: measuring this machine's {noun}")).collect()
+        };
+        let notes = stand_in.map_or_else(Vec::new, |kind| note(kind.noun));
         Selected { devices, notes, missing: self.missing(None) }
     }
 
