@@ -21,7 +21,8 @@ pub(crate) enum Cargo {
 #[derive(Debug, Args)]
 #[command(
     version,
-    after_help = "A RUN is a file that --json wrote, a run's folder, the name of a stored run or of a baseline, or `last`.\n\
+    after_help = "A RUN is a file that --json wrote, `-` for standard input, a run's folder, the name or the number of a stored \
+                  run, the name of a baseline, or `last`. A file with a list of runs is all of them; FILE#2 is its second.\n\
                   A FILE called `-` is standard output, which then carries nothing else.\n\
                   Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, a case could not be judged, or results \
                   could not be written, 2 usage, 3 a regression, 4 nothing matched or no records."
@@ -75,8 +76,12 @@ pub(crate) enum Command {
         #[arg(long)]
         exact: bool,
     },
-    /// List the stored runs, the newest first, and the baselines
-    List,
+    /// List the stored runs, the newest first, and the baselines; or the runs of files
+    List {
+        /// The files
+        #[arg(value_name = "RUN")]
+        runs: Vec<String>,
+    },
     /// Hold a run against an earlier one, case by case
     Compare {
         /// The earlier run
@@ -99,8 +104,8 @@ pub(crate) enum Command {
     },
     /// Make one run of several, such as those of several processes
     Merge {
-        /// The runs
-        #[arg(value_name = "RUN", required = true, num_args = 2..)]
+        /// The runs, or a file with several
+        #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
         /// The file to write, as JSON
         #[arg(long, short, value_name = "FILE")]

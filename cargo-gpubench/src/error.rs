@@ -39,7 +39,7 @@ pub(crate) enum CommandError {
     Unprintable(io::Error),
     #[error("these runs cannot be merged: {0}")]
     Join(#[from] JoinError),
-    #[error("formats are written of one run: merge the {0} first, by `cargo gpubench merge`")]
+    #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }
 

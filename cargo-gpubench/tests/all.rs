@@ -6,7 +6,7 @@ mod errors;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use gpubench_records::files::load;
 use gpubench_records::record::Run;
@@ -58,10 +58,15 @@ impl Project {
 
     /// Runs the program below the project's folder, as cargo does.
     fn run(&self, arguments: &[&str]) -> Ended {
+        self.run_with(arguments, Stdio::null())
+    }
+
+    /// The same with this standard input.
+    fn run_with(&self, arguments: &[&str], input: impl Into<Stdio>) -> Ended {
         let folder = self.path("src");
         fs::create_dir_all(&folder).expect("it can be made");
         let mut command = Command::new(PROGRAM);
-        command.arg("gpubench").args(arguments).current_dir(&folder).env_clear();
+        command.arg("gpubench").args(arguments).current_dir(&folder).env_clear().stdin(input);
         Ended { output: command.output().expect("it runs"), project: self.path("") }
     }
 }
@@ -92,6 +97,16 @@ impl Ended {
         let text = String::from_utf8(text.to_vec()).expect("UTF-8");
         text.replace(self.project.to_str().expect("UTF-8"), "PROJECT/")
     }
+}
+
+/// The file of a program that makes several runs.
+fn list(runs: &[Run]) -> Vec<u8> {
+    let written = runs.iter().map(|run| {
+        let mut json = Vec::new();
+        run.write(&mut json).expect("a vector takes everything");
+        json
+    });
+    [b"[".to_vec(), written.collect::<Vec<_>>().join(&b','), b"]\n".to_vec()].concat()
 }
 
 fn corpus(name: &str) -> PathBuf {

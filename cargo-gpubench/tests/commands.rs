@@ -11,7 +11,7 @@ use gpubench_report::Page;
 use gpubench_report::export::Format;
 use insta::assert_snapshot;
 
-use super::{PROGRAM, Project, corpus, recorded, slowed};
+use super::{PROGRAM, Project, corpus, list, recorded, slowed};
 
 /// The same however it is called: by cargo, or by its own name.
 #[test]
@@ -44,6 +44,52 @@ fn runs_have_several_names() {
     assert!(project.run(&["report", "main"]).code(0).stdout().contains("copy[n=67108864]"));
     let both = project.run(&["report", "main", "last"]).code(1).stdout();
     assert!(both.starts_with("main:\n") && both.contains("\nlast:\n") && both.ends_with(&last), "{both}");
+}
+
+/// By the number in the list, from standard input, and as part of a file with several.
+#[test]
+fn a_run_is_read_from_wherever_it_is() {
+    let project = Project::with_runs();
+    let table = |name: &str| project.run(&["report", name]).stdout();
+    assert_eq!((table("1"), table("2")), (table("2026-08-02T12-33-10Z"), table("2026-08-01T12-33-10Z")));
+    for file in [recorded(), corpus("gpu.jsonl")] {
+        let input = fs::File::open(&file).expect("it is there");
+        let piped = project.run_with(&["report", "-"], input).code(0).stdout();
+        assert_eq!(piped, table(file.to_str().expect("UTF-8")));
+    }
+    let several = project.text("runs.json");
+    fs::write(&several, list(&[slowed(1.0), slowed(1.01), slowed(1.02)])).expect("it can be written");
+    let shown = project.run(&["report", &several]).code(0).stdout();
+    let titles: Vec<&str> = shown.lines().filter(|line| line.starts_with("PROJECT")).collect();
+    assert_eq!(titles, ["PROJECT/runs.json#1:", "PROJECT/runs.json#2:", "PROJECT/runs.json#3:"]);
+    let second = project.write("second.json", &slowed(1.01));
+    assert_eq!(table(&format!("{several}#2")), table(&second));
+    assert!(shown.contains(&table(&second)));
+    // One of them is converted and compared; all of them are listed and merged.
+    let part = format!("{several}#2");
+    let json = project.run(&["convert", &part, "--to", "json"]).code(0).output.stdout;
+    assert_eq!(json, fs::read(&second).expect("it is there"));
+    _ = project.run(&["compare", "main", &part, "--fail-on-regression", "0.6%"]).code(3);
+    assert_snapshot!("list-of-a-file", project.run(&["list", "../runs.json"]).code(0).stdout());
+    let merged = project.text("merged.json");
+    _ = project.run(&["merge", &several, "-o", &merged]).code(0);
+    let run = load(merged.as_ref()).expect("a run").run;
+    assert!(run.records.iter().all(|record| record.other_processes.len() == 2));
+}
+
+/// Those that the examples recorded.
+#[test]
+fn recorded_lists_of_runs_are_read() {
+    let project = Project::new();
+    for name in ["hot_cold", "metrics", "mixes", "pitfalls", "throttle", "transfers"] {
+        let file = recorded().with_file_name(format!("{name}-runs.json"));
+        let file = file.to_str().expect("UTF-8");
+        let listed = project.run(&["list", file]).code(0).stdout();
+        let shown = project.run(&["report", file]);
+        assert!(shown.stderr().is_empty(), "{}", shown.stderr());
+        let tables = shown.stdout().matches(" valid, ").count();
+        assert_eq!(tables, listed.lines().count() - 1, "{name}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use gpubench_records::method::Path;
 use gpubench_records::record::{Measurement, Run};
 
-use super::{Project, corpus, recorded, slowed};
+use super::{Project, corpus, list, recorded, slowed};
 
 /// Ends with this code, and says so on standard error alone.
 #[track_caller]
@@ -31,6 +31,18 @@ fn files_that_are_no_runs_are_refused() {
         ("truncated.json", whole[..3000].to_owned()),
         ("foreign.json", "{\n  \"benchmarks\": [1, 2]\n}\n".to_owned()),
         ("list.json", "[\n1]".to_owned()),
+        ("nothing.json", "[]".to_owned()),
+        (
+            "second.json",
+            format!(
+                "[{},\n {}]\n",
+                whole.trim_end(),
+                whole.trim_end().replacen("gpubench/2", "gpubench/99", 1)
+            ),
+        ),
+        ("foreign-list.json", format!("[{},\n\n {{\"a\": 1}}]\n", whole.trim_end())),
+        ("negative.json", whole.replacen("\"median\":", "\"median\":-", 1)),
+        ("infinite.json", whole.replacen("\"median\":", "\"median\":1e999", 1)),
         ("no.json", "name,time\ncopy,1\n".to_owned()),
         ("newer.json", schema("gpubench/99")),
         ("newer.jsonl", lines.replacen("\"gpubench/1\"", "\"gpubench/99\"", 1)),
@@ -53,10 +65,9 @@ fn a_line_that_is_cut_off_is_told() {
     fs::write(&file, &lines[..end - 200]).expect("it can be written");
     let ended = project.run(&["report", &file]).code(0);
     assert!(ended.stdout().contains("copy[n=4096]"), "{}", ended.stdout());
-    assert!(
-        ended.stderr().starts_with("warning: PROJECT/cut.jsonl: its last line is cut off"),
-        "{}",
-        ended.stderr()
+    assert_eq!(
+        ended.stderr(),
+        "warning: PROJECT/cut.jsonl: its last line is cut off: the case in it is left out\n"
     );
 }
 
@@ -68,6 +79,10 @@ fn names_of_nothing_are_refused() {
     let mut told = refused(&project, &["report", "mian"], 2);
     told += &refused(&project, &["show", "last", "nothing"], 4);
     told += &refused(&project, &["report", "last", "--device", "7", "--", "copy"], 4);
+    told += &refused(&project, &["report", "3"], 2);
+    told += &refused(&project, &["report", "0"], 2);
+    told += &refused(&project, &["report", "no/such/run.json"], 2);
+    told += &refused(&project, &["report", "../target/gpubench/runs"], 2);
     told += &empty.run(&["report", "last", "--home", &home]).code(2).stderr();
     told += &empty.run(&["report", "main", "--home", &home]).code(2).stderr();
     insta::assert_snapshot!("names", told);
@@ -154,5 +169,19 @@ fn what_cannot_be_done_is_refused() {
     told += &refused(&project, &["compare", "main", "last", "--band", "0"], 2);
     told += &refused(&project, &["convert", "last", "--to", "xls"], 2);
     told += &refused(&project, &["merge", "last", "-o", "-"], 2);
+    told += &refused(&project, &["merge", "-o", "-"], 2);
+    let several = project.text("runs.json");
+    fs::write(&several, list(&[slowed(1.0), slowed(1.01)])).expect("it can be written");
+    for command in [
+        &["compare", "main", &*several][..],
+        &["show", &several, "copy"],
+        &["report", &several, "--csv", "-"],
+    ] {
+        told += &refused(&project, command, 2);
+    }
+    told += &refused(&project, &["report", &format!("{several}#3")], 2);
+    for width in ["0", "39", "wide"] {
+        told += &refused(&project, &["list", "--width", width], 2);
+    }
     insta::assert_snapshot!("usage", told);
 }

@@ -35,6 +35,9 @@ pub enum JoinError {
     /// There is none.
     #[error("there is no run to merge")]
     NoRun,
+    /// There is one alone.
+    #[error("{0} is one run: give another, or a file with several")]
+    OneRun(String),
     /// Two runs mean different devices by the same name.
     #[error(
         "{device} is {one} in one run and {other} in another: processes on different devices are no repetitions"
@@ -116,6 +119,9 @@ pub enum JoinError {
 /// # Errors
 /// See [`JoinError`].
 pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+    if let [one] = &runs[..] {
+        return Err(JoinError::OneRun(one.name.clone()));
+    }
     let remarks = check(&runs)?;
     let mut runs = runs.into_iter().map(|named| named.run);
     let mut whole = runs.next().ok_or(JoinError::NoRun)?;

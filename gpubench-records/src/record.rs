@@ -54,6 +54,7 @@ pub struct Run {
     /// The devices that they ran on.
     pub devices: Vec<Facts>,
     /// The results, in the order in which they were measured.
+    #[serde(deserialize_with = "files::sound_records")]
     pub records: Vec<Record>,
     /// The cases that benchmarks leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,7 @@
 //! The list of stored runs: a line for each, or a few where a line is too long for the page. In: runs with their names; out: lines,
 //! in the order given.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::aligned::columns;
@@ -13,6 +14,8 @@ use gpubench_records::verdict::State;
 /// A line of the list: what of a stored run is shown there, so that the runs themselves need not be there at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
+    /// The number by which it can be named.
+    number: Option<usize>,
     name: String,
     contents: Result<Contents, String>,
 }
@@ -52,50 +55,65 @@ impl ListedRun {
             invalid: count(State::Invalid),
             path: plain(&path.display().to_string()),
         };
-        Self { name: plain(name), contents: Ok(contents) }
+        Self { number: None, name: plain(name), contents: Ok(contents) }
     }
 
     /// The line of a file that is no run, and why.
     #[must_use]
     pub fn unreadable(name: &str, why: &str) -> Self {
-        Self { name: plain(name), contents: Err(plain(why)) }
+        Self { number: None, name: plain(name), contents: Err(plain(why)) }
+    }
+
+    /// The same line with the number by which the run can be named.
+    #[must_use]
+    pub fn numbered(self, number: usize) -> Self {
+        Self { number: Some(number), ..self }
     }
 }
 
 const HEADS: [&str; 10] =
     ["#", "name", "started (UTC)", "suite", "device", "cases", "valid", "suspect", "invalid", "path"];
+/// The place of the name, with which a list without numbers begins.
+const NAME: usize = 1;
+/// The columns of numbers.
+const NUMBERS: Range<usize> = 5..9;
 
-/// The list as it is printed. Each run has the number by which it can be named.
+/// The list as it is printed.
 #[must_use]
 pub fn listing(runs: &[ListedRun], page: Page) -> String {
-    let numbered = || (1..).zip(runs);
-    let readable: Vec<_> =
-        numbered().filter_map(|(number, run)| Some((number, run, run.contents.as_ref().ok()?))).collect();
-    let rows = readable.iter().map(|(number, run, contents)| cells(*number, &run.name, contents));
+    let first = if runs.iter().any(|run| run.number.is_some()) { 0 } else { NAME };
+    let readable: Vec<_> = runs.iter().filter_map(|run| Some((run, run.contents.as_ref().ok()?))).collect();
+    let rows = readable.iter().map(|(run, contents)| cells(run, contents));
     let rows: Vec<_> = std::iter::once(HEADS.map(str::to_owned)).chain(rows).collect();
     // The path can be told from the name, and goes first.
-    let table = [HEADS.len(), HEADS.len() - 1].into_iter().find_map(|columns| table(&rows, columns, page));
-    let readable = table.unwrap_or_else(|| {
-        readable.iter().map(|(number, run, contents)| stacked(*number, &run.name, contents, page)).collect()
-    });
-    let unreadable = numbered().filter_map(|(number, run)| {
+    let ends = [HEADS.len(), HEADS.len() - 1].into_iter();
+    let table = ends.into_iter().find_map(|end| table(&rows, first..end, page));
+    let stacked = || readable.iter().map(|(run, contents)| stacked(run, contents, page)).collect();
+    let readable = if readable.is_empty() { String::new() } else { table.unwrap_or_else(stacked) };
+    let unreadable = runs.iter().filter_map(|run| {
         let why = run.contents.as_ref().err()?;
-        Some(paragraph(&format!("{number}  {}: {why}", run.name), page))
+        Some(paragraph(&format!("{}{}: {why}", number(run), run.name), page))
     });
-    if rows.len() > 1 { unreadable.fold(readable, |text, line| text + &line) } else { unreadable.collect() }
+    unreadable.fold(readable, |text, line| text + &line)
 }
 
-fn cells(number: usize, name: &str, contents: &Contents) -> [String; HEADS.len()] {
+fn cells(run: &ListedRun, contents: &Contents) -> [String; HEADS.len()] {
     let Contents { started, suite, devices, cases, valid, suspect, invalid, path } = contents.clone();
-    let counts = [valid, suspect, invalid].map(|count| count.to_string());
-    let [valid, suspect, invalid] = counts;
-    [number.to_string(), name.to_owned(), started, suite, devices, cases, valid, suspect, invalid, path]
+    let number = run.number.map(|number| number.to_string()).unwrap_or_default();
+    let [valid, suspect, invalid] = [valid, suspect, invalid].map(|count| count.to_string());
+    [number, run.name.clone(), started, suite, devices, cases, valid, suspect, invalid, path]
 }
 
-/// The first `number` columns, if `page` has room for them.
-fn table(rows: &[[String; HEADS.len()]], number: usize, page: Page) -> Option<String> {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row[..number].to_vec()).collect();
-    let lines: Vec<String> = columns(&rows, 5..9, Page::default()).into_iter().flatten().collect();
+/// The number of a run and the space behind it.
+fn number(run: &ListedRun) -> String {
+    run.number.map(|number| format!("{number}  ")).unwrap_or_default()
+}
+
+/// These columns, if `page` has room for them.
+fn table(rows: &[[String; HEADS.len()]], shown: Range<usize>, page: Page) -> Option<String> {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row[shown.clone()].to_vec()).collect();
+    let numbers = NUMBERS.start - shown.start..NUMBERS.end - shown.start;
+    let lines: Vec<String> = columns(&rows, numbers, Page::default()).into_iter().flatten().collect();
     // Nothing is above this table that it would be indented under.
     let lines = || lines.iter().map(|line| line.trim_start_matches("  "));
     let room = page.width().unwrap_or(usize::MAX);
@@ -103,13 +121,13 @@ fn table(rows: &[[String; HEADS.len()]], number: usize, page: Page) -> Option<St
 }
 
 /// A run in a few lines.
-fn stacked(number: usize, name: &str, contents: &Contents, page: Page) -> String {
+fn stacked(run: &ListedRun, contents: &Contents, page: Page) -> String {
     let Contents { started, suite, devices, cases, valid, suspect, invalid, path } = contents;
-    let number = format!("{number}  ");
-    let indent = spaces(number.len());
+    let number = number(run);
+    let indent = spaces(number.len().max(2));
     let plural = if cases == "1" { "" } else { "s" };
     let counts = format!("{cases} case{plural}: {valid} valid, {suspect} suspect, {invalid} invalid");
-    let first = wrapped(name, &number, page).into_iter();
+    let first = wrapped(&run.name, &number, page).into_iter();
     let others = [format!("{suite} on {devices}, started {started} UTC"), counts, path.clone()];
     let others = others.iter().flat_map(|line| wrapped(line, &indent, page));
     first.chain(others).map(|line| line + "\n").collect()
@@ -131,7 +149,8 @@ mod tests {
         run.program.suite = "\u{1b}[31mred".to_owned();
         let damaged =
             ListedRun::unreadable("2026-07-31T12-33-10Z", "it is empty, and no line of it is that of a run");
-        vec![first, ListedRun::of("2026-08-01T12-33-10Z", path, &run), damaged]
+        let all = [first, ListedRun::of("2026-08-01T12-33-10Z", path, &run), damaged];
+        all.into_iter().zip(1..).map(|(run, number)| run.numbered(number)).collect()
     }
 
     #[test]

@@ -10,7 +10,8 @@ mod show;
 use std::env;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::files::{Stored, StoredRuns};
+use gpubench_records::files::{NamedStored, Stored, StoredRuns};
+use gpubench_records::join::NamedRun;
 use gpubench_records::record::Run;
 use gpubench_records::selection::CaseSelection;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             report::report(&stored, runs, &selection.selection(), *explain, exports, print_options)
         }
         Command::Show { run, case, exact } => show::show(&stored, run, case, *exact, print_options),
-        Command::List => list::list(&stored, print_options),
+        Command::List { runs } => list::list(&stored, runs, print_options),
         Command::Compare { earlier, later, band, fail_on_regression, selection, exports } => {
             let limits = compare::Limits::parse(band.as_deref(), fail_on_regression.as_deref())?;
             let comparison =
@@ -52,25 +53,38 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns, CommandError> {
 
 /// Loads the run that is called `name`, and warns of the faults of its file.
 fn load(stored: &StoredRuns, name: &str) -> Result<Run, CommandError> {
-    let Stored { run, remarks } = stored.load(name)?;
-    for remark in remarks {
-        output::warn(&format!("{name}: {remark}"));
+    Ok(with_warnings(name, stored.load(name)?))
+}
+
+/// Loads all runs that are called `name`: those of a list, or the one that there is.
+fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>, CommandError> {
+    let named = |NamedStored { name, stored }| {
+        let run = with_warnings(&name, stored);
+        NamedRun { name, run }
+    };
+    Ok(stored.load_all(name)?.into_iter().map(named).collect())
+}
+
+fn with_warnings(name: &str, stored: Stored) -> Run {
+    for fault in stored.faults() {
+        output::warn(&format!("{name}: {fault}"));
     }
-    Ok(run)
+    stored.run
 }
 
 /// Loads the selected cases of the run that is called `name`.
 fn load_selected(stored: &StoredRuns, name: &str, selection: &CaseSelection) -> Result<Run, CommandError> {
-    let mut run = load(stored, name)?;
+    select(NamedRun { name: name.to_owned(), run: load(stored, name)? }, selection)
+}
+
+/// Returns the selected cases of a run.
+fn select(named: NamedRun, selection: &CaseSelection) -> Result<Run, CommandError> {
+    let NamedRun { name, mut run } = named;
     let there = run.records.len() + run.skipped.len();
     selection.narrow(&mut run);
     if there > 0 && run.records.is_empty() && run.skipped.is_empty() {
         let cases = if there == 1 { "1 case".to_owned() } else { format!("{there} cases") };
-        return Err(CommandError::NothingSelected {
-            run: name.to_owned(),
-            cases,
-            selection: selection.describe(),
-        });
+        return Err(CommandError::NothingSelected { run: name, cases, selection: selection.describe() });
     }
     Ok(run)
 }

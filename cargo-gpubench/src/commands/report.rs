@@ -6,7 +6,7 @@ use gpubench_records::selection::CaseSelection;
 use gpubench_report as report;
 use gpubench_report::export::{ExportArgs, ExportTo, exports};
 
-use super::load_selected;
+use super::{load_all, select};
 use crate::error::CommandError;
 use crate::output::{self, PrintOptions};
 
@@ -19,19 +19,24 @@ pub(super) fn report(
     print_options: PrintOptions,
 ) -> Result<Exit, CommandError> {
     let exports = exports(given.0.clone())?;
-    if !exports.is_empty() && runs.len() > 1 {
-        return Err(CommandError::SeveralRuns(runs.len()));
-    }
     output::check(&exports, runs, stored)?;
+    // A file may have several.
+    let runs = runs.iter().map(|name| load_all(stored, name)).collect::<Result<Vec<_>, _>>()?;
+    let runs = runs.concat();
+    let count = runs.len();
+    if !exports.is_empty() && count > 1 {
+        return Err(CommandError::SeveralRuns(count));
+    }
     let mut exit = Exit::Done;
-    for (number, name) in runs.iter().enumerate() {
-        let run = load_selected(stored, name, selection)?;
+    for (number, named) in runs.into_iter().enumerate() {
+        let name = named.name.clone();
+        let run = select(named, selection)?;
         if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
             let mut text = report::render(&run, print_options.page());
             if explain {
                 text += &report::explain(&run, print_options.page());
             }
-            let title = match (runs.len(), number) {
+            let title = match (count, number) {
                 (1, _) => String::new(),
                 (_, 0) => format!("{name}:\n"),
                 _ => format!("\n{name}:\n"),

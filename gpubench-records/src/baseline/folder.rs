@@ -2,7 +2,6 @@
 //! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
 //! few cases brings those up to date and leaves the others alone.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +31,7 @@ pub enum BaselineError {
         others: Vec<String>,
     },
     /// A file is no stored run.
-    #[error("baseline `{name}`: {}: {why}. Remove it, or save the baseline anew", path.display())]
+    #[error("baseline `{name}`: {}: {why}{}", path.display(), instead(why))]
     Damaged {
         /// As the user calls it.
         name: String,
@@ -51,6 +50,11 @@ pub enum BaselineError {
         /// The error.
         error: io::Error,
     },
+}
+
+/// What to do about a file that cannot be read; one of a newer version says so itself.
+fn instead(why: &FormatError) -> &'static str {
+    if why.is_newer() { "" } else { ". Remove it, or save the baseline anew" }
 }
 
 fn there_is(names: &[String]) -> String {
@@ -171,10 +175,9 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// The folder of all baselines: in the one that cargo was told to build into, else where gpubench keeps things.
+/// The folder of all baselines.
 fn baselines() -> PathBuf {
-    let asked = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
-    asked.or_else(files::home).unwrap_or_else(|| "target/gpubench".into()).join("baselines")
+    files::kept().join("baselines")
 }
 
 #[cfg(test)]

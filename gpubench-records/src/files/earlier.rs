@@ -82,7 +82,10 @@ impl EarlierRun {
         if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
             return Err(NoRun::InProgress { path });
         }
-        let Stored { run, remarks } = read(file).map_err(not_a_run)?;
+        let Stored { run, mut remarks, is_cut_off } = read(file).map_err(not_a_run)?;
+        if is_cut_off {
+            remarks.push("its last line is cut off: that case is measured again".to_owned());
+        }
         if run.program.suite != suite {
             let (theirs, ours) = (run.program.suite, suite.to_owned());
             return Err(NoRun::OtherSuite { path, theirs, ours });

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
+use serde_json::error::Category;
 
 use super::upgrade;
 
@@ -49,21 +50,133 @@ pub const CEILINGS: FileFormat =
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     /// It is something else, or damaged.
-    #[error("{what}: {error}")]
+    #[error("{what}: {why}")]
     Foreign {
         /// The sentence that says so.
         what: &'static str,
         /// The first place that differs.
-        error: serde_json::Error,
+        why: Fault,
     },
     /// Its format is another one.
-    #[error("its format is `{schema}`, not `{current}`{}", by_newer(schema, current))]
+    #[error("its format is `{schema}`, not `{current}` (line {line}){}", by_newer(schema, current))]
     OtherSchema {
+        /// The line that says so.
+        line: usize,
         /// The schema of the file.
         schema: String,
         /// The schema that this program reads.
         current: &'static str,
     },
+}
+
+impl FormatError {
+    /// Returns true for a file of a newer gpubench.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::OtherSchema { schema, current, .. } if !by_newer(schema, current).is_empty())
+    }
+}
+
+/// A place in a text, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPlace {
+    /// The line.
+    pub line: usize,
+    /// The byte in it.
+    pub column: usize,
+}
+
+impl fmt::Display for TextPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// The first fault of a document, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// There is nothing.
+    #[error("it is empty")]
+    Empty,
+    /// It ends too early.
+    #[error("{0}: it is cut off there")]
+    CutOff(TextPlace),
+    /// It is not JSON, or has a number that is too large for one.
+    #[error("{place}: that is no JSON ({why})")]
+    NotJson {
+        /// The place.
+        place: TextPlace,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It is a list without runs.
+    #[error("it is a list of no runs")]
+    NoRuns,
+    /// It is the JSON of something else.
+    #[error("line {line}: {found} without a `schema`, which each file of gpubench has")]
+    NoSchema {
+        /// The line on which it begins.
+        line: usize,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A value is missing, or is not what it should be.
+    #[error("{}{why}", .place.map(|place| format!("{place}: ")).unwrap_or_default())]
+    Damaged {
+        /// The end of the value. Nothing in a document of an older version, which is upgraded before its values are read.
+        place: Option<TextPlace>,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl Fault {
+    /// The fault that `error` says of `json`, which begins on the line after `lines_before` others.
+    pub(super) fn of(error: &serde_json::Error, json: &[u8], lines_before: usize) -> Self {
+        let place = TextPlace { line: lines_before + error.line(), column: error.column() };
+        let end = format!(" at line {} column {}", error.line(), error.column());
+        let text = error.to_string();
+        let why = text.strip_suffix(&end).unwrap_or(&text).to_owned();
+        match error.classify() {
+            Category::Eof if json.trim_ascii().is_empty() => Self::Empty,
+            Category::Eof => Self::CutOff(place),
+            Category::Syntax => Self::NotJson { place, why },
+            Category::Data | Category::Io => {
+                Self::Damaged { place: (error.line() > 0).then_some(place), why }
+            }
+        }
+    }
+
+    /// What is wrong, without the line.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::CutOff(_) => "it is cut off".to_owned(),
+            Self::NotJson { why, .. } => format!("that is no JSON: {why}"),
+            Self::Damaged { why, .. } => why.clone(),
+            Self::Empty | Self::NoRuns | Self::NoSchema { .. } => self.to_string(),
+        }
+    }
+
+    /// The fault of a document that has no schema.
+    fn without_schema(json: &[u8], lines_before: usize) -> Self {
+        if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
+            return Self::of(&error, json, lines_before);
+        }
+        let start = json.len() - json.trim_ascii_start().len();
+        let found = match json.get(start) {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "a text",
+            Some(b't' | b'f' | b'n') => "a word",
+            _ => "a number",
+        };
+        Self::NoSchema { line: lines_before + 1 + newlines(&json[..start]), found }
+    }
+}
+
+/// Returns the number of line ends.
+pub(super) fn newlines(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b'\n').count()
 }
 
 impl FileFormat {
@@ -72,19 +185,34 @@ impl FileFormat {
     /// # Errors
     /// If the file is of another format or version, or damaged.
     pub fn read<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
-        let version = self.version_of(json)?;
-        self.read_as(version, json).map_err(|error| FormatError::Foreign { what: self.foreign, error })
+        self.read_behind(json, 0)
     }
 
-    /// Returns the version of a document. One without a schema counts as current: reading it says what is missing.
-    pub(super) fn version_of(self, json: &[u8]) -> Result<SchemaVersion, FormatError> {
-        match schema_of(json) {
-            None => Ok(SchemaVersion::Current),
-            Some(schema) if schema == self.schema => Ok(SchemaVersion::Current),
-            Some(schema) if self.earlier.is_some_and(|(earlier, _)| schema == earlier) => {
-                Ok(SchemaVersion::Earlier)
-            }
-            Some(schema) => Err(FormatError::OtherSchema { schema, current: self.schema }),
+    /// Reads a document that begins on the line after `lines_before` others.
+    pub(super) fn read_behind<T: DeserializeOwned>(
+        self,
+        json: &[u8],
+        lines_before: usize,
+    ) -> Result<T, FormatError> {
+        let version = self.version_of(json, lines_before)?;
+        let read = self.read_as(version, json);
+        read.map_err(|error| self.foreign(Fault::of(&error, json, lines_before)))
+    }
+
+    /// The error of a document that has this fault.
+    pub(super) fn foreign(self, why: Fault) -> FormatError {
+        FormatError::Foreign { what: self.foreign, why }
+    }
+
+    /// Returns the version of a document that begins on the line after `lines_before` others.
+    pub(super) fn version_of(self, json: &[u8], lines_before: usize) -> Result<SchemaVersion, FormatError> {
+        let Some((schema, line)) = schema_of(json) else {
+            return Err(self.foreign(Fault::without_schema(json, lines_before)));
+        };
+        match self.earlier {
+            _ if schema == self.schema => Ok(SchemaVersion::Current),
+            Some((earlier, _)) if schema == earlier => Ok(SchemaVersion::Earlier),
+            _ => Err(FormatError::OtherSchema { line: lines_before + line, schema, current: self.schema }),
         }
     }
 
@@ -119,12 +247,12 @@ pub(super) fn by_newer(schema: &str, current: &str) -> &'static str {
     }
 }
 
-/// Returns the schema of a document, of which nothing behind the schema is read.
-fn schema_of(json: &[u8]) -> Option<String> {
+/// Returns the schema of a document and its line. Nothing behind the schema is read.
+fn schema_of(json: &[u8]) -> Option<(String, usize)> {
     let found = RefCell::new(None);
     // Ends with an error as soon as the schema is found.
-    _ = serde_json::Deserializer::from_slice(json).deserialize_map(SchemaVisitor { found: &found });
-    found.into_inner()
+    let ended = serde_json::Deserializer::from_slice(json).deserialize_map(SchemaVisitor { found: &found });
+    Some((found.into_inner()?, ended.map_or_else(|error| error.line(), |()| 1)))
 }
 
 /// Stops at the first `schema`, at the top or within `run`.
@@ -189,7 +317,7 @@ mod tests {
             let read: Document = RUN.read(json.as_bytes()).expect("it is whole");
             assert_eq!(read, Document { schema: "gpubench/2".to_owned(), wanted: 3 });
         }
-        let newer = "its format is `gpubench/3`, not `gpubench/2`: a newer gpubench wrote it; update gpubench to read it";
+        let newer = "its format is `gpubench/3`, not `gpubench/2` (line 1): a newer gpubench wrote it; update gpubench to read it";
         for json in [
             r#"{"schema": "gpubench/3"}"#,
             r#"{"schema": "gpubench/3", "wanted": "three"}"#,
@@ -201,13 +329,41 @@ mod tests {
         ] {
             assert_eq!(told(json), newer, "{json}");
         }
-        assert_eq!(told(r#"{"schema": "gpubench/0"}"#), "its format is `gpubench/0`, not `gpubench/2`");
+        let third = "{\n\"other\":\n1,\n\"schema\": \"gpubench/3\",\n\"wanted\": 3}";
+        assert_eq!(told(third), newer.replace("(line 1)", "(line 4)"));
+        assert_eq!(
+            told(r#"{"schema": "gpubench/0"}"#),
+            "its format is `gpubench/0`, not `gpubench/2` (line 1)"
+        );
         assert_eq!(
             told(r#"{"schema": "gpubench-ceilings/2"}"#),
-            "its format is `gpubench-ceilings/2`, not `gpubench/2`"
+            "its format is `gpubench-ceilings/2`, not `gpubench/2` (line 1)"
         );
-        for json in ["", "[]", "{", "{}", r#"{"schema": 7}"#, r#"{"schema": "gpubench/2"}"#] {
-            assert!(told(json).starts_with("not a stored run: "), "{json}: {}", told(json));
+        for (json, why) in [
+            ("", "it is empty"),
+            (" \n", "it is empty"),
+            ("{", "line 1, column 1: it is cut off there"),
+            ("{\n\"a\": [1,", "line 2, column 8: it is cut off there"),
+            (r#"{"schema": "gpubench/2", "wanted"#, "line 1, column 32: it is cut off there"),
+            ("name,time\ncopy,1\n", "line 1, column 2: that is no JSON (expected ident)"),
+            (
+                "{\"schema\": \"gpubench/2\",\n\"wanted\": 1e999}",
+                "line 2, column 15: that is no JSON (number out of range)",
+            ),
+            ("[]", "line 1: a list without a `schema`, which each file of gpubench has"),
+            ("\n\n{}", "line 3: an object without a `schema`, which each file of gpubench has"),
+            (r#"{"schema": 7}"#, "line 1: an object without a `schema`, which each file of gpubench has"),
+            ("\"x\"", "line 1: a text without a `schema`, which each file of gpubench has"),
+            ("null", "line 1: a word without a `schema`, which each file of gpubench has"),
+            ("-1", "line 1: a number without a `schema`, which each file of gpubench has"),
+            (
+                "{\"schema\": \"gpubench/2\",\n\"wanted\": 3.5\n}",
+                "line 2, column 13: invalid type: floating point `3.5`, expected u32",
+            ),
+            (r#"{"schema": "gpubench/2"}"#, "line 1, column 24: missing field `wanted`"),
+            (r#"{"schema": "gpubench/1"}"#, "missing field `wanted`"),
+        ] {
+            assert_eq!(told(json), format!("not a stored run: {why}"), "{json}");
         }
     }
 }

@@ -3,12 +3,12 @@
 //! with what it had by then.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{FormatError, RUN, SchemaVersion, by_newer};
+use super::format::{Fault, FormatError, RUN, SchemaVersion, by_newer};
+use super::sound::unsound_time;
 use crate::record::{Record, Run, SCHEMA};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
@@ -53,6 +53,18 @@ pub struct Stored {
     pub run: Run,
     /// The faults of its file, a sentence each.
     pub remarks: Vec<String>,
+    /// True if the last line of its file is cut off, so that the case in it is left out.
+    pub is_cut_off: bool,
+}
+
+impl Stored {
+    /// Returns the faults of its file in words, for whoever shows what is left.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let cut_off =
+            self.is_cut_off.then(|| "its last line is cut off: the case in it is left out".to_owned());
+        self.remarks.iter().cloned().chain(cut_off).collect()
+    }
 }
 
 /// The reason why a file is no run that this program reads.
@@ -66,7 +78,7 @@ pub enum NotARun {
     Foreign(String),
     /// It is of another version.
     #[error(
-        "is of another version of gpubench: its schema is `{0}`, this program's `{SCHEMA}`{newer}",
+        "is of another version of gpubench: its schema is `{0}`, this program's `{SCHEMA}` (line 1){newer}",
         newer = by_newer(.0, SCHEMA)
     )]
     OtherSchema(String),
@@ -79,26 +91,26 @@ pub enum NotARun {
 pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
     let (version, mut run) = lines.head()?;
-    let mut remarks = Remarks::default();
+    let (mut remarks, mut is_cut_off) = (Remarks::default(), false);
     loop {
         match lines.next().map_err(NotARun::Unreadable)? {
             None => break,
-            Some(Found::CutOff) => {
-                remarks.sentences.push("its last line is cut off: that case is measured again".to_owned());
-            }
+            Some(Found::CutOff) => is_cut_off = true,
             Some(Found::Whole(line)) => match RUN.read_as(version, &line) {
-                Ok(Line::Record { at, record }) => {
-                    run.wall = run.wall.max(at);
-                    run.records.push(record.into_owned());
-                }
+                Ok(Line::Record { at, record }) => match unsound_time(&record) {
+                    None => {
+                        run.wall = run.wall.max(at);
+                        run.records.push(record.into_owned());
+                    }
+                    Some(unsound) => remarks.add(lines.number, &unsound.to_string()),
+                },
                 Ok(Line::End { wall }) => run.wall = run.wall.max(wall),
                 Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
-                Err(error) => remarks.add(lines.number, &error.to_string()),
+                Err(error) => remarks.add(lines.number, &Fault::of(&error, &line, 0).reason()),
             },
         }
     }
-    let remarks = remarks.sentences();
-    Ok(Stored { run, remarks })
+    Ok(Stored { run, remarks: remarks.sentences(), is_cut_off })
 }
 
 /// The run of a file without its records, of which nothing is read.
@@ -107,22 +119,22 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
 }
 
 fn head(line: &[u8]) -> Result<(SchemaVersion, Run), NotARun> {
-    let foreign = |error: &dyn fmt::Display| NotARun::Foreign(format!("its first line says: {error}"));
-    let version = RUN.version_of(line).map_err(|error| match error {
+    let missing = || NotARun::Foreign("line 1: that of a run is missing".to_owned());
+    let version = RUN.version_of(line, 0).map_err(|error| match error {
         FormatError::OtherSchema { schema, .. } => NotARun::OtherSchema(schema),
-        FormatError::Foreign { error, .. } => foreign(&error),
+        FormatError::Foreign { .. } if serde_json::from_slice::<Line<'_>>(line).is_ok() => missing(),
+        FormatError::Foreign { why, .. } => NotARun::Foreign(why.to_string()),
     })?;
     match RUN.read_as(version, line) {
         Ok(Line::Run(run)) => Ok((version, run.into_owned())),
-        Ok(Line::Record { .. } | Line::End { .. }) => Err(foreign(&"that of a run is missing")),
-        Err(error) => Err(foreign(&error)),
+        Ok(Line::Record { .. } | Line::End { .. }) => Err(missing()),
+        Err(error) => Err(NotARun::Foreign(Fault::of(&error, line, 0).to_string())),
     }
 }
 
 /// The faults of lines: the first in words, and the number of all others.
 #[derive(Default)]
 struct Remarks {
-    sentences: Vec<String>,
     first: Option<String>,
     others: usize,
 }
@@ -135,15 +147,12 @@ impl Remarks {
         }
     }
 
-    fn sentences(mut self) -> Vec<String> {
-        if let Some(first) = self.first {
-            let others = match self.others {
-                0 => String::new(),
-                others => format!(", and {} like it", format::counted(others, "line")),
-            };
-            self.sentences.insert(0, format!("{first}{others}: left out"));
-        }
-        self.sentences
+    fn sentences(self) -> Vec<String> {
+        let others = match self.others {
+            0 => String::new(),
+            others => format!(", and {} like it", format::counted(others, "line")),
+        };
+        self.first.into_iter().map(|first| format!("{first}{others}: left out")).collect()
     }
 }
 

@@ -23,6 +23,14 @@ pub fn home() -> Option<PathBuf> {
     Some(target.map_or_else(state, |target| Some(target.to_owned()))?.join("gpubench"))
 }
 
+/// The folder of all that outlives a run: in the target folder that cargo was told to build into, else where this program was
+/// built or installed.
+#[must_use]
+pub fn kept() -> PathBuf {
+    let told = env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("gpubench"));
+    told.or_else(home).unwrap_or_else(|| "target/gpubench".into())
+}
+
 /// The folder of runs, unless the user names another.
 #[must_use]
 pub fn runs() -> Option<PathBuf> {

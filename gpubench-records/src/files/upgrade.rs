@@ -141,7 +141,9 @@ mod tests {
         let told = |json: &str| Run::parse(json.as_bytes()).expect_err("it is refused").to_string();
         let newer = told(&OLD.replace("gpubench/1", "gpubench/3").replace("planned", "plan"));
         assert!(
-            newer.starts_with("its format is `gpubench/3`, not `gpubench/2`: a newer gpubench wrote it"),
+            newer.starts_with(
+                "its format is `gpubench/3`, not `gpubench/2` (line 1): a newer gpubench wrote it"
+            ),
             "{newer}"
         );
         let damaged = told(&OLD.replace("planned", "plan"));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use gpubench_records::baseline::BaselineError;
 use gpubench_records::files::ceilings::UnwrittenCeilings;
-use gpubench_records::files::{FormatError, NoRun};
+use gpubench_records::files::{LoadRunError, NoRun};
 use gpubench_records::record::Run;
 use gpubench_report::export::Export;
 use gpubench_stats::format::counted;
@@ -99,13 +99,8 @@ pub enum Error {
     #[error("there is no place for what was measured: give one by --cache-dir")]
     NoCeilingsFolder,
     /// A stored run cannot be used.
-    #[error("--from {}: {why}", file.display())]
-    StoredRun {
-        /// Its file.
-        file: PathBuf,
-        /// The reason.
-        why: StoredRunError,
-    },
+    #[error("--from: {0}")]
+    StoredRun(#[from] StoredRunError),
     /// A destination of results cannot be opened. Nothing is measured then.
     #[error("{export}: {error}")]
     OutputNotOpened {
@@ -114,6 +109,9 @@ pub enum Error {
         /// The reason.
         error: io::Error,
     },
+    /// Results would be written over the run that is shown.
+    #[error("{0} would be written over the run that is read from it: give another file")]
+    WrittenOver(Export),
     /// Results cannot be written.
     #[error("{export}: {error}")]
     OutputNotWritten {
@@ -157,15 +155,14 @@ pub enum RunsFolderError {
 /// The reason that a stored run cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredRunError {
-    /// Its file cannot be read.
+    /// It cannot be read.
     #[error(transparent)]
-    Unreadable(#[from] io::Error),
-    /// Its file is no run, or one of another version.
-    #[error(transparent)]
-    Foreign(#[from] FormatError),
+    NotLoaded(#[from] LoadRunError),
     /// None of its cases is selected.
-    #[error("{}, none of which matches: {selection}{}", counted(*cases, "case"), tags_unknown(*without_tags))]
+    #[error("{}: {}, none of which matches: {selection}{}", file.display(), counted(*cases, "case"), tags_unknown(*without_tags))]
     NothingSelected {
+        /// Its file.
+        file: PathBuf,
         /// The number of its cases.
         cases: usize,
         /// The selection in words.
@@ -188,7 +185,7 @@ impl Error {
             | Self::NoGpu
             | Self::Busy(_) => Exit::NoDevice,
             Self::Plan(error) => of_plan(error),
-            Self::StoredRun { why: StoredRunError::NothingSelected { .. }, .. } => Exit::Nothing,
+            Self::StoredRun(StoredRunError::NothingSelected { .. }) => Exit::Nothing,
             Self::Options(_)
             | Self::Environment(_)
             | Self::PeaksFile(_)
@@ -197,7 +194,8 @@ impl Error {
             | Self::RunsFolder(_)
             | Self::Baseline(_)
             | Self::ClocksNotLocked { .. }
-            | Self::StoredRun { .. }
+            | Self::StoredRun(_)
+            | Self::WrittenOver(_)
             | Self::OutputNotOpened { .. } => Exit::Usage,
             Self::Ended { cause: RunError::NoWorker(_), .. }
             | Self::BaselineNotSaved(_)

@@ -73,7 +73,7 @@ fn run(options: &Options, program: Program) -> Result<Exit, Error> {
             let printed = printer.print(&text);
             ended.and_then(|exit| printed.map(|()| exit))
         }
-        Action::Report(file) => show_stored(file, measure, &printer),
+        Action::Report(file) => show_stored(file, &program.suite, measure, &printer),
     }
 }
 
@@ -91,9 +91,17 @@ fn measure_and_show(
     printer.show(measured, live.end(), &outputs)
 }
 
-fn show_stored(file: &Path, options: &MeasureOptions, printer: &Printer<'_>) -> Result<Exit, Error> {
+fn show_stored(
+    file: &Path,
+    suite: &str,
+    options: &MeasureOptions,
+    printer: &Printer<'_>,
+) -> Result<Exit, Error> {
     let entries = Task::Measure.entries();
-    let run = stored::read(file, &entries, options)?;
+    if let Some(source) = stored::file(file, suite, options)? {
+        printer.keep(&source)?;
+    }
+    let run = stored::read(file, suite, &entries, options)?;
     let baselines = options.baselines().open().map_err(Error::Baseline)?;
     let outputs = printer.open_outputs()?;
     printer.show(stored::finish(run, &baselines, &entries, options), LiveOutput::default(), &outputs)

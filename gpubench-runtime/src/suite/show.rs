@@ -51,6 +51,15 @@ impl<'a> Printer<'a> {
         self.options.exports.iter().map(open).collect()
     }
 
+    /// Makes sure that no result is written over `source`, the file that is shown.
+    pub(super) fn keep(&self, source: &Path) -> Result<(), Error> {
+        let source = ExportTo::File(source.to_owned());
+        match self.options.exports.iter().find(|export| export.to.is(&source)) {
+            Some(export) => Err(Error::WrittenOver(export.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// The page that results are printed on.
     pub(super) fn page(&self) -> Page {
         self.results.page(self.options.width)

@@ -1,24 +1,40 @@
-//! A stored run instead of a measurement: `--from`. In: the file that `--json` wrote, and the user's
-//! selection. Out: the run with only the selected cases, compared and stored as requested.
+//! A stored run instead of a measurement: `--from`. In: the run's file or name, and the user's selection. Out: the run with
+//! only the selected cases, compared and stored as requested.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::measure::{MeasuredRun, compare, save};
-use super::options::{MeasureOptions, OptionsError};
+use super::messages::warn;
+use super::options::{MeasureOptions, OptionsError, RunsDir};
 use super::{Error, StoredRunError};
 use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::facts::Facts;
+use gpubench_records::files::{self, StoredRuns};
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_records::selection::narrow;
 
-/// Reads the run in `file`, and keeps the cases that `options` select.
-pub(super) fn read(file: &Path, entries: &[&Entry], options: &MeasureOptions) -> Result<Run, Error> {
-    let refused = |why| Error::StoredRun { file: file.to_owned(), why };
-    let mut run = parse(file).map_err(refused)?;
+/// Returns the file that the user calls `wanted`: a path, or one of the runs that `suite` keeps. Nothing for standard input and a
+/// baseline.
+pub(super) fn file(wanted: &Path, suite: &str, options: &MeasureOptions) -> Result<Option<PathBuf>, Error> {
+    let found = wanted.to_str().map_or(Ok(Some(wanted.to_owned())), |name| kept(suite, options).file(name));
+    Ok(found.map_err(StoredRunError::NotLoaded)?)
+}
+
+/// Reads the run that the user calls `wanted`, and keeps the cases that `options` select.
+pub(super) fn read(
+    wanted: &Path,
+    suite: &str,
+    entries: &[&Entry],
+    options: &MeasureOptions,
+) -> Result<Run, Error> {
+    // What is no text is no name of ours.
+    let stored = wanted.to_str().map_or_else(|| files::load(wanted), |name| kept(suite, options).load(name));
+    let stored = stored.map_err(StoredRunError::NotLoaded)?;
+    stored.faults().iter().for_each(|fault| warn(&format!("{}: {fault}", wanted.display())));
+    let mut run = stored.run;
     let before = (run.records.len(), run.skipped.len());
     let chosen = Chosen::of(entries, options, &run);
     let without_tags = chosen.benchmarks_without_known_tags(&run);
@@ -26,7 +42,8 @@ pub(super) fn read(file: &Path, entries: &[&Entry], options: &MeasureOptions) ->
     let left = (run.records.len(), run.skipped.len());
     if left == (0, 0) && left != before {
         let (cases, selection) = (before.0 + before.1, chosen.selection.describe_all());
-        return Err(refused(StoredRunError::NothingSelected { cases, selection, without_tags }));
+        let file = wanted.to_owned();
+        return Err(StoredRunError::NothingSelected { file, cases, selection, without_tags }.into());
     }
     let has = |name: &str| args_of(&run).any(|arg| arg.name == *name);
     if let Some(name) = options.selection.cases.args.keys().find(|name| !has(name)) {
@@ -52,8 +69,13 @@ pub(super) fn finish(
     MeasuredRun { run, problems, is_stored: true }
 }
 
-fn parse(file: &Path) -> Result<Run, StoredRunError> {
-    Ok(Run::parse(&fs::read(file)?)?)
+/// The runs that `suite` keeps.
+fn kept(suite: &str, options: &MeasureOptions) -> StoredRuns {
+    let runs = match &options.runs_dir {
+        RunsDir::In(folder) => Some(&**folder),
+        RunsDir::Usual | RunsDir::Nowhere => None,
+    };
+    StoredRuns::of_program(suite, runs)
 }
 
 fn args_of(run: &Run) -> impl Iterator<Item = &Arg> {

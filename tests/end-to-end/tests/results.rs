@@ -226,6 +226,52 @@ fn json_can_go_into_a_pipe() {
     assert_eq!(serde_json::from_str::<Run>(&text).expect("a run").records.len(), 1);
 }
 
+/// By its file, its name, its number, as the last of this suite, and from standard input.
+#[test]
+fn a_stored_run_is_shown_from_wherever_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
+    let live = run_with(SUITE, &[&CLOCKWORK[..], &["s::beat"]].concat(), &environment).with_code(0);
+    // A later run of another suite.
+    _ = run_with(FAULTS, &[&CLOCKWORK[..], &["::good"]].concat(), &environment).with_code(0);
+    let mut names: Vec<_> =
+        fs::read_dir(&runs).expect("runs are kept").flatten().map(|run| run.file_name()).collect();
+    names.sort();
+    let first = names[0].to_str().expect("UTF-8");
+    let records = runs.join(first).join("records.jsonl");
+    for from in ["last", first, "2", records.to_str().expect("UTF-8")] {
+        let stored = run_with(SUITE, &["--from", from], &environment).with_code(0);
+        assert_eq!((stored.stdout, stored.stderr), (live.stdout.clone(), String::new()), "{from}");
+    }
+    let mut suite = command(SUITE);
+    suite.args(["--from", "-"]).stdin(File::open(&records).expect("it is there"));
+    assert_eq!(Ended::from(suite.output().expect("the suite starts")).with_code(0).stdout, live.stdout);
+    // What is cut off is told.
+    let text = fs::read_to_string(&records).expect("UTF-8");
+    let cut = folder.path().join("cut.jsonl");
+    fs::write(&cut, text.trim_end()).expect("it can be written");
+    let ended = run_with(SUITE, &["--from", cut.to_str().expect("UTF-8")], &[]).with_code(0);
+    assert!(
+        ended.stderr.ends_with("cut.jsonl: its last line is cut off: the case in it is left out\n"),
+        "{ended}"
+    );
+}
+
+/// A run is not written over with what is selected of it.
+#[test]
+fn the_file_that_is_shown_is_not_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let path = file.to_str().expect("UTF-8");
+    _ = run_with(SUITE, &[&CLOCKWORK[..], &["s::beat", "--json", path]].concat(), &[]).with_code(0);
+    let before = fs::read(&file).expect("it was written");
+    let ended = run_with(SUITE, &["--from", path, "--cache", "cold", "--json", path], &[]).with_code(2);
+    ended.says_only("--json ");
+    ended.says_only("would be written over the run that is read from it: give another file");
+    assert_eq!(fs::read(&file).expect("it is there"), before);
+}
+
 /// Standard output carries the run and nothing else: no table, no explanations, and nothing that a launch prints.
 #[test]
 fn json_can_go_to_standard_output() {

@@ -164,8 +164,11 @@ fn what_is_no_run_of_this_suite_is_refused() {
     row(here!(), "another schema", &format!("no run: exit 2, {}", quoted(&said)), "–");
     let said = refused(&|lines| lines.clear(), "is no run of gpubench: it is empty");
     row(here!(), "no run at all", &format!("no run: exit 2, {}", quoted(&said)), "–");
-    refused(&|lines| lines[0] = "[1, 2]\n".to_owned(), "is no run of gpubench: its first line says: ");
-    refused(&|lines| drop(lines.remove(0)), "is no run of gpubench: its first line says: ");
+    refused(
+        &|lines| lines[0] = "[1, 2]\n".to_owned(),
+        "is no run of gpubench: line 1: a list without a `schema`",
+    );
+    refused(&|lines| drop(lines.remove(0)), "is no run of gpubench: line 1: that of a run is missing");
     let said = refused(
         &|lines| lines[0] = lines[0].replace("end-to-end/two_devices", "end-to-end/another"),
         "is a run of `end-to-end/another`; this is `end-to-end/two_devices`",

@@ -110,9 +110,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_FAIL_ON_REGRESSION", help_heading = "Comparisons")]
     pub(super) fail_on_regression: Option<String>,
 
-    /// Report a run stored by --json instead of measuring; filters, --skip, --tag, --arg, --cache and --device select its
-    /// cases
-    #[arg(long, value_name = "FILE", env = "GPUBENCH_FROM", help_heading = "Comparisons")]
+    /// Report a stored run instead of measuring: a file that --json wrote, `-`, the name of a run, or `last`; filters, --skip,
+    /// --tag, --arg, --cache and --device select its cases
+    #[arg(long, value_name = "RUN", env = "GPUBENCH_FROM", help_heading = "Comparisons")]
     pub(super) from: Option<PathBuf>,
 
     /// Choose the flush of the last-level cache before cold samples [default: chosen for the device]

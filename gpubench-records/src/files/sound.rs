@@ -1,0 +1,142 @@
+//! Times that a clock can give. In: records as they are read; out: the same, or the first time that was never measured. A launch
+//! takes longer than nothing; only a row that says it is below the timer's resolution has a time that is not above zero.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use crate::id::CaseId;
+use crate::record::{Measurement, Record};
+use crate::verdict::{Reason, State};
+use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
+
+/// A time of a case that no clock gives.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{case}` has {what} of {}, which no clock gives", format::time(*.time))]
+pub(super) struct UnsoundTime {
+    case: CaseId,
+    what: &'static str,
+    time: Nanoseconds,
+}
+
+/// Returns the first time of `record` that was never measured.
+pub(super) fn unsound_time(record: &Record) -> Option<UnsoundTime> {
+    let compared = record.compared.iter().map(|compared| &compared.measurement);
+    let all = record.measurement.iter().chain(&record.other_processes).chain(compared);
+    let is_unsound = |(_, time): &(&str, Nanoseconds)| *time < Nanoseconds::ZERO;
+    let negative = all.flat_map(times).find(is_unsound);
+    let unsound = |(what, time)| UnsoundTime { case: record.case.clone(), what, time };
+    negative.or_else(|| median_of_nothing(record)).map(unsound)
+}
+
+/// The times that are never below zero, not even where the timer resolves too little.
+fn times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
+    let samples = &measured.samples;
+    let events = samples.events.iter().map(|event| ("an event time", *event));
+    events.chain([("a sampling time", samples.elapsed), ("a wall time", samples.wall)])
+}
+
+/// The median, if it is not above zero and the verdict does not say why.
+fn median_of_nothing(record: &Record) -> Option<(&'static str, Nanoseconds)> {
+    let is_known = |reason: &Reason| matches!(reason, Reason::BelowResolution { .. });
+    let median = record.measurement.as_ref()?.median();
+    let is_unsound = median <= Nanoseconds::ZERO
+        && record.verdict.state != State::Invalid
+        && !record.verdict.reasons.iter().any(is_known);
+    is_unsound.then_some(("a median", median))
+}
+
+/// Reads records, and refuses the first with a time that was never measured.
+pub(crate) fn sound_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec<Record>, D::Error> {
+    let records = Vec::<SoundRecord>::deserialize(records)?;
+    Ok(records.into_iter().map(|SoundRecord(record)| record).collect())
+}
+
+/// A record whose times could have been measured. Checked while its object is read, so that the error has its line.
+struct SoundRecord(Record);
+
+impl<'de> Deserialize<'de> for SoundRecord {
+    fn deserialize<D: Deserializer<'de>>(record: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = SoundRecord;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a record")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<SoundRecord, A::Error> {
+                let record = Record::deserialize(MapAccessDeserializer::new(fields))?;
+                unsound_time(&record)
+                    .map_or(Ok(SoundRecord(record)), |unsound| Err(A::Error::custom(unsound)))
+            }
+        }
+
+        record.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+    use crate::record::Run;
+
+    fn run() -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        files::read(&lines[..]).expect("a run").run
+    }
+
+    /// The run as a document with a line for each record, of which the second is changed.
+    fn told(change: impl Fn(&mut Record)) -> Result<Run, String> {
+        let mut run = run();
+        change(&mut run.records[1]);
+        let mut json = Vec::new();
+        run.write(&mut json).expect("a vector takes everything");
+        let json = String::from_utf8(json).expect("UTF-8").replace("{\"benchmark\"", "\n{\"benchmark\"");
+        Run::parse(json.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    fn samples(record: &mut Record) -> &mut crate::samples::Samples {
+        &mut record.measurement.as_mut().expect("it was measured").samples
+    }
+
+    #[test]
+    fn a_time_that_no_clock_gives_is_refused_with_its_line() {
+        assert!(told(|_| ()).is_ok());
+        let case = run().records[1].case.to_string();
+        for (change, words) in [
+            (
+                (|it| samples(it).events[0] = Nanoseconds(-5.0)) as fn(&mut Record),
+                "an event time of -5.000 ns",
+            ),
+            (|it| samples(it).time.median = Nanoseconds(0.0), "a median of 0.000 ns"),
+            (|it| samples(it).time.median = Nanoseconds(-1.0), "a median of -1.000 ns"),
+            (|it| samples(it).wall = Nanoseconds(-1.0), "a wall time of -1.000 ns"),
+        ] {
+            let told = told(change).expect_err("it is refused");
+            let expected = format!(": `{case}` has {words}, which no clock gives");
+            assert!(
+                told.starts_with("not a stored run: line 3, column ") && told.ends_with(&expected),
+                "{told}"
+            );
+        }
+        let infinite = told(|it| samples(it).time.median = Nanoseconds(f64::INFINITY));
+        assert!(infinite.is_err_and(|told| told.starts_with("not a stored run: line 3, ")));
+    }
+
+    /// A row whose verdict says so has such a median, and is read.
+    #[test]
+    fn a_time_below_the_timers_resolution_is_read() {
+        let step = Nanoseconds(32.0);
+        let below = told(|it| {
+            samples(it).time.median = Nanoseconds(-1.0);
+            it.verdict = it.verdict.clone().and(Reason::BelowResolution { step });
+        });
+        assert!(below.is_ok(), "{below:?}");
+    }
+}
