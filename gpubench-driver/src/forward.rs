@@ -1,5 +1,6 @@
 //! The code of a forwarder. In: the table's lines, one function each. Out: for each line a C function of that
-//! name, which finds the driver's function on its first call, calls it and keeps its result code.
+//! name, which finds the driver's function on its first call, calls it and keeps its result code; and the list of
+//! these functions.
 
 /// Defines a forwarder for each line `name(argument: type, …);`. If a line ends in `=> path`, the function
 /// `path` answers instead. If it ends in `| path`, the function `path` sees the result code and the
@@ -54,6 +55,14 @@ macro_rules! forwarders {
                 @define $name($($argument: $type),*) $(=> $answer)? $(| $watcher $(=> $values)?)?
             }
         )*
+
+        /// The forwarders and their names.
+        pub(crate) const FORWARDERS: &[(&str, $crate::library::Function)] = &[$(
+            // SAFETY: nobody calls it before giving it the type that belongs to its name.
+            (stringify!($name), unsafe {
+                std::mem::transmute::<unsafe extern "C" fn($($type),*) -> CUresult, $crate::library::Function>($name)
+            }),
+        )*];
     };
 }
 pub(crate) use forwarders;

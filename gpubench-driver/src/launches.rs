@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
 
-use crate::sys::{CUevent, CUfunction, CUlaunchConfig, CUstream};
+use crate::sys::{CUevent, CUfunction, CUkernel, CUlaunchConfig, CUstream};
 
 use crate::capture::is_capturing;
 use crate::entry::EntryPoint;
@@ -84,6 +84,9 @@ const STATIC_SHARED: c_int = 1;
 const LOCAL: c_int = 3;
 const REGISTERS: c_int = 4;
 
+/// The handle of the calling thread's own default stream, `CU_STREAM_PER_THREAD`.
+const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
+
 thread_local! {
     static STEPS: RefCell<Option<Vec<StreamCall>>> = const { RefCell::new(None) };
 }
@@ -142,14 +145,33 @@ pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
 
 /// Records a copy on the NULL stream that the host waits for.
 pub(crate) unsafe fn copied_now(code: u32) {
-    enqueued(code, std::ptr::null_mut(), Enqueued::Copy);
-    add(code, |_| StreamCall::Waited(Some(0)));
+    waited_for(code, std::ptr::null_mut(), Enqueued::Copy);
 }
 
 /// Records a copy on the NULL stream to the host or to an array, which the host waits for.
 pub(crate) unsafe fn copied_out_now(code: u32) {
-    enqueued(code, std::ptr::null_mut(), Enqueued::CopyOut);
-    add(code, |_| StreamCall::Waited(Some(0)));
+    waited_for(code, std::ptr::null_mut(), Enqueued::CopyOut);
+}
+
+/// Records the same on the thread's own default stream.
+pub(crate) unsafe fn copied_now_per_thread(code: u32) {
+    waited_for(code, PER_THREAD, Enqueued::Copy);
+}
+
+/// Records the same on the thread's own default stream.
+pub(crate) unsafe fn copied_out_now_per_thread(code: u32) {
+    waited_for(code, PER_THREAD, Enqueued::CopyOut);
+}
+
+/// Records work that the host waits for.
+fn waited_for(code: u32, stream: CUstream, work: Enqueued) {
+    enqueued(code, stream, work);
+    add(code, |_| StreamCall::Waited(Some(stream as u64)));
+}
+
+/// Returns the stream that a function means which takes NULL for the thread's own default stream.
+pub(crate) fn per_thread(stream: CUstream) -> CUstream {
+    if stream.is_null() { PER_THREAD } else { stream }
 }
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
@@ -192,6 +214,29 @@ pub(crate) unsafe fn kernel_launched(
 /// # Safety
 /// The arguments are those of `cuLaunchKernelEx`, which has returned `code`.
 pub(crate) unsafe fn kernel_launched_by(code: u32, config: *const CUlaunchConfig, function: CUfunction) {
+    // SAFETY: the same contract.
+    unsafe { launched_by(code, config, function, |stream| stream) };
+}
+
+/// # Safety
+/// The arguments are those of `cuLaunchKernelEx_ptsz`, which has returned `code`.
+pub(crate) unsafe fn kernel_launched_by_per_thread(
+    code: u32,
+    config: *const CUlaunchConfig,
+    function: CUfunction,
+) {
+    // SAFETY: the same contract.
+    unsafe { launched_by(code, config, function, per_thread) };
+}
+
+/// # Safety
+/// A kernel was launched with these arguments, with this result.
+unsafe fn launched_by(
+    code: u32,
+    config: *const CUlaunchConfig,
+    function: CUfunction,
+    meant: impl FnOnce(CUstream) -> CUstream,
+) {
     if code != 0 {
         return;
     }
@@ -200,7 +245,7 @@ pub(crate) unsafe fn kernel_launched_by(code: u32, config: *const CUlaunchConfig
     let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
     let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
     // SAFETY: the function has just been launched.
-    unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, config.hStream) };
+    unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, meant(config.hStream)) };
 }
 
 /// Returns the driver's facts about a kernel with this launch configuration.
@@ -221,12 +266,19 @@ unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint
             std::mem::transmute::<Function, Occupancy>(occupancy),
         )
     };
-    let get = |which| {
+    let of = |function, which| {
         let mut value = 0;
         // SAFETY: the function exists, and `value` is a place for an int.
         let code = unsafe { attribute(&raw mut value, which, function) };
         u32::try_from(value).ok().filter(|_| code == 0)
     };
+    // A launch takes the handle of a library's kernel, which has no attributes. cuBLAS launches so.
+    let function = match of(function, REGISTERS) {
+        Some(_) => function,
+        // SAFETY: the driver refuses a handle of another kind.
+        None => unsafe { function_of(function.cast()) }?,
+    };
+    let get = |which| of(function, which);
     let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
     let mut resident = 0;
     // SAFETY: as above.
@@ -237,6 +289,21 @@ unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint
         static_shared: get(STATIC_SHARED)?,
         resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
     })
+}
+
+/// Returns the function of a library's kernel in the current context.
+///
+/// # Safety
+/// The kernel exists, or the handle is that of a function.
+unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
+    type GetFunction = unsafe extern "C" fn(*mut CUfunction, CUkernel) -> u32;
+    static ENTRY: EntryPoint = EntryPoint::new("cuKernelGetFunction");
+
+    // SAFETY: this is the C type of the function of that name.
+    let get = unsafe { std::mem::transmute::<Function, GetFunction>(ENTRY.function()?) };
+    let mut function = std::ptr::null_mut();
+    // SAFETY: the caller's contract; `function` is a place for a handle.
+    (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! - [`watch`] reports the work that a launch function enqueues, with its streams, and [`memory()`] the allocations;
 //! - the code that the driver returned is kept ([`last_call`], [`take_failure`]): bindings fold many into one, and a code
 //!   newer than a binding's enum would be undefined behaviour;
+//! - after [`interpose`], libraries that open libcuda themselves get these functions too, such as the CUDA runtime;
 //! - [`sys`] has the same functions for Rust code without any binding.
 //!
 //! Name the crate once in the program or in a library that it uses, so that it is linked, and use the binding as before:
@@ -43,6 +44,7 @@ mod codes;
 mod driver;
 mod entry;
 mod forward;
+mod interpose;
 mod launches;
 mod library;
 mod memory;
@@ -53,8 +55,9 @@ mod text;
 mod watch;
 
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+pub use interpose::{NotInterposed, interpose, interposed};
 pub use launches::{Enqueued, KernelFacts, KernelLaunch, StreamCall, watch};
-pub use library::load;
+pub use library::{library_path, load};
 pub use memory::{Memory, MemoryKind, memory, unlisted};
 pub use result::{Call, Origin, last_call, take_failure};
 pub use text::{error_name, error_text};

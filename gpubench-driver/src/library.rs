@@ -6,9 +6,11 @@
 
 use std::env;
 use std::error::Error;
-use std::ffi::c_int;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{self, Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
 
 use libloading::Library;
 
@@ -28,7 +30,12 @@ struct Opened {
     driver: Result<Driver, LoadError>,
 }
 
-static OPENED: LazyLock<Result<Opened, LoadError>> = LazyLock::new(open);
+static OPENED: OnceLock<Result<Opened, LoadError>> = OnceLock::new();
+
+/// Opens the library on the first call.
+fn opened() -> Result<&'static Opened, &'static LoadError> {
+    OPENED.get_or_init(open).as_ref()
+}
 
 /// Opens the driver's library on the first call, and asks for its version. It does not initialise CUDA.
 ///
@@ -39,27 +46,56 @@ static OPENED: LazyLock<Result<Opened, LoadError>> = LazyLock::new(open);
 /// Returns an error if there is no such library, if it is not a CUDA driver, or if the driver is older than
 /// [`MINIMUM_VERSION`]. Calls still reach an old driver: the caller decides if that will do.
 pub fn load() -> Result<&'static Driver, &'static LoadError> {
-    OPENED.as_ref()?.driver.as_ref()
+    opened()?.driver.as_ref()
+}
+
+/// Returns the path of the driver's library, for a process to be started that is to call [`interpose`](crate::interpose).
+/// `None` if this process has not opened the library.
+#[must_use]
+pub fn library_path() -> Option<PathBuf> {
+    /// The C type `Dl_info`.
+    #[repr(C)]
+    struct Place {
+        path: *const c_char,
+        base: *mut c_void,
+        symbol: *const c_char,
+        address: *mut c_void,
+    }
+    unsafe extern "C" {
+        fn dladdr(address: *const c_void, place: *mut Place) -> c_int;
+    }
+
+    let library = &OPENED.get()?.as_ref().ok()?.library;
+    let function = find(library, "cuInit")?;
+    let mut place =
+        Place { path: ptr::null(), base: ptr::null_mut(), symbol: ptr::null(), address: ptr::null_mut() };
+    // SAFETY: `place` is a place for the answer, which is 0 if there is none.
+    if unsafe { dladdr(function as *const c_void, &raw mut place) } == 0 || place.path.is_null() {
+        return None;
+    }
+    // SAFETY: the path belongs to the library, which is never closed.
+    let path = unsafe { CStr::from_ptr(place.path) };
+    path::absolute(OsStr::from_bytes(path.to_bytes())).ok()
 }
 
 /// Returns a function of the driver.
 pub(crate) fn symbol(name: &str) -> Option<Function> {
-    find(&OPENED.as_ref().ok()?.library, name)
+    find(&opened().ok()?.library, name)
 }
 
 /// Returns true if a library is open, old or new.
 pub(crate) fn is_open() -> bool {
-    OPENED.is_ok()
+    opened().is_ok()
 }
 
 /// Returns the reason that no library is open.
 pub(crate) fn not_open() -> Option<&'static LoadError> {
-    OPENED.as_ref().err()
+    opened().err()
 }
 
 /// Describes a function that the open library lacks.
 pub(crate) fn missing(symbol: &str) -> String {
-    match OPENED.as_ref() {
+    match opened() {
         Err(error) => error.to_string(),
         Ok(Opened { name, driver, .. }) => {
             let name = name.display();
@@ -90,7 +126,7 @@ fn open() -> Result<Opened, LoadError> {
 }
 
 /// The loader's own message, taken from the error's source.
-fn reason(error: &libloading::Error) -> String {
+pub(crate) fn reason(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 

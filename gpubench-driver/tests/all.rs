@@ -3,5 +3,6 @@
 mod common;
 mod executable;
 mod fake_driver;
+mod interposed;
 mod no_driver;
 mod table;

@@ -2,9 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls the C functions that cust does not")]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, ptr};
+use std::ptr;
 
 use cust::context::{CurrentContext, ResourceLimit};
 use cust::error::CudaError;
@@ -15,35 +13,11 @@ use gpubench_driver::{
     LoadError, MINIMUM_VERSION, Origin, Version, error_name, error_text, last_call, load, take_failure,
 };
 
-use crate::common::{is_child, run_alone};
-
-/// Builds the fake driver of this kind and runs `body` in a process that finds it.
-fn with_fake(test: &str, kind: &str, body: impl FnOnce(&Path)) {
-    if is_child() {
-        let library = env::var_os(gpubench_driver::VARIABLE).expect("the parent names the library");
-        return body(Path::new(&library));
-    }
-    let folder = tempfile::tempdir().expect("a folder for the library");
-    run_alone(module_path!(), test, Some(build(folder.path(), kind).as_os_str()));
-}
-
-fn build(folder: &Path, kind: &str) -> PathBuf {
-    let library = folder.join("libcuda.so.1");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/libcuda.rs");
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=cuda", "--cfg", kind])
-        .arg("-o")
-        .args([&library, &source])
-        .output()
-        .expect("rustc starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    library
-}
+use crate::common::with_fake;
 
 #[test]
 fn calls_reach_the_driver() {
-    with_fake("calls_reach_the_driver", "new", |library| {
+    with_fake(module_path!(), "calls_reach_the_driver", "new", |library| {
         let driver = load().expect("a good driver");
         assert_eq!((&*driver.library, driver.version), (library, Version { major: 13, minor: 2 }));
         assert_eq!(driver.version.to_string(), "13.2");
@@ -58,7 +32,7 @@ fn calls_reach_the_driver() {
 
 #[test]
 fn a_code_that_cust_lacks_is_kept() {
-    with_fake("a_code_that_cust_lacks_is_kept", "new", |_| {
+    with_fake(module_path!(), "a_code_that_cust_lacks_is_kept", "new", |_| {
         let error = CurrentContext::synchronize().expect_err("the fake fails");
         assert_eq!(error, CudaError::UnknownError);
         assert_eq!(error.to_string(), "\"unknown error\"");
@@ -78,7 +52,7 @@ fn a_code_that_cust_lacks_is_kept() {
 
 #[test]
 fn not_ready_is_no_failure() {
-    with_fake("not_ready_is_no_failure", "new", |_| {
+    with_fake(module_path!(), "not_ready_is_no_failure", "new", |_| {
         // SAFETY: the fake does not look at the stream.
         let result = unsafe { sys::cuStreamQuery(ptr::null_mut()) };
         assert_eq!(result, sys::CUresult::CUDA_ERROR_NOT_READY);
@@ -89,7 +63,7 @@ fn not_ready_is_no_failure() {
 
 #[test]
 fn names_are_the_drivers_where_it_has_them() {
-    with_fake("names_are_the_drivers_where_it_has_them", "new", |_| {
+    with_fake(module_path!(), "names_are_the_drivers_where_it_has_them", "new", |_| {
         assert_eq!(error_name(912), "CUDA_ERROR_OF_TOMORROW");
         assert_eq!(error_name(2), "CUDA_ERROR_OUT_OF_MEMORY");
         assert_eq!(error_text(100), "no CUDA-capable device is detected");
@@ -99,7 +73,7 @@ fn names_are_the_drivers_where_it_has_them() {
 
 #[test]
 fn a_failed_allocation_tells_its_size() {
-    with_fake("a_failed_allocation_tells_its_size", "new", |_| {
+    with_fake(module_path!(), "a_failed_allocation_tells_its_size", "new", |_| {
         // SAFETY: bytes need no initial value; and there are none, since this fails.
         let error = unsafe { DeviceBuffer::<u8>::uninitialized(3 << 30) }.err();
         assert_eq!(error, Some(CudaError::OutOfMemory));
@@ -111,7 +85,7 @@ fn a_failed_allocation_tells_its_size() {
 
 #[test]
 fn refused_ptx_tells_what_the_compiler_says() {
-    with_fake("refused_ptx_tells_what_the_compiler_says", "new", |_| {
+    with_fake(module_path!(), "refused_ptx_tells_what_the_compiler_says", "new", |_| {
         let error = Module::from_ptx("// broken", &[]).err();
         assert_eq!(error, Some(CudaError::InvalidPtx));
         let detail = take_failure().and_then(|call| call.detail);
@@ -121,7 +95,7 @@ fn refused_ptx_tells_what_the_compiler_says() {
 
 #[test]
 fn a_missing_kernel_is_told_with_those_that_are_there() {
-    with_fake("a_missing_kernel_is_told_with_those_that_are_there", "new", |_| {
+    with_fake(module_path!(), "a_missing_kernel_is_told_with_those_that_are_there", "new", |_| {
         let module = Module::from_ptx(".version 7.7\n.entry copy()\n.entry fill()", &[]).expect("it loads");
         assert_eq!(module.get_function("swap").err(), Some(CudaError::NotFound));
         let detail = take_failure().and_then(|call| call.detail);
@@ -134,7 +108,7 @@ fn a_missing_kernel_is_told_with_those_that_are_there() {
 
 #[test]
 fn a_missing_function_is_named() {
-    with_fake("a_missing_function_is_named", "new", |library| {
+    with_fake(module_path!(), "a_missing_function_is_named", "new", |library| {
         // NotFound, from a forwarder that cust uses.
         let error = CurrentContext::get_resource_limit(ResourceLimit::StackSize);
         assert_eq!(error, Err(CudaError::NotFound));
@@ -150,7 +124,7 @@ fn a_missing_function_is_named() {
 
 #[test]
 fn an_old_driver_is_refused_but_called() {
-    with_fake("an_old_driver_is_refused_but_called", "old", |library| {
+    with_fake(module_path!(), "an_old_driver_is_refused_but_called", "old", |library| {
         let error = load().expect_err("11.4 is too old");
         let found = Version { major: 11, minor: 4 };
         assert_eq!(*error, LoadError::TooOld { library: library.to_owned(), found, needed: MINIMUM_VERSION });
@@ -168,14 +142,14 @@ fn an_old_driver_is_refused_but_called() {
 
 #[test]
 fn the_oldest_driver_needed_will_do() {
-    with_fake("the_oldest_driver_needed_will_do", "needed", |_| {
+    with_fake(module_path!(), "the_oldest_driver_needed_will_do", "needed", |_| {
         assert_eq!(load().expect("11.7 will do").version, MINIMUM_VERSION);
     });
 }
 
 #[test]
 fn a_stub_is_recognised() {
-    with_fake("a_stub_is_recognised", "stub", |library| {
+    with_fake(module_path!(), "a_stub_is_recognised", "stub", |library| {
         let error = load().expect_err("a stub");
         assert_eq!(*error, LoadError::NoVersion { library: library.to_owned(), code: 34 });
         assert!(error.short().ends_with("a CUDA toolkit's stub, not a driver"), "{error}");
@@ -184,7 +158,7 @@ fn a_stub_is_recognised() {
 
 #[test]
 fn another_library_is_recognised() {
-    with_fake("another_library_is_recognised", "hollow", |library| {
+    with_fake(module_path!(), "another_library_is_recognised", "hollow", |library| {
         let error = load().expect_err("it has no cuInit");
         assert_eq!(*error, LoadError::MissingSymbol { library: library.to_owned(), symbol: "cuInit" });
         assert_eq!(error.short(), format!("{} is not a CUDA driver", library.display()));

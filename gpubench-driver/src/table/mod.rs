@@ -3,4 +3,15 @@
 //! [`sys`](crate::sys).
 
 pub(crate) mod cuda_11;
+pub(crate) mod interop;
 pub(crate) mod newer;
+pub(crate) mod per_thread;
+
+use crate::library::Function;
+
+/// Returns all forwarders with their names, always in the same order.
+pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Function)> {
+    [cuda_11::FORWARDERS, newer::FORWARDERS, per_thread::FORWARDERS, interop::FORWARDERS]
+        .into_iter()
+        .flatten()
+}

@@ -1,6 +1,7 @@
 //! A driver with next to nothing in it, built by `fake_driver.rs`. In: `--cfg` and one of `new`, `needed`
 //! and `old` (its version), `stub` (tells none) and `hollow` (no cuInit). Out: a shared library.
 
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
 #[cfg(not(hollow))]
@@ -50,10 +51,87 @@ unsafe extern "C" fn cuGetErrorName(code: u32, name: *mut *const u8) -> u32 {
     result
 }
 
-/// There is no memory.
+/// There is memory for one page, always the same.
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAlloc_v2(_pointer: *mut u64, _bytes: usize) -> u32 {
-    2
+unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) -> u32 {
+    if bytes > 4096 {
+        return 2;
+    }
+    unsafe { *pointer = 0x7000 };
+    0
+}
+
+/// Launches nothing.
+#[unsafe(no_mangle)]
+#[rustfmt::skip]
+extern "C" fn cuLaunchKernel(
+    _function: usize,
+    _x: u32, _y: u32, _z: u32, _threads_x: u32, _threads_y: u32, _threads_z: u32,
+    _shared: u32,
+    _stream: usize,
+    _arguments: *const usize,
+    _extra: *const usize,
+) -> u32 {
+    0
+}
+
+/// The same for a program with per-thread default streams.
+#[unsafe(no_mangle)]
+#[rustfmt::skip]
+extern "C" fn cuLaunchKernel_ptsz(
+    _function: usize,
+    _x: u32, _y: u32, _z: u32, _threads_x: u32, _threads_y: u32, _threads_z: u32,
+    _shared: u32,
+    _stream: usize,
+    _arguments: *const usize,
+    _extra: *const usize,
+) -> u32 {
+    0
+}
+
+/// Returns an empty table, whatever its number.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetExportTable(table: *mut *const c_void, _number: *const [u8; 16]) -> u32 {
+    unsafe { *table = ptr::null() };
+    0
+}
+
+/// No table of forwarders has it.
+#[unsafe(no_mangle)]
+extern "C" fn cuFunctionOfTomorrow() -> u32 {
+    913
+}
+
+/// Nor this, which would make memory.
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAllocOfTomorrow() -> u32 {
+    0
+}
+
+/// Knows its functions by their first names.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetProcAddress(name: *const c_char, place: *mut *const c_void, _: i32, _: u64) -> u32 {
+    let function = match unsafe { CStr::from_ptr(name) }.to_str() {
+        Ok("cuMemAlloc") => cuMemAlloc_v2 as *const c_void,
+        Ok("cuLaunchKernel") => cuLaunchKernel as *const c_void,
+        Ok("cuFunctionOfTomorrow") => cuFunctionOfTomorrow as *const c_void,
+        Ok("cuMemAllocOfTomorrow") => cuMemAllocOfTomorrow as *const c_void,
+        _ => ptr::null(),
+    };
+    unsafe { *place = function };
+    if function.is_null() { 500 } else { 0 }
+}
+
+/// The same with a place for the reason.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetProcAddress_v2(
+    name: *const c_char,
+    place: *mut *const c_void,
+    version: i32,
+    flags: u64,
+    _reason: *mut i32,
+) -> u32 {
+    unsafe { cuGetProcAddress(name, place, version, flags) }
 }
 
 /// Loads all PTX but that which begins with a comment, of which its compiler complains.

@@ -25,6 +25,8 @@ const FIRST_FREE: RawFd = 3;
 /// # Errors
 /// Returns an error if the supervisor does not speak this protocol.
 pub fn serve() -> io::Result<()> {
+    // Before any launch function's code, which may open the driver. `interposed` has the reason if this fails.
+    _ = gpubench_driver::interpose();
     call_it_by_its_name();
     let socket = take_standard_input()?;
     let mut replies = socket.try_clone()?;

@@ -113,6 +113,10 @@ impl Process {
         if let Some(name) = env::args_os().next() {
             command.arg0(name);
         }
+        if let Some(library) = gpubench_driver::library_path() {
+            // For `interpose`: the worker must not search for the driver by its name.
+            command.env(gpubench_driver::VARIABLE, library);
+        }
         let child = command.spawn()?;
         // The command holds a copy of the worker's end of the socket; drop it, so that this side sees the socket close.
         drop(command);

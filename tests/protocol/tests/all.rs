@@ -12,6 +12,7 @@ mod limits;
 mod locks;
 mod log;
 mod no_gpu;
+mod opened;
 mod sensors;
 mod truth;
 mod turns;

@@ -1,0 +1,124 @@
+//! Watches calls of libraries that open the driver by its name. In: the path of the driver's library, before anything
+//! has opened it. Out: a process in which `dlopen("libcuda.so.1")` returns this crate's functions.
+//!
+//! The loader returns the first loaded object whose own name (`DT_SONAME`) is the requested one. So an object of that
+//! name is made in memory and loaded before the driver, which it needs by its path. Its symbols are the forwarders;
+//! any other symbol is the driver's.
+
+#![expect(unsafe_code, reason = "loads a shared object and writes its table of symbols")]
+
+mod elf;
+mod export_table;
+mod load;
+mod proc_address;
+
+use std::env;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::OnceLock;
+
+pub(crate) use self::export_table::table_found;
+pub(crate) use self::proc_address::function_found;
+
+use self::elf::{MACHINE, Symbol, TABLE, shared_object};
+use self::load::Loaded;
+use crate::driver::VARIABLE;
+use crate::library::{self, Function};
+use crate::table::forwarders;
+
+/// The name by which libraries open the driver, which is the driver's own.
+const NAME: &str = "libcuda.so.1";
+/// Another name by which they do, first of all cudarc.
+const LINK: &str = "libcuda.so";
+
+static STATE: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
+
+/// The reason why calls of libraries that open the driver themselves pass this crate by.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotInterposed {
+    /// This process has not called [`interpose`].
+    #[error("this process did not take the driver's name before it ran other code")]
+    NotRequested,
+    /// The path of the driver's library is not known.
+    #[error("{VARIABLE} does not hold the path of the driver's library")]
+    UnknownPath,
+    /// Something has loaded the driver before.
+    #[error(
+        "{0} was loaded before: by a library that the program links with, or by a tool that watches the program"
+    )]
+    AlreadyLoaded(&'static str),
+    /// The loader does not work as needed.
+    #[error("the system's loader is not that of glibc 2.28 or newer on x86-64 or aarch64")]
+    OtherLoader,
+    /// There is no memory that can be loaded as a library.
+    #[error("memory for a library cannot be made ({0})")]
+    NoMemoryFile(String),
+    /// The loader cannot load the object, or the driver that it needs.
+    #[error("the object with the driver's name cannot be loaded ({0})")]
+    NotLoaded(String),
+}
+
+/// Makes this process's later `dlopen` of `libcuda.so.1` and `libcuda.so` return the functions of this crate, so that
+/// [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries that open the driver
+/// themselves, such as the CUDA runtime. Also opens the driver.
+///
+/// `GPUBENCH_LIBCUDA` must hold the path of the driver's library; a parent process finds it with
+/// [`library_path`](crate::library_path). Call this before any code that may open the driver. Later calls return the
+/// first result.
+///
+/// # Errors
+/// Returns the reason if this is not possible. Calls that are linked with the program are watched all the same.
+pub fn interpose() -> Result<(), &'static NotInterposed> {
+    STATE.get_or_init(take_names).as_ref().copied()
+}
+
+/// Returns the result of [`interpose`] without calling it.
+///
+/// # Errors
+/// Returns the reason why calls of libraries that open the driver themselves are not watched.
+pub fn interposed() -> Result<(), &'static NotInterposed> {
+    STATE.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
+}
+
+fn take_names() -> Result<(), NotInterposed> {
+    let machine = MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
+    let machine = machine.ok_or(NotInterposed::OtherLoader)?;
+    let driver = driver_path().ok_or(NotInterposed::UnknownPath)?;
+    if let Some(name) = [NAME, LINK].into_iter().find(|name| load::is_loaded(name)) {
+        return Err(NotInterposed::AlreadyLoaded(name));
+    }
+    let names: Vec<&str> = forwarders().map(|(name, _)| *name).collect();
+    let named = Loaded::new(NAME, &shared_object(machine, NAME, &driver, &names))?;
+    // The second object finds the first by its name, and all symbols in it.
+    let linked = Loaded::new(LINK, &shared_object(machine, LINK, NAME.as_bytes(), &[]))?;
+    // A program may ask which functions there are: only those of the driver are offered.
+    set_addresses(&named, |name, forwarder| library::symbol(name).map(|_| forwarder as usize))?;
+    let is_ours = |(name, forwarder): &(&str, Function)| {
+        linked.symbol(name).is_none_or(|found| found as usize == *forwarder as usize)
+    };
+    if forwarders().all(is_ours) {
+        return Ok(());
+    }
+    // A loader that adds an object's own address to every other. Without any, it finds the driver's functions.
+    set_addresses(&named, |_, _| None)?;
+    Err(NotInterposed::OtherLoader)
+}
+
+/// Sets the address of each forwarder's symbol in an object that has them all.
+fn set_addresses(
+    object: &Loaded,
+    address: impl Fn(&str, Function) -> Option<usize>,
+) -> Result<(), NotInterposed> {
+    let table = object.symbol(TABLE).ok_or(NotInterposed::OtherLoader)?.cast::<Symbol>();
+    for (index, (name, forwarder)) in forwarders().enumerate() {
+        // SAFETY: the object has a symbol for each forwarder behind the unused first, in memory that stays and may be
+        // written; the loader reads it only to look a name up, and no other code runs yet.
+        unsafe { (*table.add(1 + index)).set(address(name, *forwarder)) };
+    }
+    Ok(())
+}
+
+/// Returns the path of the driver's library. A mere name would have the loader search, and find the object itself.
+fn driver_path() -> Option<Vec<u8>> {
+    env::var_os(VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
+}
