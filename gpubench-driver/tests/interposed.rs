@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use cust::sys;
 use gpubench_driver::{
-    Enqueued, LoadError, MemoryKind, NotInterposed, Origin, StreamCall, interpose, interposed, last_call,
-    library_path, load, memory, unlisted, watch,
+    Enqueued, KernelFacts, LoadError, MemoryKind, NotInterposed, Origin, StreamCall, interpose, interposed,
+    last_call, library_path, load, memory, unlisted, watch,
 };
 use libloading::Library;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -180,6 +180,26 @@ fn work_on_the_threads_own_stream_is_told_from_that_on_the_null_stream() {
             assert_eq!(streams("cuLaunchKernel_ptsz"), [2, 7]);
         },
     );
+}
+
+/// cuBLAS launches kernels of a library by their own handles.
+#[test]
+fn facts_of_a_kernel_are_those_of_its_function() {
+    with_fake(module_path!(), "facts_of_a_kernel_are_those_of_its_function", "new", |_| {
+        let launch = |handle: usize| {
+            let function = ptr::without_provenance_mut(handle);
+            let (stream, none) = (ptr::null_mut(), ptr::null_mut());
+            // SAFETY: the fake launches nothing.
+            let (_, calls) =
+                watch(|| unsafe { sys::cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, none, none) });
+            let [StreamCall::Enqueued { work: Enqueued::Kernel(kernel), .. }] = &calls[..] else {
+                panic!("{calls:?}")
+            };
+            kernel.facts
+        };
+        let facts = KernelFacts { registers: 24, local: 24, static_shared: 24, resident_blocks: 2 };
+        assert_eq!((launch(5), launch(6)), (Some(facts), Some(facts)));
+    });
 }
 
 #[test]

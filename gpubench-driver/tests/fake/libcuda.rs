@@ -75,6 +75,36 @@ extern "C" fn cuLaunchKernel(
     0
 }
 
+/// A function has 24 of each; the handle of a kernel, which is 6, is refused.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuFuncGetAttribute(value: *mut i32, _attribute: i32, function: usize) -> u32 {
+    if function == 6 {
+        return 400;
+    }
+    unsafe { *value = 24 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuKernelGetFunction(function: *mut usize, kernel: usize) -> u32 {
+    if kernel != 6 {
+        return 400;
+    }
+    unsafe { *function = 5 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    blocks: *mut i32,
+    _function: usize,
+    _threads: i32,
+    _shared: usize,
+) -> u32 {
+    unsafe { *blocks = 2 };
+    0
+}
+
 /// The same for a program with per-thread default streams.
 #[unsafe(no_mangle)]
 #[rustfmt::skip]
