@@ -71,7 +71,7 @@ pub(crate) fn measure(
     // Loading comes to its end, and what goes wrong to light.
     product.launch()?;
     product.stream.synchronize()?;
-    let wanted = SampleOptions { cache: Cache::Hot, flush: None, path: None };
+    let wanted = SampleOptions::new(Cache::Hot);
     let mut sampler = device.sampler(&mut product, &wanted)?;
     let overhead = sampler.timer()?.overhead;
     let mut regime =

@@ -8,6 +8,7 @@ use gpubench_stats::units::{Hertz, Nanoseconds, Range, Watts};
 /// The readings of a device's sensors at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Reading {
     /// The clock of the multiprocessors.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ use gpubench_stats::units::{Bytes, Hertz, Rate};
 /// A device as a run describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Facts {
     /// The device in the words of the command line, such as `host`.
     pub device: String,
@@ -37,6 +38,41 @@ pub const DRIVER: &str = "driver";
 pub const DRIVER_FOR_CUDA: &str = "driver for CUDA";
 
 impl Facts {
+    /// Returns the facts of a device with this name, such as `Facts::new("host", "AMD EPYC 9554")`, of which nothing else is
+    /// known yet.
+    pub fn new(device: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            device: device.into(),
+            name: name.into(),
+            fake: false,
+            runs_program_code: false,
+            properties: Vec::new(),
+            last_level_cache: None,
+            peaks: Vec::new(),
+        }
+    }
+
+    /// Adds a property, which is shown behind those that are there.
+    #[must_use]
+    pub fn with_property(mut self, name: impl Into<String>, value: Value) -> Self {
+        self.properties.push(Property::new(name, value));
+        self
+    }
+
+    /// States the size of the cache that a flush empties. Bytes beyond it must cross the memory's bus.
+    #[must_use]
+    pub fn with_last_level_cache(mut self, size: Bytes) -> Self {
+        self.last_level_cache = Some(size);
+        self
+    }
+
+    /// Adds a peak, as [`Facts::add`] does.
+    #[must_use]
+    pub fn with_peak(mut self, peak: Peak) -> Self {
+        self.add(vec![peak]);
+        self
+    }
+
     /// The limit of `quantity` that counts, if one is known: the first.
     #[must_use]
     pub fn peak(&self, quantity: &Quantity) -> Option<&Peak> {
@@ -64,6 +100,7 @@ impl Facts {
 /// A property with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Property {
     /// The name, such as `L2 cache`.
     pub name: String,
@@ -96,6 +133,7 @@ pub enum Value {
 /// A limit of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Peak {
     /// The quantity that is limited.
     pub quantity: Quantity,
@@ -111,6 +149,18 @@ pub struct Peak {
 }
 
 impl Peak {
+    /// Returns a limit of `value` bytes or operations per second, which is certain. `method` is its derivation in a few
+    /// words.
+    pub fn new(quantity: Quantity, value: Rate, source: PeakSource, method: impl Into<String>) -> Self {
+        Self { quantity, value, source, method: method.into(), uncertain: false }
+    }
+
+    /// Returns the same limit as one that may be off, so that no row is invalid because of it.
+    #[must_use]
+    pub fn uncertain(self) -> Self {
+        Self { uncertain: true, ..self }
+    }
+
     /// Returns the rank of its source among peaks of a quantity, the lowest first: the user; this card's own attributes; the
     /// datasheet of its model; a measurement on it; and last uncertain ones, a table's guess before a measurement that is
     /// known to be low.
@@ -222,29 +272,18 @@ mod tests {
 
     #[test]
     fn peaks_stand_in_the_order_of_their_sources() {
-        let peak = |value, source, uncertain| Peak {
-            quantity: Quantity::MemoryBandwidth,
-            value: Rate(value),
-            source,
-            method: String::new(),
-            uncertain,
-        };
-        let mut facts = Facts {
-            device: "cuda:0".to_owned(),
-            name: "a GPU".to_owned(),
-            fake: false,
-            runs_program_code: false,
-            properties: vec![Property::new(UUID, Value::Text("GPU-1".to_owned()))],
-            last_level_cache: None,
-            peaks: vec![peak(2.0, PeakSource::Attribute, false), peak(5.0, PeakSource::Attribute, true)],
-        };
+        let peak = |value, source| Peak::new(Quantity::MemoryBandwidth, Rate(value), source, "");
+        let mut facts = Facts::new("cuda:0", "a GPU")
+            .with_property(UUID, Value::Text("GPU-1".to_owned()))
+            .with_peak(peak(5.0, PeakSource::Attribute).uncertain())
+            .with_peak(peak(2.0, PeakSource::Attribute));
         facts.add(vec![
-            peak(6.0, PeakSource::Measured, true),
-            peak(4.0, PeakSource::Measured, false),
-            peak(3.0, PeakSource::Datasheet, false),
-            peak(0.0, PeakSource::User, false),
+            peak(6.0, PeakSource::Measured).uncertain(),
+            peak(4.0, PeakSource::Measured),
+            peak(3.0, PeakSource::Datasheet),
+            peak(0.0, PeakSource::User),
         ]);
-        facts.add(vec![peak(1.0, PeakSource::User, false)]);
+        facts.add(vec![peak(1.0, PeakSource::User)]);
         let order: Vec<f64> = facts.peaks.iter().map(|peak| peak.value.0).collect();
         assert_eq!(order, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!((facts.text(UUID), facts.text(DRIVER)), (Some("GPU-1"), None));

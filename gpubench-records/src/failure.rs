@@ -94,6 +94,7 @@ impl Display for Step {
 /// Why a case has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Failure {
     /// The stage of the protocol in which it happened.
     pub stage: Stage,
@@ -124,6 +125,12 @@ impl Failure {
     /// A failure of `stage` that reads as `message`.
     pub fn new(stage: Stage, message: impl Display) -> Self {
         Self { stage, step: None, message: message.to_string() }
+    }
+
+    /// The same failure in other words.
+    #[must_use]
+    pub fn with_message(self, message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..self }
     }
 
     /// The same failure, of a case that had come as far as `step`.

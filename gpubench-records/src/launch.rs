@@ -8,6 +8,7 @@ use gpubench_stats::units::Bytes;
 /// The facts of a launch, as far as its device sees them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct LaunchFacts {
     /// The first kernels that it put on streams, in that order.
     pub kernels: Vec<Kernel>,
@@ -22,6 +23,7 @@ pub struct LaunchFacts {
 /// A kernel as it was launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Kernel {
     /// Its name, where it was looked up by one.
     pub name: Option<String>,
@@ -44,6 +46,7 @@ pub struct Kernel {
 /// The multiprocessors of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Multiprocessors {
     /// The number of them.
     pub count: u32,
@@ -58,6 +61,7 @@ pub struct Multiprocessors {
 /// The changes of the memory that a launch can reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Written {
     /// The memory that was looked at.
     pub looked_at: Bytes,
@@ -72,6 +76,22 @@ pub struct Written {
 }
 
 impl Kernel {
+    /// Returns a kernel without a name that takes no registers and no memory, of which a multiprocessor holds
+    /// `resident_blocks` blocks at once.
+    #[must_use]
+    pub fn new(grid: [u32; 3], block: [u32; 3], resident_blocks: u32) -> Self {
+        Self {
+            name: None,
+            grid,
+            block,
+            static_shared: Bytes::ZERO,
+            dynamic_shared: Bytes::ZERO,
+            registers: 0,
+            local: Bytes::ZERO,
+            resident_blocks,
+        }
+    }
+
     /// Returns the number of its blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
@@ -85,7 +105,28 @@ impl Kernel {
     }
 }
 
+impl Multiprocessors {
+    /// Returns `count` multiprocessors that hold `threads` threads each. What they have of registers and of shared memory
+    /// is 0, which is never taken for a limit.
+    #[must_use]
+    pub fn new(count: u32, threads: u32) -> Self {
+        Self { count, threads, registers: 0, shared: Bytes::ZERO }
+    }
+}
+
 impl Written {
+    /// Returns the changes of a launch whose memory was all looked at: `changed` out of `looked_at`, in blocks of the size
+    /// `block`.
+    #[must_use]
+    pub fn new(looked_at: Bytes, block: Bytes, changed: Bytes) -> Self {
+        Self { looked_at, block, changed, unseen: None, when_altered: None }
+    }
+
+    /// Returns the changes of a launch whose memory could not be looked at, with the reason.
+    pub fn unseen(why: impl Into<String>) -> Self {
+        Self { unseen: Some(why.into()), ..Self::new(Bytes::ZERO, Bytes::ZERO, Bytes::ZERO) }
+    }
+
     /// Returns true where all that it can have written was looked at, and nothing changed.
     #[must_use]
     pub fn nothing(&self) -> bool {

@@ -118,7 +118,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn peak(quantity: Quantity, value: f64, source: PeakSource) -> Peak {
-        Peak { quantity, value: Rate(value), source, method: String::new(), uncertain: false }
+        Peak::new(quantity, Rate(value), source, "")
     }
 
     fn f32_peak(value: f64, source: PeakSource) -> Peak {
@@ -128,15 +128,9 @@ mod tests {
     /// An H200's memory and L2, with these peaks before those that it has.
     fn facts(before: Vec<Peak>) -> Facts {
         let own = peak(Quantity::MemoryBandwidth, 4.814304e12, PeakSource::Attribute);
-        Facts {
-            device: "cuda:0".to_owned(),
-            name: "NVIDIA H200".to_owned(),
-            fake: false,
-            runs_program_code: false,
-            properties: Vec::new(),
-            last_level_cache: Some(Bytes(60 * MIB)),
-            peaks: before.into_iter().chain([own]).collect(),
-        }
+        let mut facts = Facts::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 * MIB));
+        facts.peaks = before.into_iter().chain([own]).collect();
+        facts
     }
 
     fn claim(reads: u64, writes: u64, cold: bool) -> Claim<'static> {
@@ -217,7 +211,7 @@ mod tests {
             let claim = Claim { link: Some(Link::H2d), ..claim(40_000, 50_000, cold) };
             let found = least(&claim, &facts(vec![bus.clone()]));
             assert!((found - 1000.0).abs() < 0.02, "{found}");
-            let uncertain = Peak { uncertain: true, ..bus.clone() };
+            let uncertain = bus.clone().uncertain();
             assert_eq!(broken(&claim, Nanoseconds(1.0), &facts(vec![uncertain])), None);
             let back = Claim { link: Some(Link::D2h), ..claim };
             assert_eq!(broken(&back, Nanoseconds(1.0), &facts(vec![bus.clone()])), None);
@@ -234,7 +228,7 @@ mod tests {
             (f32_peak(1e15, PeakSource::Attribute), 8_000.0),
             (f32_peak(1e15, PeakSource::Datasheet), 8_000.0),
             (f32_peak(1e15, PeakSource::Measured), 0.0),
-            (Peak { uncertain: true, ..f32_peak(1e15, PeakSource::Attribute) }, 0.0),
+            (f32_peak(1e15, PeakSource::Attribute).uncertain(), 0.0),
             (peak(Quantity::Compute("f64".to_owned()), 1e15, PeakSource::User), 0.0),
         ] {
             let found = least(&claim, &facts(vec![peak.clone()]));

@@ -30,6 +30,7 @@ impl Display for Cache {
 /// The way in which samples are taken. Cases whose methods differ are not compared silently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Method {
     /// The path that times them.
     pub path: Path,
@@ -45,10 +46,32 @@ pub struct Method {
     pub flush_proof: Option<FlushProof>,
 }
 
+impl Method {
+    /// Returns the method of samples that are timed on `path`, with no flush before them.
+    #[must_use]
+    pub fn new(path: Path) -> Self {
+        Self {
+            path,
+            path_reason: None,
+            kernels: None,
+            flush: Flush::None,
+            flush_reason: None,
+            flush_proof: None,
+        }
+    }
+
+    /// Returns the same method with this flush before each sample.
+    #[must_use]
+    pub fn with_flush(self, flush: Flush) -> Self {
+        Self { flush, ..self }
+    }
+}
+
 /// The proof that a flush empties the cache: event times of reads of memory that the last-level cache held, and of memory that
 /// it did not, behind this flush and behind the reference, a sweep that reads twice the cache's size.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct FlushProof {
     /// Reading a quarter of the cache that was just read: it is all there.
     pub cached: Nanoseconds,
@@ -146,6 +169,7 @@ impl Display for Path {
 /// The timer of a device, measured on the path that its samples take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Timer {
     /// The smallest difference between two readings.
     pub step: Nanoseconds,
@@ -160,4 +184,18 @@ pub struct Timer {
     pub spread: Nanoseconds,
     /// The same of the medians of groups of them.
     pub group_spread: Nanoseconds,
+}
+
+impl Timer {
+    /// Returns a timer of this step, of which no overhead is known.
+    #[must_use]
+    pub fn new(step: Nanoseconds) -> Self {
+        Self { step, ..Self::default() }
+    }
+
+    /// Returns the same timer with what an empty pair of events reads, which is then taken off each event time.
+    #[must_use]
+    pub fn with_floor(self, floor: Nanoseconds) -> Self {
+        Self { floor, overhead: floor, ..self }
+    }
 }

@@ -129,22 +129,10 @@ mod tests {
     use crate::facts::{Peak, PeakSource};
 
     fn facts() -> Facts {
-        let peak = |quantity, value| {
-            let (source, method) = (PeakSource::Measured, String::new());
-            Peak { quantity, value: Rate(value), source, method, uncertain: false }
-        };
-        Facts {
-            device: "host".to_owned(),
-            name: "a CPU".to_owned(),
-            fake: false,
-            runs_program_code: false,
-            properties: Vec::new(),
-            last_level_cache: None,
-            peaks: vec![
-                peak(Quantity::MemoryBandwidth, 148e9),
-                peak(Quantity::Compute("f32".to_owned()), 1030e9),
-            ],
-        }
+        let peak = |quantity, value| Peak::new(quantity, Rate(value), PeakSource::Measured, "");
+        Facts::new("host", "a CPU")
+            .with_peak(peak(Quantity::MemoryBandwidth, 148e9))
+            .with_peak(peak(Quantity::Compute("f32".to_owned()), 1030e9))
     }
 
     /// A SAXPY of 20 × 2²⁰ floats at 110.374872 GB/s on a device of 148 GB/s: 12 bytes and 2 operations an element.
@@ -229,9 +217,7 @@ mod tests {
     #[test]
     fn bytes_over_a_link_are_a_part_of_that_links_peak() {
         let mut facts = facts();
-        let (quantity, source) = (Quantity::PeerToPeer, PeakSource::User);
-        let method = String::new();
-        facts.add(vec![Peak { quantity, value: Rate(50e9), source, method, uncertain: false }]);
+        facts.add(vec![Peak::new(Quantity::PeerToPeer, Rate(50e9), PeakSource::User, "")]);
         let of = |counts, link| {
             let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &facts, ("f32", Some(link)), None);
             let gigabytes = metrics.bandwidth.map(|rate| (rate.0 / 1e6).round() / 1e3);

@@ -100,7 +100,7 @@ fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
 }
 
 /// A property with its name.
-pub(super) fn shown(Property { name, value }: &Property) -> String {
+pub(super) fn shown(Property { name, value, .. }: &Property) -> String {
     let text = match value {
         Value::Count(count) => format!("{count} {name}"),
         Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),
@@ -162,15 +162,10 @@ mod tests {
     #[test]
     fn a_peak_tells_its_source_and_the_others_with_what_is_uncertain() {
         let quantity = Quantity::Compute("bf16 tensor".to_owned());
-        let peak = |value, source, method: &str, uncertain| Peak {
-            quantity: quantity.clone(),
-            value: Rate(value),
-            source,
-            method: method.to_owned(),
-            uncertain,
-        };
-        let stated = peak(165.2e12, PeakSource::Datasheet, "Ada white paper, RTX 4090", false);
-        let table = peak(330.3e12, PeakSource::Attribute, "multiprocessors × 512 FMA × 2 × clock", true);
+        let peak = |value, source, method: &str| Peak::new(quantity.clone(), Rate(value), source, method);
+        let stated = peak(165.2e12, PeakSource::Datasheet, "Ada white paper, RTX 4090");
+        let table = peak(330.3e12, PeakSource::Attribute, "multiprocessors × 512 FMA × 2 × clock");
+        let table = table.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&stated, &table]),
             "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
@@ -179,13 +174,13 @@ mod tests {
             shown_peaks(&quantity, &[&table]),
             "BF16 tensor about 330 TFLOP/s (from attributes: multiprocessors × 512 FMA × 2 × clock)"
         );
-        let reached = peak(160e12, PeakSource::Measured, "mma.sync at 2520 MHz", false);
+        let reached = peak(160e12, PeakSource::Measured, "mma.sync at 2520 MHz");
         assert_eq!(
             shown_peaks(&quantity, &[&stated, &reached]),
             "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; measured: 160 TFLOP/s, mma.sync at \
              2520 MHz)"
         );
-        let low = Peak { uncertain: true, ..reached };
+        let low = reached.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&low]),
             "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz)"

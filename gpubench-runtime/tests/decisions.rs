@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gpubench_records::comparison::{Answer, USUAL_BAND};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Flush, Method, Path, Timer};
+use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::device::PairSampler;
 use gpubench_runtime::measure::{Rounds, compare};
@@ -58,19 +58,11 @@ impl PairSampler for Round<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        Ok(Timer { step: Nanoseconds(STEP), ..Timer::default() })
+        Ok(Timer::new(Nanoseconds(STEP)))
     }
 
     fn methods(&self) -> [Method; 2] {
-        let method = Method {
-            path: Path::Graph,
-            path_reason: None,
-            kernels: None,
-            flush: Flush::None,
-            flush_reason: None,
-            flush_proof: None,
-        };
-        [method.clone(), method]
+        [Path::Graph; 2].map(Method::new)
     }
 }
 

@@ -182,25 +182,16 @@ fn write(place: &Path, contents: &StoredCeilings) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::facts::Quantity;
-    use crate::facts::{Property, Value};
+    use crate::facts::Value;
 
     fn facts(uuid: &str, driver: &str) -> Facts {
-        let text = |name: &str, text: &str| Property::new(name, Value::Text(text.to_owned()));
-        Facts {
-            device: "cuda:0".to_owned(),
-            name: "NVIDIA H200".to_owned(),
-            fake: false,
-            runs_program_code: false,
-            properties: vec![text(UUID, uuid), text(DRIVER_FOR_CUDA, driver)],
-            last_level_cache: None,
-            peaks: Vec::new(),
-        }
+        let text = |text: &str| Value::Text(text.to_owned());
+        let gpu = Facts::new("cuda:0", "NVIDIA H200");
+        gpu.with_property(UUID, text(uuid)).with_property(DRIVER_FOR_CUDA, text(driver))
     }
 
     fn ceiling(name: &str, value: f64) -> Ceiling {
-        let (quantity, source) = (Quantity::MemoryBandwidth, PeakSource::Measured);
-        let peak =
-            Peak { quantity, value: Rate(value), source, method: "reads".to_owned(), uncertain: false };
+        let peak = Peak::new(Quantity::MemoryBandwidth, Rate(value), PeakSource::Measured, "reads");
         Ceiling { name: name.to_owned(), peak }
     }
 
@@ -227,7 +218,7 @@ mod tests {
             assert_eq!(read(&kept, &other), Ok(Vec::new()));
         }
         // A device without such properties is never mistaken for another.
-        let host = Facts { properties: Vec::new(), ..gpu };
+        let host = Facts::new(gpu.device, gpu.name);
         assert_eq!(kept.keep(&host, &[ceiling("read", 1.0)]).expect("nothing is written"), None);
         assert_eq!(read(&kept, &host), Ok(Vec::new()));
         // Nothing else is left lying about.

@@ -102,22 +102,25 @@ fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{H200, launched};
+    use super::super::tests::{h200, launched};
     use super::*;
 
     #[test]
     fn advice_follows_from_the_shape_and_not_without() {
         // 264 places.
         let at = |blocks| launched(blocks, 256, 128, 0, 2);
-        let told = tail(&at(300), &H200).expect("it has a tail");
+        let told = tail(&at(300), &h200()).expect("it has a tail");
         assert!(told.starts_with("a multiple of 264 blocks") && told.contains("43.2 %"), "{told}");
-        assert_eq!([264, 528, 500, 200, 5000].map(|blocks| tail(&at(blocks), &H200)), [const { None }; 5]);
-        assert!(idle(&at(131), &H200, false).is_some());
-        assert_eq!([idle(&at(132), &H200, false), idle(&at(1), &H200, true)], [None, None]);
+        assert_eq!([264, 528, 500, 200, 5000].map(|blocks| tail(&at(blocks), &h200())), [const { None }; 5]);
+        assert!(idle(&at(131), &h200(), false).is_some());
+        assert_eq!([idle(&at(132), &h200(), false), idle(&at(1), &h200(), true)], [None, None]);
         assert!(
             lanes(&launched(1, 33, 8, 0, 32)).expect("a warp is not full").contains("31 threads of its last")
         );
         assert_eq!(lanes(&launched(1, 96, 8, 0, 21)), None);
-        assert!(local(&Kernel { local: Bytes(8), ..at(1) }).is_some() && local(&at(1)).is_none());
+        let mut spills = at(1);
+        assert_eq!(local(&spills), None);
+        spills.local = Bytes(8);
+        assert!(local(&spills).is_some());
     }
 }

@@ -161,8 +161,11 @@ fn unseen(written: &Written) -> String {
 mod tests {
     use super::*;
 
-    pub(super) const H200: Multiprocessors =
-        Multiprocessors { count: 132, threads: 2048, registers: 65_536, shared: Bytes(233_472) };
+    pub(super) fn h200() -> Multiprocessors {
+        let mut all = Multiprocessors::new(132, 2048);
+        (all.registers, all.shared) = (65_536, Bytes(233_472));
+        all
+    }
 
     pub(super) fn launched(
         blocks: u32,
@@ -171,56 +174,45 @@ mod tests {
         shared: u64,
         resident_blocks: u32,
     ) -> Kernel {
-        Kernel {
-            name: Some("f".to_owned()),
-            grid: [blocks, 1, 1],
-            block: [threads, 1, 1],
-            static_shared: Bytes(0),
-            dynamic_shared: Bytes(shared),
-            registers,
-            local: Bytes(0),
-            resident_blocks,
-        }
+        let mut kernel = Kernel::new([blocks, 1, 1], [threads, 1, 1], resident_blocks);
+        kernel.name = Some("f".to_owned());
+        (kernel.dynamic_shared, kernel.registers) = (Bytes(shared), registers);
+        kernel
     }
 
     #[test]
     fn kernels_are_told_with_what_they_take_of_a_multiprocessor() {
-        let told = |it| kernel(&it, Some(&H200));
+        let told = |it| kernel(&it, Some(&h200()));
         assert_eq!(
             told(launched(528, 256, 32, 0, 8)),
             "f: 528 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once, 100 % of its \
              threads; 1 wave, 50.0 % full"
         );
         // 65,536 registers are those of 2 blocks of 256 threads with 128.
-        let spills = Kernel { local: Bytes(64), block: [16, 16, 1], ..launched(396, 0, 128, 0, 2) };
+        let mut spills = launched(396, 0, 128, 0, 2);
+        (spills.local, spills.block) = (Bytes(64), [16, 16, 1]);
         assert_eq!(
             told(spills),
             "f: 396 blocks of 256 threads (16 × 16); 128 registers a thread; 64 B of local memory a thread; \
              a multiprocessor holds 2 blocks at once, 25.0 % of its threads (limited by registers); 2 waves, \
              the last 50.0 % full"
         );
-        let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&H200));
+        let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
         assert!(shared.contains("200 KiB of shared memory a block (200 KiB by the launch)"), "{shared}");
         assert!(shared.contains("12.5 % of its threads (limited by shared memory)"), "{shared}");
-        let many = LaunchFacts {
-            kernels: vec![launched(1, 32, 8, 0, 32); 4],
-            kernel_count: 9,
-            ..LaunchFacts::default()
-        };
+        let mut many = LaunchFacts::default();
+        (many.kernels, many.kernel_count) = (vec![launched(1, 32, 8, 0, 32); 4], 9);
         assert_eq!(kernels(&many).last().map(String::as_str), Some("and 5 more"));
     }
 
     #[test]
     fn what_was_written_is_told_beside_what_is_claimed() {
-        let written = |changed, unseen: Option<&str>, when_altered| LaunchFacts {
-            written: Some(Written {
-                looked_at: Bytes(1 << 20),
-                block: Bytes(512),
-                changed: Bytes(changed),
-                unseen: unseen.map(str::to_owned),
-                when_altered,
-            }),
-            ..LaunchFacts::default()
+        let written = |changed, unseen: Option<&str>, when_altered| {
+            let mut written = Written::new(Bytes(1 << 20), Bytes(512), Bytes(changed));
+            (written.unseen, written.when_altered) = (unseen.map(str::to_owned), when_altered);
+            let mut seen = LaunchFacts::default();
+            seen.written = Some(written);
+            seen
         };
         let counts = Counts { writes: Some(4096), ..Counts::default() };
         let told = |seen: LaunchFacts| writes(&counts, &seen).expect("there is something");

@@ -2,6 +2,7 @@
 
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Available {
     /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
     pub device: String,
@@ -14,6 +15,23 @@ pub struct Available {
 }
 
 impl Available {
+    /// Returns a device of this kind. Only the opened device knows its name.
+    pub fn new(device: impl Into<String>, kind: &'static str) -> Self {
+        Self { device: device.into(), kind, name: String::new(), uuid: None }
+    }
+
+    /// States the name that its maker gave it.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// States its UUID.
+    #[must_use]
+    pub fn with_uuid(self, uuid: impl Into<String>) -> Self {
+        Self { uuid: Some(uuid.into()), ..self }
+    }
+
     /// Returns the device and the name its maker gave it, in words.
     #[must_use]
     pub(super) fn describe(&self) -> String {

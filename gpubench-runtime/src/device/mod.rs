@@ -191,6 +191,7 @@ pub trait Device: Any {
 
 /// The options for taking samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SampleOptions {
     /// Hot or cold.
     pub cache: Cache,
@@ -198,6 +199,27 @@ pub struct SampleOptions {
     pub flush: Option<Flush>,
     /// The path to time on; `None` for the one that suits the launch.
     pub path: Option<Path>,
+}
+
+impl SampleOptions {
+    /// Returns the options for samples with this state of the cache, on the path and behind the flush that the device
+    /// chooses.
+    #[must_use]
+    pub fn new(cache: Cache) -> Self {
+        Self { cache, flush: None, path: None }
+    }
+
+    /// Asks for this flush, if it is one.
+    #[must_use]
+    pub fn with_flush(self, flush: impl Into<Option<Flush>>) -> Self {
+        Self { flush: flush.into(), ..self }
+    }
+
+    /// Asks for this path, if it is one.
+    #[must_use]
+    pub fn with_path(self, path: impl Into<Option<Path>>) -> Self {
+        Self { path: path.into(), ..self }
+    }
 }
 
 /// Returns the result of a step of the user's code, or a failure if the step left another device current. The device is
@@ -215,7 +237,10 @@ pub(crate) fn not_left<T>(
     );
     match done {
         Ok(_) => Err(Failure::new(stage, left)),
-        Err(failure) => Err(Failure { message: format!("{}; it {left}", failure.message), ..failure }),
+        Err(failure) => {
+            let message = format!("{}; it {left}", failure.message);
+            Err(failure.with_message(message))
+        }
     }
 }
 

@@ -84,12 +84,7 @@ impl Devices {
             }
         }
         let unknown = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
-        others.extend(unknown.map(|kind| Available {
-            device: kind.to_owned(),
-            kind,
-            name: String::new(),
-            uuid: None,
-        }));
+        others.extend(unknown.map(|kind| Available::new(kind, kind)));
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
         let place = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
         others.sort_by_key(place);
@@ -173,8 +168,8 @@ mod tests {
     use super::*;
 
     fn device(device: &str, kind: &'static str) -> Available {
-        let uuid = (kind == "cuda").then(|| format!("GPU-{device}"));
-        Available { device: device.to_owned(), kind, name: format!("the {device}"), uuid }
+        let found = Available::new(device, kind).with_name(format!("the {device}"));
+        if kind == "cuda" { found.with_uuid(format!("GPU-{device}")) } else { found }
     }
 
     fn with_gpus() -> Devices {

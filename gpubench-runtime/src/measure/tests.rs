@@ -3,7 +3,7 @@
 use super::{MAX_SAMPLES, MIN_SAMPLES, measure};
 use crate::device::Sampler;
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::{Flush, Method, Path, Timer};
+use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::samples::Samples;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Nanoseconds;
@@ -44,18 +44,11 @@ impl Sampler for FakeSampler {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        Ok(Timer { step: STEP, overhead: OVERHEAD, ..Timer::default() })
+        Ok(Timer::new(STEP).with_floor(OVERHEAD))
     }
 
     fn method(&self) -> Method {
-        Method {
-            path: Path::Host,
-            path_reason: None,
-            kernels: None,
-            flush: Flush::None,
-            flush_reason: None,
-            flush_proof: None,
-        }
+        Method::new(Path::Host)
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {

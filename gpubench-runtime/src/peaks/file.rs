@@ -193,7 +193,7 @@ fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) ->
     };
     let (read, amount) = written::read(quantity, written).map_err(unreadable)?;
     let method = format!("{file}:{}", line(text, value.span().start));
-    Ok(Peak { quantity: read, value: Rate(amount), source: PeakSource::User, method, uncertain: false })
+    Ok(Peak::new(read, Rate(amount), PeakSource::User, method))
 }
 
 /// Returns the line of a place in `text`, from 1.
@@ -204,7 +204,7 @@ fn line(text: &str, place: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_records::facts::{Property, Value};
+    use gpubench_records::facts::Value;
 
     const EXAMPLE: &str = r#"
 # What we were promised
@@ -220,15 +220,7 @@ f64 = "2TFLOP/s"
 "#;
 
     fn facts(name: &str, uuid: &str, device: &str) -> Facts {
-        Facts {
-            device: device.to_owned(),
-            name: name.to_owned(),
-            fake: false,
-            runs_program_code: false,
-            properties: vec![Property::new(UUID, Value::Text(uuid.to_owned()))],
-            last_level_cache: None,
-            peaks: Vec::new(),
-        }
+        Facts::new(device, name).with_property(UUID, Value::Text(uuid.to_owned()))
     }
 
     #[test]

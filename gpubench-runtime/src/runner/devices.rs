@@ -61,11 +61,12 @@ impl Runner<'_> {
         let limit = FACTS_LIMIT.max(self.config.timeout);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
             // The name under which its cases ask for it, whatever it calls itself.
-            Reply::Facts(facts) => {
+            Reply::Facts(mut facts) => {
+                device.clone_into(&mut facts.device);
                 let locked = self.config.locked.iter().filter(|(locked, _)| locked == device);
                 let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
-                let properties = facts.properties.into_iter().chain(locked).collect();
-                answer = Ok(Facts { device: device.to_owned(), properties, ..facts });
+                facts.properties.extend(locked);
+                answer = Ok(facts);
             }
             Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
             Reply::Step(_)

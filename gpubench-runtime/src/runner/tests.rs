@@ -110,15 +110,9 @@ impl Worker for FakeWorker {
 }
 
 fn facts(device: &str) -> Facts {
-    Facts {
-        device: device.to_owned(),
-        name: "a fake".to_owned(),
-        fake: true,
-        runs_program_code: false,
-        properties: Vec::new(),
-        last_level_cache: None,
-        peaks: Vec::new(),
-    }
+    let mut facts = Facts::new(device, "a fake");
+    facts.fake = true;
+    facts
 }
 
 #[derive(Default)]
@@ -179,12 +173,7 @@ impl Outcome {
         let mut devices: Vec<Available> = Vec::new();
         for (job, _) in &plan.jobs {
             if devices.iter().all(|known| known.device != job.device) {
-                devices.push(Available {
-                    device: job.device.clone(),
-                    kind: "fake",
-                    name: String::new(),
-                    uuid: None,
-                });
+                devices.push(Available::new(&job.device, "fake"));
             }
         }
         let mut heard = Heard::default();
@@ -347,7 +336,7 @@ fn no_worker_at_all_ends_the_run() {
     let stop = || false;
     let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
     let supervisor = Supervisor::with_workers(Box::new(start), &stop);
-    let device = Available { device: "fake".to_owned(), kind: "fake", name: String::new(), uuid: None };
+    let device = Available::new("fake", "fake");
     let plan = plan(&["a"], &["fake"]);
     let (run, ended) =
         measure_by(supervisor, &plan, &[device], beginning(), &config(1), &mut Heard::default());

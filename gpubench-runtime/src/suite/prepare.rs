@@ -154,7 +154,7 @@ fn resumed(
 fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
     let found = devices.iter().filter_map(|device| {
         let kind = *kinds.iter().find(|kind| **kind == DeviceId::parse(device).kind)?;
-        Some(Available { device: device.clone(), kind, name: String::new(), uuid: None })
+        Some(Available::new(device, kind))
     });
     found.collect()
 }

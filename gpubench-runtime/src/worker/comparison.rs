@@ -141,7 +141,7 @@ impl Inner<'_, '_> {
         let sampling = own_sampling(own, sampling);
         let device = &mut *self.outer.device;
         let monitor = device.monitor().ok();
-        let wanted = SampleOptions { cache, flush: sampling.flush, path: sampling.path };
+        let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
         let works = [Launches(self.case), Launches(partner)];
         let progress = RefCell::new(StepReporter::new(self.outer.reply));
         let report_step = |step| progress.borrow_mut().step_reached(step);
@@ -200,7 +200,7 @@ impl Inner<'_, '_> {
 /// Marks a failure as the partner's.
 fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
     let message = format!("`{with}`, which it is compared with: {}", failure.message);
-    Failure { message, ..failure }
+    failure.with_message(message)
 }
 
 /// Two launches whose inputs exist at the same time.

@@ -120,7 +120,8 @@ impl JobVisitor<'_> {
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
-            let wanted = SampleOptions { cache, flush: self.sampling.flush, path: self.sampling.path };
+            let Sampling { flush, path, .. } = self.sampling;
+            let wanted = SampleOptions::new(cache).with_flush(flush).with_path(path);
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
             let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut progress)?;

@@ -108,7 +108,7 @@ pub(super) fn remarked(failure: Failure, device: &mut dyn Device) -> Failure {
     match device.remark() {
         Some(remark) => {
             let message = format!("{}; the driver says: {remark}", failure.message);
-            Failure { message, ..failure }
+            failure.with_message(message)
         }
         None => failure,
     }

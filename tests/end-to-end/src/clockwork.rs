@@ -9,8 +9,7 @@ use gpubench::device::turns::swapped;
 use gpubench::device::{
     Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };
-use gpubench::facts::{Facts, Peak, PeakSource, Quantity};
-use gpubench::facts::{Property, UUID, Value};
+use gpubench::facts::{Facts, Peak, PeakSource, Quantity, UUID, Value};
 use gpubench::failure::Failure;
 use gpubench::method::{Cache, Flush, Method, Path, Timer};
 use gpubench::units::{Bytes, Nanoseconds, Rate};
@@ -72,27 +71,16 @@ impl LaunchStream for Clockwork {
 
 impl Device for Tower {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
-        let uuid = env::var("CLOCKWORK_UUID").ok().map(|uuid| Property::new(UUID, Value::Text(uuid)));
-        Ok(Facts {
-            device: Self::KIND.to_owned(),
-            name: "a clock with known hands".to_owned(),
-            fake: false,
-            runs_program_code: false,
-            properties: [
-                Property::new("hands", Value::Count(2)),
-                Property::new("cache", Value::Bytes(Bytes(32 << 10))),
-            ]
-            .into_iter()
-            .chain(uuid)
-            .collect(),
-            last_level_cache: Some(Bytes(32 << 10)),
-            peaks: vec![Peak {
-                quantity: Quantity::MemoryBandwidth,
-                value: Rate(BANDWIDTH),
-                source: PeakSource::Measured,
-                method: "by definition".to_owned(),
-                uncertain: false,
-            }],
+        let cache = Bytes(32 << 10);
+        let memory = Quantity::MemoryBandwidth;
+        let facts = Facts::new(Self::KIND, "a clock with known hands")
+            .with_property("hands", Value::Count(2))
+            .with_property("cache", Value::Bytes(cache))
+            .with_last_level_cache(cache)
+            .with_peak(Peak::new(memory, Rate(BANDWIDTH), PeakSource::Measured, "by definition"));
+        Ok(match env::var("CLOCKWORK_UUID") {
+            Ok(uuid) => facts.with_property(UUID, Value::Text(uuid)),
+            Err(_) => facts,
         })
     }
 
@@ -176,17 +164,9 @@ impl PairSampler for Readings<'_, [&mut dyn Work; 2]> {
 }
 
 fn timer() -> Timer {
-    let floor = Nanoseconds(FLOOR as f64);
-    Timer { step: Nanoseconds(STEP as f64), floor, overhead: floor, ..Timer::default() }
+    Timer::new(Nanoseconds(STEP as f64)).with_floor(Nanoseconds(FLOOR as f64))
 }
 
 fn method(cache: Cache) -> Method {
-    Method {
-        path: Path::Host,
-        path_reason: None,
-        kernels: None,
-        flush: if cache == Cache::Cold { Flush::Read } else { Flush::None },
-        flush_reason: None,
-        flush_proof: None,
-    }
+    Method::new(Path::Host).with_flush(if cache == Cache::Cold { Flush::Read } else { Flush::None })
 }

@@ -61,7 +61,7 @@ impl Engine {
     /// # Errors
     /// Where a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
-        let wanted = SampleOptions { cache: Cache::Cold, flush: None, path: None };
+        let wanted = SampleOptions::new(Cache::Cold);
         let sampling =
             Sampling { samples: Some(samples), warm_up: Nanoseconds::from_seconds(0.0), ..Sampling::USUAL };
         let sampled = self

@@ -16,7 +16,7 @@ use super::turns::swapped;
 use super::{
     Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };
-use gpubench_records::facts::{Facts, Property, Value};
+use gpubench_records::facts::{Facts, Value};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
@@ -29,7 +29,7 @@ pub struct Host {
 
 /// Returns this machine's CPU, before it is opened.
 pub(super) fn this_machine() -> Available {
-    Available { device: Host::KIND.to_owned(), kind: Host::KIND, name: cpu_name(), uuid: None }
+    Available::new(Host::KIND, Host::KIND).with_name(cpu_name())
 }
 
 impl DeviceType for Host {
@@ -53,20 +53,15 @@ impl LaunchStream for Stream {
 
 impl Device for Host {
     fn facts(&mut self) -> Result<Facts, DeviceError> {
-        let mut properties = vec![Property::new("threads", Value::Count(self.stream.threads() as u64))];
+        let mut facts = Facts::new(Self::KIND, cpu_name())
+            .with_property("threads", Value::Count(self.stream.threads() as u64));
         for (name, size) in topology::caches() {
-            properties.push(Property::new(name, Value::Bytes(size)));
+            facts = facts.with_property(name, Value::Bytes(size));
         }
-        let last_level_cache = topology::last_level_cache();
-        Ok(Facts {
-            device: Self::KIND.to_owned(),
-            name: cpu_name(),
-            fake: false,
-            runs_program_code: true,
-            properties,
-            last_level_cache,
-            peaks: peaks::measure(&self.stream, last_level_cache),
-        })
+        facts.runs_program_code = true;
+        facts.last_level_cache = topology::last_level_cache();
+        facts.peaks = peaks::measure(&self.stream, facts.last_level_cache);
+        Ok(facts)
     }
 
     fn sampler<'a>(
@@ -190,18 +185,11 @@ fn timer() -> Timer {
     let floor = pairs[PAIRS / 2];
     let step = pairs.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > 0.0).reduce(f64::min);
     let step = Nanoseconds(step.unwrap_or(1.0));
-    Timer { step, floor, overhead: floor, ..Timer::default() }
+    Timer::new(step).with_floor(floor)
 }
 
 fn method(flush: Flush) -> Method {
-    Method {
-        path: Path::Host,
-        path_reason: None,
-        kernels: None,
-        flush,
-        flush_reason: None,
-        flush_proof: None,
-    }
+    Method::new(Path::Host).with_flush(flush)
 }
 
 fn elapsed(since: Instant) -> Nanoseconds {

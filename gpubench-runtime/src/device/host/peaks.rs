@@ -22,13 +22,7 @@ const STEPS: usize = 20_000;
 /// Measures every peak of the host.
 pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<Peak> {
     let arch = Arch::new();
-    let peak = |quantity, value, method: &str| Peak {
-        quantity,
-        value: Rate(value),
-        source: PeakSource::Measured,
-        method: method.to_owned(),
-        uncertain: false,
-    };
+    let peak = |quantity, value, method: &str| Peak::new(quantity, Rate(value), PeakSource::Measured, method);
     let f32_lanes = arch.dispatch(F32Lanes) as f64;
     let f64_lanes = arch.dispatch(F64Lanes) as f64;
     let flops = |lanes: f64| 2.0 * lanes * (CHAINS * STEPS * stream.threads()) as f64;

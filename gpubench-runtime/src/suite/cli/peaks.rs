@@ -26,13 +26,7 @@ fn parse(text: &str) -> Result<Peak, OptionsError> {
     };
     let unreadable = |error| OptionsError::Peak { given: text.to_owned(), error };
     let (quantity, value) = peaks::read(name, value).map_err(unreadable)?;
-    Ok(Peak {
-        quantity,
-        value: Rate(value),
-        source: PeakSource::User,
-        method: "--peak".to_owned(),
-        uncertain: false,
-    })
+    Ok(Peak::new(quantity, Rate(value), PeakSource::User, "--peak"))
 }
 
 #[cfg(test)]

@@ -47,8 +47,9 @@ impl<const KIND: usize> Device for Odd<KIND> {
         if KIND == SLOW {
             thread::sleep(Duration::from_millis(1_500));
         }
-        let name = if KIND == MISNAMED { "something else" } else { KINDS[KIND] };
-        Ok(Facts { device: name.to_owned(), ..self.0.facts()? })
+        let mut facts = self.0.facts()?;
+        facts.device = if KIND == MISNAMED { "something else" } else { KINDS[KIND] }.to_owned();
+        Ok(facts)
     }
 
     fn sampler<'a>(

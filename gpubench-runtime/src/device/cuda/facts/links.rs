@@ -59,12 +59,9 @@ pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
         [Quantity::HostToDevice, Quantity::DeviceToHost].map(|quantity| (quantity, limit.clone()))
     });
     let to_peers = peer_links(device).map(|limit| (Quantity::PeerToPeer, limit));
-    let peak = |(quantity, LinkLimit { value, method })| Peak {
-        quantity,
-        value: Rate(value),
-        source: PeakSource::Attribute,
-        method,
-        uncertain,
+    let peak = |(quantity, LinkLimit { value, method })| {
+        let peak = Peak::new(quantity, Rate(value), PeakSource::Attribute, method);
+        if uncertain { peak.uncertain() } else { peak }
     };
     both.chain(to_peers).map(peak).collect()
 }

@@ -16,7 +16,7 @@ use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::{Cause, check, check_for};
 use crate::device::cuda::facts::peaks::{Attributes, peaks};
 use crate::device::{DeviceError, DeviceType};
-use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, Property, UUID, Value};
+use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 
 /// The reason why this machine has no GPU, in a few words.
@@ -59,12 +59,8 @@ pub(in crate::device) fn list() -> Result<Vec<Available>, DeviceError> {
 
 fn find(ordinal: usize) -> Result<Available, DeviceError> {
     let device = device(ordinal)?;
-    Ok(Available {
-        device: format!("{}:{ordinal}", Cuda::KIND),
-        kind: Cuda::KIND,
-        name: name(device)?,
-        uuid: Some(uuid(device)?),
-    })
+    let found = Available::new(format!("{}:{ordinal}", Cuda::KIND), Cuda::KIND);
+    Ok(found.with_name(name(device)?).with_uuid(uuid(device)?))
 }
 
 /// Returns the facts of GPU `ordinal`.
@@ -78,31 +74,23 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
     let memory_clock = attribute(sys::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? * 1000;
     let bus_width = attribute(sys::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     let l2 = Bytes(attribute(sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
-    let mut properties = vec![
-        Property::new(UUID, Value::Text(uuid(device)?)),
-        Property::new("compute capability", Value::Text(format!("{major}.{minor}"))),
-        Property::new("multiprocessors", Value::Count(multiprocessors)),
-        Property::new("clock", Value::Hertz(Hertz(clock))),
-        Property::new("memory", Value::Bytes(Bytes(memory))),
-        Property::new("memory clock", Value::Hertz(Hertz(memory_clock))),
-        Property::new("bus", Value::Text(format!("{bus_width} bit"))),
-        Property::new("L2 cache", Value::Bytes(l2)),
-    ];
     let driver = gpubench_driver::load().map_err(|error| DeviceError::new(error.clone()))?;
-    properties.push(Property::new(DRIVER_FOR_CUDA, Value::Text(driver.version.to_string())));
-    let name = name(device)?;
     let attributes =
         Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
-    let peaks = peaks(&name, &attributes);
-    Ok(Facts {
-        device: format!("{}:{ordinal}", Cuda::KIND),
-        name,
-        fake: driver.fake,
-        runs_program_code: false,
-        properties,
-        last_level_cache: Some(l2),
-        peaks,
-    })
+    let mut facts = Facts::new(format!("{}:{ordinal}", Cuda::KIND), name(device)?)
+        .with_property(UUID, Value::Text(uuid(device)?))
+        .with_property("compute capability", Value::Text(format!("{major}.{minor}")))
+        .with_property("multiprocessors", Value::Count(multiprocessors))
+        .with_property("clock", Value::Hertz(Hertz(clock)))
+        .with_property("memory", Value::Bytes(Bytes(memory)))
+        .with_property("memory clock", Value::Hertz(Hertz(memory_clock)))
+        .with_property("bus", Value::Text(format!("{bus_width} bit")))
+        .with_property("L2 cache", Value::Bytes(l2))
+        .with_property(DRIVER_FOR_CUDA, Value::Text(driver.version.to_string()))
+        .with_last_level_cache(l2);
+    facts.fake = driver.fake;
+    facts.peaks = peaks(&facts.name, &attributes);
+    Ok(facts)
 }
 
 /// Returns the device with this number.

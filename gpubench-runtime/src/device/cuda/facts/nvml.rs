@@ -118,14 +118,14 @@ impl Monitor for Sensors {
         let clock = |clock| device.clock_info(clock).ok().map(hertz);
         let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::empty());
         let slowed_by = SLOWING.iter().filter(|(reason, _)| reasons.contains(*reason));
-        Reading {
-            sm_clock: clock(Clock::SM),
-            memory_clock: clock(Clock::Memory),
-            temperature: device.temperature(TemperatureSensor::Gpu).ok(),
-            power: device.power_usage().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3)),
-            slowed_by: slowed_by.map(|(_, words)| (*words).to_owned()).collect(),
-            other_processes: others(&device).ok(),
-        }
+        let mut reading = Reading::default();
+        reading.sm_clock = clock(Clock::SM);
+        reading.memory_clock = clock(Clock::Memory);
+        reading.temperature = device.temperature(TemperatureSensor::Gpu).ok();
+        reading.power = device.power_usage().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3));
+        reading.slowed_by = slowed_by.map(|(_, words)| (*words).to_owned()).collect();
+        reading.other_processes = others(&device).ok();
+        reading
     }
 
     fn energy(&mut self) -> Option<Joules> {

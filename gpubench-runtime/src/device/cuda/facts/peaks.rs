@@ -30,32 +30,27 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let part = name.contains(PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
     let clocks = attributes.multiprocessors * attributes.clock;
-    let memory = (bandwidth > 0).then(|| Peak {
-        quantity: Quantity::MemoryBandwidth,
-        value: Rate(bandwidth as f64),
-        source: PeakSource::Attribute,
-        method: "2 × memory clock × bus width / 8".to_owned(),
-        uncertain: false,
+    let attribute = |quantity, value: u64, method: String| {
+        Peak::new(quantity, Rate(value as f64), PeakSource::Attribute, method)
+    };
+    let memory = (bandwidth > 0).then(|| {
+        let method = "2 × memory clock × bus width / 8".to_owned();
+        attribute(Quantity::MemoryBandwidth, bandwidth, method)
     });
     let rates = arithmetic::rates(attributes.capability).iter().filter(|_| clocks > 0);
-    let compute = rates.map(|rate| Peak {
-        quantity: Quantity::Compute(rate.precision.to_owned()),
-        value: Rate((2 * rate.fma * clocks) as f64),
-        source: PeakSource::Attribute,
-        method: format!("multiprocessors × {} FMA × 2 × clock", rate.fma),
-        uncertain: rate.uncertain || part,
+    let compute = rates.map(|rate| {
+        let method = format!("multiprocessors × {} FMA × 2 × clock", rate.fma);
+        let quantity = Quantity::Compute(rate.precision.to_owned());
+        let peak = attribute(quantity, 2 * rate.fma * clocks, method);
+        if rate.uncertain || part { peak.uncertain() } else { peak }
     });
     let hidden = |quantity: &Quantity| match quantity {
         Quantity::Compute(_) => clocks == 0,
         _ => bandwidth == 0,
     };
     let stated = datasheet::of(name).into_iter().flat_map(|datasheet| {
-        datasheet.peaks().map(|(quantity, value)| Peak {
-            quantity,
-            value: Rate(value),
-            source: PeakSource::Datasheet,
-            method: datasheet.source.to_owned(),
-            uncertain: false,
+        datasheet.peaks().map(|(quantity, value)| {
+            Peak::new(quantity, Rate(value), PeakSource::Datasheet, datasheet.source)
         })
     });
     let stated = stated.filter(|peak| !hidden(&peak.quantity));

@@ -100,13 +100,12 @@ fn prove(device: &mut Cuda, flush: Flush) -> Result<FlushProof, Failure> {
         return Ok(*proof);
     }
     let reference = Flush::Read;
-    let proof = FlushProof {
-        cached: read(device, CANARY, Flush::None)?,
-        flushed: read(device, CANARY, flush)?,
-        swept: read(device, CANARY, reference)?,
-        sweep: read(device, SWEEP, flush)?,
-        clean_sweep: read(device, SWEEP, reference)?,
-    };
+    let mut proof = FlushProof::default();
+    proof.cached = read(device, CANARY, Flush::None)?;
+    proof.flushed = read(device, CANARY, flush)?;
+    proof.swept = read(device, CANARY, reference)?;
+    proof.sweep = read(device, SWEEP, flush)?;
+    proof.clean_sweep = read(device, SWEEP, reference)?;
     device.proofs.insert(flush, proof);
     Ok(proof)
 }

@@ -126,7 +126,8 @@ fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
     let low = launches.limit.on_tensor_cores() && capability.is_none_or(outgrew_mma);
     let uncertain = low || record.verdict.state != State::Valid;
     let method = method(launches.limit, low, measured);
-    let peak = Peak { quantity, value, source: PeakSource::Measured, method, uncertain };
+    let peak = Peak::new(quantity, value, PeakSource::Measured, method);
+    let peak = if uncertain { peak.uncertain() } else { peak };
     Some(Ceiling { name: launches.name.to_owned(), peak })
 }
 

@@ -69,14 +69,13 @@ pub(crate) fn choose_path(
 
 /// Returns the method for a launch, from the answer of [`choose_path`].
 pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<usize, StreamReason>) -> Method {
-    Method {
-        path: if chosen.is_ok() { Path::Graph } else { Path::Stream },
-        path_reason: chosen.as_ref().err().map(ToString::to_string),
-        kernels: chosen.as_ref().ok().copied(),
-        flush: flush.flush,
-        flush_reason: flush.reason.clone(),
-        flush_proof: flush.proof,
-    }
+    let path = if chosen.is_ok() { Path::Graph } else { Path::Stream };
+    let mut method = Method::new(path).with_flush(flush.flush);
+    method.path_reason = chosen.as_ref().err().map(ToString::to_string);
+    method.kernels = chosen.as_ref().ok().copied();
+    method.flush_reason.clone_from(&flush.reason);
+    method.flush_proof = flush.proof;
+    method
 }
 
 /// Suspends persisting lines while samples are flushed, so that the flush evicts every line.

@@ -42,15 +42,11 @@ pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     let launches = readings(device, path, &mut empty, ROUNDS)?;
     let step = step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] = [&nothing, &launches].map(|it| median(&it.pairs).unwrap_or_default());
-    let overhead = empty_launch / 2.0;
-    let timer = Timer {
-        step,
-        floor,
-        empty_launch: Some(empty_launch),
-        overhead,
-        spread: spread(&launches.pairs),
-        group_spread: spread(&launches.group_medians()),
-    };
+    let mut timer = Timer::new(step).with_floor(floor);
+    timer.empty_launch = Some(empty_launch);
+    timer.overhead = empty_launch / 2.0;
+    timer.spread = spread(&launches.pairs);
+    timer.group_spread = spread(&launches.group_medians());
     device.timers.insert(path, timer);
     Ok(timer)
 }

@@ -33,21 +33,15 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     settle(device)?;
     let written = match before.and_then(|before| written(device, &before, &steps)) {
         Ok(written) => written,
-        Err(why) => Written {
-            looked_at: Bytes(0),
-            block: Bytes(0),
-            changed: Bytes(0),
-            unseen: Some(why.to_string()),
-            when_altered: None,
-        },
+        Err(why) => Written::unseen(why.to_string()),
     };
     let kernels = || steps.iter().filter_map(kernel);
-    Ok(LaunchFacts {
-        kernels: kernels().take(MOST_KERNELS).map_while(kernel_facts).collect(),
-        kernel_count: kernels().count(),
-        multiprocessors: Some(device.multiprocessors),
-        written: Some(written),
-    })
+    let mut facts = LaunchFacts::default();
+    facts.kernels = kernels().take(MOST_KERNELS).map_while(kernel_facts).collect();
+    facts.kernel_count = kernels().count();
+    facts.multiprocessors = Some(device.multiprocessors);
+    facts.written = Some(written);
+    Ok(facts)
 }
 
 /// Returns true if launches of `work` write anything once the memory that they can reach holds other values; `None` if
@@ -81,12 +75,13 @@ pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bo
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = facts::device(ordinal)?;
     let read = |attribute| facts::read(device, attribute);
-    Ok(Multiprocessors {
-        count: read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
-        threads: read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
-        registers: read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32,
-        shared: Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?),
-    })
+    let mut multiprocessors = Multiprocessors::new(
+        read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
+    );
+    multiprocessors.registers = read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32;
+    multiprocessors.shared = Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?);
+    Ok(multiprocessors)
 }
 
 /// Returns an error if launched work is still running after the stream has ended.
@@ -129,8 +124,9 @@ fn written(device: &Cuda, before: &Regions, steps: &[StreamCall]) -> Result<Writ
     let allocates = after.regions.len() > regions.regions.len();
     let unseen =
         allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(steps));
-    let looked_at = regions.bytes();
-    Ok(Written { looked_at, block: regions.block, changed, unseen, when_altered: None })
+    let mut written = Written::new(regions.bytes(), regions.block, changed);
+    written.unseen = unseen;
+    Ok(written)
 }
 
 /// Returns the reason why a launch of these steps may have written memory that is not looked at.
@@ -163,14 +159,11 @@ fn kernel(step: &StreamCall) -> Option<&KernelLaunch> {
 fn kernel_facts(launch: &KernelLaunch) -> Option<Kernel> {
     let KernelLaunch { name, grid, block, dynamic_shared, facts } = launch.clone();
     let facts = facts?;
-    Some(Kernel {
-        name,
-        grid,
-        block,
-        static_shared: Bytes(facts.static_shared.into()),
-        dynamic_shared: Bytes(dynamic_shared.into()),
-        registers: facts.registers,
-        local: Bytes(facts.local.into()),
-        resident_blocks: facts.resident_blocks,
-    })
+    let mut kernel = Kernel::new(grid, block, facts.resident_blocks);
+    kernel.name = name;
+    kernel.static_shared = Bytes(facts.static_shared.into());
+    kernel.dynamic_shared = Bytes(dynamic_shared.into());
+    kernel.registers = facts.registers;
+    kernel.local = Bytes(facts.local.into());
+    Some(kernel)
 }
