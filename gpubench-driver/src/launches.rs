@@ -7,7 +7,10 @@
 use std::cell::RefCell;
 use std::ffi::{c_int, c_uint};
 
-use crate::sys::{CUevent, CUfunction, CUkernel, CUlaunchConfig, CUstream};
+use crate::result::set_detail;
+use crate::sys::{
+    CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUevent, CUfunction, CUkernel, CUlaunchConfig, CUstream,
+};
 
 use crate::capture::is_capturing;
 use crate::entry::EntryPoint;
@@ -185,6 +188,15 @@ pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
 /// Records a wait for an event. The stream that the event was recorded on is not followed.
 pub(crate) unsafe fn waited_for_event(code: u32, _: CUevent) {
     add(code, |_| StreamCall::Waited(None));
+}
+
+/// Explains why a captured stream may not wait for an event.
+pub(crate) unsafe fn made_to_wait(code: u32) {
+    if code == CUDA_ERROR_STREAM_CAPTURE_ISOLATION {
+        let hint = "an event of before the capture: cudarc waits for those of other streams unless \
+                    `disable_event_tracking` was called on the context before it allocated; that of the given stream has it off";
+        set_detail(Some(hint.to_owned()));
+    }
 }
 
 pub(crate) unsafe fn waited(code: u32) {

@@ -180,7 +180,7 @@ forwarders! {
     cuStreamGetPriority(hStream: CUstream, priority: *mut c_int);
     cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint);
     cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext);
-    cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint);
+    cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint) | crate::launches::made_to_wait => ();
     cuStreamAddCallback(hStream: CUstream, callback: CUstreamCallback, userData: *mut c_void, flags: c_uint) | crate::launches::called_back => (hStream);
     cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode);
     cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode);

@@ -1,5 +1,6 @@
 //! Suites run on the fake libcuda: the calls that they make, and the results that they report.
 
+mod bindings;
 mod capture;
 mod engine;
 mod experiments;

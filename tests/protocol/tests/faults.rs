@@ -5,6 +5,7 @@ mod one_suite;
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
 use end_to_end::running::run_with;
+use gpubench_records::verdict::State;
 use protocol::fake::{Measured, failed, library, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
@@ -306,7 +307,7 @@ const LATER: &str = "cuStreamSynchronize returned 700 \
                      (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access";
 const PANICS: &str = "launch (first launches of the warm-up): panicked at ";
 
-const ROWS: [Fault; 19] = [
+const ROWS: [Fault; 20] = [
     (
         "out of memory in `setup`",
         "too_large[gib=1048576] hot",
@@ -347,6 +348,11 @@ const ROWS: [Fault; 19] = [
         "cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE): invalid argument",
     ),
     ("launch on another stream", "on_another_stream hot", NO_WORK),
+    (
+        "fork without a join",
+        "forks_and_does_not_join hot",
+        "work elsewhere: a stream that was made to wait for the given one is never waited for by it",
+    ),
     ("launch that enqueues nothing", "enqueues_nothing hot", NO_WORK),
     ("wrong output", "wrong_result hot", "check: the result is not what it should be"),
     ("illegal address", "writes_astray hot", ASTRAY),
@@ -386,22 +392,64 @@ fn lasting(reason: &str) -> String {
     told.map_or(reason, |(told, _)| told).to_owned()
 }
 
-/// The rows of the suite of faults, as an H200 has them: `docs/results/h200/faults.txt`.
+/// The bindings by which each fault is launched.
+const BINDINGS: [&str; 2] = ["Cust", "Cudarc"];
+
+/// Returns a row's name or reason as `binding` has it: bindings call different functions for the same.
+fn by(binding: &str, words: &str) -> String {
+    match binding {
+        "Cudarc" => words
+            .replace("cuModuleLoadDataEx", "cuModuleLoadData")
+            .replace("cuMemAlloc_v2", "cuMemAllocAsync"),
+        _ => words.to_owned(),
+    }
+}
+
+/// Puts the binding into a case's name: `right hot` becomes `right[B=Cust] hot`.
+fn named(binding: &str, name: &str) -> String {
+    let (benchmark, cache) = name.split_once(' ').expect("a cache");
+    match benchmark.split_once('[') {
+        Some((benchmark, arguments)) => format!("{benchmark}[B={binding}, {arguments} {cache}"),
+        None => format!("{benchmark}[B={binding}] {cache}"),
+    }
+}
+
+/// The rows of the suite of faults, as an H200 has them: `docs/results/h200/faults.txt`. All are told alike, whatever binding
+/// launches.
 #[test]
 fn faulty_launches_are_told_as_they_are_on_a_gpu() {
     let kernels = "stray:700,misaligned:716,traps:719,asserts:710,spins:never-ends";
     let measured = measure(FAULTS, &["--quick"], &[("KERNEL", kernels)]);
     let failed = failed(&measured.run);
-    assert_eq!(failed.len(), ROWS.len(), "{failed:?}");
-    for ((case, reason), (fault, name, words)) in failed.iter().zip(ROWS) {
-        assert_eq!(case, &format!("faults_on_a_fake::{name}"));
-        assert!(reason.contains(words), "no `{words}` in {case}: {reason}");
-        // Those that goes without a driver too are told of elsewhere.
-        if !["wrong output", "panic in a launch", "a kernel that never ends"].contains(&fault)
-            && name.ends_with("hot")
-        {
-            row(here!(), fault, &quoted(&lasting(reason)), OTHERS);
+    assert_eq!(failed.len(), BINDINGS.len() * ROWS.len(), "{failed:?}");
+    for (fault, name, words) in ROWS {
+        for binding in BINDINGS {
+            let case = format!("faults_on_a_fake::{}", named(binding, name));
+            let (_, reason) = failed
+                .iter()
+                .find(|(failed, _)| *failed == case)
+                .unwrap_or_else(|| panic!("{case}: {failed:?}"));
+            let words = by(binding, words);
+            assert!(reason.contains(&words), "no `{words}` in {case}: {reason}");
+            // Those that goes without a driver too are told of elsewhere.
+            if binding == "Cust"
+                && !["wrong output", "panic in a launch", "a kernel that never ends"].contains(&fault)
+                && name.ends_with("hot")
+            {
+                row(here!(), fault, &quoted(&lasting(reason)), OTHERS);
+            }
         }
+    }
+    for binding in BINDINGS {
+        let name = format!("faults_on_a_fake::writes_nothing[B={binding}]");
+        let record =
+            measured.run.records.iter().find(|record| record.case.name() == name).expect("it was measured");
+        let reasons: Vec<_> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+        assert_eq!(record.verdict.state, State::Suspect, "{name}: {reasons:?}");
+        assert!(
+            reasons.iter().any(|reason| reason.starts_with("outputs never written")),
+            "{name}: {reasons:?}"
+        );
     }
     let paths: Vec<_> = measured
         .run
@@ -412,7 +460,9 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
         })
         .collect();
     for (name, reason) in paths {
-        let expected = match name.trim_start_matches("faults_on_a_fake::") {
+        let (benchmark, _) =
+            name.trim_start_matches("faults_on_a_fake::").split_once('[').expect("a binding");
+        let expected = match benchmark {
             "synchronises" | "copies_on_the_null_stream" => Some("the launch cannot be captured: "),
             _ => None,
         };
@@ -420,6 +470,6 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
         assert!(reason.unwrap_or_default().starts_with(expected.unwrap_or_default()), "{name}");
     }
     assert!(!measured.ended.stderr.contains("dropped after its context was lost"), "{}", measured.ended);
-    // `right`, `right_after_all_that`, `panics_later` cold, and the two that are not captured.
-    assert_eq!(measured.run.records.len(), ROWS.len() + 7);
+    // `right`, `right_after_all_that`, `panics_later` cold, the joined fork, `writes_nothing`, and the two that are not captured.
+    assert_eq!(measured.run.records.len(), BINDINGS.len() * (ROWS.len() + 9));
 }
