@@ -22,12 +22,12 @@ fn tracks_events(
 }
 
 /// Allocates on the other GPU, whose context is then current.
-#[gpu_bench(setup = CudaContext::new(1)?.default_stream().alloc_zeros(1 << 20))]
+#[gpu_bench(setup = Ok(CudaContext::new(1)?.default_stream().alloc_zeros(1 << 20)?))]
 fn uses_the_other_gpu(buffer: &mut CudaSlice<u8>, stream: &Arc<CudaStream>) -> Result<(), DriverError> {
     stream.memset_zeros(buffer)
 }
 
-#[gpu_bench(setup = stream.alloc_zeros(1 << 20))]
+#[gpu_bench(setup = Ok(stream.alloc_zeros(1 << 20)?))]
 fn right(buffer: &mut CudaSlice<u8>, stream: &Arc<CudaStream>) -> Result<(), DriverError> {
     stream.memset_zeros(buffer)
 }
