@@ -55,6 +55,7 @@ pub const PARTS: [Part; 5] = [
             "out of memory in a launch",
             "a kernel that never ends",
             "launch on another stream",
+            "fork without a join",
             "launch that enqueues nothing",
             "kernel that writes nothing",
             "unknown error code",

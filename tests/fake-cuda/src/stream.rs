@@ -120,10 +120,18 @@ impl Driver {
     }
 
     /// Has a stream wait for an event. One that waits for a place in a capture is drawn into it, and one of that capture
-    /// has then waited for the work before that place.
-    pub(crate) fn wait_for_event(&mut self, stream: usize, event: usize) -> Answer {
-        let Some(place) = self.event(event)?.place else { return self.submit(stream, Work::Wait(event)) };
+    /// has then waited for the work before that place. One that is captured may not wait for what was recorded outside of any.
+    pub(crate) fn wait_for_event(&mut self, stream: usize, event_id: usize) -> Answer {
+        let event = self.event(event_id)?;
+        let (place, recorded) = (event.place.clone(), event.time.is_some());
         let own = self.stream(stream)?;
+        let Some(place) = place else {
+            if let Some(capture) = own.capture.as_mut().filter(|_| recorded) {
+                capture.invalidated = true;
+                return Err(CAPTURE_ISOLATION);
+            }
+            return self.submit(stream, Work::Wait(event_id));
+        };
         match &own.capture {
             None => {
                 let (graph, thread) = (place.graph, thread::current().id());

@@ -108,6 +108,10 @@ fn inspect_launch(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize,
         (Ok(()), Ok(_)) => None,
     };
     if let Some((stage, cause)) = failed {
+        // A binding may keep the error of a refused capture and return it from its next call, as cudarc does. One launch
+        // takes it; an error that is not of the capture comes again.
+        _ = work.launch();
+        _ = gpubench_driver::take_failure();
         return Ok(Err(StreamReason::NotCaptured { stage, cause }));
     }
     let nodes = nodes?;
