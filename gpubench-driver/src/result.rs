@@ -8,8 +8,8 @@ use crate::codes;
 use crate::entry::EntryPoint;
 use crate::library;
 use crate::sys::{
-    CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS,
-    CUresult,
+    CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+    CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
 use crate::text::{error_name, error_text};
 
@@ -53,7 +53,9 @@ pub(crate) fn absent(entry: &'static EntryPoint) -> CUresult {
 #[cold]
 fn failed(entry: &'static EntryPoint, code: u32) -> CUresult {
     let result = if codes::known(code).is_some() { code } else { CUDA_ERROR_UNKNOWN };
-    if result != CUDA_ERROR_NOT_READY {
+    // A capture that has failed fails every later call too: the first says why.
+    let follows = code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && FAILED.get().is_some();
+    if result != CUDA_ERROR_NOT_READY && !follows {
         FAILED.set(Some(Returned { entry, code }));
         set_detail(None);
     }

@@ -138,7 +138,8 @@ fn undetected_writes(steps: &[StreamCall]) -> Option<String> {
         })
     };
     if works().next().is_none() {
-        return Some("the launch went to the driver on a way that is not watched".to_owned());
+        let why = gpubench_driver::interposed().err().map_or_else(String::new, |why| format!(": {why}"));
+        return Some(format!("the launch went to the driver on a way that is not watched{why}"));
     }
     let why = works().find_map(|work| match work {
         Enqueued::CopyOut => Some("the launch copies to the host or to an array"),
