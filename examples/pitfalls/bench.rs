@@ -137,7 +137,7 @@ pub(crate) fn shown(times: &[Nanoseconds]) -> Vec<String> {
     times.iter().copied().map(format::time).collect()
 }
 
-/// The time that a source states for each size, given in milliseconds; empty where it states none.
+/// The time that a source states for each size, given in milliseconds; empty if it states none.
 pub(crate) fn stated(sizes: &[usize], of: &[(usize, f64)]) -> Vec<String> {
     let time =
         |n: &usize| of.iter().find(|(size, _)| size == n).map(|(_, ms)| format::time(Nanoseconds(ms * 1e6)));

@@ -77,7 +77,7 @@ pub(crate) fn median(groups: &[SampleGroup]) -> Nanoseconds {
     stats::median(&times).unwrap_or_default()
 }
 
-/// The mean of what the sensors told; nothing where they told none of it.
+/// The mean of what the sensors told; nothing if they told none of it.
 pub(crate) fn mean(groups: &[SampleGroup], of: fn(&SampleGroup) -> Option<f64>) -> Option<f64> {
     let told: Vec<f64> = groups.iter().filter_map(of).collect();
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)

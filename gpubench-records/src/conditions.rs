@@ -1,5 +1,5 @@
 //! Clocks, power and temperature beside a measurement. In: readings of a device's sensors, or of its own counters; out: the
-//! [`Conditions`] of a case and its [`DeviceClock`]. Whatever a device does not tell is left out.
+//! [`Conditions`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Reading {
     /// The power it draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<Watts>,
-    /// The causes that hold its clocks down, in the words of the driver's own tools; that it idles is no such thing.
+    /// The causes that hold its clocks down, in the words of the driver's own tools. Idling is none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowed_by: Vec<String>,
     /// The number of other processes that have work on it.
@@ -30,7 +30,7 @@ pub struct Reading {
     pub other_processes: Option<u32>,
 }
 
-/// The readings of the sensors over a while.
+/// The readings of the sensors over a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
@@ -56,7 +56,7 @@ pub struct Span {
 pub struct Conditions {
     /// Before its warm-up.
     pub before: Reading,
-    /// While its samples were taken; where that was too short for a reading, the last one before.
+    /// While its samples were taken; if that was too short for a reading, the last one before.
     pub during: Span,
     /// After its last sample.
     pub after: Reading,

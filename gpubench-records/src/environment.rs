@@ -1,4 +1,5 @@
-//! The machine that a run was measured on, and the command that began it. Whatever the system does not tell is left out.
+//! The machine that a run was measured on, and the command that began it. Fields that the system does not report are left
+//! out.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ pub struct Environment {
     /// The machine's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container that of its image.
+    /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container, that of its image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.

@@ -18,21 +18,21 @@ pub struct Facts {
     pub name: String,
     /// True for a stand-in for tests, whose times are made up.
     pub fake: bool,
-    /// True where launches are code of the measuring program, as on a CPU: then how that was optimised counts.
+    /// True if launches are code of the measuring program, as on a CPU: then its optimisation matters.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub runs_program_code: bool,
     /// The other facts, in the order in which they are shown.
     pub properties: Vec<Property>,
     /// The size of the cache that a flush empties.
     pub last_level_cache: Option<Bytes>,
-    /// The limits that results are held against. Where there are several of a quantity, the first is the one that counts, and
-    /// the others are there to be compared with.
+    /// The limits that results are held against. Of several of a quantity, the first counts, and the others are shown beside
+    /// it.
     pub peaks: Vec<Peak>,
 }
 
 /// The property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
-/// The release of the driver, as its management library tells it.
+/// The release of the driver, from its management library.
 pub const DRIVER: &str = "driver";
 /// The version of CUDA that the driver is for.
 pub const DRIVER_FOR_CUDA: &str = "driver for CUDA";
@@ -85,7 +85,7 @@ impl Facts {
         self.peaks.sort_by_key(Peak::precedence);
     }
 
-    /// The property `name`, where it is words.
+    /// The property `name`, if it is a text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.properties.iter().find(|property| property.name == name).and_then(|property| {
@@ -143,7 +143,7 @@ pub struct Peak {
     pub source: PeakSource,
     /// The derivation in a few words.
     pub method: String,
-    /// True where that may be off: cards of a kind differ, or nothing confirms it.
+    /// True if it may be wrong: cards of a model differ, or nothing confirms it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncertain: bool,
 }
@@ -177,7 +177,7 @@ impl Peak {
     }
 }
 
-/// Something that a device can do only so much of in a second.
+/// A quantity that a device limits per second.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -197,7 +197,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// The quantity that users name so: a word for bytes a second, else a precision.
+    /// The quantity with this name: one of the words for bytes per second, else a precision.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let found = BANDWIDTHS.iter().find(|(word, _)| *word == name);
@@ -256,9 +256,9 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakSource {
-    /// From what the driver tells of the device.
+    /// From the attributes that the driver reports.
     Attribute,
-    /// From what its maker states.
+    /// From its maker's datasheet.
     Datasheet,
     /// Measured on this device by this program.
     Measured,

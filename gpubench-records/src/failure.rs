@@ -48,7 +48,7 @@ impl Display for Stage {
     }
 }
 
-/// The progress of a case: which of its launches it was at, and after how many samples.
+/// The progress of a case: the step, and the number of launches or samples so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -63,11 +63,11 @@ pub enum Step {
     CheckedLaunch,
     /// The user's `check`.
     Check,
-    /// The device's look at a launch, its flush and its timer before it samples.
+    /// The device's preparation: capture of a launch, proof of the flush, and the timer.
     Preparation,
-    /// The warm-up, after so many launches.
+    /// The warm-up, with the number of launches so far.
     WarmUp(usize),
-    /// Sampling, with so many samples taken.
+    /// Sampling, with the number of samples so far.
     Samples(usize),
     /// The measurements after the last sample, with the number of samples.
     Afterwards(usize),
@@ -91,17 +91,17 @@ impl Display for Step {
     }
 }
 
-/// Why a case has no result.
+/// The reason that a case has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Failure {
     /// The stage of the protocol in which it happened.
     pub stage: Stage,
-    /// The progress of the case, where the stage alone does not tell.
+    /// The progress of the case, if it says more than the stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
-    /// The error in the words of whoever noticed it.
+    /// The error, in the words of the driver, the user's code or gpubench.
     pub message: String,
 }
 
@@ -112,7 +112,7 @@ impl Display for Failure {
         let Self { stage, step, message } = self;
         match step {
             None => write!(f, "{stage}: {message}"),
-            // A worker tells of its samples now and then, so that it may have had more.
+            // A worker reports its samples only now and then, and may have taken more.
             Some(step @ Step::Samples(1..)) if *stage == Stage::Worker => {
                 write!(f, "{stage} ({step} or more): {message}")
             }
@@ -133,7 +133,7 @@ impl Failure {
         Self { message: message.into(), ..self }
     }
 
-    /// The same failure, of a case that had come as far as `step`.
+    /// The same failure, of a case that had reached `step`.
     #[must_use]
     pub fn at(self, step: Step) -> Self {
         Self { step: self.step.or(Some(step)), ..self }

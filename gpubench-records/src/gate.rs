@@ -1,5 +1,5 @@
-//! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than it may be, or
-//! why that could not be judged. Only what was compared passes: a case of the baseline that was not measured does not.
+//! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than allowed,
+//! or why it could not be judged. Only compared cases pass: a case of the baseline that was not measured does not.
 
 use crate::comparison::{Finding, Threshold};
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use gpubench_stats::Ratio;
 pub struct Gate {
     /// The difference from which on slower is a regression.
     pub threshold: Threshold,
-    /// The cases of the run that a comparison could judge. One that is new to the baseline is none of them.
+    /// The cases of the run that a comparison could judge, without those that are new to the baseline.
     pub cases: Vec<GatedCase>,
     /// The cases of the baseline that the run lacks.
     pub missing: Vec<String>,
@@ -29,7 +29,7 @@ pub struct GatedCase {
     pub cache: Cache,
     /// The outcome.
     pub outcome: GateOutcome,
-    /// The comparison in a few words: with what, or what forbids it.
+    /// The comparison in a few words: with which case, or the reason that there is none.
     pub about: String,
 }
 
@@ -38,7 +38,7 @@ pub struct GatedCase {
 pub enum GateOutcome {
     /// It is no regression.
     Passed,
-    /// It is slower than it may be, by this ratio.
+    /// It is slower than allowed, by this ratio.
     Regressed(Ratio),
     /// It could not be judged.
     Unjudged(Unjudged),
@@ -55,12 +55,12 @@ pub enum Unjudged {
     NoNumber,
     /// The difference of two cases that took turns has no interval.
     NoInterval,
-    /// Noise decides, and is not known.
+    /// The threshold is the spread between processes, which is not known.
     NoiseUnknown,
 }
 
 impl Unjudged {
-    /// All reasons, in the order in which they are told.
+    /// All reasons, in the order in which they are reported.
     pub const ALL: [Self; 5] =
         [Self::NotMeasured, Self::NotComparable, Self::NoNumber, Self::NoInterval, Self::NoiseUnknown];
 }
@@ -108,8 +108,7 @@ impl Run {
         Some(Gate { threshold, cases: in_turn.chain(since_then).collect(), missing: missing.collect() })
     }
 
-    /// The cases that are slower than they may be, each with the ratio that says so: against what they took turns with, and
-    /// against a baseline.
+    /// The cases that are slower than allowed, each with its ratio: to the case that it took turns with, or to the baseline.
     #[must_use]
     pub fn regressions(&self) -> Vec<(String, Ratio)> {
         self.gate().map(|gate| gate.regressions()).unwrap_or_default()
@@ -155,7 +154,7 @@ impl Gate {
         self.cases.iter().all(|case| matches!(case.outcome, GateOutcome::Unjudged(_)))
     }
 
-    /// Returns the end of a program whose run this gate is for. A case that could not be judged goes before a regression.
+    /// Returns the exit code of a program that applied this gate. A case that could not be judged goes before a regression.
     #[must_use]
     pub fn exit(&self) -> Exit {
         if self.judged_nothing() || Unjudged::ALL.iter().any(|why| self.unjudged(*why) > 0) {

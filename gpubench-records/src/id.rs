@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::method::Cache;
 
-/// A device as it is named on the command line and in records: its kind, and its number where a kind has several.
+/// A device as the command line and records name it: its kind, and its number if the kind has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceId<'a> {
     /// The kind, such as `cuda` or `host`.

@@ -1,6 +1,6 @@
-//! Several runs made one, such as those of several processes or of several files. In: runs with their names; out: one run with
-//! a record for each case, which has the measurements of all, or the reason why they do not belong together: runs repeat each
-//! other only if the same build did the same work on the same device.
+//! Several runs made one, such as those of several processes or of several files. In: runs with their names; out: one run
+//! with a record for each case, which has the measurements of all; or the reason that they are no repetitions: runs repeat
+//! each other only if the same build did the same work on the same device.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub struct NamedRun {
 pub struct Joined {
     /// The run. Its notes have the remarks.
     pub run: Run,
-    /// What differs between the runs, and is no reason against joining them.
+    /// The differences between the runs that do not prevent joining them.
     pub remarks: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ pub enum JoinError {
         /// Its suite.
         second: String,
     },
-    /// Two have one and the same measurement.
+    /// Two runs have the same measurement.
     #[error(
         "`{case}` has the same measurement in {one} and in {other}, which counts once: leave out one of the two"
     )]
@@ -77,7 +77,7 @@ pub enum JoinError {
         /// Another, or the same.
         other: String,
     },
-    /// A case is other work in another, or was measured in another way.
+    /// A case does other work in another run, or was measured in another way.
     #[error("`{case}` is not the same in {other} as in {one}, and so is no repetition: {differences}")]
     OtherWork {
         /// The case.
@@ -86,7 +86,7 @@ pub enum JoinError {
         one: String,
         /// Another.
         other: String,
-        /// What differs, such as "flops 8, were 4".
+        /// The differences, such as "flops 8, were 4".
         differences: String,
     },
     /// Different builds measured a case.
@@ -101,10 +101,10 @@ pub enum JoinError {
         one: String,
         /// Another.
         other: String,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
-    /// A case that took turns with another is in several.
+    /// Several runs have a case that took turns with another.
     #[error(
         "`{case}` was compared by --compare-with, whose rounds cannot be merged with another measurement of it"
     )]
@@ -114,7 +114,7 @@ pub enum JoinError {
     },
 }
 
-/// Joins `runs` to one. It begins with the first of them, and took as long as all together.
+/// Joins `runs` to one, which began with the first of them and took as long as all together.
 ///
 /// # Errors
 /// See [`JoinError`].
@@ -137,7 +137,7 @@ pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
         whole.notes.extend(new);
         whole.planned = whole.planned.max(run.planned);
     }
-    // Of one run alone.
+    // These belong to one run alone.
     (whole.resumed, whole.threshold, whole.check) = (None, None, None);
     let mut others = others(&mut whole)?;
     whole.records = merged(whole.records);
@@ -149,7 +149,7 @@ pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     Ok(Joined { run: whole, remarks })
 }
 
-/// Makes sure that `runs` belong together. Returns the differences that do not matter.
+/// Checks that `runs` are repetitions. Returns the differences that do not matter.
 fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
     let mut cases: HashMap<&CaseId, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
@@ -191,7 +191,7 @@ fn measured_once((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
     Ok(())
 }
 
-/// Makes sure that two records of a case are of the same work, measured in the same way by the same build.
+/// Checks that two records of a case are of the same work, measured in the same way by the same build.
 fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), JoinError> {
     let measured = |run, record| {
         let measurement = all_measurements(record).next()?;
@@ -214,7 +214,7 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
     }
 }
 
-/// Returns the difference of two builds: of their files, where both are known by them, else of what they were made from.
+/// Returns the difference of two builds: of their fingerprints if both have one, else of their packages and commits.
 fn other_build(one: &Program, other: &Program) -> Option<String> {
     let is_same_file = match (&one.fingerprint, &other.fingerprint) {
         (Some(one), Some(other)) => Some(one == other),
@@ -245,7 +245,7 @@ fn other_build(one: &Program, other: &Program) -> Option<String> {
     }
 }
 
-/// Makes sure that both are of the same suite, as far as they tell.
+/// Checks that both are of the same suite, if both name one.
 fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
     let [first, second] = [one, other].map(|named| named.run.program.suite.clone());
     if first == second || first.is_empty() || second.is_empty() {
@@ -269,7 +269,7 @@ fn others(run: &mut Run) -> Result<HashMap<CaseId, Vec<Measurement>>, JoinError>
     Ok(others)
 }
 
-/// Makes sure that a device that both have is the same.
+/// Checks that a device that both have is the same.
 fn same_devices(one: &Run, other: &Run) -> Result<(), JoinError> {
     let name = |facts: &Facts| match facts.text(UUID) {
         Some(uuid) => format!("{} ({uuid})", facts.name),

@@ -1,5 +1,5 @@
-//! The facts of the one launch of a case that is checked: its kernels and how they lie on the device, and what it wrote.
-//! Filled by devices that can tell, kept in records, read by `verdict` and the reports.
+//! The facts of a case's checked launch: its kernels, their occupancy, and the memory that it wrote. Filled by devices that
+//! can see them, kept in records, read by `verdict` and the reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct LaunchFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Kernel {
-    /// Its name, where it was looked up by one.
+    /// Its name, if it was looked up by name.
     pub name: Option<String>,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
@@ -37,7 +37,7 @@ pub struct Kernel {
     pub dynamic_shared: Bytes,
     /// Registers of a thread.
     pub registers: u32,
-    /// Local memory of a thread: what its registers do not hold, and arrays with an index that is computed.
+    /// Local memory of a thread: spilled registers, and arrays with a computed index.
     pub local: Bytes,
     /// The number of its blocks that a multiprocessor holds at once (the driver's occupancy).
     pub resident_blocks: u32,
@@ -63,15 +63,15 @@ pub struct Multiprocessors {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Written {
-    /// The memory that was looked at.
+    /// The amount of memory that was looked at.
     pub looked_at: Bytes,
-    /// In blocks of this size, of each of which there was a fingerprint.
+    /// The size of the blocks that have a fingerprint each.
     pub block: Bytes,
-    /// The size of all blocks that changed: at least what changed. Bytes that were written over with the same do not show.
+    /// The size of all blocks that changed, which is at least the changed bytes. Writing the same value again does not show.
     pub changed: Bytes,
-    /// The reason why that may not be all that it wrote, where it is so.
+    /// The reason that some writes may be missing, if there is one.
     pub unseen: Option<String>,
-    /// If nothing changed: true where a launch on memory with other contents does write; nothing where that was not tried.
+    /// If nothing changed: true if a launch on memory with other contents does write; nothing if that was not tried.
     pub when_altered: Option<bool>,
 }
 

@@ -1,5 +1,5 @@
-//! The limits of a launch's speed. In: the work that a launch claims to do, the most that it can have taken, and the peaks
-//! of its device; out: the limit that it would have broken, if any. Whatever is in doubt speaks for the launch.
+//! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
+//! peaks of its device; out: the limit that it would have broken, if any. All doubts are in the launch's favour.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
 pub struct Claim<'a> {
     /// The work that it does.
     pub counts: Counts,
-    /// In which precision.
+    /// The precision of its operations.
     pub precision: &'a str,
-    /// Over which link.
+    /// The link that its bytes cross.
     pub link: Option<Link>,
-    /// True where none of its data is in the last-level cache when it begins.
+    /// True if none of its data is in the last-level cache when it begins.
     pub cold: bool,
 }
 
@@ -31,18 +31,18 @@ pub struct ImpossibleSpeed {
     pub work: u64,
     /// The device's limit.
     pub peak: Rate,
-    /// The most that the launch can have taken: its event time, no overhead taken off, and one step of the timer.
+    /// The longest time that the launch can have taken: its event time, with the overhead, and one step of the timer.
     pub took: Nanoseconds,
     /// The time that the work takes at the peak.
     pub least: Nanoseconds,
 }
 
-/// A GPU's clock may be above the one that it tells, a GeForce's by a tenth and overclocked by a fifth. What it computes may
+/// A GPU's clock may be above the one that it reports, a GeForce's by a tenth and overclocked by a fifth. Its throughput may
 /// be above the peak by as much.
 const ABOVE_CLOCK: f64 = 1.25;
 
-/// Returns true where samples taken so begin with none of the launch's data in the last-level cache. A flush that was seen to
-/// leave it there does not count.
+/// Returns true if samples taken so begin with none of the launch's data in the last-level cache. A flush whose proof failed
+/// does not count.
 #[must_use]
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
@@ -50,7 +50,7 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
         && method.flush_proof.is_none_or(|proof| proof.is_empty())
 }
 
-/// The limit that a launch has broken that did what it claims in `took`; of two the one that it broke by more.
+/// The limit that a launch would have broken by doing its claimed work in `took`; of two, the one that it broke by more.
 #[must_use]
 pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<ImpossibleSpeed> {
     let limit = |quantity: Quantity, work: u64| {
@@ -66,7 +66,7 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
     };
     let bytes = match Link::quantity(claim.link) {
         Quantity::MemoryBandwidth => crossing(&claim.counts, claim.cold, facts.last_level_cache),
-        // What is at the other end of a link no cache here keeps from one launch to the next.
+        // No cache here keeps the data at the other end of a link from one launch to the next.
         _ => Link::crossed(claim.link, &claim.counts).unwrap_or_default(),
     };
     let moved = limit(Link::quantity(claim.link), bytes);
@@ -75,13 +75,13 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
     moved.into_iter().chain(compute).max_by(|a, b| a.least.total_cmp(&b.least))
 }
 
-/// Returns true where nothing can be above this peak. A measured one is no such limit: one program reached it, and another
-/// may do better, as one that reads more than it writes does against a copy. Nor is what may be off.
+/// Returns true if nothing can be above this peak. A measured one is no such limit: one program reached it, and another may
+/// do better, as one that reads more than it writes does against a copy. An uncertain one is no limit either.
 fn is_limit(peak: &Peak) -> bool {
     peak.source != PeakSource::Measured && !peak.uncertain
 }
 
-/// The factor by which a device may be faster than its peak. A user's word is taken as it is.
+/// The factor by which a device may be faster than its peak. A user's peak is taken literally.
 fn above(peak: &Peak) -> f64 {
     match peak.quantity {
         Quantity::Compute(_) if peak.source != PeakSource::User => ABOVE_CLOCK,
@@ -91,9 +91,9 @@ fn above(peak: &Peak) -> f64 {
 
 /// The bytes that must cross the memory's bus, at the least, with a last-level cache of this size.
 ///
-/// Cold, all that is read does, and of what is written what does not fit the cache: the rest may still be there at the end.
-/// Hot, as much of what is read was there before. What is read and what is written may be the same memory, so that the cache
-/// holds of each as much as it can. A cache of unknown size may hold everything.
+/// Cold, all reads cross it, and the writes that do not fit the cache: the rest may still be there at the end. Hot, the
+/// cache may also have held as many of the reads before. Reads and writes may be of the same memory, so that the cache may
+/// hold its full size of each. A cache of unknown size may hold everything.
 fn crossing(counts: &Counts, cold: bool, cache: Option<Bytes>) -> u64 {
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);

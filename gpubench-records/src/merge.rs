@@ -1,5 +1,5 @@
-//! The records of several processes made one for each case. In: records in the order they were made; out: of each case the one
-//! whose median is in the middle, with what the others measured. Nothing is left out, and whatever failed is told.
+//! The records of several processes made one for each case. In: records in the order they were made; out: of each case the
+//! one whose median is in the middle, with what the others measured. Nothing is left out, and every failure is reported.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
     cases.into_iter().filter_map(of_case).collect()
 }
 
-/// The worst verdict comes first, then the middle of those that have it.
+/// Chooses the worst verdict first, then the middle of the records that have it.
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let worst = records.iter().map(|record| record.verdict.state).max()?;
     let median =

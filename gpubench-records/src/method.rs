@@ -1,5 +1,5 @@
-//! The words for how samples are taken: with which cache, behind which flush, on which path. Devices are told what is
-//! wanted and tell what they did; plans, records and reports name it.
+//! The ways of taking samples: the cache state, the flush and the path. Options ask a device for them, and it answers with
+//! the ones that it used; plans, records and reports name them.
 
 use std::fmt::{self, Display};
 
@@ -34,15 +34,15 @@ impl Display for Cache {
 pub struct Method {
     /// The path that times them.
     pub path: Path,
-    /// Why it is not the path that the device prefers.
+    /// The reason that it is not the path that the device prefers.
     pub path_reason: Option<String>,
-    /// The number of kernels that a launch put on its stream; nothing where that was not looked at.
+    /// The number of kernels that a launch put on its stream; nothing if that was not observed.
     pub kernels: Option<usize>,
     /// The flush before each.
     pub flush: Flush,
-    /// Why it is not the flush that the device prefers, or what speaks against it.
+    /// The reason that it is not the flush that the device prefers, or a doubt about it.
     pub flush_reason: Option<String>,
-    /// The proof of the flush, from before the first sample, where the device can give one.
+    /// The proof of the flush, from before the first sample, if the device can give one.
     pub flush_proof: Option<FlushProof>,
 }
 
@@ -79,38 +79,38 @@ pub struct FlushProof {
     pub flushed: Nanoseconds,
     /// Reading the same behind the reference.
     pub swept: Nanoseconds,
-    /// Reading three quarters of the cache behind the flush: what is dirty must be written back first.
+    /// Reading three quarters of the cache behind the flush: dirty lines must be written back first.
     pub sweep: Nanoseconds,
     /// Reading the same behind the reference, which leaves nothing dirty.
     pub clean_sweep: Nanoseconds,
 }
 
 impl FlushProof {
-    /// As much of what the reference evicts must be gone.
+    /// The share of the lines evicted by the reference that must be gone.
     const EVICTED: f64 = 0.9;
     /// Behind a clean flush the sweep takes at most this much longer, or shorter.
     const CLEAN: f64 = 0.03;
 
-    /// The part of what the reference evicts that was gone; nothing where reading from the cache is no faster.
+    /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
     #[must_use]
     pub fn evicted(&self) -> Option<f64> {
         let gain = self.swept - self.cached;
         (gain > 0.1 * self.cached).then(|| (self.flushed - self.cached) / gain)
     }
 
-    /// The extra time of the sweep behind this flush than behind one that leaves nothing dirty, as a fraction.
+    /// The extra time of the sweep behind this flush over that behind a clean one, as a fraction.
     #[must_use]
     pub fn dirt(&self) -> f64 {
         self.sweep / self.clean_sweep - 1.0
     }
 
-    /// Returns true where the flush leaves the cache empty.
+    /// Returns true if the flush leaves the cache empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.evicted().is_some_and(|evicted| evicted >= Self::EVICTED)
     }
 
-    /// Returns true where the flush leaves nothing to be written back.
+    /// Returns true if the flush leaves nothing to be written back.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.dirt().abs() <= Self::CLEAN
@@ -126,7 +126,7 @@ pub enum Flush {
     Discard,
     /// Read a buffer of twice the cache's size
     Read,
-    /// Write a buffer of the cache's size, and leave what it takes to evict it to the launch
+    /// Write a buffer of the cache's size: the launch pays for its write-back
     Write,
     /// Do nothing
     None,
@@ -175,12 +175,12 @@ pub struct Timer {
     pub step: Nanoseconds,
     /// The reading of an empty pair of events.
     pub floor: Nanoseconds,
-    /// The reading of a pair around a launch that does nothing, where that is more than the floor.
+    /// The reading of a pair around an empty launch, if that is more than the floor.
     pub empty_launch: Option<Nanoseconds>,
     /// The overhead that is taken off each event time.
     pub overhead: Nanoseconds,
-    /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Times that differ by less
-    /// may differ by the timer's doing.
+    /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
+    /// may come from the timer.
     pub spread: Nanoseconds,
     /// The same of the medians of groups of them.
     pub group_spread: Nanoseconds,

@@ -1,6 +1,6 @@
-//! Rates and shares. In: what a launch does, the time it takes and the device's peaks; out: how fast that is and what
-//! part of each peak. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both
-//! come from the median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
+//! Rates and shares. In: the work of a launch, its time and the device's peaks; out: its rates and their shares of the
+//! peaks. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both come from the
+//! median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
 
 use serde::{Deserialize, Serialize};
 
@@ -25,13 +25,13 @@ pub struct Metrics {
     /// Items per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<ItemsPerSecond>,
-    /// The parts of the device's peaks that these are.
+    /// The shares of the device's peaks that these rates are.
     pub shares: Vec<Share>,
     /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intensity: Option<f64>,
-    /// Of the two peaks that limit such a launch the one that binds, and the part of it that this is (Williams, Waterman &
-    /// Patterson 2009): at its peak, the memory or the arithmetic takes longer. Nothing where one of them is not known.
+    /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
+    /// that takes longer at its peak. Nothing if one of them is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roof: Option<Share>,
     /// Operations for each joule of back-to-back launches, in flop/J.
@@ -54,7 +54,7 @@ pub struct Share {
     pub of_peak: f64,
 }
 
-/// Returns true where a time can be told from nothing: it is above zero and at least one step of the timer.
+/// Returns true if the timer resolves a time: it is above zero and at least one step.
 #[must_use]
 pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
     time > Nanoseconds::ZERO && time >= step
@@ -62,7 +62,7 @@ pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
 
 impl Metrics {
     /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`], at a `precision` and over the
-    /// `link` that it names; `hot` is the same launch's time with its data cached, where that was measured.
+    /// `link` that it names; `hot` is the same launch's time with its data cached, if that was measured.
     #[must_use]
     pub fn of(
         counts: &Counts,
@@ -84,7 +84,8 @@ impl Metrics {
             share(moved, bandwidth.map(Rate::from)),
             share(Quantity::Compute(precision.to_owned()), throughput.map(Rate::from)),
         ];
-        // The work over its peak is the least that it takes, so that the larger share is that of the peak that binds.
+        // The work over its peak is the shortest time that it can take, so that the larger share belongs to the peak that
+        // binds.
         let roof = match &shares {
             [Some(memory), Some(compute)] if in_memory.is_some() => {
                 Some(if compute.of_peak > memory.of_peak { compute.clone() } else { memory.clone() })
@@ -108,7 +109,7 @@ impl Metrics {
         }
     }
 
-    /// The same with what a launch that does `counts` does for the energy that it takes.
+    /// The same with the work for each joule, for a launch that does `counts` with this energy.
     #[must_use]
     pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
         let per_joule =

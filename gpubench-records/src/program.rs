@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 pub struct Program {
     /// The version of gpubench.
     pub version: String,
-    /// The commit that gpubench was built from, where that is known.
+    /// The commit that gpubench was built from, if it is known.
     pub commit: Option<String>,
-    /// True where files of gpubench had changed since that commit.
+    /// True if files of gpubench had changed since that commit.
     pub dirty: Option<bool>,
-    /// Its `opt-level`: host cases of a program that is not optimised say little.
+    /// Its `opt-level`: host cases of an unoptimised program say little.
     pub opt_level: String,
     /// The target triple it was built for.
     pub target: String,
-    /// The suite: the package and the target of its that has the `main`.
+    /// The suite: the package, and its target that has the `main`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub suite: String,
-    /// The hash that tells this build from any other, where runs are kept.
+    /// The hash of this build's file, if runs are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The package that has the `main`. Nothing in a run of before it was known, or of a program that cargo did not build.
+    /// The package that has the `main`. Nothing in an old run, or in one of a program that cargo did not build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<Package>,
 }
 
-/// The package of the user's that has the `main`.
+/// The user's package that has the `main`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Package {
@@ -35,12 +35,12 @@ pub struct Package {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The commit that the program was built from. Nothing where that is not certain: without a checkout, without git, or
-    /// where sources have changed since the program was built.
+    /// The commit that the program was built from. Nothing if that is not certain: without a checkout or git, or if sources
+    /// have changed since the build.
     pub commit: Option<String>,
-    /// True where tracked files of the checkout had changed since that commit.
+    /// True if tracked files of the checkout had changed since that commit.
     pub dirty: Option<bool>,
-    /// Its folder when it was built. Not stored: it says something of a machine and nothing of the program.
+    /// Its folder when it was built. Not stored, because it describes a machine and not the program.
     #[serde(skip)]
     pub folder: String,
 }

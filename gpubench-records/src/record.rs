@@ -1,5 +1,5 @@
-//! The stored data. In: everything that was found out about a case, and about the run it belongs to; out: a [`Record`] and
-//! a [`Run`] that serde writes and reads. Reports see these and nothing else, so that a stored run prints as a live one.
+//! The stored data. In: the results of a case, and the facts of its run; out: a [`Record`] and a [`Run`] that serde writes
+//! and reads. Reports read nothing else, so that a stored run prints as a live one does.
 
 use std::io::{self, Write};
 
@@ -32,16 +32,16 @@ pub struct Run {
     pub schema: String,
     /// The program that measured.
     pub program: Program,
-    /// The machine that it ran on, and the command. Empty in a run of before it was stored.
+    /// The machine that it ran on, and the command. Empty in old runs.
     #[serde(default)]
     pub environment: Environment,
     /// When it began, in seconds since 1970-01-01 UTC.
     pub started: u64,
     /// The time that it took.
     pub wall: Nanoseconds,
-    /// The notes that a reader must know first, such as why no GPU was measured.
+    /// The notes that a reader must see first, such as why no GPU was measured.
     pub notes: Vec<String>,
-    /// The part of it that an earlier run measured, where it goes on from one.
+    /// The part of it that an earlier run measured, if this one resumed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
     /// The rules by which cases were sampled unless their attribute says otherwise.
@@ -49,17 +49,17 @@ pub struct Run {
     /// The wall time that a case might take, unless its attribute says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Nanoseconds>,
-    /// The number of cases that were planned: more than there are records of a run that was interrupted.
+    /// The number of cases that were planned: an interrupted run has fewer records.
     pub planned: usize,
     /// The devices that they ran on.
     pub devices: Vec<Facts>,
     /// The results, in the order in which they were measured.
     #[serde(deserialize_with = "files::sound_records")]
     pub records: Vec<Record>,
-    /// The cases that benchmarks leave out.
+    /// The cases that benchmarks skip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// From when on slower is a regression, where that is asked.
+    /// The difference from which on slower is a regression, if the user gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Threshold>,
     /// The comparison with a baseline.
@@ -68,10 +68,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads what is stored as JSON.
+    /// Reads a run from JSON.
     ///
     /// # Errors
-    /// If that is no run of this format.
+    /// If it is no run of this format.
     pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
         files::RUN.read(json)
     }
@@ -95,7 +95,7 @@ impl Run {
     }
 }
 
-/// A benchmark's arguments that are not measured.
+/// A benchmark that is not measured with these arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
@@ -105,12 +105,12 @@ pub struct Skipped {
     pub args: Vec<Arg>,
     /// The device in the words of the command line.
     pub device: String,
-    /// Why, in the benchmark's own words.
+    /// The reason, in the benchmark's own words.
     pub why: String,
 }
 
 impl Skipped {
-    /// The name by which its cases would be known, less their device and cache state.
+    /// The name of its cases, without their device and cache state.
     #[must_use]
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
@@ -124,12 +124,12 @@ pub struct Record {
     /// The case.
     #[serde(flatten)]
     pub case: CaseId,
-    /// True where its device is a stand-in for tests: then nothing here is a measurement.
+    /// True if its device is a stand-in for tests: then nothing here is a measurement.
     pub fake: bool,
-    /// The measurement; nothing where the case failed.
+    /// The measurement; nothing if the case failed.
     pub measurement: Option<Measurement>,
-    /// The measurements of the same case by other processes, where it was measured in several: `measurement` is the one of them
-    /// whose median is in the middle.
+    /// The measurements of the same case by other processes, if there were several: `measurement` is the one whose median is
+    /// in the middle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_processes: Vec<Measurement>,
     /// The case that it took turns with, and the answer.
@@ -145,19 +145,19 @@ pub struct Record {
 pub struct Measurement {
     /// The work of one launch.
     pub counts: Counts,
-    /// The compute peak it is held against.
+    /// The precision, which selects the compute peak that it is compared with.
     pub precision: String,
     /// The name of its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
-    /// The link that its bytes move over, where the benchmark names one.
+    /// The link that its bytes move over, if the benchmark names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// True where its outputs were checked, and right.
+    /// True if its outputs were checked, and were right.
     pub checked: bool,
     /// The facts of the checked launch, as the device saw them.
     pub seen: LaunchFacts,
-    /// The energy of a launch, or the reason why it is not known, where it was asked for.
+    /// The energy of a launch, or the reason that it is not known, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
     /// The metrics that follow from it.
@@ -190,40 +190,40 @@ pub struct Compared {
     pub with: BenchmarkId,
     /// The result.
     pub comparison: Comparison,
-    /// The measurement of the other: its samples and this case's, number by number, are the pairs.
+    /// The measurement of the other case: sample by sample, the two form the pairs.
     pub measurement: Measurement,
     /// The trust that it deserves.
     pub verdict: Verdict,
 }
 
 impl Record {
-    /// The record of `case`, on a device that is none of the fakes.
+    /// The record of `case`, on a device that is no fake.
     #[must_use]
     pub fn new(case: CaseId, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         Self { case, fake: false, measurement, other_processes: Vec::new(), compared: None, verdict }
     }
 
-    /// The record of `case`, which did not get as far as a result.
+    /// The record of `case`, which failed before it had a result.
     #[must_use]
     pub fn failed(case: CaseId, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
     }
 
-    /// Returns the measurement unless the record is invalid: numbers that do not hold are shown beside the reason, and neither
+    /// Returns the measurement unless the record is invalid: invalid numbers are shown beside the reason, and neither
     /// compared nor tracked.
     #[must_use]
     pub fn usable_measurement(&self) -> Option<&Measurement> {
         self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)
     }
 
-    /// Returns true where the launch claims to write and no write was detected: another launch must show whether it writes.
+    /// Returns true if the launch claims to write and no write was detected: another launch must show whether it writes.
     #[must_use]
     pub fn write_undetected(&self) -> bool {
         let measured = self.measurement.as_ref();
         measured.is_some_and(|measured| verdict::write_undetected(&measured.counts, &measured.seen))
     }
 
-    /// Stores the result of a launch on altered memory: true if it wrote. Adds the reason to the verdict that follows from it.
+    /// Stores the result of a launch on altered memory, true if it wrote, and adds the reason that follows to the verdict.
     pub fn set_written_when_altered(&mut self, when_altered: Option<bool>) {
         let Some(measured) = &mut self.measurement else { return };
         if let Some(written) = &mut measured.seen.written {
@@ -234,8 +234,7 @@ impl Record {
         }
     }
 
-    /// From the shortest to the longest median of the processes that measured it, and how many they are. Nothing where it
-    /// was one.
+    /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.
     #[must_use]
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
         let own = self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;

@@ -1,5 +1,5 @@
-//! The part of a run that an earlier one measured. In: how many of its cases; out: the note that a reader sees first. Runs of
-//! before this was a field have it as the last of their notes, from which it is read.
+//! The part of a run that an earlier one measured. In: how many of its cases; out: the note that a reader sees first. In old
+//! runs it is the last of the notes, from which it is read.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use gpubench_stats::format;
 
-/// The cases of a resumed run that were measured by the run that it goes on from.
+/// The cases of a resumed run that the earlier run measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {

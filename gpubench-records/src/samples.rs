@@ -1,4 +1,4 @@
-//! The outcome of measuring a case: its samples, how they were taken, and what a launch takes from the supply.
+//! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 use gpubench_stats::{Drift, Modes, Summary};
@@ -17,15 +17,15 @@ pub struct Samples {
     pub timer: Timer,
     /// The launches before them.
     pub warm_up: WarmUp,
-    /// The readings of the device's sensors meanwhile, where it has some.
+    /// The readings of the device's sensors during sampling, if it has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
-    /// The clock of the multiprocessors behind their groups by the device's own counters, where it has them.
+    /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_clock: Option<DeviceClock>,
     /// The number of groups that they were taken in.
     pub groups: usize,
-    /// True where another launch took turns with this one. Each group then had inputs at other addresses, so that times move
+    /// True if another launch took turns with this one. Each group then had inputs at other addresses, so that times move
     /// from group to group on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turns: bool,
@@ -34,13 +34,13 @@ pub struct Samples {
     /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
     /// device's part of it is `elapsed` over this.
     pub wall: Nanoseconds,
-    /// True where the stop rule was met, rather than a budget spent. A number of samples asked for is met when it is there.
+    /// True if the stop rule was met, rather than a budget spent. A fixed number of samples counts as met.
     pub converged: bool,
     /// The figures that describe the times of a launch: event times less overhead.
     pub time: Summary,
-    /// The time of one more back-to-back launch, where a launch alone is so short that its start and end count.
+    /// The time of one more back-to-back launch, if a launch is so short that its start and end matter.
     pub back_to_back: Option<Nanoseconds>,
-    /// The time of a launch of several kernels with the gaps that a stream has, where it was sampled in a graph.
+    /// The time of a launch of several kernels with the gaps that a stream has, if it was sampled in a graph.
     pub on_stream: Option<Nanoseconds>,
     /// The event times in the order they ran.
     pub events: Vec<Nanoseconds>,
@@ -53,8 +53,7 @@ impl Samples {
         times(&self.events, self.timer)
     }
 
-    /// The movement of the times while they were taken, if there is more than the timer's own. Nothing of launches that took
-    /// turns.
+    /// The drift of the times, if it is more than the timer's own. Nothing for launches that took turns.
     #[must_use]
     pub fn drift(&self) -> Option<Drift> {
         if self.in_turns {
@@ -64,8 +63,8 @@ impl Samples {
         ((drift.change * self.time.median).abs() > self.timer.group_spread).then_some(drift)
     }
 
-    /// The two kinds of times, if they are of two that lie further apart than the timer's own spread. Nothing of launches that
-    /// took turns.
+    /// The two modes of the times, if they are further apart than the timer's own spread. Nothing for launches that took
+    /// turns.
     #[must_use]
     pub fn modes(&self) -> Option<Modes> {
         if self.in_turns {
@@ -90,7 +89,7 @@ pub struct WarmUp {
     pub launches: usize,
     /// The time that they took.
     pub elapsed: Nanoseconds,
-    /// True where the medians of the last two groups agreed.
+    /// True if the medians of the last two groups agreed.
     pub steady: bool,
 }
 
@@ -101,7 +100,7 @@ pub struct WarmUp {
 pub enum Energy {
     /// The energy of a launch.
     Measured(EnergyMeasurement),
-    /// Why that is not known.
+    /// The reason that it is not known.
     Refused(String),
 }
 
@@ -116,7 +115,7 @@ impl Energy {
     }
 }
 
-/// The energy of back-to-back launches. All that the device drew meanwhile is theirs, what it draws when idle too.
+/// The energy of back-to-back launches. It includes everything that the device drew meanwhile, its idle power too.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyMeasurement {
@@ -124,7 +123,7 @@ pub struct EnergyMeasurement {
     pub per_launch: Joules,
     /// The average power of the device, by its counter of energy.
     pub power: Watts,
-    /// The mean of what its sensor of power said meanwhile, to hold against it.
+    /// The mean of the power sensor's readings meanwhile, for comparison.
     pub sensor: Option<Watts>,
     /// The number of launches.
     pub launches: usize,

@@ -10,26 +10,26 @@ use gpubench_stats::units::Nanoseconds;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sampling {
-    /// The relative half-width that the confidence interval of the median is to reach.
+    /// The relative half-width that the confidence interval of the median must reach.
     pub precision: f64,
-    /// Exactly so many samples, whatever the interval and however long they take.
+    /// The exact number of samples, if the user fixed it, whatever the interval and however long they take.
     pub samples: Option<usize>,
     /// The shortest warm-up of a case.
     pub warm_up: Nanoseconds,
-    /// Exactly so many launches of warm-up, however long they take.
+    /// The exact number of warm-up launches, if the user fixed it, however long they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_launches: Option<usize>,
     /// The shortest sampling of a case.
     pub min_time: Nanoseconds,
     /// The longest sampling of a case.
     pub max_time: Nanoseconds,
-    /// True where a benchmark's own `max_time` goes before that.
+    /// True if a benchmark's own `max_time` overrides that.
     pub own_max_time: bool,
-    /// The flush of cold samples, rather than what suits the device.
+    /// The flush of cold samples; nothing for the device's own choice.
     pub flush: Option<Flush>,
-    /// The path that times samples, rather than what suits the launch.
+    /// The path that times samples; nothing for the one that suits the launch.
     pub path: Option<Path>,
-    /// True to measure the energy of launches, whatever benchmarks ask for.
+    /// True to measure the energy of launches, whatever their attributes say; nothing to follow the attributes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<bool>,
     /// The difference of two times that does not matter, as a fraction.
@@ -37,7 +37,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// The rules where nobody says otherwise.
+    /// The default rules.
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,

@@ -1,5 +1,5 @@
 //! The cases of a run that the user names. In: names, arguments, cache states and devices; out: true for each case that is
-//! selected, and runs with those alone. What a benchmark's attribute says, such as its tags, records do not have.
+//! selected, and runs with those alone. Records do not contain the attribute's options, such as tags.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -54,7 +54,7 @@ impl CaseSelection {
         self.device.as_deref().is_none_or(named)
     }
 
-    /// Keeps of `run` what is selected.
+    /// Keeps the selected cases of `run`.
     pub fn narrow(&self, run: &mut Run) {
         let devices: Vec<String> = run
             .devices
@@ -120,7 +120,7 @@ impl CaseSelection {
     }
 }
 
-/// Keeps of `run` the records, skipped cases and devices that are taken. A device whose cases are all left out goes too.
+/// Keeps the selected records, skipped cases and devices of `run`. A device without a selected case is removed too.
 pub fn narrow(
     run: &mut Run,
     takes: &dyn Fn(&Record) -> bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Quantity;
 
-/// The work of one launch, as far as the attribute says.
+/// The work of one launch, as far as the attribute states it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
@@ -14,11 +14,11 @@ pub struct Counts {
     pub reads: Option<u64>,
     /// Bytes written.
     pub writes: Option<u64>,
-    /// Bytes moved, where the attribute does not tell reads from writes; else their sum.
+    /// Bytes moved: the sum of both, or the attribute's `bytes` if it does not tell reads from writes.
     pub bytes: Option<u64>,
     /// Floating-point operations.
     pub flops: Option<u64>,
-    /// Whatever else the benchmark counts.
+    /// Items of another kind that the benchmark counts.
     pub items: Option<u64>,
 }
 
@@ -40,8 +40,8 @@ pub enum Link {
 }
 
 impl Link {
-    /// The limit of bytes that move over `link`: the memory, which is not said of most launches, or the link that they cross,
-    /// and then not the memory at its ends.
+    /// The limit of bytes that move over `link`: that of the link, and not of the memory at its ends; without a link, that
+    /// of the memory.
     #[must_use]
     pub fn quantity(link: Option<Self>) -> Quantity {
         match link {
@@ -53,8 +53,8 @@ impl Link {
         }
     }
 
-    /// The number of these bytes that go over `link`. What a copy reads at one end of a bus it writes at the other: that crosses
-    /// once.
+    /// The number of these bytes that go over `link`. A copy's bytes are read at one end of a bus and written at the other,
+    /// and cross it once.
     #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
         match link {

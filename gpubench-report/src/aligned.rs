@@ -5,12 +5,12 @@ use std::ops::Range;
 use super::page::Page;
 use super::text::{left, right, spaces, width, wrapped};
 
-/// The rows begin behind so many spaces.
+/// The indent of the rows.
 const INDENT: usize = 2;
 /// The space between columns.
 const GAP: usize = 2;
 
-/// The lines of each row, indented, with the columns `numbers` aligned to the right. Where `page` has no room for the longest
+/// The lines of each row, indented, with the columns `numbers` aligned to the right. If `page` has no room for the longest
 /// row, each has its first cell on a line of its own, and the others under it.
 pub(super) fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<Vec<String>> {
     let number = rows.iter().map(Vec::len).max().unwrap_or_default();

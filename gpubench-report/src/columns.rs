@@ -1,5 +1,5 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share. In: a record; out: the text of
-//! each of its cells, the room that a cell takes, and which columns go first where a line has too little of it.
+//! each of its cells, the room that a cell takes, and the order in which columns are dropped from a narrow page.
 
 use gpubench_records::facts::Quantity;
 use gpubench_records::metrics::Share;
@@ -19,7 +19,7 @@ use crate::{roof, spread};
 pub(super) struct Column {
     /// The text above the printed column.
     pub(super) head: &'static str,
-    /// The name of the column, above it in Markdown and where it is said to be left out.
+    /// The name of the column, above it in Markdown and in the line *not shown*.
     pub(super) title: &'static str,
     /// The room that its cells take in the printed table.
     pub(super) room: Room,
@@ -27,7 +27,7 @@ pub(super) struct Column {
     pub(super) tables: Tables,
     /// True for a column that is left out where it would be empty.
     pub(super) optional: bool,
-    /// The place in the order in which a narrow page is filled with columns: the last ones are dropped first.
+    /// The place in the order in which columns fill a narrow page: the last ones are dropped first.
     pub(super) rank: u8,
     /// The cell of a record.
     pub(super) cell: fn(&Record) -> String,
@@ -201,7 +201,7 @@ fn items(record: &Record) -> String {
     })
 }
 
-/// The warning that a number must not be read without.
+/// The warning beside a number that is not valid.
 fn mark(record: &Record) -> String {
     let mark = match record.verdict.state {
         _ if record.measurement.is_none() => "",
@@ -214,23 +214,23 @@ fn mark(record: &Record) -> String {
     mark.to_owned()
 }
 
-/// The part of the peak of what bytes move over; of the arithmetic's where that is not known.
+/// The share of the peak that bytes are limited by; if that is not known, of the compute peak.
 fn main_share(measured: &Measurement) -> Option<&Share> {
     let share = |quantity| measured.metrics.shares.iter().find(|share| share.quantity == quantity);
     share(Link::quantity(measured.link)).or_else(|| share(Quantity::Compute(measured.precision.clone())))
 }
 
-/// The part of the peak of what bytes move over.
+/// The share of the peak that bytes are limited by.
 pub(super) fn bandwidth_share(measured: &Measurement) -> Option<f64> {
     measured.metrics.share(&Link::quantity(measured.link))
 }
 
-/// The part of the arithmetic's peak, where that is the one that binds.
+/// The share of the compute peak, if that is the one that binds.
 fn compute_share(measured: &Measurement) -> Option<&Share> {
     measured.metrics.roof.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
 }
 
-/// Half the interval as a part of the median, where there are samples enough for an interval.
+/// Half the interval as a part of the median; infinite if there are too few samples for one.
 fn half_width(time: &Summary) -> f64 {
     if time.samples < SMALLEST_SAMPLE { f64::INFINITY } else { time.relative_half_width() }
 }

@@ -52,7 +52,7 @@ fn measured_in_turn(record: &Record) -> Option<(&Record, &Measurement, &Compared
     Some((record, record.measurement.as_ref()?, record.compared.as_ref()?))
 }
 
-/// The answer, and what it is about.
+/// The answer, with the name of the other case.
 fn than(compared: &Compared) -> String {
     let answer = compared.comparison.answer;
     let link = match answer {
@@ -63,7 +63,7 @@ fn than(compared: &Compared) -> String {
     format!("{answer} {link} {}", split(&compared.with.benchmark, &compared.with.args).1)
 }
 
-/// Explains a row whose two times differ by something else than the row says. The times are medians of all samples; the
+/// Explains a row whose two times differ by another ratio than the row shows. The times are medians of all samples; the
 /// difference comes from pairs within each round.
 fn explained(measured: &Measurement, compared: &Compared) -> String {
     let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
@@ -85,10 +85,10 @@ fn explained(measured: &Measurement, compared: &Compared) -> String {
     format!(" (the medians differ by {medians}: {why}, {rounds})")
 }
 
-/// Returns true where times whose ratio is `shown` agree with the one that was found: they are within its interval, and no
+/// Returns true if the ratio of the `shown` times agrees with the one that was found: it is within its interval, and no
 /// further from it than the band.
 fn agree(found: &Ratio, shown: f64, band: f64) -> bool {
-    // Rounding must not part what is the same.
+    // Rounding must not separate equal ratios.
     let rounding = 1e-9;
     let within = found.low * (1.0 - rounding) <= shown && shown <= found.high * (1.0 + rounding);
     within && (shown / found.value).ln().abs() <= band.ln_1p() + rounding
@@ -133,7 +133,7 @@ fn checked(check: &Check, page: Page) -> String {
     text + &paragraph(&noise(check), page)
 }
 
-/// The lines that say whether intervals have in them what processes differ by.
+/// The lines that say whether intervals contain the spread between processes.
 fn noise(check: &Check) -> String {
     let unknown = number_unknown(check);
     let processes = check.lines.iter().find_map(|line| match line.finding {
@@ -158,13 +158,13 @@ fn noise(check: &Check) -> String {
     text
 }
 
-/// The number of rows that were compared without knowing what processes differ by.
+/// The number of rows that were compared without a known spread between processes.
 fn number_unknown(check: &Check) -> usize {
     let unknown = |line: &&CaseFinding| matches!(line.finding, Finding::Compared { noise_known: false, .. });
     check.lines.iter().filter(unknown).count()
 }
 
-/// The cases that are slower than they may be, and those that could not be judged.
+/// The cases that are slower than allowed, and those that could not be judged.
 fn regressions(run: &Run, page: Page) -> String {
     let Some(gate) = run.gate() else { return String::new() };
     let (count, from) = gate::regressions(&gate);

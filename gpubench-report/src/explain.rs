@@ -54,7 +54,7 @@ fn program(program: &Program, page: Page) -> String {
     format!("\n{}", heading(&plain(name), &plain(&build), page))
 }
 
-/// The origin of each number of a case: a word for what it is, and a sentence.
+/// The origin of each number of a case: a word that names it, and a sentence.
 pub(super) fn sentences(
     record: &Record,
     measured: &Measurement,
@@ -82,7 +82,7 @@ pub(super) fn sentences(
     lines
 }
 
-/// The spread between processes, where there were several.
+/// The spread between processes, if there were several.
 fn processes(record: &Record) -> Option<String> {
     let (range, processes) = record.processes()?;
     let range = format::from_to(range, format::time);

@@ -1,5 +1,5 @@
-//! The lines above the results, the notes of a run and the facts of its devices, and those below them that say what their rows
-//! are held against. In: a run; out: text.
+//! The lines above the results, the notes of a run and the facts of its devices, and those below them with the peaks that
+//! rows are compared with. In: a run; out: text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -36,8 +36,8 @@ pub fn header(run: &Run, page: Page) -> String {
     text
 }
 
-/// The properties of a device in one line, as many as `page` has room for; `--explain` has all. What identifies the device
-/// comes last: it tells a reader the least.
+/// The properties of a device in one line, as many as `page` has room for; `--explain` has all. The UUID comes last: it
+/// tells a reader the least.
 fn properties(facts: &Facts, page: Page) -> String {
     let room = page.width().unwrap_or(usize::MAX);
     let (ids, others): (Vec<_>, Vec<_>) = facts.properties.iter().partition(|property| property.name == UUID);
@@ -59,8 +59,8 @@ pub(super) fn all_properties(facts: &Facts) -> String {
     facts.properties.iter().map(shown).collect::<Vec<_>>().join(SEPARATOR)
 }
 
-/// The peaks that rows are held against, with their sources. A GPU has a peak for every precision; those that no row is held
-/// against would hide the others.
+/// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would
+/// hide the others.
 pub(super) fn peaks(run: &Run, page: Page) -> String {
     let mut text = String::new();
     for facts in &run.devices {
@@ -90,8 +90,7 @@ fn quantities(facts: &Facts) -> Vec<&Quantity> {
     quantities
 }
 
-/// Returns true where the peak is shown: that of the memory and of the L2 always; another where a row
-/// is held against it.
+/// Returns true if the peak is shown: that of the memory and of the L2 always; another if a row is compared with it.
 fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
     let rows = run.records.iter().filter(|record| record.case.device == facts.device);
     let mut measured = rows.filter_map(|record| record.measurement.as_ref());
@@ -123,7 +122,7 @@ pub(super) fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
 }
 
-/// A peak beside the one that counts. Of what was measured there may be several, by what measured it.
+/// A peak beside the one that counts. There may be several measured ones, by different benchmarks.
 fn shown_other(peak: &Peak) -> String {
     let (source, limit) = (shown_source(peak.source), shown_limit(peak));
     match peak.source {

@@ -33,8 +33,8 @@ pub use self::remarks::no_records;
 pub use self::table::{Planned, TableWriter};
 pub use self::text::{paragraph, plain as printable};
 
-/// A run as it is printed on `page`: what it ran on, then its results. The same as [`header`], the [`TableWriter::rows`] of
-/// its cases and [`end`], which print a run while it is measured.
+/// A run as it is printed on `page`: its devices, then its results. The same as [`header`], the [`TableWriter::rows`] of its
+/// cases and [`end`], which print a run while it is measured.
 #[must_use]
 pub fn render(run: &Run, page: Page) -> String {
     let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
@@ -47,7 +47,7 @@ fn planned(record: &Record) -> Planned<'_> {
     Planned { benchmark: &case.benchmark, args: &case.args, device: &case.device }
 }
 
-/// The lines under `table`, whose rows are those of `run`: comparisons, peaks, remarks, and last a sum.
+/// The lines under `table`, whose rows are those of `run`: comparisons, peaks, remarks, and last the totals.
 #[must_use]
 pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
@@ -58,7 +58,7 @@ pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
     format!("{blank}{}", parts.join("\n"))
 }
 
-/// Returns true where rows of `run` are on several devices, be they open or not.
+/// Returns true if rows of `run` are on several devices, opened or not.
 fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|facts| &facts.device);
     let mut devices = opened.chain(run.records.iter().map(|record| &record.case.device));

@@ -1,5 +1,5 @@
-//! The list of stored runs: a line for each, or a few where a line is too long for the page. In: runs with their names; out: lines,
-//! in the order given.
+//! The list of stored runs: a line for each, or a few if a line is too long for the page. In: runs with their names; out:
+//! lines, in the order given.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,7 +11,7 @@ use gpubench_records::files::time_of_day;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 
-/// A line of the list: what of a stored run is shown there, so that the runs themselves need not be there at once.
+/// A line of the list: the facts of a stored run that it shows, so that not all runs are in memory at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
     /// The number by which it can be named.
@@ -20,7 +20,7 @@ pub struct ListedRun {
     contents: Result<Contents, String>,
 }
 
-/// What is shown of a run that can be read.
+/// The facts of a run that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Contents {
     started: String,
@@ -58,7 +58,7 @@ impl ListedRun {
         Self { number: None, name: plain(name), contents: Ok(contents) }
     }
 
-    /// The line of a file that is no run, and why.
+    /// The line of a file that is no run, with the reason.
     #[must_use]
     pub fn unreadable(name: &str, why: &str) -> Self {
         Self { number: None, name: plain(name), contents: Err(plain(why)) }

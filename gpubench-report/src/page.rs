@@ -11,9 +11,9 @@ use terminal_size::{Width, terminal_size_of};
 /// file or a pipe: nothing is left out or shortened there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The number of columns of a line; nothing where lines have no end.
+    /// The number of columns of a line; nothing if lines have no end.
     width: Option<usize>,
-    /// True where block characters would not be seen.
+    /// True if block characters would not be seen.
     ascii: bool,
 }
 

@@ -19,7 +19,7 @@ pub(super) const MEANING: &str = "spread: the shares of the samples within 0.2 %
 const EMPTY: char = '·';
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The bar of a measurement; nothing where its median is not above zero.
+/// The bar of a measurement; nothing if its median is not above zero.
 pub(super) fn bar(measured: &Measurement) -> String {
     let median = measured.median();
     let times = measured.times();

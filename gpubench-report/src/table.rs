@@ -58,7 +58,7 @@ pub struct TableWriter {
     group: Option<(String, String)>,
     /// The columns that were left out so far.
     dropped: Vec<&'static str>,
-    /// True where a row had a bar.
+    /// True if a row had a bar.
     has_bars: bool,
 }
 
@@ -142,7 +142,7 @@ impl TableWriter {
         text
     }
 
-    /// Adds the columns that `records` need. Returns true where that changes the heads.
+    /// Adds the columns that `records` need. Returns true if that changes the heads.
     fn use_columns(&mut self, records: &[Record]) -> bool {
         let is_narrow = self.page.width().is_some_and(|width| width < NARROW);
         let use_column = |column: &'static Column| {

@@ -1,5 +1,5 @@
-//! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out: the
-//! change from the first third of them to the last, where there is one.
+//! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out: the change from
+//! the first third to the last, if there is one.
 
 use serde::{Deserialize, Serialize};
 

@@ -179,7 +179,7 @@ pub fn changes(low: f64, high: f64) -> String {
     format!("({} to {} %)", changed(low), changed(high))
 }
 
-/// A ratio as a change without the unit: no digits behind the point where there are four before it.
+/// A ratio as a change without the unit: no digits behind the point if there are four before it.
 fn changed(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);
     match percent.abs() {
@@ -189,8 +189,8 @@ fn changed(ratio: f64) -> String {
     }
 }
 
-/// Half of an interval beside the value it belongs to, such as `± 0.42 %`. One that is ten times the value or more says
-/// nothing, and neither would its digits.
+/// Half of an interval beside the value it belongs to, such as `± 0.42 %`. The digits of one that is ten times the value or
+/// more would mean nothing.
 #[must_use]
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {

@@ -1,8 +1,8 @@
-//! Quantities with units, and what samples of them say. Times in the order they ran go in; a [`Summary`] with its
-//! confidence interval, a [`Drift`], two [`Modes`] or a [`Ratio`] come out, and a [`StopRule`] tells when there are enough
-//! samples. Nothing here knows of benchmarks or devices.
+//! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
+//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Nothing here knows of
+//! benchmarks or devices.
 //!
-//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median speaks for a case, its
+//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 

@@ -1,5 +1,5 @@
-//! When a comparison may be decided, so that looking again and again stays within one error in a hundred. In: how many rounds
-//! there are; out: the confidence that their interval must have.
+//! The schedule of looks at a comparison, which keeps repeated looking within one wrong decision in a hundred. In: the
+//! number of rounds so far; out: the confidence that their interval must have.
 //!
 //! An interval of 99 % that is looked at after every round misses the truth at some look more often than once in a hundred
 //! comparisons. So there are four looks, after twice the rounds each time, and the hundredth is shared out among them: 0.1,
@@ -7,7 +7,7 @@
 //! a hundred comparisons, however they depend on each other; a tenth of it is kept back, since the interval of a trimmed mean
 //! has its confidence only nearly.
 
-/// The part of comparisons that may be decided wrongly.
+/// The share of comparisons that may be decided wrongly.
 pub const DECISION_ERROR: f64 = 0.01;
 
 /// The rounds after which there is a look, and the part of [`DECISION_ERROR`] that it may take.
@@ -16,14 +16,13 @@ const LOOKS: [(usize, f64); 4] = [(4, 0.1), (8, 0.2), (16, 0.25), (32, 0.35)];
 /// The most rounds of a comparison: those of the last look.
 pub const MOST_ROUNDS: usize = LOOKS[LOOKS.len() - 1].0;
 
-/// The confidence of the look after so many rounds, where there is one.
+/// The confidence of the look after this number of rounds, if there is one.
 #[must_use]
 pub fn look_after(rounds: usize) -> Option<f64> {
     LOOKS.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
 }
 
-/// The confidence of a last look after so many rounds, where a budget ends them early: that of the look that would have been
-/// next.
+/// The confidence of the last look if a budget ends the comparison after this number of rounds: that of the next look.
 #[must_use]
 pub fn last_look(rounds: usize) -> f64 {
     let next = LOOKS.iter().find(|(look, _)| rounds <= *look).unwrap_or(&LOOKS[LOOKS.len() - 1]);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantile::at_fractional_index;
 use crate::units::Nanoseconds;
 
-/// The confidence of every interval of a single case. What is decided of two has more.
+/// The confidence of every interval of a single case. Comparisons use a higher one.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The fewest samples whose order statistics can hold the median with a [`CONFIDENCE`] of 95 %: all of n
@@ -30,7 +30,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Returns true where `time` lies within the interval or on one of its ends.
+    /// Returns true if `time` lies within the interval or on one of its ends.
     #[must_use]
     pub fn contains(&self, time: Nanoseconds) -> bool {
         self.low <= time && time <= self.high

@@ -1,5 +1,5 @@
-//! Samples of two kinds. In: times in any order, and the timer's step; out: the two
-//! times that they gather around, where there is a gap between them.
+//! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather around, if there
+//! is a gap between.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// The gap holds at most this fraction of the samples that an equal width holds around either mode.
 const GAP_DEPTH: f64 = 0.25;
-/// By how many standard errors the gap's count is below the mode's.
+/// The number of standard errors by which the gap's count is below the mode's.
 const GAP_ERRORS: f64 = 3.0;
 
 /// Positions in the gap that are looked at where the timer is fine.
@@ -88,7 +88,7 @@ fn split(sorted: &[f64]) -> Option<usize> {
     best.1
 }
 
-/// Returns true where `sorted` has a gap between `low` and `high`, which are more than [`LEAST_STEPS`] apart.
+/// Returns true if `sorted` has a gap between `low` and `high`, which are more than [`LEAST_STEPS`] apart.
 fn has_gap(sorted: &[f64], low: f64, high: f64, step: f64) -> bool {
     // Windows are an odd number of steps wide and centred on ticks, so that each holds equally many ticks.
     let step = step.max((high - low) / POSITIONS);

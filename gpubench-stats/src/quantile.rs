@@ -3,14 +3,14 @@
 
 use crate::units::Nanoseconds;
 
-/// `times` from the smallest to the largest; what is not a number goes to one of the ends.
+/// `times` from the smallest to the largest; values that are not numbers go to the ends.
 pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
     let mut sorted: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }
 
-/// The median of `times` in any order, that of a [`Summary`](crate::Summary) without the rest of it; `None` of none.
+/// The median of `times` in any order, the same as that of a [`Summary`](crate::Summary); `None` if there are no times.
 #[must_use]
 pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
     (!times.is_empty()).then(|| Nanoseconds(quantile(&ascending(times), 0.5)))
@@ -25,7 +25,7 @@ pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 /// median.
 ///
 /// # Panics
-/// Where `sorted` is empty or `p` is not in 0..=1.
+/// If `sorted` is empty or `p` is not in 0..=1.
 #[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     let index = (sorted.len() - 1) as f64 * p;

@@ -1,6 +1,6 @@
-//! The ratio of two launches' times. In: what several rounds of taking turns found, or the medians of
-//! separate processes; out: a [`Ratio`] with its confidence interval. All of it on the logarithms, so that twice as long and
-//! half as long are equally far from the same.
+//! The ratio of two launches' times. In: the results of rounds in which the launches alternate, or the medians of separate
+//! processes; out: a [`Ratio`] with its confidence interval. All of it is done on logarithms, so that twice as long and half
+//! as long are equally far from equal.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ impl Ratio {
         let cut = rounds.len() / 8;
         let kept = &sorted[cut..rounds.len() - cut];
         let mean = kept.iter().sum::<f64>() / kept.len() as f64;
-        // What was cut counts as if it were as far out as the last that was kept.
+        // Winsorised: each cut value counts as the nearest one that was kept.
         let (least, greatest) = (kept[0], kept[kept.len() - 1]);
         let drawn_in: Vec<f64> = rounds.iter().map(|round| round.clamp(least, greatest)).collect();
         let (_, variance) = moments(&drawn_in)?;
@@ -53,13 +53,13 @@ impl Ratio {
         Some(Self::around(mean, half, half, confidence))
     }
 
-    /// The ratio of what the processes `now` found to what the processes `then` did; intervals are theirs of `confidence`.
-    /// `None` where a side has none, or a time is not above zero.
+    /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
+    /// `confidence`. `None` if a side has no process, or a time is not above zero.
     ///
-    /// Each side speaks by the mean logarithm of its medians. The interval is the wider of two. One is made of the
-    /// intervals of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in
-    /// Medicine 27, 2008: distances to the ends add up as their squares). Where a side has several processes, the other is
-    /// Student's, from how far they are apart on their own side: that knows what no samples of one process do, such as
+    /// Each side counts by the mean logarithm of its medians. The interval is the wider of two. One is made of the intervals
+    /// of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27,
+    /// 2008: distances to the ends add up as their squares). Where a side has several processes, the other is Student's,
+    /// from the spread of the medians on each side: it contains differences that no samples of one process show, such as
     /// where its buffers lie.
     #[must_use]
     pub fn of_processes(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
@@ -72,14 +72,14 @@ impl Ratio {
     }
 
     fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
-        // Two rounds that differ much have an interval beyond all numbers, and what is stored must be one.
+        // Two rounds that differ much give an interval beyond the largest number, and a stored end must be a number.
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
         Self { value: exp(log), low: exp(log - below), high: exp(log + above), confidence }
     }
 }
 
-/// The logarithm of the ratio that pairs of times agree on: the median over the pairs of the first time over the second.
-/// `None` of no pairs, and where a time is not above zero.
+/// The logarithm of the median ratio of pairs of times, the first over the second. `None` if there are no pairs, or a time
+/// is not above zero.
 #[must_use]
 pub fn paired_log_ratio(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
@@ -100,8 +100,8 @@ pub struct Median {
 }
 
 impl Median {
-    /// The median of `times`, in the order they ran, with its interval of `confidence`, as a [`Summary`](crate::Summary) has
-    /// it of 95 %. `None` of none.
+    /// The median of `times`, in the order they ran, with its interval of this `confidence`; a [`Summary`](crate::Summary)
+    /// has that of 95 %. `None` if there are no times.
     #[must_use]
     pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
         if times.is_empty() {
@@ -115,8 +115,8 @@ impl Median {
 }
 
 impl Median {
-    /// The geometric mean of the times of several processes, of which [`Ratio::of_processes`] is the ratio. `None` of none,
-    /// and where a time is not above zero.
+    /// The geometric mean of the medians of several processes; [`Ratio::of_processes`] is the ratio of two such means.
+    /// `None` if there are no medians, or a time is not above zero.
     #[must_use]
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
@@ -126,7 +126,7 @@ impl Median {
     }
 }
 
-/// One side of a comparison of processes: the mean of their logarithms, and how far the ends of its interval are.
+/// One side of a comparison of processes: the mean of the logarithms, and the distances to the ends of its interval.
 struct Side {
     logs: Vec<f64>,
     log: f64,

@@ -1,6 +1,5 @@
-//! The stop rule: when a case has enough samples. In: the summary of all its samples so far, after each
-//! group; out: go on, or converged. Budgets of time and fixed counts are the business of the loop that takes
-//! the samples.
+//! The stop rule. In: the summary of a case's samples so far, after each group; out: continue, or converged. The loop that
+//! takes the samples handles budgets of time and fixed counts.
 
 use crate::units::Nanoseconds;
 use crate::{SMALLEST_SAMPLE, Summary};
@@ -14,13 +13,12 @@ const CHECKS_IN_A_ROW: u32 = 2;
 pub enum Decision {
     /// More samples are needed.
     Continue,
-    /// The median is known as well as was asked for.
+    /// The median is as precise as requested.
     Converged,
 }
 
-/// When one case has enough samples: as soon as the half-width of the 95 % confidence interval of its median
-/// is at most the asked share of the median, or one step of the timer where that is more, at two checks in a
-/// row.
+/// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval is at most the
+/// requested share of the median, or one step of the timer if that is more, at two successive checks.
 ///
 /// A rule serves one case. Looking again and again and stopping at the first success favours lucky moments;
 /// the second check, the least number of samples and the interval's floor of one step bound that bias.
@@ -45,8 +43,8 @@ impl StopRule {
 
     /// Looks at all samples so far, with the timer's `step` in nanoseconds that their summary was made with.
     ///
-    /// A check without new samples changes nothing and repeats the last decision; fewer samples than at the
-    /// check before are another case's, and the count of checks begins anew.
+    /// A check without new samples changes nothing and repeats the last decision; fewer samples than at the check before
+    /// belong to another case, and the count of checks starts again.
     pub fn check(&mut self, summary: &Summary, step: Nanoseconds) -> Decision {
         if summary.samples < self.checked_samples {
             self.checks_held = 0;
@@ -58,7 +56,7 @@ impl StopRule {
         if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
     }
 
-    /// Returns true where these samples alone are enough and precise enough.
+    /// Returns true if these samples alone are enough and precise enough.
     fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
         let wanted = (self.precision * summary.median).max(step);
         // An interval floored at one step is computed from its ends, and may come out a rounding error wider.

@@ -2,7 +2,7 @@
 //! lie to either side of the mean.
 //!
 //! The closed forms of Abramowitz & Stegun, *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4, for whole degrees of
-//! freedom, turned round by halving.
+//! freedom, inverted by bisection.
 
 use std::f64::consts::FRAC_2_PI;
 

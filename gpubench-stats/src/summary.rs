@@ -15,12 +15,11 @@ use crate::units::Nanoseconds;
 pub struct Summary {
     /// The number of samples.
     pub samples: usize,
-    /// The number of independent samples that would know the median as well: fewer than there are where samples that
-    /// follow each other are alike (Geyer's initial monotone sequence estimator on the signs of their distances
-    /// from the median). Nothing in a record stored before this was known; its interval takes its samples for
-    /// independent.
+    /// The number of independent samples that would give the median with the same precision: fewer than all if successive
+    /// samples are alike (Geyer's initial monotone sequence estimator on the signs of their distances from the median).
+    /// Nothing in an old record, whose interval takes its samples for independent.
     pub effective_samples: Option<f64>,
-    /// The middle of the samples: the time that speaks for the case.
+    /// The middle of the samples: the time of the case.
     pub median: Nanoseconds,
     /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger & Sheather 1986) for the
     /// effective number of samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that

@@ -57,7 +57,7 @@ macro_rules! quantities {
                 Self(self.0.max(other.0))
             }
 
-            /// The order of all values, what is not a number among them, as [`f64::total_cmp`] has it.
+            /// The order of [`f64::total_cmp`], which includes values that are not numbers.
             #[must_use]
             pub fn total_cmp(&self, other: &Self) -> Ordering {
                 self.0.total_cmp(&other.0)
@@ -144,7 +144,7 @@ quantities! {
     FlopsPerSecond;
     /// A rate of whatever a benchmark counts, in items per second.
     ItemsPerSecond;
-    /// The most of something in a second: bytes or floating-point operations, as the limit that it belongs to says.
+    /// A limit per second, of bytes or of floating-point operations: the quantity that it limits says which.
     Rate;
     /// Energy in joules.
     Joules;
@@ -153,7 +153,7 @@ quantities! {
 }
 
 impl Nanoseconds {
-    /// The span of so many seconds.
+    /// The span of this number of seconds.
     #[must_use]
     pub const fn from_seconds(seconds: f64) -> Self {
         Self(seconds * 1e9)

@@ -1,5 +1,5 @@
-//! A run held against a baseline, case by case. In: both; out: a [`Check`]. The answer itself is
-//! [`comparison`](crate::comparison)'s.
+//! A run held against a baseline, case by case. In: both; out: a [`Check`]. [`comparison`](crate::comparison) gives the
+//! answer for each.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,9 +12,9 @@ use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
 use gpubench_stats::{DECISION_ERROR, Median, Ratio};
 
-/// So many processes know what processes differ by.
+/// The number of processes that show the spread between processes.
 const KNOWS_NOISE: usize = 3;
-/// So many of a benchmark's earlier arguments are told.
+/// The number of a benchmark's earlier arguments that a finding shows.
 const SHOWN_ARGS: usize = 3;
 
 /// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
@@ -60,7 +60,7 @@ struct Cases<'a> {
 #[derive(Default)]
 struct Then<'a> {
     cases: Vec<&'a CaseId>,
-    /// True where the run has some of them too.
+    /// True if the run has some of them too.
     still_there: bool,
 }
 
@@ -83,8 +83,8 @@ impl<'a> Cases<'a> {
         Self { now, then }
     }
 
-    /// The finding about a case that the baseline has not: that it is new, or, where all that is left of its benchmark has
-    /// other arguments than then, which those were.
+    /// The finding about a case that the baseline lacks: it is new; or, if no earlier arguments of its benchmark are left,
+    /// it has other arguments, and the earlier ones are named.
     fn unknown(&self, case: &CaseId) -> Finding {
         let then = self.then.get(&benchmark(case)).filter(|then| !then.still_there);
         let Some(Then { cases: then, .. }) = then else { return Finding::New };
@@ -96,7 +96,7 @@ impl<'a> Cases<'a> {
     }
 }
 
-/// The case now and then, where they can be compared.
+/// The case now and then, if they can be compared.
 fn pair<'a>(
     run: &'a Run,
     record: &'a Record,

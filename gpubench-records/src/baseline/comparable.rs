@@ -1,5 +1,5 @@
-//! The conditions for comparing two records of a case. In: both, and their runs; out: the differences that forbid it. Times of
-//! other work, of another GPU or taken another way say nothing of a change in the code.
+//! The conditions for comparing two records of a case. In: both, and their runs; out: the differences that forbid it. Times
+//! of other work, of another GPU or taken another way say nothing about a change in the code.
 
 use crate::facts::Facts;
 use crate::facts::{Property, UUID, Value};
@@ -20,10 +20,10 @@ impl MeasuredRecord<'_> {
     }
 }
 
-/// One of the counts, where it is told.
+/// One of the counts, if it is known.
 type CountOf = fn(&Counts) -> Option<u64>;
 
-/// The counts that must be equal. Bytes are the sum of those read and those written, where it is told which.
+/// The counts that must be equal. Bytes are the sum of those read and those written, if these are known.
 const COUNTS: [(&str, CountOf); 5] = [
     ("bytes read", |counts| counts.reads),
     ("bytes written", |counts| counts.writes),
@@ -32,7 +32,7 @@ const COUNTS: [(&str, CountOf); 5] = [
     ("items", |counts| counts.items),
 ];
 
-/// Why `now` and `then` cannot be compared, nothing if they can.
+/// The reasons that `now` and `then` cannot be compared; none if they can.
 pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let mut hold = |what: &str, now: String, then: String| {
@@ -47,7 +47,7 @@ pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
     hold("path", new.samples.method.path.to_string(), old.samples.method.path.to_string());
     hold("flush", new.samples.method.flush.to_string(), old.samples.method.flush.to_string());
     hold("device", device(&now), device(&then));
-    // Code of the program is as fast as it was compiled. Runs of before this was stored do not say.
+    // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
     if [now, then].iter().any(|it| it.facts().is_some_and(|facts| facts.runs_program_code)) {
         hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
     }
@@ -59,14 +59,15 @@ pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
     found
 }
 
-/// The other differences: properties of the device, some of them told on one side alone. They may be just what is looked at.
+/// The other differences: properties of the device, some of them known on one side alone. They may be the very change that
+/// is being measured.
 pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for (what, now, then) in properties(now.facts(), then.facts()) {
         match (now, then) {
             _ if now == then => {}
             (Value::Count(_), _) => {}
-            // Nobody reads these.
+            // A UUID tells a reader nothing.
             _ if what == UUID => found.push("another device of its kind".to_owned()),
             (Value::Text(now), Value::Text(then)) => found.push(format!("{what} {now}, was {then}")),
             _ => found.push(format!("another {what}")),
@@ -86,7 +87,7 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
     found
 }
 
-/// Returns true where both were measured by one and the same device, as far as devices tell who they are.
+/// Returns true if both were measured on the same device, as far as devices can be told apart.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     properties(now.facts(), then.facts()).all(|(what, now, then)| what != UUID || now == then)
 }

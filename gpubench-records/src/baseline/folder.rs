@@ -1,6 +1,6 @@
 //! The folders of baselines. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
-//! in cargo's `target`; in it each file is a run as `--json` writes it, and of a case the newest counts, so that a run of a
-//! few cases brings those up to date and leaves the others alone.
+//! in cargo's `target`. Each file in it is a run as `--json` writes it, and the newest record of a case counts, so that a
+//! run of a few cases updates those and leaves the others alone.
 
 use std::fs;
 use std::io;
@@ -20,10 +20,10 @@ pub struct Place {
 /// The reason why a baseline cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// There is none.
+    /// No baseline has this name.
     #[error("there is no baseline `{name}` ({} is not there{}); --save-baseline {name} makes one", path.display(), there_is(others))]
     Missing {
-        /// As the user calls it.
+        /// The name that the user gave.
         name: String,
         /// The place that it should be in.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum BaselineError {
     /// A file is no stored run.
     #[error("baseline `{name}`: {}: {why}{}", path.display(), instead(why))]
     Damaged {
-        /// As the user calls it.
+        /// The name that the user gave.
         name: String,
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum BaselineError {
     /// A file cannot be read or written.
     #[error("baseline `{name}`: {}: {error}", path.display())]
     Io {
-        /// As the user calls it.
+        /// The name that the user gave.
         name: String,
         /// The file.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum BaselineError {
     },
 }
 
-/// What to do about a file that cannot be read; one of a newer version says so itself.
+/// The advice behind the error about a file; one of a newer version has its own.
 fn instead(why: &FormatError) -> &'static str {
     if why.is_newer() { "" } else { ". Remove it, or save the baseline anew" }
 }
@@ -62,7 +62,7 @@ fn there_is(names: &[String]) -> String {
 }
 
 impl Place {
-    /// The place of the baseline that the user calls `name`: what has a `/` in it or ends in `.json` is a path.
+    /// The place of the baseline that the user calls `name`: a path if it has a `/` or ends in `.json`.
     #[must_use]
     pub fn of(name: &str) -> Self {
         Self::within(&baselines(), name)
@@ -76,10 +76,10 @@ impl Place {
         Self { name: name.to_owned(), path }
     }
 
-    /// Reads what is stored.
+    /// Reads the stored runs.
     ///
     /// # Errors
-    /// Where there is nothing, or something else than runs.
+    /// If there are no runs, or a file is none.
     pub fn load(&self) -> Result<Baseline, BaselineError> {
         let files = if self.path.is_dir() { self.files()? } else { vec![self.path.clone()] };
         let mut runs = files.iter().map(|file| self.read(file)).collect::<Result<Vec<_>, _>>()?;
@@ -91,10 +91,10 @@ impl Place {
         Ok(Baseline::new(self.name.clone(), runs))
     }
 
-    /// Makes sure that something can be stored, before it is measured.
+    /// Checks that a run can be stored, before it is measured.
     ///
     /// # Errors
-    /// Where it cannot.
+    /// If it cannot.
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.io(folder, error))?;
@@ -105,7 +105,7 @@ impl Place {
     /// Stores `run`: whole, or not at all. Files that it supersedes are removed.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
         let to = if is_json(&self.path) { self.path.clone() } else { self.next(run.started) };
         files::replace(&to, &|out| run.write(out)).map_err(|error| self.io(&to, error))?;

@@ -1,8 +1,8 @@
 //! Runs held against earlier ones. In: a run, and what is stored under a baseline's name; out: a [`Check`](crate::comparison::Check) with
 //! a line for each case. Reads records and nothing else, so that a stored run is held against a baseline as a live one is.
 //!
-//! `folder` keeps baselines, `newest` chooses their records, `comparable` says which cases can be compared at all, `check` compares them, and `open` does in
-//! order what a command line asks.
+//! `folder` keeps baselines, `newest` chooses their records, `comparable` decides which cases can be compared at all,
+//! `check` compares them, and `open` follows the flags of a command line.
 
 mod check;
 mod comparable;

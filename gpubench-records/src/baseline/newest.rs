@@ -11,13 +11,13 @@ use crate::record::{Record, Run};
 /// A baseline as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
-    /// As the user calls it.
+    /// The name that the user gave.
     pub name: String,
     /// The newest first.
     runs: Vec<Run>,
     /// The newest record of each case, in their order.
     cases: Vec<RecordPlace>,
-    /// The newest record of each case that has a number; without a number where none has one.
+    /// For each case the newest record with a number; if there is none, the newest without.
     places: HashMap<CaseId, RecordPlace>,
 }
 
@@ -54,7 +54,7 @@ impl Baseline {
         Self { name, runs, cases, places }
     }
 
-    /// Returns all of it as one run: the newest, with those records of older ones that [`find`](Self::find) returns.
+    /// Returns the baseline as one run: the newest, with the records of older ones that [`find`](Self::find) returns.
     #[must_use]
     pub fn into_run(self) -> Option<Run> {
         let mut runs = self.runs.into_iter();

@@ -1,5 +1,5 @@
-//! The baselines that the command line names, step by step. In: the names that the user gives; out: baselines that were read and
-//! places that can be written before anything is measured, then a run that was held against the one and stored in the other.
+//! The baselines that the command line names. In: the names that the user gave; out: before a measurement, a baseline that
+//! was read and a place that can be written; after it, the run compared with the one and stored in the other.
 
 use super::check::check;
 use super::folder::{BaselineError, Place};
@@ -15,7 +15,7 @@ pub struct BaselineOptions {
     pub save: Option<Place>,
 }
 
-/// The same, ready.
+/// The baselines, read and checked.
 #[derive(Debug)]
 pub struct OpenBaselines {
     against: Option<Baseline>,
@@ -23,7 +23,7 @@ pub struct OpenBaselines {
 }
 
 impl BaselineOptions {
-    /// Reads what is there, and makes sure that what is to be stored can be.
+    /// Reads the one, and checks that the other can be written.
     ///
     /// # Errors
     /// See [`BaselineError`].
@@ -35,7 +35,8 @@ impl BaselineOptions {
 }
 
 impl OpenBaselines {
-    /// Holds `run` against the baseline, if there is one. `wanted` says of a case of that whether the run should have it.
+    /// Compares `run` with the baseline, if there is one. `wanted` returns true for a case of the baseline that the run
+    /// should have.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
         run.check = against.map(|baseline| check(run, baseline, wanted));
@@ -44,7 +45,7 @@ impl OpenBaselines {
     /// Stores `run`, if that is asked for.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
         self.save.as_ref().map_or(Ok(()), |place| place.save(run))
     }

@@ -12,7 +12,7 @@ use gpubench_stats::units::Nanoseconds;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// The time of this launch over that of the other. Nothing where there were too few rounds for an interval.
+    /// The time of this launch over that of the other. Nothing if there were too few rounds for an interval.
     pub ratio: Option<Ratio>,
     /// The band within which a difference does not matter, as a fraction.
     pub band: f64,
@@ -23,14 +23,14 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns true where this launch is slower than it may be. The rounds show what processes differ by.
+    /// Returns true if this launch is slower than allowed. The rounds show the spread between processes.
     #[must_use]
     pub fn regressed(&self, threshold: Threshold) -> bool {
         self.ratio.is_some_and(|ratio| threshold.is_passed(&ratio, self.answer, true))
     }
 }
 
-/// A round: inputs of their own for both launches, and samples that take turns.
+/// A round: new inputs for both launches, and samples that alternate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
@@ -52,7 +52,7 @@ pub struct Check {
     pub remarks: Vec<String>,
     /// A line for each case of the run, in its order.
     pub lines: Vec<CaseFinding>,
-    /// The cases of the baseline that the run should have and has not.
+    /// The cases of the baseline that the run should have and lacks.
     pub missing: Vec<String>,
 }
 
@@ -85,14 +85,15 @@ pub enum Finding {
         then: Nanoseconds,
         /// The number of processes that measured it, now and then.
         processes: [usize; 2],
-        /// True where the interval has in it what processes on this device differ by: three or more in all know that.
+        /// True if the interval contains the spread between processes on this device, which takes three processes or more in
+        /// all.
         noise_known: bool,
         /// The answer that follows.
         answer: Answer,
         /// True for a regression.
         regressed: bool,
     },
-    /// It cannot be, and why.
+    /// It cannot be compared, for these reasons.
     NotComparable(Vec<String>),
     /// The baseline has no such case.
     New,

@@ -1,6 +1,6 @@
 //! The answer to whether one launch is faster than another. In: the [`Ratio`] of their times with its interval, and a band
-//! within which a difference does not matter; out: one of four words. The only place that decides it. What is kept of
-//! comparisons is in `findings`.
+//! within which a difference does not matter; out: one of four words. The only place that decides it. The stored results of
+//! comparisons are in `findings`.
 
 mod findings;
 
@@ -25,9 +25,9 @@ pub enum Answer {
     Faster,
     /// It takes more time, by more than the band.
     Slower,
-    /// Whatever they differ by is within the band.
+    /// The difference is within the band.
     Same,
-    /// The interval reaches over an end of the band: what was measured does not tell.
+    /// The interval reaches over an end of the band: the measurement does not decide.
     Undecided,
 }
 
@@ -63,14 +63,14 @@ impl Display for Answer {
     }
 }
 
-/// From when on a slower launch is a regression.
+/// The difference from which on a slower launch is a regression.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Threshold {
-    /// From this much on, as a fraction, where it is slower beyond doubt.
+    /// This fraction, if the launch is certainly slower.
     Part(f64),
-    /// Wherever it is slower beyond what processes were seen to differ by, which must be known.
+    /// The spread between processes, which must be known.
     Noise,
 }
 
@@ -100,8 +100,8 @@ impl Threshold {
         percent.map(|percent| percent / 100.0)
     }
 
-    /// Returns true where a launch of this `ratio` and `answer` is one. `noise_known` says whether the ratio's interval has in
-    /// it what processes differ by.
+    /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval
+    /// contains the spread between processes.
     #[must_use]
     pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
         answer == Answer::Slower

@@ -1,5 +1,5 @@
-//! Ceilings that were measured before, in the user's cache: a file for each GPU, driver and version of gpubench, since none of
-//! them need reach what another does. In: what is known of a device; out: its ceilings, or why what is there is of no use.
+//! Ceilings that were measured before, in the user's cache: a file for each GPU, driver and version of gpubench, since each
+//! may reach another. In: the facts of a device; out: its ceilings, or the reason that its file cannot be used.
 
 use std::fs;
 use std::io;
@@ -32,7 +32,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// Has of several ceilings of a quantity the highest be the first, which counts.
+    /// Sorts ceilings so that the highest of a quantity is the first, which counts.
     pub fn sort(ceilings: &mut [Self]) {
         ceilings.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
             a.quantity.cmp(&b.quantity).then(b.value.total_cmp(&a.value))
@@ -56,7 +56,7 @@ struct StoredCeilings {
 }
 
 impl Owner {
-    /// Nothing for a device that cannot be told from others.
+    /// The owner for these facts; nothing for a device without a UUID or a driver's release.
     fn of(facts: &Facts) -> Option<Self> {
         let release = facts.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
         Some(Self {
@@ -74,7 +74,7 @@ impl Owner {
 }
 
 impl CeilingCache {
-    /// In `folder`; if none is given, in the user's cache. Nothing where the user has none.
+    /// The cache in `folder`; if none is given, in the user's cache folder. Nothing if the user has none.
     #[must_use]
     pub fn in_folder(folder: Option<&Path>) -> Option<Self> {
         let usual = || Some(etcetera::choose_base_strategy().ok()?.cache_dir().join(FOLDER));
@@ -85,24 +85,24 @@ impl CeilingCache {
         self.folder.join("ceilings").join(owner.file())
     }
 
-    /// Reads the ceilings of this device; none where there is no file for it.
+    /// Reads the ceilings of this device; none if it has no file.
     ///
     /// # Errors
-    /// If its file is of no use.
+    /// If its file cannot be used.
     pub fn read(&self, facts: &Facts) -> Result<Vec<Ceiling>, UnusableCeilings> {
         let Some(owner) = Owner::of(facts) else { return Ok(Vec::new()) };
         let place = self.place(&owner);
         read(&place, &owner).map_err(|why| UnusableCeilings { place, why })
     }
 
-    /// Stores the ceilings of this device, in place of earlier ones of the same names. Returns the file, or nothing where there
-    /// are none, or the device cannot be told from others.
+    /// Stores the ceilings of this device, in place of earlier ones of the same names. Returns the file, or nothing if there
+    /// are no ceilings, or the device has no UUID.
     ///
     /// # Errors
     /// If they cannot be written.
     pub fn keep(&self, facts: &Facts, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, UnwrittenCeilings> {
         let Some(owner) = Owner::of(facts).filter(|_| !ceilings.is_empty()) else { return Ok(None) };
-        // A damaged file is of no use, and goes.
+        // A damaged file is replaced.
         let mut merged = self.read(facts).unwrap_or_default();
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         merged.extend_from_slice(ceilings);
@@ -148,7 +148,7 @@ pub enum CeilingsError {
     /// They were measured on another GPU, or by another driver or version of gpubench.
     #[error("these are the ceilings of another GPU, driver or version")]
     OtherOwner,
-    /// A ceiling is none that a measurement can give.
+    /// A ceiling is not a value that a measurement can give.
     #[error("`{0}` is no ceiling that was measured")]
     Unsound(String),
 }

@@ -1,5 +1,5 @@
-//! An earlier run to go on from. In: what the user calls it, and where runs are kept; out: the run as it is stored, or why
-//! there is none to go on from.
+//! An earlier run to resume. In: its name, and the folder of runs; out: the stored run, or the reason that there is none to
+//! resume.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::record::Run;
 /// The word by which the user asks for the latest run of a suite.
 pub(super) const LAST: &str = "last";
 
-/// A stored run, and where it is.
+/// A stored run with its name.
 #[derive(Clone, Debug)]
 pub struct EarlierRun {
     /// Its name.
@@ -22,10 +22,10 @@ pub struct EarlierRun {
     pub remarks: Vec<String>,
 }
 
-/// Why there is no run to go on from.
+/// The reason that there is no run to resume.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRun {
-    /// None of this suite is there.
+    /// The folder has no run of this suite.
     #[error("there is no run of `{suite}` in {}", folder.display())]
     None {
         /// The suite.
@@ -33,7 +33,7 @@ pub enum NoRun {
         /// The folder of runs.
         folder: PathBuf,
     },
-    /// None of this name is there.
+    /// The folder has no run of this name.
     #[error("there is no run `{wanted}`; the runs in {} are: {there}", folder.display())]
     Unknown {
         /// The name that the user gave.
@@ -78,7 +78,7 @@ impl EarlierRun {
         let path = if wanted == LAST { last(folder, suite)? } else { named(folder, wanted)? };
         let not_a_run = |why| NoRun::NotARun { path: path.clone(), why };
         let file = File::open(&path).map_err(|error| not_a_run(NotARun::Unreadable(error)))?;
-        // Whoever writes it has it locked. The lock goes with the file, before anything is measured.
+        // Its writer has it locked. This lock ends with the file, before anything is measured.
         if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
             return Err(NoRun::InProgress { path });
         }

@@ -1,5 +1,6 @@
 //! The file of the run in progress. In: its beginning, then each record as it comes; out: whole lines, written at once and
-//! synced beside the measurement, so that neither the end of this process nor the machine's takes more than is under way.
+//! synced beside the measurement, so that neither the end of this process nor of the machine costs more than the case in
+//! progress.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -34,7 +35,7 @@ impl Store {
     /// or not at all. The oldest runs of this suite are removed.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn create(folder: &Path, run: &Run, resumed: &[&Record]) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let path = claim(folder, run.started)?;
@@ -65,7 +66,7 @@ impl Store {
     /// Adds a record. A process that ends from here on leaves it behind.
     ///
     /// # Errors
-    /// Where it cannot be written. The records before it stay.
+    /// If it cannot be written. The records before it stay.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
         let line = Line::Record { at, record: Cow::Borrowed(record) }.written()?;

@@ -1,6 +1,6 @@
-//! The formats of gpubench's files. In: JSON; out: what it holds, or why this program cannot read it. The schema is looked at
-//! before any other field, so that a file of a newer gpubench is reported as such and not as a damaged one, and one of an
-//! older is upgraded first.
+//! The formats of gpubench's files. In: JSON; out: its document, or the reason that this program cannot read it. The schema
+//! is checked before any other field, so that a file of a newer gpubench is reported as such and not as damaged, and one of
+//! an older gpubench is upgraded first.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use super::upgrade;
 pub struct FileFormat {
     /// The schema that files of it have.
     pub schema: &'static str,
-    /// The sentence that says of a file that it is something else.
+    /// The sentence about a file that is something else.
     foreign: &'static str,
     /// The schema of the version before, and the changes since.
     earlier: Option<(&'static str, Upgrade)>,
@@ -106,7 +106,7 @@ pub enum Fault {
     NotJson {
         /// The place.
         place: TextPlace,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// It is a list without runs.
@@ -117,7 +117,7 @@ pub enum Fault {
     NoSchema {
         /// The line on which it begins.
         line: usize,
-        /// What it is.
+        /// The kind of JSON value that was found.
         found: &'static str,
     },
     /// A value is missing, or is not what it should be.
@@ -125,13 +125,13 @@ pub enum Fault {
     Damaged {
         /// The end of the value. Nothing in a document of an older version, which is upgraded before its values are read.
         place: Option<TextPlace>,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }
 
 impl Fault {
-    /// The fault that `error` says of `json`, which begins on the line after `lines_before` others.
+    /// The fault that `error` reports for `json`, which begins on the line after `lines_before` others.
     pub(super) fn of(error: &serde_json::Error, json: &[u8], lines_before: usize) -> Self {
         let place = TextPlace { line: lines_before + error.line(), column: error.column() };
         let end = format!(" at line {} column {}", error.line(), error.column());
@@ -147,7 +147,7 @@ impl Fault {
         }
     }
 
-    /// What is wrong, without the line.
+    /// The fault in words, without the line.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::CutOff(_) => "it is cut off".to_owned(),

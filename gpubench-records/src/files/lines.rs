@@ -1,6 +1,6 @@
 //! The format of a run on disk: JSON Lines, the first with all but the records, then a record each, the last with the time
-//! that it took. In: lines; out: a run, with what is wrong with lines that are none. A file that ends anywhere is a run
-//! with what it had by then.
+//! that it took. In: lines; out: a run, with remarks on damaged lines. A file that was cut off anywhere is a run with the
+//! records up to there.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
@@ -30,7 +30,7 @@ pub(super) enum Line<'a> {
         /// The result.
         record: Cow<'a, Record>,
     },
-    /// The last, where a run came to its end.
+    /// The last, if the run came to its end.
     End {
         /// The time that it took.
         wall: Nanoseconds,
@@ -84,10 +84,10 @@ pub enum NotARun {
     OtherSchema(String),
 }
 
-/// Reads a run. Lines that are none of its are left out, and remarked upon.
+/// Reads a run. Damaged lines are left out, with a remark.
 ///
 /// # Errors
-/// Where the first line begins no run.
+/// If the first line begins no run.
 pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
     let (version, mut run) = lines.head()?;
@@ -113,7 +113,7 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     Ok(Stored { run, remarks: remarks.sentences(), is_cut_off })
 }
 
-/// The run of a file without its records, of which nothing is read.
+/// The run of a file without its records, which are not read.
 pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
     Lines { from: BufReader::new(from), number: 0 }.head().map(|(_, run)| run)
 }

@@ -1,6 +1,6 @@
-//! Stored runs by what the user calls them. In: a file, `-`, a run's folder, `last`, or the name of a run or baseline, or the number
-//! of a run; out: the run, or why there is none, with what to give instead. Nothing is locked or changed: a run that is still being measured is read as far
-//! as it is there.
+//! Stored runs by name. In: a file, `-`, a run's folder, `last`, the name of a run or baseline, or the number of a run; out:
+//! the run, or an error that says what to give instead. Nothing is locked or changed: of a run that is still being measured,
+//! the records so far are read.
 
 use std::borrow::Cow;
 use std::env;
@@ -108,7 +108,7 @@ fn instead(is_foreign: bool) -> &'static str {
     if is_foreign { ". Give a file that --json wrote, or the folder of a run" } else { "" }
 }
 
-/// So many names are told where none has the one that is wanted.
+/// The number of names in the error about an unknown one.
 const SHOWN_NAMES: usize = 8;
 
 /// The name by which a user asks for standard input.
@@ -195,8 +195,8 @@ impl StoredRuns {
         Self { runs, suite: Some(suite.to_owned()), ..stored }
     }
 
-    /// Those of the project that `folder` is in: in the target folder that cargo was told of, else in the nearest `target` above
-    /// that has some, else in the user's state folder. `None` where there is none of these.
+    /// Those of the project that `folder` is in: in `CARGO_TARGET_DIR`, else in the nearest `target` above that has some,
+    /// else in the user's state folder. `None` where there is none of these.
     #[must_use]
     pub fn of_project(folder: &Path) -> Option<Self> {
         let cargo_target =

@@ -1,8 +1,8 @@
-//! Runs on disk, so that what was measured is there whatever comes after. In: a run's beginning, then its records as they are
-//! made; out: a file of whole lines for each run, and what of an earlier one still holds.
+//! Runs on disk, so that no measurement is lost. In: a run's beginning, then its records as they are made; out: a file of
+//! whole lines for each run, and earlier runs to resume.
 //!
-//! [`FileFormat`] reads every kind of file and checks its schema first; [`replace`] writes whole files, so that a reader never
-//! finds a part.
+//! [`FileFormat`] reads every kind of file and checks its schema first; [`replace`] writes whole files, so that a reader
+//! never finds a part of one.
 
 pub mod ceilings;
 mod earlier;

@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The last second that has a text: the end of the year 9999.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// The time of day so many seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number: what is
-/// later than the year 9999 is its end.
+/// The time of day this number of seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number:
+/// later times count as the end of the year 9999.
 #[must_use]
 pub fn time_of_day(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
@@ -16,7 +16,7 @@ pub fn time_of_day(seconds: u64) -> String {
 /// The number of runs of a suite that are kept, the one in progress among them.
 pub(super) const KEPT: usize = 20;
 
-/// The names for a run that began so many seconds after 1970, until one is free: its time of day, such as
+/// The names to try for a run that began this number of seconds after 1970, until one is free: its time of day, such as
 /// `2026-08-01T12-33-10Z`, then the same with a number.
 pub(super) fn candidates(started: u64) -> impl Iterator<Item = String> {
     let name = time_of_day(started).replace(':', "-");

@@ -14,8 +14,8 @@ use super::names;
 /// The file of a run, in the folder that has its name.
 pub(super) const RECORDS: &str = "records.jsonl";
 
-/// The folder of all that outlives a run of this program: `gpubench` in the target folder that cargo built it into, else in the
-/// user's state folder. `None` for a program that has neither.
+/// The folder of files that outlive a run of this program: `gpubench` in the target folder that cargo built it into, else in
+/// the user's state folder. `None` if it has neither.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
     let program = env::current_exe().ok()?;
@@ -37,15 +37,15 @@ pub fn runs() -> Option<PathBuf> {
     Some(home()?.join("runs"))
 }
 
-/// Returns true where cargo builds into `folder`: it says so there, unless another tool made the folder before it; and mostly
-/// keeps there what it knows of the compiler.
+/// Returns true if cargo builds into `folder`: it has cargo's tag, unless another tool made the folder, or cargo's cache of
+/// facts about the compiler.
 fn is_of_cargo(folder: &Path) -> bool {
     let tagged =
         || fs::read_to_string(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.contains("created by cargo"));
     folder.join(".rustc_info.json").is_file() || tagged()
 }
 
-/// The folder of what outlives programs.
+/// The user's state folder.
 pub(super) fn state() -> Option<PathBuf> {
     etcetera::choose_base_strategy().ok()?.state_dir()
 }
@@ -62,8 +62,8 @@ pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the fingerprint of this build of the program: a hash of its file. Stored and read by one and the same build, so
-/// that the hash may be another with each version of Rust.
+/// Returns the fingerprint of this build of the program: a hash of its file. The same build stores and reads it, so that the
+/// hash may differ between versions of Rust.
 #[must_use]
 pub fn fingerprint() -> Option<String> {
     let mut program = File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?)).ok()?;

@@ -1,5 +1,5 @@
-//! Whole files. In: a path and its new contents; out: a file that has all of them, or the one that was there before. No reader,
-//! crash or power cut ever finds a part.
+//! Files that are written whole. In: a path and its new contents; out: a file with all of them, or the earlier one. No
+//! reader, crash or power cut ever leaves a part.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -21,12 +21,12 @@ pub struct Destination {
 enum Target {
     /// A regular file, which may be there already.
     Replaced,
-    /// A pipe, a device, or a file that this process has open. Opened once: its reader takes the close for the end.
+    /// A pipe, a device, or a file that this process has open. Opened once, because its reader takes the close for the end.
     InPlace(File),
 }
 
 impl Destination {
-    /// Makes sure that `path` can be written to, and changes nothing there.
+    /// Checks that `path` can be written to, and changes nothing there.
     ///
     /// # Errors
     /// If it cannot be.
@@ -52,11 +52,11 @@ impl Destination {
         Ok(Self { path: resolved(path), target: Target::Replaced })
     }
 
-    /// Replaces the file, or makes it. The new contents go into a temporary file beside it, reach the disk and take its name.
-    /// Pipes, terminals and other devices have no earlier contents: what is written goes straight to them.
+    /// Replaces the file, or makes it. The new contents go into a temporary file beside it, reach the disk and take its
+    /// name. Pipes, terminals and other devices have no earlier contents: they are written directly.
     ///
     /// # Errors
-    /// If something could not be written. The earlier file is then as it was, and the temporary one removed.
+    /// If a part could not be written. The earlier file is then unchanged, and the temporary one removed.
     pub fn write(&self, contents: Contents<'_>) -> io::Result<()> {
         if let Target::InPlace(file) = &self.target {
             return overwrite(file, contents);
@@ -68,7 +68,7 @@ impl Destination {
         fill(&new.file, contents)?;
         new.file.sync_all()?;
         fs::rename(&new.path, &self.path)?;
-        // The name is as precious as what it names.
+        // The name in the folder must be on the disk too.
         File::open(folder(&self.path))?.sync_all()
     }
 }
@@ -76,16 +76,16 @@ impl Destination {
 /// Replaces the file at `path`, or makes it: see [`Destination::write`].
 ///
 /// # Errors
-/// If something could not be written. The earlier file is then as it was.
+/// If a part could not be written. The earlier file is then unchanged.
 pub fn replace(path: &Path, contents: Contents<'_>) -> io::Result<()> {
     Destination::of(path)?.write(contents)
 }
 
-/// The system follows no more links than these.
+/// The number of links that the system follows at most.
 const MOST_LINKS: usize = 40;
 
-/// Returns the file that `path` leads to, whether it is there or not: two paths of one file have the same. Links that lead to
-/// nothing are followed too, since what is written to them goes where they lead.
+/// Returns the file that `path` leads to, which need not exist: the same for two paths of one file. Dangling links are
+/// followed too, since writing through one makes its target.
 #[must_use]
 pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
@@ -104,12 +104,12 @@ pub fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns true where `path` names an open file of a process.
+/// Returns true if `path` names an open file of a process.
 fn is_descriptor(path: &Path) -> bool {
     ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|root| path.starts_with(root))
 }
 
-/// A file of a name that no other has, which goes unless it takes the name of another.
+/// A new file under a name of its own. It is removed unless it takes the name of the file that it replaces.
 struct NewFile {
     path: PathBuf,
     file: File,
@@ -123,7 +123,7 @@ impl NewFile {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = folder(path).join(format!(".{name}.{}-{number}.part", process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // Left by a process that had this number before.
+                // An earlier process of the same number left it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 file => return Ok(Self { file: file?, path }),
             }
@@ -133,7 +133,7 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // Where it has taken its name, there is none of this one.
+        // Fails if it was renamed, as it should be.
         _ = fs::remove_file(&self.path);
     }
 }
@@ -142,7 +142,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes to what is open already, from its beginning if it has one.
+/// Writes to an open file, from its beginning if it has one.
 fn overwrite(mut file: &File, contents: Contents<'_>) -> io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;

@@ -1,5 +1,5 @@
-//! The times that cases took in an earlier run, for an estimate of the next. In: where runs are kept; out: the wall time of each
-//! case of the latest run, without its samples.
+//! The times that cases took in an earlier run, for an estimate of the next. In: the folder of runs; out: the wall time of
+//! each case of the latest run, without its samples.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::id::CaseId;
 use crate::record::SCHEMA;
 use gpubench_stats::units::Nanoseconds;
 
-/// A larger file would be long in reading, before anything is measured.
+/// Reading a larger file would delay the measurement.
 const LARGEST: u64 = 64 << 20;
 
 /// A line of a run, of which only this is read.
@@ -24,8 +24,7 @@ enum CaseLine {
     Record { at: Nanoseconds, record: CaseId },
 }
 
-/// The wall time of each case of the latest run of `suite` in `folder`; nothing where there is none, or none that is read
-/// quickly.
+/// The wall time of each case of the latest run of `suite` in `folder`; nothing if there is none, or it is too large.
 #[must_use]
 pub fn times_of_last(folder: &Path, suite: &str) -> HashMap<CaseId, Duration> {
     let file = last(folder, suite).ok().and_then(|path| File::open(path).ok());

@@ -1,5 +1,5 @@
-//! Files of version 1 as version 2 has them. In: the JSON of a run, or of a line of one; out: the same with the names and units
-//! of today, before any type reads it. What is not as version 1 has it stays, and the reader says so.
+//! The upgrade of files of version 1 to version 2. In: the JSON of a run, or of a line of one; out: the same with the names
+//! and units of today, before any type reads it. Fields that are not as in version 1 stay, and the reader refuses them.
 //!
 //! | version 1 | version 2 |
 //! |---|---|

@@ -1,5 +1,4 @@
-//! The trust that a row deserves. In: a case's samples and what it claims, or why it has none; out: a [`Verdict`] with its
-//! reasons.
+//! The trust that a row deserves. In: a case's samples and its claim, or its failure; out: a [`Verdict`] with its reasons.
 
 mod reason;
 
@@ -23,13 +22,13 @@ pub use self::reason::Reason;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// In one word.
+    /// The verdict in one word.
     pub state: State,
-    /// Why it is not simply valid.
+    /// The reasons that it is not simply valid.
     pub reasons: Vec<Reason>,
 }
 
-/// The words for it, from good to bad.
+/// The states of a row, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -76,15 +75,15 @@ pub fn nothing_written(counts: &Counts, seen: &LaunchFacts) -> Option<Reason> {
     (written.when_altered == Some(false)).then_some(claim)
 }
 
-/// Returns true where a launch claims to write, its memory holds what it held before, and it has not yet been launched on
-/// memory that holds something else.
+/// Returns true if a launch claims to write, its memory is unchanged, and it has not yet been launched on memory with other
+/// contents.
 #[must_use]
 pub fn write_undetected(counts: &Counts, seen: &LaunchFacts) -> bool {
     let untold = |written: &Written| written.nothing() && written.when_altered.is_none();
     claimed_writes(counts).is_some() && seen.written.as_ref().is_some_and(untold)
 }
 
-/// The reason that there would be, had a launch of these counts written nothing.
+/// The reason against a launch of these counts if it writes nothing.
 fn claimed_writes(counts: &Counts) -> Option<Reason> {
     match (counts.reads, counts.writes, counts.bytes) {
         (_, Some(claimed), _) => Some(Reason::NothingWritten { claimed: Bytes(claimed), may_be_read: false }),
@@ -95,16 +94,16 @@ fn claimed_writes(counts: &Counts) -> Option<Reason> {
     }
 }
 
-/// The relative half-width of the median's interval that a valid row has at most, unless the user asks for less precision.
-/// A row that ends on its own is ten times as precise; this limit is for rows whose end the user set.
+/// The relative half-width of the median's interval that a valid row has at most, unless the user asks for less precision. A
+/// row that ends by the stop rule is ten times as precise; this limit is for rows whose end the user set.
 pub const WIDEST: f64 = 0.05;
 
-/// Returns the verdict on samples that were to reach the relative half-width `wanted`, of a launch with this `claim` on the
+/// Returns the verdict on samples that had to reach the relative half-width `wanted`, of a launch with this `claim` on the
 /// device of these `facts`.
 #[must_use]
 pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -> Verdict {
     let step = samples.timer.step;
-    // As long as it can have been: nothing of the event time taken off, and what two readings can hide.
+    // The longest time that it can have taken: the whole event time, and one step that two readings can hide.
     let took = samples.time.median + samples.timer.overhead + step;
     let mut reasons: Vec<_> =
         limits::broken(claim, took, facts).map(Reason::ImpossibleSpeed).into_iter().collect();
@@ -137,10 +136,10 @@ fn imprecise(time: &Summary, converged: bool, wanted: f64) -> Option<Reason> {
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.
 const STEADY_CLOCK: f64 = 0.03;
 
-/// Returns the reservation about a clock that fell or was held down while samples were taken. The device's own counters tell by
-/// how much, where there are some: they are read behind every group, where sensors may have no reading at all, and one of
-/// another moment. From the highest of the warm-up on, since a launch that draws too much brings the clock down there, and it
-/// stays down. What held it down only sensors tell.
+/// Returns the reservation about a clock that fell or was held down while samples were taken. The device's own counters, if
+/// it has some, show by how much: they are read behind every group, while sensors may have no reading, or one of another
+/// moment. The fall is from the highest clock of the warm-up, since a launch that draws too much brings the clock down
+/// there, and it stays down. Only sensors show the cause.
 fn clocks_fell(sensors: Option<&Span>, counted: Option<&DeviceClock>) -> Option<Reason> {
     let slowed_by = sensors.map_or(&[][..], |span| &span.slowed_by);
     let counted = counted.map(|clock| {

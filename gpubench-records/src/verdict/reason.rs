@@ -1,4 +1,4 @@
-//! The reasons against a row, and their words. In: what was found; out: one sentence, with the verdict that it allows at best.
+//! The reasons against a row, and their words. In: a finding; out: one sentence, and the best verdict that it allows.
 
 use std::fmt::{self, Display};
 
@@ -16,22 +16,22 @@ use gpubench_stats::{Drift, Modes, format};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// The case did not get as far as a result.
+    /// The case failed before it had a result.
     Failed(Failure),
-    /// There was too little time for what the launch claims to do.
+    /// The time is too short for the work that the launch claims to do.
     ImpossibleSpeed(ImpossibleSpeed),
-    /// The launch claims to write, and changes no memory, whatever that holds.
+    /// The launch claims to write, and changes no memory, whatever its contents.
     NothingWritten {
         /// The bytes that it claims to write, or to read and write.
         claimed: Bytes,
-        /// True where it does not tell one from the other.
+        /// True if its counts do not tell reads from writes.
         may_be_read: bool,
     },
-    /// The sampling budget was spent before the interval was as narrow as asked for.
+    /// The sampling budget was spent before the interval was narrow enough.
     NotConverged {
         /// The relative half-width that was reached.
         reached: f64,
-        /// The one asked for.
+        /// The one that was requested.
         wanted: f64,
     },
     /// There are fewer samples than an interval of the median needs: the user asked for no more.
@@ -41,23 +41,23 @@ pub enum Reason {
         /// The number that an interval needs.
         needed: usize,
     },
-    /// The interval of the median is too wide for a valid row, although sampling ended as asked: after a fixed number of
-    /// samples, after the rounds of a comparison, or because one step of the timer is that much.
+    /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
+    /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
     WideInterval {
         /// The relative half-width.
         reached: f64,
         /// The widest that is valid.
         limit: f64,
     },
-    /// The launch got slower or faster while it was sampled: the median is of no steady state.
+    /// The launch got slower or faster while it was sampled: the median describes no steady state.
     Drift(Drift),
-    /// The samples are of two kinds, and the median of one of them, or between them.
+    /// The samples gather around two times, and the median is one of these, or between them.
     TwoModes(Modes),
     /// The clock of the multiprocessors fell while samples were taken, or something held it down.
     ClocksFell {
         /// Its lowest and its highest.
         clock: Range<Hertz>,
-        /// The causes that held it down, as far as the driver tells.
+        /// The causes that held it down, as far as the driver reports them.
         slowed_by: Vec<String>,
     },
     /// Other processes had work on the device.
@@ -65,7 +65,7 @@ pub enum Reason {
         /// The number of them.
         count: u32,
     },
-    /// The time is at or below zero, or less than the timer can tell.
+    /// The time is at or below zero, or less than the timer can resolve.
     BelowResolution {
         /// The timer's step.
         step: Nanoseconds,
@@ -152,7 +152,7 @@ impl Display for Reason {
     }
 }
 
-/// Returns the sentence about an impossible speed, and where to look for the mistake.
+/// Returns the sentence about an impossible speed, with a hint at the mistake.
 fn impossible(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, took, least } = speed;
     let [took, least] = [*took, *least].map(format::time);

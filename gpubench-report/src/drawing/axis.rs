@@ -1,10 +1,10 @@
-//! Axes. In: what is to be shown on one, and the values that lie on it; out: where each value lies in pixels, and the places
+//! Axes. In: a label, a unit, a scale, and the values on the axis; out: the place of each value in pixels, and the places
 //! and texts of its ticks.
 
 use super::canvas::width;
 use super::unit::{Unit, at_tick};
 
-/// An axis: what it shows, in which unit, and how.
+/// An axis: its label, its unit and its scale.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// The name of its values.
@@ -22,7 +22,7 @@ pub struct Axis {
 pub enum Scale {
     /// In equal steps, from 0 on.
     Linear,
-    /// In equal steps around the values, be 0 far away: for changes of what has no meaningful zero, or is far from it.
+    /// In equal steps around the values, which may be far from 0: for values without a meaningful zero, or far from it.
     Near,
     /// Equal ratios at equal distances, with ticks at powers of ten. For values above 0: others are left out.
     Log10,
@@ -94,7 +94,7 @@ impl Scale {
         matches!(self, Self::Linear | Self::Near)
     }
 
-    /// Returns true where a value has a place on such an axis.
+    /// Returns true if a value has a place on such an axis.
     pub(super) fn shows(self, value: f64) -> bool {
         value.is_finite() && (self.is_linear() || value > 0.0)
     }
@@ -112,7 +112,7 @@ pub(super) struct PlacedAxis {
     to: f64,
     pub(super) start: f64,
     pub(super) end: f64,
-    /// Values and what is written at them.
+    /// Values and the texts at them.
     pub(super) ticks: Vec<(f64, String)>,
 }
 
@@ -123,7 +123,7 @@ impl PlacedAxis {
         self.start + (value - from) / (to - from) * (self.end - self.start)
     }
 
-    /// Returns true where a value lies on it.
+    /// Returns true if a value lies on it.
     pub(super) fn holds(&self, value: f64) -> bool {
         let slack = 1e-9 * (self.to - self.from);
         self.scale.shows(value) && (self.from - slack..=self.to + slack).contains(&value)
@@ -164,7 +164,7 @@ fn linear(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
     let rough = span / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
     let step = power * [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= rough).unwrap_or(10.0);
-    // What rounding adds is no step more.
+    // An error of rounding must not add a step.
     let first = (low / step + 1e-9).floor();
     let last = ((low + span).max(high) / step - 1e-9).ceil().max(first + 1.0);
     let ticks = (0..=(last - first) as usize).map(|tick| (first + tick as f64) * step).collect();

@@ -14,15 +14,15 @@ const GAP: f64 = 12.0;
 /// Values side by side.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// The title: what the drawing shows to be so.
+    /// The title: the finding that the drawing shows.
     pub title: String,
-    /// Under which circumstances; may be empty.
+    /// The circumstances; may be empty.
     pub subtitle: String,
     /// The name of the values. Bars begin at 0: a logarithmic axis has none.
     pub label: String,
     /// Their unit.
     pub unit: Unit,
-    /// The names of the bars of a row, where there are several.
+    /// The names of the bars of a row, if there are several.
     pub series: Vec<String>,
     /// The rows, from top to bottom.
     pub rows: Vec<Bar>,
@@ -35,7 +35,7 @@ pub struct Bars {
 pub struct Bar {
     /// Its name.
     pub name: String,
-    /// A value for each series; what is no number has no bar.
+    /// A value for each series; one that is not a number has no bar.
     pub values: Vec<f64>,
     /// The interval of each value, as far as it is known.
     pub intervals: Vec<[f64; 2]>,
@@ -60,7 +60,7 @@ impl Bars {
         let top = frame::legend(&mut canvas, top, &entries) + if self.marks.is_empty() { 8.0 } else { 26.0 };
         let values = || self.rows.iter().flat_map(|row| row.values.iter().copied());
         let left = frame::EDGE + frame::names(self.rows.iter().map(|row| row.name.as_str()));
-        // Room for what stands at the end of the longest.
+        // The room for the text at the end of the longest bar.
         let room = values().map(|value| width(&self.unit.exact(value))).fold(0.0, f64::max) + 12.0;
         let all = values().chain(self.marks.iter().map(|mark| mark.value));
         let axis = Axis::linear(&self.label, self.unit).tight().over(all, left, WIDTH - frame::EDGE - room);

@@ -1,4 +1,4 @@
-//! Box plots: how samples are spread, a row for each set of them. A box goes from the first quartile to the third, a line in
+//! Box plots: the spread of samples, a row for each set of them. A box goes from the first quartile to the third, a line in
 //! it is the median; whiskers reach to the last samples within 1.5 times the box beyond it (Tukey 1977), and samples further
 //! out are points.
 
@@ -17,9 +17,9 @@ const REACH: f64 = 1.5;
 /// Samples, a row for each set.
 #[derive(Clone, Debug)]
 pub struct BoxPlot {
-    /// The title: what the drawing shows to be so.
+    /// The title: the finding that the drawing shows.
     pub title: String,
-    /// Under which circumstances; may be empty.
+    /// The circumstances; may be empty.
     pub subtitle: String,
     /// The axis of the samples.
     pub axis: Axis,
@@ -34,7 +34,7 @@ pub struct Row {
     pub name: String,
     /// The samples, in any order.
     pub samples: Vec<f64>,
-    /// The text to the right of the row; where it is empty, the median.
+    /// The text to the right of the row; if it is empty, the median.
     pub note: String,
 }
 
@@ -86,7 +86,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Of the samples that the axis can show, if there are any.
+    /// The quantiles of the samples that the axis can show, if there are any.
     fn of(samples: &[f64], axis: &Axis) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|value| axis.scale.shows(*value)).collect();
         sorted.sort_unstable_by(f64::total_cmp);

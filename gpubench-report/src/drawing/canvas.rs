@@ -1,5 +1,5 @@
-//! The canvas of a drawing. In: shapes and text at places in pixels; out: a [`Drawing`], which is an SVG file of its own or a
-//! part of a page. All colours are here, and all that is known of how wide text is.
+//! The canvas of a drawing. In: shapes and text at places in pixels; out: a [`Drawing`], which is an SVG file of its own or
+//! a part of a page. All colours are here, and the estimate of the width of text.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub(crate) const COLOURED: &str = ".drawing .paper{fill:var(--paper)}.drawing .i
     .drawing .halo{stroke:var(--paper)}.f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}\
     .f4{fill:var(--c4)}.f5{fill:var(--c5)}.s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}\
     .s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--c5)}";
-/// The shapes, by class. Series differ in dash and marker too, so that colour is not all that tells them apart.
+/// The shapes, by class. Series differ in dash and marker too, not only in colour.
 pub(crate) const SHAPES: &str = ".drawing text{font:13px system-ui,sans-serif}\
     .drawing .title{font-weight:600;font-size:16px}.drawing .small{font-size:12px}.drawing .rule{stroke-dasharray:4 3}\
     .drawing .halo{stroke-width:4;stroke-linejoin:round;paint-order:stroke}\
@@ -37,11 +37,11 @@ pub(crate) const SHAPES: &str = ".drawing text{font:13px system-ui,sans-serif}\
     .s1.line{stroke-dasharray:7 3}.s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}\
     .s4.line{stroke-dasharray:4 4}.s5.line{stroke-dasharray:1 4}.line.solid{stroke-dasharray:none}";
 
-/// The number of colours of series; they come again after the last.
+/// The number of colours of series, which repeat after the last.
 const SERIES: usize = 6;
 
-/// The style of a file: its colours are written out, since many viewers know no variables. Those that know no media queries
-/// show it in light.
+/// The style of a file: its colours are written out, since many viewers do not know CSS variables. Viewers without media
+/// queries show it in light.
 fn style() -> String {
     let in_colours = |of: fn(&(&str, &'static str, &'static str)) -> &'static str| {
         let with = |style: String, colour: (&str, &'static str, &'static str)| {
@@ -88,7 +88,7 @@ impl Drawing {
     }
 
     /// The drawing as an element of a page that has the colours and shapes of this module in its style. Its points may be
-    /// links, so that it is a group and no picture.
+    /// links, so its role is a group and not an image.
     #[must_use]
     pub(crate) fn element(&self) -> String {
         let (width, height) = (pixels(WIDTH), pixels(self.height));
@@ -142,7 +142,7 @@ impl Canvas {
         ));
     }
 
-    /// The marker of series `index`, with the text that is shown where one points at it; a link where there is a target.
+    /// The marker of series `index`, with the text that is shown when one points at it; a link if there is a target.
     pub(super) fn point(&mut self, place: (f64, f64), index: usize, title: &str, target: Option<&str>) {
         let (shape, classes, title) = (marker::of(index).shape(place), pointed(index), escaped(title));
         let point = format!("<path d=\"{shape}\" class=\"{classes}\"><title>{title}</title></path>");
@@ -160,7 +160,7 @@ impl Canvas {
         self.add(format_args!("<path d=\"{shape}\" class=\"{classes}\"/>"));
     }
 
-    /// A small circle of this class, with the text that is shown where one points at it.
+    /// A small circle of this class, with the text that is shown when one points at it.
     pub(super) fn dot(&mut self, place: (f64, f64), classes: &str, title: &str) {
         let (shape, title) = (Marker::Circle.shape(place), escaped(title));
         self.add(format_args!("<path d=\"{shape}\" class=\"point {classes}\"><title>{title}</title></path>"));
@@ -176,7 +176,7 @@ impl Canvas {
         self.add(format_args!("<polygon points=\"{}\" class=\"{classes}\"/>", list(points)));
     }
 
-    /// The drawing, so many pixels high, with what it shows in words.
+    /// The drawing, of this height in pixels, with its title and description.
     pub(super) fn finish(self, height: f64, title: &str, description: &str) -> Drawing {
         Drawing { title: title.to_owned(), description: description.to_owned(), height, body: self.body }
     }
@@ -208,7 +208,7 @@ fn pointed(index: usize) -> String {
     format!("point {filled} {}", drawn(index))
 }
 
-/// About how wide text is, in pixels, at a size of 13: no font is known here.
+/// The approximate width of text in pixels, at a size of 13: no font is known here.
 pub(super) fn width(text: &str) -> f64 {
     let of_size = |character: char| match character {
         'i' | 'j' | 'l' | 't' | 'f' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '['
@@ -222,7 +222,7 @@ pub(super) fn width(text: &str) -> f64 {
     13.0 * text.chars().map(of_size).sum::<f64>()
 }
 
-/// As much of a text as fits, with a mark where some is left out.
+/// The part of a text that fits, with a mark where some is left out.
 pub(super) fn shortened(text: &str, most: f64) -> String {
     if width(text) <= most {
         return text.to_owned();
@@ -252,7 +252,7 @@ pub(super) fn wrapped(text: &str, most: f64) -> Vec<String> {
     lines
 }
 
-/// Text of an SVG: with the five characters that mark up replaced, and with those that XML cannot hold shown by their codes.
+/// Text of an SVG: the five characters of markup are replaced, and characters that XML cannot hold are shown by their codes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,5 @@
-//! Curves: values over values, one line a series, with lines across where something is to be compared with; and several such
-//! plots over the same horizontal axis, one below the other.
+//! Curves: values over values, one line a series, with lines across for comparison; and several such plots over the same
+//! horizontal axis, one below the other.
 
 use super::axis::Axis;
 use super::canvas::{Canvas, Drawing};
@@ -13,9 +13,9 @@ const HEIGHT: f64 = 320.0;
 /// Values over values.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// The title: what the drawing shows to be so.
+    /// The title: the finding that the drawing shows.
     pub title: String,
-    /// Under which circumstances; may be empty.
+    /// The circumstances; may be empty.
     pub subtitle: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -55,15 +55,15 @@ impl Curves {
 /// Plots one below the other, over the same horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Panels {
-    /// The title: what the drawing shows to be so.
+    /// The title: the finding that the drawing shows.
     pub title: String,
-    /// Under which circumstances; may be empty.
+    /// The circumstances; may be empty.
     pub subtitle: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The plots, from top to bottom.
     pub panels: Vec<Panel>,
-    /// True where all panels have series of the same names, which one legend explains; else each has colours of its own.
+    /// True if all panels have series of the same names, which one legend explains; else each has colours of its own.
     pub alike: bool,
     /// The height of each.
     pub height: f64,

@@ -1,5 +1,5 @@
-//! Forest plots: changes with their intervals, a row for each, around no change. In: the changes as parts of one, and the band
-//! within which one does not matter; out: a [`Drawing`].
+//! Forest plots: changes with their intervals, a row for each, around no change. In: the changes as fractions, and the band
+//! within which a change does not matter; out: a [`Drawing`].
 
 use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas, Drawing, drawn, shortened, width};
@@ -12,19 +12,19 @@ const ROW: f64 = 24.0;
 /// Changes with their intervals.
 #[derive(Clone, Debug)]
 pub struct Forest {
-    /// The title: what the drawing shows to be so.
+    /// The title: the finding that the drawing shows.
     pub title: String,
-    /// Under which circumstances; may be empty.
+    /// The circumstances; may be empty.
     pub subtitle: String,
     /// The name of the changes.
     pub label: String,
-    /// The band around no change within which one does not matter, as a part of one.
+    /// The band around no change within which a change does not matter, as a fraction.
     pub band: f64,
     /// The rows, from top to bottom.
     pub rows: Vec<Change>,
 }
 
-/// A change with its interval, as parts of one: 0.02 where it is 2 % more.
+/// A change with its interval, as fractions: 0.02 is 2 % more.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// Its name.

@@ -10,7 +10,7 @@ pub(super) const EDGE: f64 = 16.0;
 /// The width of a title's letters over that of others.
 const BOLD: f64 = 1.42;
 
-/// The title and the text below it, each in as many lines as it takes; returns where the next line goes.
+/// The title and the text below it, each in as many lines as it takes; returns the height of the next line.
 pub(super) fn title(canvas: &mut Canvas, title: &str, subtitle: &str) -> f64 {
     let most = WIDTH - 2.0 * EDGE;
     let mut y = 28.0;
@@ -44,12 +44,12 @@ impl From<Style> for LegendSample {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LegendEntry<'a> {
     pub(super) name: &'a str,
-    /// The number of the series, which says its colour, dash and marker.
+    /// The number of the series, which decides its colour, dash and marker.
     pub(super) index: usize,
     pub(super) sample: LegendSample,
 }
 
-/// The series with their looks, in as many lines as it takes, unless there is only one; returns where the next line goes.
+/// The series with their looks, in as many lines as it takes, unless there is only one; returns the height of the next line.
 pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[LegendEntry<'_>]) -> f64 {
     const SAMPLE: f64 = 34.0;
     if entries.len() < 2 {

@@ -15,7 +15,7 @@ pub(super) fn mark(canvas: &mut Canvas, mark: &Mark, series: &[Series], x: &Plac
     let (at, free) = (axis.at(mark.value), Free { series, x, y });
     if mark.upright {
         canvas.line((at, y.end - 6.0), (at, y.start), "rule");
-        // To the side on which there is room.
+        // The text goes to the side with room.
         let (anchor, aside) =
             if at + width(&mark.label) + 8.0 < x.end { (Anchor::Start, 6.0) } else { (Anchor::End, -6.0) };
         let height = free.height(at, anchor, &mark.label);
@@ -27,7 +27,7 @@ pub(super) fn mark(canvas: &mut Canvas, mark: &Mark, series: &[Series], x: &Plac
     }
 }
 
-/// The places that no curve takes.
+/// The places that no curve passes.
 struct Free<'a> {
     series: &'a [Series],
     x: &'a PlacedAxis,
@@ -39,7 +39,7 @@ impl Free<'_> {
     fn place(&self, height: f64, label: &str) -> (f64, Anchor) {
         let x = self.x;
         let (wide, middle) = (width(label) + 12.0, (x.start + x.end) / 2.0);
-        // The last of those with equal room is taken.
+        // The last of several with equal room wins.
         let places = [
             (middle, Anchor::Middle, middle - wide / 2.0..middle + wide / 2.0),
             (x.end - 6.0, Anchor::End, x.end - wide..x.end),
@@ -63,7 +63,7 @@ impl Free<'_> {
         heights.into_iter().rev().max_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(y.end)
     }
 
-    /// The distance of the curves from a height, at the places that are asked for.
+    /// The distance of the curves from a height, at the places for which `asked` is true.
     fn nearest(&self, height: f64, asked: impl Fn(f64) -> bool) -> f64 {
         let passed = self.series.iter().flat_map(|series| passed(series, self.x, self.y));
         let near = passed.filter(|(at, _)| asked(*at)).map(|(_, at)| (at - height).abs());

@@ -1,4 +1,4 @@
-//! The markers of points, one for each series, so that series differ where colours do not. Every second is larger and not
+//! The markers of points, one for each series, so that series differ even without colours. Every second is larger and not
 //! filled, so that points of two series at one place are both seen. In: a place; out: the data of an SVG path.
 
 use super::pixels::pixels;
@@ -14,7 +14,7 @@ pub(super) enum Marker {
     Plus,
 }
 
-/// The marker of series `index`; they come again after the last.
+/// The marker of series `index`; markers repeat after the last.
 pub(super) fn of(index: usize) -> Marker {
     use Marker::{Circle, Diamond, Down, Plus, Square, Triangle};
     [Circle, Square, Triangle, Diamond, Down, Plus][index % 6]

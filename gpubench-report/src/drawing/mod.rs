@@ -1,5 +1,5 @@
-//! The drawing room. In: plain numbers with their names; out: an SVG, as text, that is read in light and dark. It knows
-//! nothing of benchmarks and records: whoever has those says what to draw.
+//! Drawings. In: plain numbers with their names; out: an SVG, as text, for light and dark pages. Nothing here knows
+//! benchmarks or records: the caller says what to draw.
 //!
 //! ```
 //! use gpubench_report::drawing::{Axis, Curves, Mark, Series, Unit};
@@ -40,5 +40,5 @@ pub use self::forest::{Change, Forest};
 pub use self::series::{Mark, Point, Series, Style};
 pub use self::unit::Unit;
 
-/// The width of a drawing, in pixels where it is not scaled.
+/// The width of a drawing, in pixels if it is not scaled.
 const WIDTH: f64 = 760.0;

@@ -6,10 +6,10 @@ use super::labels;
 use super::series::{Mark, Point, Series, Style, parts, shown};
 use super::{WIDTH, frame};
 
-/// Points further apart than this many pixels get markers; of more there is a line alone.
+/// Points further apart than this many pixels get markers; closer ones are a line alone.
 const APART: f64 = 5.0;
 
-/// A plot that is to be drawn.
+/// The content of a plot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plot<'a> {
     pub(super) x: &'a Axis,
@@ -66,7 +66,7 @@ impl Plot<'_> {
         }
     }
 
-    /// The markers of a series; none where they would hide each other.
+    /// The markers of a series; none if they would hide each other.
     fn points(&self, canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &PlacedAxis) {
         if matches!(series.style, Style::Bare | Style::Band) {
             return;
@@ -120,7 +120,7 @@ fn band(canvas: &mut Canvas, index: usize, series: &Series, x: &PlacedAxis, y: &
     }
 }
 
-/// The interval of a point, where it is large enough to be seen beyond its marker.
+/// The interval of a point, if it is large enough to be seen beyond its marker.
 fn whisker(canvas: &mut Canvas, index: usize, point: &Point, x: &PlacedAxis, y: &PlacedAxis) {
     let Some(ends) = point.interval else { return };
     let [low, high] = ends.map(|end| y.at(y.clamped(end)));
@@ -130,7 +130,7 @@ fn whisker(canvas: &mut Canvas, index: usize, point: &Point, x: &PlacedAxis, y: 
     }
 }
 
-/// The title, a legend with the look of each series, and where the plot below may begin.
+/// The title and a legend with the look of each series. Returns the height at which the plot below may begin.
 pub(super) fn head(canvas: &mut Canvas, (title, subtitle): (&str, &str), series: &[&Series]) -> f64 {
     let top = frame::title(canvas, title, subtitle);
     let entries: Vec<frame::LegendEntry<'_>> = series

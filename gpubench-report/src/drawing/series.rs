@@ -20,7 +20,7 @@ pub enum Style {
     Line,
     /// Markers with a whisker for each interval, not joined.
     Points,
-    /// A line without markers: a limit, or points too many to be told apart.
+    /// A line without markers: a limit, or more points than can be told apart.
     Bare,
     /// The area between the ends of the intervals.
     Band,
@@ -35,7 +35,7 @@ pub struct Point {
     pub y: f64,
     /// The interval that holds the value.
     pub interval: Option<[f64; 2]>,
-    /// The name that is shown where one points at it; else that of the series and both values.
+    /// The name that is shown when one points at it; else that of the series and both values.
     pub name: Option<String>,
     /// The target of its link, on the page that the drawing is part of.
     pub target: Option<String>,
@@ -54,7 +54,7 @@ impl From<(f64, f64, [f64; 2])> for Point {
 }
 
 impl Series {
-    /// The line of this name through these points, each with its interval where it has one.
+    /// The line of this name through these points, each with its interval if it has one.
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<Point>>) -> Self {
         let points = points.into_iter().map(Into::into).collect();
         Self { name: name.into(), points, style: Style::Line }
@@ -87,7 +87,7 @@ impl Mark {
     }
 }
 
-/// Returns true where both axes can show the point.
+/// Returns true if both axes can show the point.
 pub(super) fn shown(point: &Point, x: &PlacedAxis, y: &PlacedAxis) -> bool {
     x.holds(point.x) && y.holds(point.y)
 }

@@ -7,7 +7,7 @@ use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Joules
 /// The unit of the values of an axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
-    /// The units in which ticks may be, from small to large, each with the amount that it is.
+    /// The units in which ticks may be, from small to large, each with its factor.
     steps: &'static [(f64, &'static str)],
     /// A value alone, in full.
     exact: fn(f64) -> String,
@@ -16,9 +16,9 @@ pub struct Unit {
 impl Unit {
     /// Numbers.
     pub const NUMBER: Self = Self { steps: &[(1.0, "")], exact: format::number };
-    /// Parts of one, which are shown as percentages.
+    /// Fractions, which are shown as percentages.
     pub const PART: Self = Self { steps: &[(0.01, "%")], exact: format::percent };
-    /// Changes as parts of one, which are shown as percentages with their sign.
+    /// Changes as fractions, which are shown as percentages with their sign.
     pub const CHANGE: Self = Self { steps: &[(0.01, "%")], exact: format::signed_percent };
     /// Nanoseconds.
     pub const TIME: Self = Self {
@@ -77,7 +77,7 @@ impl Unit {
     }
 }
 
-/// A value at a tick, in a unit that is this amount. Zero is zero in any.
+/// A value at a tick, in a unit of this factor. Zero has no unit.
 pub(super) fn at_tick(value: f64, (amount, unit): (f64, &str)) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -23,7 +23,7 @@ struct CsvColumn {
     cell: fn(&Run, &Record) -> String,
 }
 
-/// Defines columns: those of the case, then those of its measurement, whose cells are empty where it failed.
+/// Defines columns: those of the case, then those of its measurement, whose cells are empty if it failed.
 macro_rules! columns {
     (
         case { $($case_head:literal: |$run:ident, $record:ident| $case_cell:expr,)+ }

@@ -1,5 +1,5 @@
 //! The JSON of github-action-benchmark's tool `customSmallerIsBetter`: an array with the time of each case. In: a run; out:
-//! JSON. The action draws every value: cases without a number that holds are left out.
+//! JSON. The action draws every value, so that invalid cases and those without a number are left out.
 
 use std::io::{self, Write};
 

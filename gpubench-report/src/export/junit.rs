@@ -1,8 +1,9 @@
 //! JUnit XML, which CI systems show: a test for each case, with the reasons against it. In: a run; out: a `testsuite` that is
 //! valid against the schema of Jenkins' xUnit plugin (`junit-10.xsd`), and has the attributes that Ant's requires.
 //!
-//! A regression, a failed check of the outputs and an impossible speed are a `failure`; all else that left no number, and a case
-//! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are its `system-out`.
+//! A regression, a failed check of the outputs and an impossible speed are a `failure`; every other case without a number,
+//! and a case that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are
+//! its `system-out`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -49,7 +50,7 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
         ("id", "0".to_owned()),
         ("name", name.to_owned()),
         ("package", name.to_owned()),
-        // In UTC: the schema has no place for a time zone.
+        // In UTC, because the schema has no time zone.
         ("timestamp", began.trim_end_matches('Z').to_owned()),
         ("hostname", run.environment.host.clone().unwrap_or_else(|| "localhost".to_owned())),
         ("tests", (run.records.len() + run.skipped.len() + missing.len()).to_string()),
@@ -96,13 +97,13 @@ fn properties(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
 /// The element that a case has beside its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum JunitElement {
-    /// Nothing speaks against it.
+    /// None: there is no reason against it.
     Nothing,
     /// Its reasons, of a test that passes.
     SystemOut,
     /// It ran, and its result is wrong.
     Failure,
-    /// It did not get as far as a result.
+    /// It failed before it had a result.
     Error,
 }
 
@@ -118,7 +119,7 @@ impl JunitElement {
     }
 }
 
-/// The outcome of a case: its element, and what that says.
+/// The outcome of a case: its element, with a message and a text.
 struct Outcome {
     element: JunitElement,
     kind: &'static str,
@@ -140,7 +141,7 @@ impl<'a> Gated<'a> {
     fn outcome(&self, record: &Record) -> Outcome {
         let (case, outcome) = (&record.case, Outcome::of(record));
         let name = case.name();
-        // Numbers that do not hold are judged by nobody.
+        // No gate judges invalid numbers.
         let found = self.0.get(&(&*name, &*case.device, case.cache));
         let found = found.filter(|_| record.verdict.state != State::Invalid);
         found.into_iter().flatten().fold(outcome, |outcome, gated| outcome.and(gated))
@@ -162,13 +163,13 @@ impl Outcome {
             GateOutcome::Regressed(_) => (JunitElement::Failure, "regression"),
             GateOutcome::Passed | GateOutcome::Unjudged(_) => (JunitElement::Error, "not judged"),
         };
-        // What fails the test comes first: its message is the first line.
+        // The reason that fails the test comes first, because the message is the first line.
         let text = if self.text.is_empty() { sentence } else { format!("{sentence}\n{}", self.text) };
         if element > self.element { Self { element, kind, text } } else { Self { text, ..self } }
     }
 }
 
-/// What fails the gate and has no record: cases of the baseline, or that there is nothing at all.
+/// The failures of the gate that have no record: cases of the baseline that were not measured, or an empty run.
 fn missing(gate: &Gate) -> Vec<(&str, &str)> {
     if gate.cases.is_empty() && gate.missing.is_empty() {
         return vec![("--fail-on-regression", "not judged: nothing was compared")];
@@ -182,7 +183,7 @@ fn is_error(reason: &Reason) -> bool {
 }
 
 fn case(xml: &mut Xml<'_>, record: &Record, outcome: &Outcome, names: &Names) -> io::Result<()> {
-    // Of all of its processes.
+    // The time of all of its processes.
     let measured = record.measurement.iter().chain(&record.other_processes);
     let took =
         measured.map(|measured| measured.samples.wall).fold(Nanoseconds::ZERO, |took, wall| took + wall);
@@ -208,7 +209,7 @@ fn case(xml: &mut Xml<'_>, record: &Record, outcome: &Outcome, names: &Names) ->
     Ok(())
 }
 
-/// Writes what has no record and fails the gate, as a test that did not run.
+/// Writes a failure of the gate that has no record, as a test that did not run.
 fn not_measured(xml: &mut Xml<'_>, name: &str, why: &str) -> io::Result<()> {
     let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
     let (module, short) = split(benchmark, name);
@@ -251,7 +252,7 @@ fn text(xml: &mut Xml<'_>, element: &str, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Seconds as the schema has them: with three digits behind the point. They are the wall time of tests, and no measurement.
+/// Seconds as the schema has them: with three digits behind the point. They are the wall time of tests, not a measurement.
 fn seconds(time: Nanoseconds) -> String {
     format!("{:.3}", time.as_seconds())
 }

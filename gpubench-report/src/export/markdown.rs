@@ -1,5 +1,5 @@
-//! Markdown: the table for a pull request. In: a run; out: its devices, a row for each case, the reasons that speak against
-//! rows, and how cases stand against a baseline. All text is escaped, so that it is shown as it is and changes no layout.
+//! Markdown: the table for a pull request. In: a run; out: its devices, a row for each case, the reasons against rows, and
+//! the comparison with a baseline. All text is escaped, so that it is shown as it is and changes no layout.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ impl Exporter for Markdown {
     }
 }
 
-/// The devices with their names, and the notes that a reader must know first.
+/// The devices with their names, and the notes that a reader must see first.
 fn devices(run: &Run) -> String {
     let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
     let devices = run.devices.iter().map(|facts| {
@@ -54,7 +54,7 @@ fn cases(run: &Run) -> String {
     text
 }
 
-/// The reasons that speak against rows, a line for each, and the benchmarks that were skipped.
+/// The reasons against rows, a line for each, and the benchmarks that were skipped.
 fn reasons(run: &Run) -> String {
     let mut text = String::new();
     let names = Names::of(run);
@@ -137,7 +137,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
-            // A name after it would be told.
+            // GitHub would notify a user of the name after it.
             '@' => escaped += "&#64;",
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '!' | '#' => escaped.extend(['\\', c]),
             c if c.is_control() => escaped.extend(c.escape_unicode().flat_map(|c| match c {

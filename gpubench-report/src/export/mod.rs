@@ -20,10 +20,10 @@ pub use self::exporter::Exporter;
 #[cfg(feature = "clap")]
 pub use self::flags::ExportArgs;
 
-/// Defines the formats: each with its name, its exporter and the sentence that help texts say of it.
+/// Defines the formats: each with its name, its exporter and its sentence in help texts.
 macro_rules! formats {
     ($($format:ident: $name:literal, $exporter:expr, $does:literal;)+) => {
-        /// The formats that there are.
+        /// The output formats.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Format {
             $(#[doc = concat!($does, ".")] $format,)+

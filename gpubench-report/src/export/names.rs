@@ -1,5 +1,5 @@
-//! The names of cases where each must stand for itself: with the cache state, and with the device where a run has several.
-//! In: a run and its cases; out: text.
+//! The full names of cases: with the cache state, and with the device if a run has several. In: a run and its cases; out:
+//! text.
 
 use crate::has_several_devices;
 use gpubench_records::id::CaseId;

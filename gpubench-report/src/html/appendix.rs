@@ -1,5 +1,5 @@
-//! The end of the page, folded. In: a run; out: how it was sampled and timed, where it ran, what its devices are, and all figures
-//! as CSV.
+//! The end of the page, folded. In: a run; out: the method, the machine, the properties of its devices, and all figures as
+//! CSV.
 
 use gpubench_records::facts::Facts;
 use gpubench_records::files::time_of_day;
@@ -12,7 +12,7 @@ use crate::export::exporter::Exporter;
 use crate::text::plain;
 use crate::{header, remarks};
 
-/// Of more rows than this the raw figures are left to the other formats.
+/// The most rows whose raw figures the page contains; larger runs need another format.
 const MOST: usize = 3000;
 
 pub(super) fn appendix(run: &Run) -> Markup {
@@ -86,7 +86,7 @@ fn figures(run: &Run) -> Markup {
     html! { pre tabindex="0" role="region" aria-label="All figures as CSV" { (lines(&String::from_utf8_lossy(&csv))) } }
 }
 
-/// The text line by line, what is hidden in a line being shown by its code.
+/// The text line by line, with control characters shown by their codes.
 fn lines(text: &str) -> String {
     text.split_inclusive('\n')
         .map(|line| line.strip_suffix('\n').map_or_else(|| plain(line), |line| format!("{}\n", plain(line))))

@@ -1,5 +1,5 @@
-//! Comparisons: with a baseline, and of cases that took turns. In: the findings of a run; out: a forest plot of the changes with
-//! their intervals, and in words what could not be compared.
+//! Comparisons: with a baseline, and of cases that took turns. In: the findings of a run; out: a forest plot of the changes
+//! with their intervals, and sentences about cases that could not be compared.
 
 use gpubench_records::comparison::{Answer, Check, Finding};
 use gpubench_stats::{Ratio, format};

@@ -1,5 +1,5 @@
-//! The table of all rows. In: a run; out: a table that is read without a script, and that the page's script sorts, filters and
-//! opens. Each row is a body of its own, with a second line for what belongs to it.
+//! The table of all rows. In: a run; out: a table that is read without a script, and that the page's script sorts, filters
+//! and opens. Each row is a body of its own, with a second line for its details.
 
 use gpubench_records::record::Record;
 use gpubench_records::verdict::State;
@@ -80,7 +80,7 @@ fn interval(record: &Record) -> Option<(String, f64)> {
     })
 }
 
-/// The section with the table and what it is filtered by.
+/// The section with the table and its filters.
 pub(super) fn cases(view: &View<'_>) -> Markup {
     let details = Details::of(view);
     html! {
@@ -158,7 +158,7 @@ fn row(view: &View<'_>, case: &PageCase<'_>, details: &Details<'_>) -> Markup {
     }
 }
 
-/// The verdict in words, and that nothing was measured where it was not.
+/// The verdict in words; `failed` if there is no measurement.
 fn mark(record: &Record) -> String {
     let fake = if record.fake { "fake, " } else { "" };
     match record.measurement {

@@ -1,5 +1,5 @@
-//! The details of a row. In: its record; out: the reasons against it, the origin of its numbers, and its samples for the page's
-//! script to draw. Of a large run not all rows have all of it, which the page says.
+//! The details of a row. In: its record; out: the reasons against it, the origin of its numbers, and its samples for the
+//! page's script to draw. In a large run some rows have less, which the page says.
 
 use gpubench_records::conditions::GroupClock;
 use gpubench_records::record::Measurement;
@@ -71,7 +71,8 @@ impl<'a> Details<'a> {
         }
     }
 
-    /// The samples as data of an element that the script draws in, with their figures in words for those who do not see it.
+    /// The samples as data of an element that the script draws in, with their figures in words for readers who do not see
+    /// it.
     fn drawings(&self, case: &PageCase<'_>, measured: &Measurement) -> Markup {
         let Some(drawn) = Drawn::of(&measured.times(), self.drawn) else { return html! {} };
         let quantiles: Vec<String> = drawn.quantiles.iter().map(f64::to_string).collect();
@@ -94,7 +95,8 @@ impl<'a> Details<'a> {
     }
 }
 
-/// The clock of the multiprocessors over the samples: how many there were when it was read, and the clock in megahertz.
+/// The clock of the multiprocessors over the samples: for each reading, the number of samples so far and the clock in
+/// megahertz.
 fn clock(measured: &Measurement) -> Option<String> {
     let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
     let step = clock.over_time.len().div_ceil(MOST_CLOCKS);

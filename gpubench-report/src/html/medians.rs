@@ -1,5 +1,5 @@
-//! Bars of medians: how fast each benchmark moves bytes, and what a launch takes from the supply. In: the rows of a run; out: a
-//! row of bars for each benchmark, hot and cold, of a sweep the largest case.
+//! Bars of medians: the bandwidth of each benchmark, and the energy of a launch. In: the rows of a run; out: a row of bars
+//! for each benchmark, hot and cold, of a sweep the largest case.
 
 use gpubench_records::method::Cache;
 use gpubench_records::samples::Energy;
@@ -61,7 +61,7 @@ pub(super) fn energy(view: &View<'_>) -> Markup {
 }
 
 impl Section<'_> {
-    /// The section with the first of `rows`; nothing of none.
+    /// The section with the first of `rows`; nothing if there are none.
     fn markup(self, mut rows: Vec<Bar>) -> Markup {
         let Self { id, title, subtitle, label, unit, text } = self;
         let left_out =
@@ -88,14 +88,14 @@ impl Section<'_> {
     }
 }
 
-/// The finding: the largest value, and of which row.
+/// The finding: the largest value, with the name of its row.
 fn largest(rows: &[Bar], show: impl Fn(f64) -> String) -> String {
     let values = rows.iter().flat_map(|row| row.values.iter().map(move |value| (&row.name, *value)));
     let largest = values.filter(|(_, value)| value.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1));
     largest.map_or_else(String::new, |(name, value)| format!("Up to {}, by {name}", show(value)))
 }
 
-/// A row for each benchmark on a device that has a value: hot and cold, of the case that does the most.
+/// A row for each benchmark on a device that has a value: hot and cold, of the case with the most work.
 fn bars(view: &View<'_>, value: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Bar> {
     struct Largest<'a> {
         key: (&'a str, &'a str),

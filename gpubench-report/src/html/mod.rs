@@ -1,6 +1,6 @@
-//! The page: one HTML file that shows a run to whoever has a browser, without a network. In: a run; out: what to look at first, a
-//! table that is sorted, filtered and opened row by row, drawings of all rows together, and method and figures at the end. It
-//! is read without its script too, which sorts, filters and draws the samples of a row when that is opened.
+//! The page: one HTML file that shows a run in a browser, without a network. In: a run; out: a summary, a table that is
+//! sorted, filtered and opened row by row, drawings of all rows together, and method and figures at the end. It is read
+//! without its script too, which sorts, filters and draws the samples of a row when that is opened.
 
 mod appendix;
 mod baseline;
@@ -23,7 +23,7 @@ use crate::drawing::{COLOURED, COLOURS, SHAPES};
 use crate::export::exporter::Exporter;
 use crate::text::plain;
 
-/// Nothing is fetched, whatever a name says.
+/// The browser fetches nothing, whatever a name contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// See the module.
@@ -86,7 +86,7 @@ fn title(run: &Run) -> String {
     if devices.is_empty() { suite } else { format!("{suite} on {}", devices.join(", ")) }
 }
 
-/// The style, with the colours of drawings as variables: in light, in the dark, and as the reader's switch says.
+/// The style, with the colours of drawings as variables: for light, for dark, and for the reader's own choice.
 fn style() -> String {
     let (light, dark) = (variables(|colour| colour.1), variables(|colour| colour.2));
     format!(

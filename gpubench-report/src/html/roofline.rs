@@ -1,5 +1,5 @@
-//! The rooflines. In: the rows of a device; out: where each lies below the roofs of memory and arithmetic, and of all rows the
-//! part of the roof that binds them, their speed-of-light score.
+//! The rooflines. In: the rows of a device; out: the place of each below the roofs of memory and arithmetic, and for all
+//! rows the share of the roof that binds them, their speed-of-light score.
 
 use gpubench_records::facts::{Facts, Quantity};
 use gpubench_records::method::Cache;
@@ -12,7 +12,7 @@ use crate::drawing::{Axis, Curves, Drawing, Mark, Point, Series, Style, Unit};
 use crate::roof;
 use crate::text::plain;
 
-/// The most rows that a drawing shows; of more it shows every second, third and so on.
+/// The most rows that a drawing shows; of more rows it shows every second, third and so on.
 const MOST: usize = 1500;
 
 pub(super) fn rooflines(view: &View<'_>) -> Markup {
@@ -70,7 +70,7 @@ fn named(row: &MeasuredCase<'_>, (x, y): (f64, f64), interval: [f64; 2], note: &
     }
 }
 
-/// Throughput over arithmetic intensity, below the roofs that rows are held against.
+/// Throughput over arithmetic intensity, below the roofs that rows are compared with.
 fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.intensity?, row.it.metrics.throughput?);
@@ -128,7 +128,7 @@ fn roofline(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     Some(curves.drawing())
 }
 
-/// The row that is nearest to its roof without being above it, as served from a cache.
+/// The row that is nearest to its roof and not above it, as rows served from a cache are.
 fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'a>>) -> String {
     let shares =
         rows.filter_map(|row| Some((row, roof_share(row.it)?))).filter(|(_, share)| share.of_peak <= 1.0);
@@ -143,7 +143,7 @@ fn best<'r, 'a: 'r>(facts: &Facts, rows: impl Iterator<Item = &'r MeasuredCase<'
     )
 }
 
-/// The part of the roof that binds, of all rows, over their time.
+/// The share of the roof that binds each row, over its time.
 fn speed_of_light(facts: &Facts, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let share = roof_share(row.it)?;

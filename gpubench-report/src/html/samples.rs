@@ -1,5 +1,5 @@
-//! The samples of a row, small enough for a page that has thousands. In: all times of a case; out: quantiles and a histogram of
-//! all of them, and as many of them as are drawn, in base64, which the page's script draws when a row is opened.
+//! The samples of a row, small enough for a page with thousands of rows. In: all times of a case; out: quantiles and a
+//! histogram of all of them, and the samples to draw, in base64, for the page's script.
 
 use gpubench_stats::quantile;
 use gpubench_stats::units::Nanoseconds;
@@ -25,13 +25,13 @@ pub(super) struct Drawn {
     pub(super) order: String,
 }
 
-/// The number of samples that are drawn of each of so many rows.
+/// The number of samples that are drawn of each row, in a run of this number of rows.
 pub(super) fn drawn_of(rows: usize) -> usize {
     (TOGETHER / rows.max(1)).clamp(FEWEST, MOST)
 }
 
 impl Drawn {
-    /// Of these times, `most` at most in their order; nothing where there are none.
+    /// The drawing of these times, with at most `most` of them in order; nothing if there are none.
     pub(super) fn of(times: &[Nanoseconds], most: usize) -> Option<Self> {
         let times: Vec<f64> =
             times.iter().copied().map(Nanoseconds::as_f64).filter(|time| time.is_finite()).collect();
@@ -55,8 +55,8 @@ fn part_of(time: f64, min: f64, max: f64) -> u16 {
     if max > min { (f64::from(u16::MAX) * (time - min) / (max - min)).round() as u16 } else { 0 }
 }
 
-/// At most so many samples: all, or the lowest and the highest of each stretch, in their order, so that none that is far out
-/// is missing.
+/// All samples, or of more than `most` the lowest and the highest of each stretch, in their order, so that no outlier is
+/// missing.
 fn thinned(times: &[f64], most: usize) -> Vec<f64> {
     if times.len() <= most {
         return times.to_vec();

@@ -1,5 +1,5 @@
-//! The top of the page. In: a run; out: its devices, the verdicts in numbers, and what to look at first: regressions, rows
-//! that do not hold, and rows that are the furthest from their roof.
+//! The top of the page. In: a run; out: its devices, the verdicts in numbers, and the first things to look at: regressions,
+//! rows with reservations, and rows that are the furthest from their roof.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::explain::launch_bound;
 use crate::text::plain;
 use crate::{gate, header, remarks, roof};
 
-/// So many rows are named.
+/// The number of rows that each list names.
 const NAMED: usize = 6;
 
 pub(super) fn summary(view: &View<'_>) -> Markup {
@@ -56,7 +56,7 @@ fn link(view: &View<'_>, case: &PageCase<'_>) -> Markup {
     html! { a href=(case.target()) { (case.full_name(view.several_devices)) } }
 }
 
-/// The cases that are slower than they may be, where that was asked.
+/// The cases that are slower than allowed, if there is a gate.
 fn regressions(view: &View<'_>) -> Markup {
     let gate = view.run.gate();
     let regressions = gate.as_ref().map(Gate::regressions).unwrap_or_default();
@@ -101,7 +101,7 @@ fn reservations(view: &View<'_>) -> Markup {
     }
 }
 
-/// The rows that use the smallest part of the roof that binds them. Those that are bound by the launch are no shorter than it.
+/// The rows that use the smallest share of the roof that binds them, without those that are bound by the launch.
 fn furthest(view: &View<'_>) -> Markup {
     let mut rows: Vec<_> = view
         .measured()
@@ -109,7 +109,7 @@ fn furthest(view: &View<'_>) -> Markup {
         .filter_map(|row| Some((roof_share(row.it)?, row)))
         .collect();
     rows.sort_by(|a, b| a.0.of_peak.total_cmp(&b.0.of_peak));
-    // A case is named once, hot or cold.
+    // Each case is named once, hot or cold.
     let mut named = HashSet::new();
     rows.retain(|(_, row)| {
         named.insert(row.case.number) && row.case.partner.is_none_or(|partner| !named.contains(&partner))

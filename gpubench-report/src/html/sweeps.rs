@@ -1,5 +1,5 @@
 //! Sweeps: benchmarks measured over values of a numeric argument. In: the rows of a run; out: time and bandwidth over that
-//! argument as curves, hot and cold, with the place at which what a launch touches fills the last-level cache.
+//! argument as curves, hot and cold, with the size at which a launch's data fills the last-level cache.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
     }
 }
 
-/// A benchmark over values of one argument, its others being the same.
+/// A benchmark over values of one argument; its other arguments are the same.
 #[derive(Debug)]
 struct ArgSweep<'a> {
     name: String,
@@ -72,7 +72,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<
         values.len()
     };
     let numeric = case.args.iter().map(|arg| (values(&arg.name), &*arg.name));
-    // The first of those with as many.
+    // The first of several with the same count.
     let Some((count, arg)) = numeric.rev().max_by_key(|(count, _)| *count) else { return Vec::new() };
     if count < FEWEST {
         return Vec::new();
@@ -135,7 +135,7 @@ impl ArgSweep<'_> {
         .drawing()
     }
 
-    /// The finding: the fastest row, and how fast it is.
+    /// The finding: the fastest row, with its rate.
     fn title(&self) -> String {
         let rate = |row: &MeasuredCase<'_>| {
             let Metrics { bandwidth, throughput, .. } = &row.it.metrics;
@@ -164,7 +164,7 @@ impl ArgSweep<'_> {
         Panel { name: name.to_owned(), y, series, marks }
     }
 
-    /// The hot and the cold rows, as far as they have a value.
+    /// The hot and the cold rows that have a value.
     fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64; 2])>) -> Vec<Series> {
         let of = |cache: Cache| {
             let rows = self.rows.iter().filter(|(_, row)| row.case.record.case.cache == cache);
@@ -178,7 +178,7 @@ impl ArgSweep<'_> {
         [Cache::Hot, Cache::Cold].map(of).into()
     }
 
-    /// The same of a rate, whose interval is that of the time turned round.
+    /// The same for a rate, whose interval is the inverse of the time's.
     fn rated(&self, rate: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<Series> {
         self.series(|row| {
             let (rate, ci) = (rate(row)?, row.it.samples.time.median_ci);
@@ -187,7 +187,7 @@ impl ArgSweep<'_> {
         })
     }
 
-    /// Returns true where the values are far apart.
+    /// Returns true if the values are far apart.
     fn is_wide(&self) -> bool {
         let ends = self.rows.first().zip(self.rows.last());
         ends.is_some_and(|((low, _), (high, _))| *high >= 8.0 * low)

@@ -1,5 +1,5 @@
-//! A run as the page shows it. In: a [`Run`]; out: its rows with what several parts of the page ask of them: the share of the
-//! roof that binds, the same case hot and cold, and the place of each on the page.
+//! A run as the page shows it. In: a [`Run`]; out: its rows with the facts that several parts of the page need: the share of
+//! the roof that binds, the same case hot and cold, and the place of each on the page.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct PageCase<'a> {
     /// Its number, by which the page refers to it.
     pub(super) number: usize,
     pub(super) record: &'a Record,
-    /// The length of what all names begin with.
+    /// The length of the modules that all names begin with.
     prefix: usize,
     /// The number of the same case with the other cache state.
     pub(super) partner: Option<usize>,
@@ -34,9 +34,9 @@ pub(super) struct MeasuredCase<'a> {
 pub(super) struct View<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: Vec<PageCase<'a>>,
-    /// The modules that all names begin with, which are told once; may be empty.
+    /// The modules that all names begin with, which the page shows once; may be empty.
     pub(super) prefix: &'a str,
-    /// True where rows are of several devices.
+    /// True if rows are of several devices.
     pub(super) several_devices: bool,
 }
 
@@ -85,7 +85,7 @@ impl PageCase<'_> {
         format!("{} {}", self.short_name(), self.record.case.cache)
     }
 
-    /// The same with its device, where there are several.
+    /// The same with its device, if there are several.
     pub(super) fn full_name(&self, several_devices: bool) -> String {
         let on =
             if several_devices { format!(" on {}", plain(&self.record.case.device)) } else { String::new() };
@@ -98,7 +98,7 @@ impl PageCase<'_> {
     }
 }
 
-/// The part of the roof that binds a launch, where both are known; else of the one that is.
+/// The share of the roof that binds a launch, if both roofs are known; else of the known one.
 pub(super) fn roof_share(measured: &Measurement) -> Option<&Share> {
     measured.metrics.roof.as_ref().or_else(|| measured.metrics.shares.first())
 }

@@ -1,5 +1,5 @@
-//! Advice on a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences about what would
-//! make the launch faster, where that follows.
+//! Advice on a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences with advice
+//! that would make the launch faster.
 
 use gpubench_records::launch::{Kernel, Multiprocessors};
 use gpubench_records::record::Measurement;
@@ -10,12 +10,12 @@ use super::{WARP, block_capacity, occupancy, occupancy_limit, wave_count};
 
 /// Waves that leave less than this of all places empty are as good as full ones.
 const FULL: f64 = 0.85;
-/// A multiprocessor that has less than this of the threads that it can hold may have too few to wait with.
+/// A multiprocessor that holds less than this share of its threads may have too few to hide latency.
 const FEW_THREADS: f64 = 0.5;
-/// A kernel that moves less than this of what the memory can may be waiting for it.
+/// A kernel below this share of the memory's peak may be waiting for memory.
 const LITTLE_TRAFFIC: f64 = 0.6;
 
-/// Advice that would make the launch faster, or its number better, as far as that follows from what was seen and measured.
+/// Advice that would make the launch faster, or its number better, as far as it follows from the measurement.
 pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if !measured.samples.converged {
@@ -26,7 +26,7 @@ pub(crate) fn better(measured: &Measurement, launch_bound: bool) -> Vec<String> 
     }
     advice.extend(in_a_graph(measured));
     let seen = &measured.seen;
-    // Of a launch of several kernels the slow one is not known.
+    // In a launch of several kernels the slow one is not known.
     if let (Some(all), [only], 1) = (&seen.multiprocessors, &seen.kernels[..], seen.kernel_count) {
         let shape = [tail(only, all), idle(only, all, launch_bound), lanes(only), local(only)];
         advice.extend(shape.into_iter().flatten());
@@ -58,14 +58,14 @@ fn tail(kernel: &Kernel, all: &Multiprocessors) -> Option<String> {
     })
 }
 
-/// Multiprocessors without a block, where that is not for want of work.
+/// Multiprocessors without a block, unless there is too little work for all.
 fn idle(kernel: &Kernel, all: &Multiprocessors, launch_bound: bool) -> Option<String> {
     let idle = u64::from(all.count).saturating_sub(kernel.blocks());
     (idle > 0 && !launch_bound)
         .then(|| format!("more blocks: {idle} of {} multiprocessors are idle", all.count))
 }
 
-/// Threads of a warp that are not there.
+/// Missing threads of the last warp of a block.
 fn lanes(kernel: &Kernel) -> Option<String> {
     let threads = kernel.threads();
     let missing = threads.next_multiple_of(WARP) - threads;
@@ -82,7 +82,7 @@ fn local(kernel: &Kernel) -> Option<String> {
     })
 }
 
-/// Too few threads to wait for memory with, as it seems.
+/// Threads that may be too few to hide the latency of memory.
 fn few_threads(kernel: &Kernel, all: &Multiprocessors, measured: &Measurement) -> Option<String> {
     use gpubench_records::facts::Quantity::MemoryBandwidth;
 

@@ -1,5 +1,5 @@
 //! The parts of a launch, for `--explain`. In: the facts that a device saw, and the measurement; out: sentences about its
-//! kernels and about the memory that it wrote. `advice` says what would make it faster.
+//! kernels and about the memory that it wrote. `advice` is about making it faster.
 
 mod advice;
 
@@ -11,12 +11,12 @@ use gpubench_stats::units::Bytes;
 pub(super) use self::advice::better;
 
 const WARP: u64 = 32;
-/// A warp gets registers by so many.
+/// The granularity in which a warp gets registers.
 const REGISTERS_AT_ONCE: u64 = 256;
 /// The shared memory that the driver takes for each block, from compute capability 8.0 on.
 const RESERVED_SHARED: Bytes = Bytes(1024);
 
-/// The kernels of a launch, as far as they were looked at.
+/// The kernels of a launch that were observed.
 pub(super) fn kernels(seen: &LaunchFacts) -> Vec<String> {
     let mut sentences: Vec<String> =
         seen.kernels.iter().map(|it| kernel(it, seen.multiprocessors.as_ref())).collect();
@@ -81,7 +81,7 @@ fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
     (WARP * warps) as f64 / f64::from(all.threads.max(1))
 }
 
-/// The limit that keeps a multiprocessor from holding more blocks, where it is not its threads.
+/// The limit that keeps a multiprocessor from holding more blocks, if it is not its threads.
 fn occupancy_limit(kernel: &Kernel, all: &Multiprocessors) -> Option<&'static str> {
     let (resident, warps) = (u64::from(kernel.resident_blocks), kernel.threads().div_ceil(WARP).max(1));
     if u64::from(all.threads) / WARP / warps <= resident {
@@ -109,7 +109,7 @@ fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
     format!("{} waves{last}", waves.ceil())
 }
 
-/// By how many times the blocks fill all multiprocessors.
+/// The number of times that the blocks fill all multiprocessors.
 fn wave_count(kernel: &Kernel, all: &Multiprocessors) -> f64 {
     kernel.blocks() as f64 / block_capacity(kernel, all) as f64
 }

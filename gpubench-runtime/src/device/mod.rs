@@ -59,7 +59,7 @@ use gpubench_stats::units::Nanoseconds;
 pub trait LaunchStream: Sized + 'static {
     /// The device that runs the work of such a stream.
     type Device: DeviceType;
-    /// What a case keeps while it launches: mostly `Self`, or a pointer to a stream that is only had behind one.
+    /// The value that a case keeps while it launches: mostly `Self`, or a pointer, if streams exist only behind one.
     type Owned: Borrow<Self> + 'static;
 
     /// Returns a stream of `device`, for all launches of one case.

@@ -48,7 +48,7 @@ impl Estimate {
     }
 
     /// Returns the time that is left: for each case the time that it took earlier, else what cases took on average so far.
-    /// Nothing where neither is known.
+    /// Nothing if neither is known.
     pub(super) fn left(&self) -> Option<Duration> {
         let average = u32::try_from(self.done).ok().and_then(|done| self.began.elapsed().checked_div(done));
         let of = |case: &CaseId| self.earlier.get(case).copied().or(average);

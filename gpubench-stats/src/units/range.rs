@@ -13,7 +13,7 @@ pub struct Range<T> {
 }
 
 impl<T: PartialOrd + Copy> Range<T> {
-    /// `range`, or nothing, as far as it takes to have `value` in it.
+    /// `range`, if there is one, extended to contain `value`.
     #[must_use]
     pub fn including(range: Option<Self>, value: T) -> Self {
         let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
@@ -21,7 +21,7 @@ impl<T: PartialOrd + Copy> Range<T> {
         Self { low, high: if value > high { value } else { high } }
     }
 
-    /// The range of all `values`; nothing of none.
+    /// The range of all `values`; nothing if there are none.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
         values.into_iter().fold(None, |range, value| Some(Self::including(range, value)))

@@ -68,7 +68,7 @@ impl Bytes {
     /// Nothing of it.
     pub const ZERO: Self = Self(0);
 
-    /// The length of a buffer of so many bytes.
+    /// The same amount as the length of a buffer.
     #[must_use]
     pub const fn as_usize(self) -> usize {
         self.0 as usize
@@ -77,7 +77,7 @@ impl Bytes {
     /// The number of whole pieces of this size that fit into the amount.
     ///
     /// # Panics
-    /// Where the piece is of no bytes.
+    /// If the piece is of no bytes.
     #[must_use]
     pub const fn pieces(self, piece: Self) -> u64 {
         self.0 / piece.0

@@ -29,7 +29,7 @@ pub fn is_alive(process: &str) -> bool {
 /// The end of a suite.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; nothing where a signal ended it.
+    /// Its exit code; nothing if a signal ended it.
     pub code: Option<i32>,
     /// Its standard output.
     pub stdout: String,
@@ -71,7 +71,7 @@ pub fn copy(program: &str, place: &Path) {
 /// The files in a folder, by name.
 ///
 /// # Panics
-/// Where it cannot be read.
+/// If it cannot be read.
 #[must_use]
 #[track_caller]
 pub fn files(folder: &Path) -> Vec<PathBuf> {

@@ -45,7 +45,7 @@ impl Engine {
     /// On the fake, which the environment must name.
     ///
     /// # Errors
-    /// Where it is not there.
+    /// If it is not there.
     pub fn start() -> Result<Self, String> {
         let mut device = Gpu::open(0).map_err(|error| error.to_string())?;
         let stream = Stream::over(&mut device).map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ impl Engine {
     /// Takes so many cold samples: captures their graphs, replays them, and summarises what they read.
     ///
     /// # Errors
-    /// Where a launch fails.
+    /// If a launch fails.
     pub fn sample(&mut self, samples: usize) -> Result<Summary, String> {
         let wanted = SampleOptions::new(Cache::Cold);
         let sampling =

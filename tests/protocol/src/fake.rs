@@ -14,7 +14,7 @@ use crate::log::{self, Line};
 /// The library, which cargo builds beside the program of the tests.
 ///
 /// # Panics
-/// Where it is not there.
+/// If it is not there.
 #[must_use]
 pub fn library() -> &'static Path {
     static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -43,7 +43,7 @@ pub struct Measured {
 /// kept where `LOG` is one of them, whatever its value; `ONCE` gets a folder likewise.
 ///
 /// # Panics
-/// Where the suite stores no run.
+/// If the suite stores no run.
 #[must_use]
 #[track_caller]
 pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measured {
@@ -75,7 +75,7 @@ pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Mea
 /// The rows that failed: each case, and why.
 ///
 /// # Panics
-/// Where one that has a measurement is invalid.
+/// If one that has a measurement is invalid.
 #[must_use]
 #[track_caller]
 pub fn failed(run: &Run) -> Vec<(String, String)> {

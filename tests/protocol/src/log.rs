@@ -40,7 +40,7 @@ impl Line {
 /// The lines of a log. Processes write in turns, so that they are put one after the other.
 ///
 /// # Panics
-/// Where a line cannot be read.
+/// If a line cannot be read.
 #[must_use]
 pub fn read(text: &str) -> Vec<Line> {
     let mut processes: BTreeMap<u32, Vec<Line>> = BTreeMap::new();

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::NvCase;
 
-/// The name of the axis of cache states, and the one where an argument has that.
+/// The name of the axis of cache states, and the one for a benchmark with an argument of that name.
 const CACHE: [&str; 2] = ["cache", "cache state"];
 
 #[derive(Serialize)]

@@ -2,8 +2,8 @@
 //! and `nvbench-walltime` of the Python package `cuda-bench`. In: a run; out: JSON. Its benchmarks are ours, and its states our
 //! cases: the arguments are axes, and so is the cache state, since NVBench knows cold samples alone and its scripts read those.
 //!
-//! Every number is a text, as NVBench writes them. Cases without a number that holds are skipped states. Device sections have
-//! nothing but the number and the name, since the scripts refuse to compare devices whose sections differ.
+//! Every number is a text, as NVBench writes them. Invalid cases and those without a number are skipped states. Device
+//! sections have nothing but the number and the name, since the scripts refuse to compare devices whose sections differ.
 
 mod axes;
 mod summaries;
@@ -208,7 +208,7 @@ impl<'a> NvState<'a> {
     }
 }
 
-/// Writes the summaries of a record as they are made, so that those of a whole run are never there at once.
+/// Writes the summaries of a record as they are made, so that those of a whole run are never in memory at once.
 fn summaries_of<S: Serializer>(record: &Option<&Record>, to: S) -> Result<S::Ok, S::Error> {
     match record.and_then(|record| Some((record, record.usable_measurement()?))) {
         Some((record, measured)) => Summaries { record, measured }.serialize(to),

@@ -1,5 +1,5 @@
-//! The summaries of a state, by NVBench's tags. In: a record with a number; out: the statistics of its samples, its rates and
-//! its clock, in seconds, bytes and hertz. What NVBench has no tag for has one that begins with `gpubench/`.
+//! The summaries of a state, by NVBench's tags. In: a record with a number; out: the statistics of its samples, its rates
+//! and its clock, in seconds, bytes and hertz. Values for which NVBench has no tag have one that begins with `gpubench/`.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};

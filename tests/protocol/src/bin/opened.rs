@@ -33,7 +33,7 @@ type Launch = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> CUresult;
 
-/// What such a library has after its setup: two kernels, a buffer of zeros and a stream of its own.
+/// The objects of such a library after its setup: two kernels, a buffer of zeros and a stream of its own.
 struct Binding {
     launch: Launch,
     lasts: CUfunction,
