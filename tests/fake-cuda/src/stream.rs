@@ -123,7 +123,7 @@ impl Driver {
     /// has then waited for the work before that place. One that is captured may not wait for what was recorded outside of any.
     pub(crate) fn wait_for_event(&mut self, stream: usize, event_id: usize) -> Answer {
         let event = self.event(event_id)?;
-        let (place, recorded) = (event.place.clone(), event.time.is_some());
+        let (place, recorded) = (event.place, event.time.is_some());
         let own = self.stream(stream)?;
         let Some(place) = place else {
             if let Some(capture) = own.capture.as_mut().filter(|_| recorded) {
