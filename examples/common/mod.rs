@@ -1,5 +1,5 @@
-//! The parts that experiments share: flags, the description of the GPU, tables, and where drawings and runs go. In:
-//! what an experiment wants measured; out: records, and results on standard output.
+//! The parts that experiments share: flags, the description of the GPU, tables, and files of drawings and runs. In: the
+//! cases that an experiment selects; out: records, and results on standard output.
 
 #![allow(dead_code, reason = "no experiment uses all of it")]
 
@@ -26,8 +26,7 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The module of the kernels of these experiments.
 pub(crate) const KERNELS: &str = "gpubench_kernels::cuda";
 
-/// The flags of every experiment. Those of suites that say how to measure have twins in the environment, such as
-/// `GPUBENCH_PRECISION`, which hold here too.
+/// The flags of every experiment. The environment's twins of a suite's flags, such as `GPUBENCH_PRECISION`, hold here too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Flags {
     /// The GPU to measure, by number or UUID
@@ -38,17 +37,17 @@ pub(crate) struct Flags {
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new())]
     pub(crate) quick: bool,
 
-    /// A folder for drawings, tables and all samples; without it there is only what is printed
+    /// A folder for drawings, tables and all samples; without it the results are only printed
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_OUT")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Print and draw again what this folder holds of an earlier call with the same flags, and measure nothing
+    /// Print and draw the results that an earlier call with the same flags left in this folder, and measure nothing
     #[arg(long, value_name = "FOLDER")]
     pub(crate) redraw: Option<PathBuf>,
 }
 
 impl Flags {
-    /// Reads a file that an earlier call wrote, where there is one to be drawn again.
+    /// Reads a file of an earlier call, if that is drawn again.
     pub(crate) fn stored<T: DeserializeOwned>(&self, name: &str, suffix: &str) -> Result<Option<T>> {
         let Some(folder) = &self.redraw else { return Ok(None) };
         let file = folder.join(format!("{name}{suffix}"));
@@ -78,15 +77,15 @@ pub(crate) struct Lab<'a> {
     flags: &'a Flags,
     /// The options of every measurement: those of the flags and of the environment.
     options: MeasureOptions,
-    /// Its name, by which its files are called.
+    /// Its name, with which the names of its files begin.
     name: &'static str,
     runs: Vec<Run>,
-    /// The runs of an earlier call, in the order in which they were measured, where they are drawn again.
+    /// The runs of an earlier call, in the order in which they were measured, if that is drawn again.
     stored: Option<VecDeque<Run>>,
 }
 
 impl<'a> Lab<'a> {
-    /// One of this name. Says what it runs on, by the sources' formula for the peak of the memory.
+    /// Opens the experiment of this name, and prints its GPU, with the peak of the memory by the sources' formula.
     pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, Facts)> {
         // An experiment selects its own cases.
         let mut options = MeasureOptions::from_env()?.all_cases().device(&flags.device);
@@ -98,7 +97,7 @@ impl<'a> Lab<'a> {
         });
         let stored = stored.transpose()?;
         let mut lab = Self { suite, flags, options, name, runs: Vec::new(), stored };
-        // A launch that does nothing tells what the device is.
+        // A run of an empty launch has the facts of the device.
         let run = lab.measure(|options| options.exact(format!("{KERNELS}::empty")).quick())?;
         let facts = run.devices.first().cloned().ok_or("the suite tells of no device")?;
         println!("{}\n", header(&facts));
@@ -115,7 +114,7 @@ impl<'a> Lab<'a> {
         Ok(run)
     }
 
-    /// Writes a file of the experiment, where a folder is given.
+    /// Writes a file of the experiment, if a folder is given.
     pub(crate) fn write(&self, suffix: &str, text: &str) -> Result<()> {
         let Some(folder) = &self.flags.out else { return Ok(()) };
         let file = folder.join(format!("{}{suffix}", self.name));
@@ -124,7 +123,7 @@ impl<'a> Lab<'a> {
             .map_err(|error| format!("{}: {error}", file.display()).into())
     }
 
-    /// Writes all runs, where a folder is given. Not beside a text of the same name: that is no suite's.
+    /// Writes all runs, if a folder is given. Their name differs from that of the text, which is not the table of a suite.
     pub(crate) fn close(self) -> Result<()> {
         if self.flags.redraw.is_some() {
             return Ok(());
@@ -162,14 +161,14 @@ fn header(facts: &Facts) -> String {
     words.join(" · ")
 }
 
-/// The record of a case, by its name and cache state, and what was measured; an error where it failed.
+/// The measurement of a case, by its name and cache state; an error if it failed.
 pub(crate) fn measured<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Measurement> {
     let record = record(run, name, cache)?;
     let told: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
     record.measurement.as_ref().ok_or_else(|| format!("{name}, {cache}: {}", told.join("; ")).into())
 }
 
-/// The measurements of a case with the data in the L2 and with the L2 empty; an error where one failed.
+/// The measurements of a case with the data in the L2 and with the L2 empty; an error if one failed.
 pub(crate) fn hot_and_cold<'a>(run: &'a Run, name: &str) -> Result<[&'a Measurement; 2]> {
     Ok([measured(run, name, Cache::Hot)?, measured(run, name, Cache::Cold)?])
 }
@@ -180,7 +179,7 @@ pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a R
     found.ok_or_else(|| format!("there is no record of {name}, {cache}").into())
 }
 
-/// The part of a peak that a rate is, if the peak is known.
+/// The share of a peak that a rate is, if the peak is known.
 pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, facts: &Facts) -> String {
     facts.peak(quantity).map_or_else(String::new, |peak| format::percent(rate.into() / peak.value))
 }

@@ -1,5 +1,5 @@
-//! Launches for which the answer is known: a copy against itself, against one of 2 % more bytes, and against itself after it was
-//! made slower. In: the seed of each pair's inputs; out: rows whose answers can be counted.
+//! Comparisons whose answer is known: a copy with itself, with one of 2 % more bytes, and with itself after it was made
+//! slower. In: the seed of each pair's inputs; out: rows whose answers can be counted.
 //!
 //! ```sh
 //! cargo build --example decisions
@@ -16,9 +16,9 @@ use gpubench_kernels::cuda::{Elementwise, Refusal, copy, with_one_input};
 
 type Buffers = (Elementwise, DeviceBuffer<f32>, DeviceBuffer<f32>);
 
-/// 40 MiB: what an H200 copies cold in 21 µs.
+/// 40 MiB: an H200 copies them cold in 21 µs.
 const LONG: usize = 10 << 20;
-/// 1 MiB: in 3 µs, of which where the inputs lie is more than half a percent.
+/// 1 MiB: copied in 3 µs, of which the place of the inputs is more than half a percent.
 const SHORT: usize = 1 << 18;
 
 fn inputs(n: usize, seed: u64, stream: &Stream) -> Result<Buffers, Refusal> {
@@ -42,7 +42,7 @@ fn same(
     copy(kernels, x, y, stream)
 }
 
-/// The same of 2 % more bytes.
+/// The same with 2 % more bytes.
 #[gpu_bench(
     args(seed = 0..100, n = [LONG, SHORT]),
     setup = |seed, n| inputs(n / 100 * 102, seed, stream),
@@ -59,8 +59,8 @@ fn longer(
     copy(kernels, x, y, stream)
 }
 
-/// A copy of as many percent more as `DECISIONS_SLOWER` says, that counts as many percent more bytes as `DECISIONS_BYTES` says:
-/// what it is today and was yesterday.
+/// A copy that changes from one run to the next: it copies `DECISIONS_SLOWER` percent more, and counts `DECISIONS_BYTES`
+/// percent more bytes.
 #[gpu_bench(
     args(n = [LONG, 64 << 20]),
     setup = |n| inputs(n / 100 * (100 + percent("DECISIONS_SLOWER")), 0, stream),

@@ -1,6 +1,6 @@
-//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the
-//! mean of 10,000 launches after 1,000 of warm-up; then where the L2 ends. In: how often; out: tables in the sources'
-//! terms, beside their numbers, and a drawing.
+//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the mean
+//! of 10,000 launches after 1,000 of warm-up; then the size at which the L2 ends. In: the number of launches; out: tables in
+//! the sources' terms, beside their numbers, and a drawing.
 //!
 //! ```sh
 //! cargo run --example hot_cold -- --out target/hot_cold
@@ -21,27 +21,27 @@ use gpubench::method::{Cache, Flush};
 use gpubench::record::Measurement;
 use gpubench::units::Bytes;
 use gpubench::{MeasureOptions, format};
-// Whose benchmarks are measured.
+// Links the benchmarks that are measured.
 use gpubench_kernels as _;
 
 /// The source's figures, from an RTX 3090 with 6 MB of L2.
 const SOURCE: [&str; 6] = ["source, RTX 3090, L2/2", "0.0095 ms", "0.0141 ms", "1.48×", "", ""];
 
-/// Sizes of what a launch touches, in sixteenths of the L2.
+/// Sizes of a launch's data, in sixteenths of the L2.
 const SIXTEENTHS: [usize; 14] = [1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64];
 
 #[derive(Debug, Parser)]
 #[command(about = "Measures a copy with its data in the L2 and with the L2 flushed, and where the L2 ends.")]
 struct Args {
-    /// Launches that are timed, hot and cold each
+    /// Timed launches, hot and cold each
     #[arg(long, value_name = "N", env = "GPUBENCH_REPEATS", default_value_t = 10_000)]
     repeats: usize,
 
-    /// Launches before them that are not
+    /// Warm-up launches before them
     #[arg(long, value_name = "N", env = "GPUBENCH_WARM_UPS", default_value_t = 1_000)]
     warm_ups: usize,
 
-    /// Take this for the size of the L2, rather than what the device tells
+    /// Take this for the size of the L2, instead of the one that the device reports
     #[arg(long, value_name = "MIB", env = "GPUBENCH_L2")]
     l2: Option<u64>,
 
@@ -64,8 +64,8 @@ fn main() -> ExitCode {
     )
 }
 
-/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its
-/// flush and behind one that leaves nothing to be written back; and of a copy that fills the GPU.
+/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its flush
+/// and behind a clean one; and those of a copy that fills the GPU.
 fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     let Args { repeats, warm_ups, .. } = *args;
     println!("A copy: {repeats} repeats after {warm_ups} warm-ups");
@@ -92,7 +92,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     Ok(())
 }
 
-/// A sum and a copy of growing size, hot and cold: what fits the L2 is faster hot.
+/// A sum and a copy of growing size, hot and cold: they are faster hot as long as they fit the L2.
 fn end_of_cache(lab: &mut Lab<'_>, facts: &Facts, l2: Bytes) -> Result<()> {
     let mut series = Vec::new();
     let mut ends = Vec::new();

@@ -1,6 +1,5 @@
-//! Basic metrics as the sources reckon them: effective beside theoretical bandwidth, throughput beside its peak, items
-//! in a second, and three ways to take a time. In: a number of elements; out: tables in the sources' terms, beside
-//! their numbers.
+//! Basic metrics by the sources' formulas: effective beside theoretical bandwidth, throughput beside its peak, items per
+//! second, and three timers. In: a number of elements; out: tables in the sources' terms, beside their numbers.
 //!
 //! ```sh
 //! cargo run --example metrics
@@ -51,14 +50,14 @@ fn main() -> ExitCode {
         theoretical(&facts);
         saxpy(&mut lab, &facts, args.elements)?;
         sums(&mut lab, &facts, args.elements)?;
-        // At the end, since a context of this process beside the suite's would be another process on the GPU.
+        // Comes last, since a context of this process would count as another process on the suite's GPU.
         let device = facts.device.clone();
         lab.close()?;
         timers(&device, args.elements)
     })
 }
 
-/// The limits that the sources reckon from clocks: 148 GB/s, and 1030 and 515 GFLOP/s, of their Tesla M2050.
+/// The limits that the sources compute from clocks: 148 GB/s, and 1030 and 515 GFLOP/s, of their Tesla M2050.
 fn theoretical(facts: &Facts) {
     let throughput = |precision: &str| {
         let peak = facts.peak(&Quantity::Compute(precision.to_owned()));
@@ -92,7 +91,7 @@ fn row(name: &str, cells: [String; 5]) -> [String; 6] {
     [name.to_owned(), a, b, c, d, e]
 }
 
-/// Rows for both kernels, hot and cold: each kernel by its case and by what it is called in the table.
+/// Rows for both kernels, hot and cold. Each kernel has its case and its name in the table.
 fn rows(run: &Run, kernels: [(&str, &str); 2], facts: &Facts, precision: &str) -> Result<Vec<[String; 6]>> {
     let mut rows = Vec::new();
     for (name, what) in kernels {
@@ -113,7 +112,7 @@ fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [Str
     Ok((run, cases))
 }
 
-/// SAXPY as the source has it, and at its best; its maximum error, and elements in a second.
+/// SAXPY as the source writes it, and at its best; its maximum error, and elements per second.
 fn saxpy(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
     let (run, [theirs, ours]) = measure(lab, ["sources::saxpy", "saxpy"], n)?;
     println!("SAXPY, {n} elements: 12 bytes and 2 operations each");
@@ -139,7 +138,7 @@ fn sums(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
     Ok(())
 }
 
-/// The same SAXPY by the sources' three timers, each read by itself: this is what they are, not how gpubench measures.
+/// The same SAXPY by the sources' three timers, each read by itself. This is not the way gpubench measures.
 fn timers(device: &str, n: usize) -> Result<()> {
     let _context = Context::new(Device::get_device(DeviceId::parse(device).ordinal as u32)?)?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
@@ -148,7 +147,7 @@ fn timers(device: &str, n: usize) -> Result<()> {
     let mut y = DeviceBuffer::from_slice(&vec![2.0_f32; n])?;
     let (start, stop) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
     let [mut unwaited, mut waited, mut events] = [const { Vec::<Nanoseconds>::new() }; 3];
-    // The first of all pays for what is loaded then.
+    // The first launch pays for lazy loading.
     sources::saxpy(&kernels, 2.0, &x, &mut y, &stream)?;
     stream.synchronize()?;
     for _ in 0..READINGS {
@@ -168,7 +167,7 @@ fn timers(device: &str, n: usize) -> Result<()> {
         stop.synchronize()?;
         events.push(Nanoseconds(1e6 * f64::from(stop.elapsed_time_f32(&start)?)));
     }
-    // What was added up is finite, so that nothing was left out.
+    // The last element shows that all launches ran: each added to it.
     let mut last = [0.0];
     y.index(n - 1..n).copy_to(&mut last)?;
     println!(

@@ -1,5 +1,5 @@
-//! Other balances of reads and writes than a copy's: in a kernel, from reading alone to writing alone, and over the
-//! bus, from one direction alone through both at once to the other. In: how much; out: two tables and two curves.
+//! Balances of reads and writes: in a kernel, from reading alone to writing alone, and over the bus, from one direction
+//! alone through both at once to the other. In: the number of bytes; out: two tables and two curves.
 //!
 //! ```sh
 //! cargo run --example mixes -- --out target/mixes
@@ -21,7 +21,7 @@ use gpubench::method::Cache;
 use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 
-/// Eighths of what crosses the bus that go to the device.
+/// The eighths of the bytes on the bus that go to the device.
 const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];
 
 #[derive(Debug, Parser)]
@@ -116,7 +116,7 @@ fn over_the_bus(lab: &mut Lab<'_>, facts: &Facts, bytes: usize) -> Result<()> {
     lab.write("-bus.svg", &curves.svg())
 }
 
-/// The slowest and the fastest balance in words, by the part that is `what`.
+/// The slowest and the fastest balance in words, by their share of `what`.
 fn extremes(what: &str, points: &[(f64, f64)]) -> String {
     let shown = |(part, rate): &(f64, f64)| {
         format!("{} where {:.0} % {what}", format::bandwidth(BytesPerSecond(*rate)), 100.0 * part)

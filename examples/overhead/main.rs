@@ -1,6 +1,6 @@
-//! The time of a launch that does no work: its time by events, less their overhead, and what it adds to a row of
-//! launches. In: a launch's shape; out: a row of the table. The correction that `docs/evidence.md` describes was chosen
-//! from these, and they can be held against a profiler:
+//! The time of a launch that does no work: its time by events, less their overhead, and its time among back-to-back
+//! launches. In: a launch's shape; out: a row of the table. The correction that `docs/evidence.md` describes was chosen from
+//! these, and they can be compared with a profiler:
 //!
 //! ```sh
 //! cargo run --example overhead
@@ -20,35 +20,35 @@ use cust::stream::Stream;
 use cust::sys::{self, CUfunction_attribute, CUresult};
 use gpubench::gpu_bench;
 
-/// The most shared memory that a block asks for here.
+/// The most shared memory of a block here.
 const MOST_SHARED: usize = 200 << 10;
 
 fn load() -> CudaResult<Module> {
     Module::from_ptx(include_str!("launches.ptx"), &[])
 }
 
-/// Only a grid: so many blocks of 256 threads.
+/// A grid of `n` blocks of 256 threads, without work.
 #[gpu_bench(args(n = [1, 16, 132, 528, 1056, 2112, 8448, 33_792]), setup = |_n| load(), cold)]
 fn blocks(module: &Module, n: u32, stream: &Stream) -> CudaResult<()> {
     // SAFETY: the kernel takes nothing.
     unsafe { launch!(module.blocks<<<n, 256, 0, stream>>>()) }
 }
 
-/// Only a grid: 528 blocks of so many threads.
+/// A grid of 528 blocks of `n` threads, without work.
 #[gpu_bench(args(n = [32, 128, 256, 512, 1024]), setup = |_n| load(), cold)]
 fn threads(module: &Module, n: u32, stream: &Stream) -> CudaResult<()> {
     // SAFETY: the kernel takes nothing.
     unsafe { launch!(module.threads<<<528, n, 0, stream>>>()) }
 }
 
-/// 132 blocks, each with so many bytes of shared memory.
+/// 132 blocks, each with `bytes` of shared memory.
 #[gpu_bench(args(bytes = [16 << 10, 48 << 10, 100 << 10, MOST_SHARED]), setup = |_bytes| load_shared(), cold)]
 fn shared(module: &Module, bytes: usize, stream: &Stream) -> CudaResult<()> {
     // SAFETY: the kernel takes nothing, and `load_shared` has allowed it as much.
     unsafe { launch!(module.shared<<<132, 256, bytes as u32, stream>>>()) }
 }
 
-/// A module whose `shared` may have more shared memory than a kernel has unasked.
+/// A module whose kernel `shared` is allowed more shared memory than the default.
 fn load_shared() -> Result<Module, Box<dyn Error>> {
     let module = load()?;
     let function = module.get_function("shared")?.to_raw();
@@ -82,7 +82,7 @@ fn arguments(module: &Module, stream: &Stream) -> Result<(), Box<dyn Error>> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("{code:?}").into()) }
 }
 
-/// One warp that waits for so many nanoseconds by the GPU's own clock.
+/// One warp that waits for `ns` nanoseconds by the GPU's own clock.
 #[gpu_bench(args(ns = [500, 1000, 2000, 5000, 10_000, 20_000, 100_000]), setup = |_ns| load(), cold)]
 fn waits(module: &Module, ns: u64, stream: &Stream) -> CudaResult<()> {
     // SAFETY: the kernel takes a number.

@@ -1,5 +1,5 @@
-//! The parts that all steps share: the engine, the sizes, and the times of the product that most of them mislead about,
-//! right and wrong. In: a suite; out: times by gpubench and by hand, and sizes scaled down.
+//! The parts that all steps share: the engine, the sizes, and the times of the product that most of them measure, right and
+//! wrong. In: a suite; out: times by gpubench and by hand, and sizes scaled down.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) struct Bench<'a> {
     /// The device that is measured.
     pub(crate) device: Facts,
     scale: usize,
-    /// Between the sizes of a curve.
+    /// The step between the sizes of a curve.
     pub(crate) step: usize,
     /// The sensors' reading before anything large ran.
     pub(crate) idle: Option<Reading>,
@@ -33,7 +33,7 @@ pub(crate) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// One that divides sizes by `scale`.
+    /// A bench that divides sizes by `scale`.
     pub(crate) fn new(lab: Lab<'a>, device: Facts, scale: usize, step: usize) -> Result<Self> {
         let (lab, naive, timers) = (RefCell::new(lab), RefCell::default(), RefCell::default());
         let mut bench = Self { lab, device, scale, step, idle: None, naive, timers };
@@ -41,12 +41,12 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// Back to what it was made of.
+    /// Returns the lab that it was made of.
     pub(crate) fn into_lab(self) -> Lab<'a> {
         self.lab.into_inner()
     }
 
-    /// Starts a process that reads `point` on this device, and returns what it read. The variables are added to its
+    /// Starts a process that reads `point` on this device, and returns its readings. The variables are added to its
     /// environment.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
@@ -126,7 +126,7 @@ pub(crate) fn times(
     sizes.iter().map(time).collect()
 }
 
-/// The median of what was read by hand, in nanoseconds.
+/// The median of readings by hand, in nanoseconds.
 pub(crate) fn median(read: &[f64]) -> Nanoseconds {
     let read: Vec<Nanoseconds> = read.iter().copied().map(Nanoseconds).collect();
     stats::median(&read).unwrap_or_default()
@@ -144,7 +144,7 @@ pub(crate) fn stated(sizes: &[usize], of: &[(usize, f64)]) -> Vec<String> {
     sizes.iter().map(|n| time(n).unwrap_or_default()).collect()
 }
 
-/// By how much `a` is above `b`.
+/// The difference by which `a` is above `b`.
 pub(crate) fn above(a: Nanoseconds, b: Nanoseconds) -> String {
     format!("{:+.2} %", 100.0 * (a / b - 1.0))
 }

@@ -1,6 +1,6 @@
-//! Why a benchmark needs a tool, as a program: every way to time a kernel that misleads, beside the way that does not, one
-//! step after the other. In: how large, and which steps; out: for each step the wrong and the right number, two lines that
-//! say why, and drawings. [`by_hand`] has the wrong ways, gpubench's engine all right numbers.
+//! Ways to time a kernel that mislead, each beside the right way, one step after the other. In: sizes and steps; out: for
+//! each step the wrong and the right number, two lines of explanation, and drawings. [`by_hand`] has the wrong ways; all
+//! right numbers are by gpubench's engine.
 //!
 //! ```sh
 //! cargo run --example pitfalls -- --out target/pitfalls       # 80 s on an NVIDIA H200
@@ -35,7 +35,7 @@ use self::steps::{Pitfall, STEPS};
 #[derive(Debug, Parser)]
 #[command(about = "Shows the pitfalls of timing a kernel by hand, each beside the number that holds.")]
 struct Args {
-    /// The steps to show, such as B1; all where none is named
+    /// The steps to show, such as B1; all if none is named
     #[arg(value_name = "STEP", env = "GPUBENCH_STEPS", value_delimiter = ',', value_parser = row)]
     steps: Vec<&'static str>,
 
@@ -51,7 +51,7 @@ struct Args {
     flags: Flags,
 }
 
-/// The row of a step that is there.
+/// The row of an existing step.
 fn row(wanted: &str) -> std::result::Result<&'static str, UnknownStep> {
     STEPS.iter().map(|(row, _)| *row).find(|row| row.eq_ignore_ascii_case(wanted)).ok_or(UnknownStep)
 }
@@ -96,14 +96,14 @@ fn show(suite: &Suite) -> Result<()> {
     lab.close()
 }
 
-/// Everything that was read by hand, beside what was made of it.
+/// All readings by hand, beside the results.
 #[derive(Serialize)]
 struct PitfallReport {
     schema: &'static str,
     steps: Vec<Pitfall>,
 }
 
-/// The part of it that drawings are made of, as it is stored.
+/// The stored part from which drawings are made.
 #[derive(Deserialize)]
 struct StoredPitfalls {
     steps: Vec<StoredStep>,

@@ -1,4 +1,4 @@
-//! A table row by row. In: a head and rows of cells; out: what is kept of it, and how it is printed.
+//! A table row by row. In: a head and rows of cells; out: its cells for a file, and its text.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! Power, clock, temperature and time, one below the other, against the number of the launch. In: what was read; out: a
+//! Power, clock, temperature and time, one below the other, against the number of the launch. In: the readings; out: a
 //! drawing. Whatever no sensor told has no panel.
 
 use gpubench::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
@@ -51,7 +51,7 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
     }
 }
 
-/// The finding: by how much a launch is slower when it goes on, and what the clock does.
+/// The finding: the slow-down of a sustained launch, and the change of the clock.
 fn title(read: &Experiment) -> String {
     let (_, last) = thirds(&read.sustained);
     let (burst, sustained) = (median(&read.burst), median(last));

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::common::Result;
 use crate::sensors::SensorReader;
 
-/// Launches of a burst, and what lies between them: long enough that power and heat do not add up.
+/// The launches of a burst, and the rest between them, long enough that power and heat do not add up.
 const BURSTS: usize = 30;
 const REST: Duration = Duration::from_millis(100);
 /// The time of a group of sustained launches.
@@ -58,7 +58,7 @@ impl SampleGroup {
     }
 }
 
-/// Measures products of n × n matrices in a burst, then for so many seconds of the device's time.
+/// Measures products of n × n matrices in a burst, then for `seconds` of the device's time.
 pub(crate) fn measure(
     device: &mut Cuda,
     n: usize,
@@ -68,7 +68,7 @@ pub(crate) fn measure(
     let stream = Stream::over(device)?;
     let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;
     let mut product = Product { kernels, a, b, c, stream };
-    // Loading comes to its end, and what goes wrong to light.
+    // Ends lazy loading, and reports errors.
     product.launch()?;
     product.stream.synchronize()?;
     let wanted = SampleOptions::new(Cache::Hot);

@@ -1,5 +1,5 @@
-//! The sensors of a GPU, read all the while by a thread of their own, since a reading may take longer than a launch.
-//! In: the runtime's monitor; out: what it said last.
+//! The sensors of a GPU, read all the while by a thread of their own, since a reading may take longer than a launch. In: the
+//! runtime's monitor; out: its last reading.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ impl Drop for SensorReader {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It panics only where the monitor does, whose readings are lost then.
+            // It panics only if the monitor does, and then the readings are lost.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! The results of both regimes. In: what was read; out: a table, and how a launch in a burst and a sustained one differ.
+//! The results of both regimes. In: the readings; out: a table, and how a launch in a burst and a sustained one differ.
 
 use gpubench::facts::{Facts, Quantity};
 use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Rate, Watts};
@@ -43,7 +43,7 @@ pub(crate) fn thirds(groups: &[SampleGroup]) -> (&[SampleGroup], &[SampleGroup])
     (&groups[..third], &groups[groups.len() - third..])
 }
 
-/// One regime: time, speed, and what the sensors said, as a mean.
+/// One regime: time, speed, and the mean of the sensors' readings.
 fn row(name: &str, groups: &[SampleGroup], size: usize, facts: &Facts) -> [String; 8] {
     let time = median(groups);
     let rate = FlopsPerSecond(flops(size) as f64 / time.as_seconds());
@@ -77,7 +77,7 @@ pub(crate) fn median(groups: &[SampleGroup]) -> Nanoseconds {
     stats::median(&times).unwrap_or_default()
 }
 
-/// The mean of what the sensors told; nothing if they told none of it.
+/// The mean of the sensors' readings; nothing if there are none.
 pub(crate) fn mean(groups: &[SampleGroup], of: fn(&SampleGroup) -> Option<f64>) -> Option<f64> {
     let told: Vec<f64> = groups.iter().filter_map(of).collect();
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)

@@ -118,7 +118,7 @@ fn measure(lab: &mut Lab<'_>, args: &Args) -> Result<Run> {
 }
 
 impl Transfer {
-    /// The name of the case that transfers so many bytes.
+    /// The name of the case that transfers this number of bytes.
     fn case(&self, bytes: usize) -> String {
         let size = if self.args == "n=" { bytes / 4 } else { bytes };
         format!("{KERNELS}::{}[{}{size}]", self.benchmark, self.args)
@@ -134,7 +134,7 @@ fn milliseconds(time: Nanoseconds) -> f64 {
     time.as_f64() / 1e6
 }
 
-/// In GiB/s, as the source reckons it: what it counts, over the time.
+/// In GiB/s, by the source's formula: the bytes that it counts, over the time.
 fn gibibytes(bytes: u64, time: Nanoseconds) -> f64 {
     Bytes(bytes).per(time).as_gibibytes()
 }
@@ -174,7 +174,7 @@ fn print_table(timed: &[Timed<'_>], facts: &Facts, args: &Args) {
     println!("{}", table(head, &rows));
 }
 
-/// Both directions at once, pinned: what each gets beside the other.
+/// Both directions at once, pinned: the rate of each beside the other.
 fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     let name = format!("{KERNELS}::transfers::both[up={bytes}, down={bytes}]");
     let run = lab.measure(|options| options.exact(&name).arg("up", [bytes]).arg("down", [bytes]))?;
@@ -276,7 +276,7 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> BoxPlot {
     }
 }
 
-/// The copies within the memory: by what crosses it, beside what the source counts.
+/// The copies within the memory: the bytes that cross it, beside those that the source counts.
 fn within_memory(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: &str) -> Bars {
     let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
     let bar = |timed: &&Timed<'_>| {

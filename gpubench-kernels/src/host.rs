@@ -1,8 +1,8 @@
 //! Kernels for this machine's CPU, spread over all its threads. `n` is the number of elements of each array; the listed
 //! values lead from the first-level cache to several times most last-level caches.
 //!
-//! On a shared CPU few rows reach half a percent. Each has half a second for it, so that all of them together end within
-//! a minute.
+//! On a shared CPU few rows reach half a percent. Each has a budget of half a second, so that all of them end within a
+//! minute.
 
 use gpubench::gpu_bench;
 use gpubench::host::Stream;
@@ -111,7 +111,7 @@ pub fn sum(x: &[f32], total: &mut f64, stream: &Stream) {
 
 /// Enough independent sums to fill the registers, so that no addition waits for the one before.
 const LANES: usize = 32;
-/// So short that `f32` partial sums lose little.
+/// The length of partial sums in `f32`, short enough to lose little.
 const STRETCH: usize = 64 * LANES;
 
 #[inline(always)]

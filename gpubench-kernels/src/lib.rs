@@ -1,7 +1,7 @@
 //! Kernels with known work, their launch functions, and the benchmarks that ship with them.
 //!
 //! A suite includes them by name: `gpubench::main!(gpubench_kernels);`. Each kernel's documentation gives the shapes of its
-//! arrays and what one launch reads, writes and computes; each checks its outputs against a plain reference.
+//! arrays and the work of one launch; each checks its outputs against a plain reference.
 
 pub mod cuda;
 pub mod host;

@@ -1,4 +1,4 @@
-//! A pair of events, as everybody writes it. In: a launch on a stream; out: what the pair read around it.
+//! A pair of events, in its usual form. In: a launch on a stream; out: the reading of the pair around it.
 
 use cust::error::CudaResult;
 use cust::event::{Event, EventFlags};
@@ -15,14 +15,14 @@ impl Pair {
         Ok(Self { start: Event::new(EventFlags::DEFAULT)?, stop: Event::new(EventFlags::DEFAULT)? })
     }
 
-    /// Records one before and one after what `launch` puts on `stream`.
+    /// Records one before and one after the work that `launch` puts on `stream`.
     pub(crate) fn around(&self, stream: &Stream, launch: impl FnOnce() -> CudaResult<()>) -> CudaResult<()> {
         self.start.record(stream)?;
         launch()?;
         self.stop.record(stream)
     }
 
-    /// Waits for the second; what lies between, in nanoseconds.
+    /// Waits for the second, and returns the time between both in nanoseconds.
     pub(crate) fn read(&self) -> CudaResult<f64> {
         self.stop.synchronize()?;
         nanoseconds(&self.start, &self.stop)

@@ -1,5 +1,5 @@
-//! One launch in a fresh process, after nothing or after something (row B5). In: a matrix size and what goes before;
-//! out: what a pair of events read around the launch.
+//! One launch in a fresh process, the first or after another (row B5). In: a matrix size and the work before; out: the
+//! reading of a pair of events around the launch.
 
 use gpubench_kernels::cuda::matmul::naive;
 use gpubench_kernels::cuda::{Elementwise, empty};
@@ -12,7 +12,7 @@ use crate::common::Result;
 /// The work before the launch that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Before {
-    /// Nothing but what makes the inputs.
+    /// Only the kernels that make the inputs.
     Nothing,
     /// One launch of the same kernel.
     Same,
@@ -20,7 +20,7 @@ pub(crate) enum Before {
     Empty,
 }
 
-/// Reads the launch, in nanoseconds.
+/// Times the launch, in nanoseconds.
 pub(crate) fn read(n: usize, before: Before) -> Result<f64> {
     let stream = stream()?;
     let (kernels, a, b, mut c) = product_inputs(n, &stream)?;

@@ -1,5 +1,5 @@
-//! Short kernels in a row, launched one by one and as a graph (row B9). In: which kernel, and how many; out: what the
-//! host's clock read until all were submitted, and until all were done.
+//! Back-to-back short kernels, launched one by one and as a graph (row B9). In: the kernel and the number of launches; out:
+//! the readings of the host's clock until all were submitted, and until all were done.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{since, stream};
 use crate::common::Result;
 
-/// So often each row is read.
+/// The number of readings of each row.
 const TIMES: usize = 15;
 /// The bytes of the array that the short kernel changes.
 const BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ pub(crate) struct LaunchTimes {
     pub(crate) count: usize,
     /// One by one.
     pub(crate) plain: Times,
-    /// As a graph of so many nodes.
+    /// As a graph of that many nodes.
     pub(crate) graph: Times,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<LaunchTimes>> {
     Ok(rows)
 }
 
-/// Reads what `submit` puts on `stream`, again and again.
+/// Times the work that `submit` puts on `stream`, again and again.
 fn times(stream: &Stream, mut submit: impl FnMut() -> Result<()>) -> Result<Times> {
     let waited = || -> CudaResult<()> { stream.synchronize() };
     submit()?;

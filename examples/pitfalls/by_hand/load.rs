@@ -1,5 +1,5 @@
-//! The first use of a module (row B4, and of B11 what machine code is good for). In: PTX, or a file with the machine
-//! code that the driver's own linker made of it; out: what loading and the first two launches took by the host's clock.
+//! The first use of a module (rows B4 and B11). In: PTX, or a file with the machine code that the driver's own linker made
+//! of it; out: the times of loading and of the first two launches by the host's clock.
 
 #![expect(unsafe_code, reason = "launches a kernel of a module that was loaded by hand")]
 
@@ -21,7 +21,7 @@ const PTX: &str = include_str!("../../../gpubench-kernels/ptx/matmul.ptx");
 /// The times of the first use of a module, in nanoseconds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
-    /// Until the kernel had been found in the module.
+    /// Until the kernel was found in the module.
     pub(crate) load: f64,
     /// The first launch, waited for.
     pub(crate) first: f64,
@@ -40,7 +40,7 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
     };
     let naive = module.get_function("matmul_naive")?;
     let load = begin.elapsed();
-    // These load modules too, but of their own.
+    // These load other modules.
     let (_kernels, a, b, c) = product_inputs(n, &stream)?;
     let blocks = n.div_ceil(32) as u32;
     let (grid, block) = (GridSize::xy(blocks, blocks), BlockSize::xy(32, 32));
@@ -58,7 +58,7 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
     Ok(Loaded { load: load.as_secs_f64() * 1e9, first: launch()?, second: launch()? })
 }
 
-/// Has the driver's linker make machine code of the same PTX.
+/// Makes machine code of the same PTX with the driver's linker.
 pub(crate) fn link(to: &Path) -> Result<()> {
     let mut linker = Linker::new()?;
     // As a C string: without the zero behind it the driver reads on.

@@ -1,5 +1,5 @@
-//! Kernels timed by hand, in all the ways that mislead, each in a process of its own: what has run in a process before is
-//! part of what is shown. In: a [`HandTiming`]; out: what that process read. How to do it right is none of this.
+//! Kernels timed by hand, in all the ways that mislead, each in a process of its own, since earlier work in a process
+//! changes the readings. In: a [`HandTiming`]; out: the readings of that process. The right way is not here.
 
 mod events;
 mod first_launch;
@@ -32,18 +32,18 @@ pub(crate) use self::load::Loaded;
 pub(crate) use self::streams::Streams;
 pub(crate) use self::timers::Timers;
 
-/// Something to be timed by hand.
+/// A measurement by hand.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HandTiming {
     /// One product after the other, each read by three timers: [`Timers`].
     Timers { n: usize },
     /// The first use of a module, of PTX or of the machine code in a file: [`Loaded`].
     Load { n: usize, machine_code: Option<PathBuf> },
-    /// Has the driver make machine code of PTX, and writes it to a file: nothing.
+    /// Makes machine code of PTX with the driver, and writes it to a file: returns nothing.
     Link { to: PathBuf },
     /// One product, the first or after something else, in nanoseconds: `f64`.
     FirstLaunch { n: usize, before: Before },
-    /// So many launches in a row, plain and as a graph: a [`LaunchTimes`] for each of `counts`.
+    /// Back-to-back launches, plain and as a graph: a [`LaunchTimes`] for each of `counts`.
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },
@@ -51,12 +51,12 @@ pub(crate) enum HandTiming {
     Sensors,
 }
 
-/// The flag that has a process answer for one point, on the GPU of the number behind it.
+/// The flag that makes a process answer for one point, on the GPU with the number behind it.
 pub(crate) const FLAG: &str = "--point";
 
 impl HandTiming {
-    /// Starts a process that reads this point on GPU `ordinal`, and returns what it read. The variables are added to
-    /// its environment.
+    /// Starts a process that reads this point on GPU `ordinal`, and returns its readings. The variables are added to its
+    /// environment.
     ///
     /// # Errors
     /// The process fails. It has printed the reason on standard error.

@@ -1,4 +1,4 @@
-//! A reading of the sensors (row B8). In: a GPU's number; out: the reading, where it has sensors.
+//! A reading of the sensors (row B8). In: a GPU's number; out: the reading, if it has sensors.
 
 use gpubench::conditions::Reading;
 use gpubench::device::cuda::Cuda;

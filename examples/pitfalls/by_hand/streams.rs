@@ -1,5 +1,5 @@
-//! Two kernels at once (row B11). In: a number of bodies, few enough that half the GPU is idle; out: what events on each
-//! stream read alone and at the same time, and what the host's clock makes of both.
+//! Two kernels at once (row B11). In: a number of bodies, few enough that half the GPU is idle; out: the readings of events
+//! on each stream, alone and at the same time, and of the host's clock around both.
 
 use std::time::Instant;
 
@@ -13,15 +13,15 @@ use super::events::{Pair, nanoseconds};
 use super::{since, stream};
 use crate::common::Result;
 
-/// So often everything is read; the medians count.
+/// The number of readings, of which the medians count.
 const TIMES: usize = 11;
 
 /// The readings of two launches in nanoseconds, in the order in which they were read.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Streams {
-    /// Events around each launch, with nothing beside it.
+    /// Events around each launch alone.
     pub(crate) alone: [Vec<f64>; 2],
-    /// Events around each launch, on its own stream, while both are under way.
+    /// Events around each launch, on its own stream, while both run.
     pub(crate) together: [Vec<f64>; 2],
     /// From the first event of either to the last.
     pub(crate) span: Vec<f64>,
@@ -58,7 +58,7 @@ pub(crate) fn read(n: usize) -> Result<Streams> {
         for which in [0, 1] {
             now.together[which].push(pairs[which].read()?);
         }
-        // The one that was launched second ends last, or the first does.
+        // Either launch may end last.
         let ends =
             [nanoseconds(&pairs[0].start, &pairs[0].stop)?, nanoseconds(&pairs[0].start, &pairs[1].stop)?];
         now.span.push(ends[0].max(ends[1]));

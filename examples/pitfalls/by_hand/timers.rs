@@ -1,5 +1,5 @@
-//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: what the host's clock reads around a
-//! launch, what it reads around a launch that is waited for, and what a pair of events reads.
+//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: the readings of the host's clock around a
+//! launch, and around a launch and a wait, and those of a pair of events.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ use super::events::Pair;
 use super::{product_inputs, since, stream};
 use crate::common::Result;
 
-/// So many launches nobody waits for.
+/// The number of readings without a wait.
 const LAUNCHED: usize = 9;
-/// No other timer reads more often than this, nor goes on for longer than that.
+/// The most readings of each other timer, and the time after which it takes no more.
 const MOST: usize = 20;
 const LONGEST: Duration = Duration::from_millis(500);
-/// But so often it does.
+/// The fewest readings of each.
 const FEWEST: usize = 3;
 
 /// The readings of the timers in nanoseconds, in the order in which they were read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Timers {
-    /// The host's clock around a launch that nobody waits for.
+    /// The host's clock around a launch without a wait.
     pub(crate) unsynchronised: Vec<f64>,
     /// The host's clock around a launch and a wait for the device.
     pub(crate) synchronised: Vec<f64>,

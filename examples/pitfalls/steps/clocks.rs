@@ -1,5 +1,5 @@
-//! B8: clocks, power and temperature. In: the bench; out: what the sensors say before, while a product is measured and after it,
-//! and how clocks are locked, which takes rights that this program neither needs nor uses.
+//! B8: clocks, power and temperature. In: the bench; out: the sensors' readings before, during and after the measurement of
+//! a product, and the commands that lock clocks, which need rights that this program neither needs nor uses.
 
 use gpubench::conditions::Span;
 use gpubench::format;
@@ -11,7 +11,7 @@ use crate::bench::Bench;
 use crate::common::Result;
 use crate::table::Table;
 
-/// Looks.
+/// Reads the sensors around a measurement.
 pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let n = bench.size(4096);
     let measured = bench.naive(&[n])?.remove(0);

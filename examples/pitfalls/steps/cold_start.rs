@@ -1,5 +1,5 @@
-//! B5: the first launch of a process. In: the bench; out: what a pair of events reads around one launch in a fresh
-//! process, after nothing, after a launch of the same kernel and after one of an empty kernel.
+//! B5: the first launch of a process. In: the bench; out: the readings of a pair of events around one launch in a fresh
+//! process: the first one, after a launch of the same kernel, and after one of an empty kernel.
 
 use gpubench::units::Nanoseconds;
 use serde_json::json;

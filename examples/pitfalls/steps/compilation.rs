@@ -1,5 +1,5 @@
-//! B4, and machine code of B11: PTX is compiled when it is loaded. In: the bench; out: what loading and launching takes with the
-//! driver's cache of compiled code off, with it warm, and with machine code, each in a process of its own.
+//! B4, and machine code of B11: PTX is compiled when it is loaded. In: the bench; out: the times of loading and launching
+//! with the driver's cache of compiled code off, with it warm, and with machine code, each in a process of its own.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::table::Table;
 
 /// Processes for each row.
 const TIMES: usize = 3;
-/// By the source, in milliseconds, of which it does not tell the matrix size.
+/// The source's figure, in milliseconds; it does not state the matrix size.
 const FORCED: f64 = 17.436;
 const CACHED: f64 = 2.010;
 

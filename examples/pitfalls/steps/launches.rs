@@ -1,5 +1,5 @@
-//! B9: what a launch costs, one by one and in a graph. In: the bench; out: the cost of each of 1 to 1000 launches of an empty and
-//! of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
+//! B9: the cost of a launch, one by one and in a graph. In: the bench; out: the cost of each of 1 to 1000 launches of an
+//! empty and of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
 
 use gpubench::drawing::{Axis, Curves, Series, Unit};
 use gpubench::format;
@@ -19,7 +19,7 @@ const COUNTS: [usize; 4] = [1, 10, 100, 1000];
 const SHORT: [(Short, &str, &str); 2] =
     [(Short::Empty, "an empty kernel", "empty"), (Short::Update, "an update of 64 KiB", "rmw[n=16384]")];
 
-/// Everything that was read of a kernel.
+/// All readings of a kernel.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MeasuredKernel {
     kernel: Short,
@@ -84,7 +84,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     })
 }
 
-/// Draws what each launch costs, one by one and in a graph.
+/// Draws the cost of each launch, one by one and in a graph.
 pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
     let ways: [(&str, LaunchClock); 2] =
         [("one by one", |row| &row.plain.done), ("a graph", |row| &row.graph.done)];

@@ -1,5 +1,5 @@
-//! The steps, each a file: what is read wrong, what is right, and why. In: a [`Bench`]; out: a [`Pitfall`] to be printed
-//! and kept. Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
+//! The steps, each a file: the wrong reading, the right one, and the reason. In: a [`Bench`]; out: a [`Pitfall`] to be
+//! printed and kept. Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
 
 mod clocks;
 mod cold_start;
@@ -25,20 +25,20 @@ use crate::table::Table;
 /// The results of a step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Pitfall {
-    /// The row of the sources that it is.
+    /// Its row in the source.
     row: &'static str,
     title: &'static str,
     table: Table,
-    /// Two lines.
+    /// The explanation, in two lines.
     why: [String; 2],
-    /// Everything that was read.
+    /// All readings.
     read: Value,
     /// Drawings by the ends of their files' names.
     #[serde(skip)]
     pub(crate) drawings: Vec<(&'static str, String)>,
 }
 
-/// Something to be shown.
+/// The function of a step.
 type Show = fn(&Bench<'_>) -> Result<Pitfall>;
 
 /// All of them, in order.
@@ -63,8 +63,7 @@ impl Display for Pitfall {
     }
 }
 
-/// The drawings that follow from what steps read in an earlier call, by the ends of their files' names. `read` is that by the
-/// steps' rows.
+/// The drawings of an earlier call, by the ends of their files' names. `read` has the readings of each step, by its row.
 pub(crate) fn redrawn(read: &BTreeMap<String, Value>, device: &Facts) -> Result<Vec<(&'static str, String)>> {
     fn of<T: DeserializeOwned>(read: &BTreeMap<String, Value>, row: &str) -> Result<Option<T>> {
         Ok(read.get(row).cloned().map(serde_json::from_value).transpose()?)

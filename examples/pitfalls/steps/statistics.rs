@@ -1,4 +1,4 @@
-//! B6: many readings and what to say of them. In: the bench; out: one reading by hand beside all that a record keeps.
+//! B6: the statistics of many readings. In: the bench; out: one reading by hand beside the figures of a record.
 
 use gpubench::format;
 use gpubench::units::Nanoseconds;

@@ -1,5 +1,5 @@
-//! B11: two kernels at once. In: the bench; out: what events on each stream read while both run, beside each alone, and what a
-//! clock around both can say.
+//! B11: two kernels at once. In: the bench; out: the readings of events on each stream while both run, beside each alone,
+//! and of a clock around both.
 
 use gpubench::format;
 use gpubench::method::Cache;

@@ -18,7 +18,7 @@ use crate::table::Table;
 const LARGE: [usize; 3] = [2048, 4096, 8192];
 const SMALL: [usize; 3] = [512, 1024, 2048];
 
-/// By the source, in milliseconds.
+/// The source's figures, in milliseconds.
 const UNSYNCHRONISED: [(usize, f64); 3] = [(2048, 0.238), (4096, 0.244), (8192, 0.257)];
 const SYNCHRONISED: [(usize, f64); 3] = [(2048, 15.518), (4096, 121.314), (8192, 904.354)];
 const BOTH: [(usize, f64, f64); 3] = [(512, 0.293, 0.407), (1024, 1.953, 2.042), (2048, 15.372, 15.464)];
@@ -60,8 +60,8 @@ pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     })
 }
 
-/// A reading of the host's clock beside gpubench's time and beside what the source stated, with the names of its row
-/// and of the source's; and everything that was read.
+/// A reading of the host's clock beside gpubench's time and the source's statement, with the names of both rows; and all
+/// readings.
 fn host_clock(
     bench: &Bench<'_>,
     of: fn(&Timers) -> &[f64],
@@ -99,14 +99,14 @@ impl TimerReadings {
         Self { sizes, by_hand, gpubench }
     }
 
-    /// A point for each size: what `of` makes of its readings and gpubench's time.
+    /// A point for each size: the value that `of` computes from its readings and gpubench's time.
     fn points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<Point> {
         let rows = self.sizes.iter().zip(self.by_hand.iter().zip(&self.gpubench));
         rows.map(|(size, (timers, right))| Point::from((*size as f64, of(timers, *right)))).collect()
     }
 
-    /// Draws what is read where nobody waits beside the time, and below how far off the other timers are: they would hide
-    /// each other beside the time.
+    /// Draws the readings without a wait beside the time, and below it the errors of the other timers, which would hide each
+    /// other beside the time.
     pub(super) fn drawing(&self, device: &str) -> String {
         let time = vec![
             Series::new("gpubench", self.points(|_, right| right.as_f64())),

@@ -1,5 +1,6 @@
-//! The checks of outputs. In: a buffer on the device and the reference for each element; out: the first element
-//! that differs. The buffer comes over in pieces, so that a gigabyte takes the host 32 MiB and a fraction of a second.
+//! The checks of outputs. In: a buffer on the device and the reference for each element; out: the first element that
+//! differs. The buffer is copied in pieces, so that checking a gigabyte takes 32 MiB of the host's memory and a fraction of
+//! a second.
 
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use rayon::prelude::*;
@@ -8,7 +9,7 @@ use super::inputs::{Element, Refusal};
 
 /// The bytes of a piece.
 const PIECE: usize = 32 << 20;
-/// So many elements are worth a thread's waking.
+/// The fewest elements that are worth a thread.
 const SHARE: usize = 1 << 14;
 
 /// Checks that each element of `output` is exactly the reference's.
@@ -27,7 +28,7 @@ pub(super) fn expect<T: Element>(
     Ok(())
 }
 
-/// The same of an `output` on the host.
+/// The same for an `output` on the host.
 pub(super) fn expect_host<T: Element>(
     output: &[T],
     reference: impl Fn(usize) -> T + Sync,
@@ -35,7 +36,7 @@ pub(super) fn expect_host<T: Element>(
     expect_piece(output, 0, &reference)
 }
 
-/// The same of the elements from `start` on.
+/// The same for the elements from `start` on.
 fn expect_piece<T: Element>(
     piece: &[T],
     start: usize,
@@ -61,7 +62,7 @@ pub(super) fn expect_sum(
     let mut found = [f64::NAN];
     output.copy_to(&mut found)?;
     let expected: f64 = (0..n).into_par_iter().with_min_len(SHARE).map(&reference).sum();
-    // Written so that a NaN is never near.
+    // A comparison in this direction is false for a NaN.
     if (found[0] - expected).abs() <= tolerance * expected.abs() {
         Ok(())
     } else {

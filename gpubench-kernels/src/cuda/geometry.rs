@@ -1,5 +1,5 @@
-//! The blocks of a launch and their threads. In: the work, and the device's size where the grid is to fill it; out:
-//! a [`Grid`].
+//! The blocks of a launch and their threads. In: the work, and the size of the device that the grid has to fill; out: a
+//! [`Grid`].
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
@@ -9,7 +9,7 @@ use cust::function::{BlockSize, GridSize};
 /// The bytes that a thread loads or stores at once.
 pub(super) const VECTOR: usize = 16;
 
-/// As much of a device as launches are cut to.
+/// The size of a device, to which grids are fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     multiprocessors: u32,
@@ -27,13 +27,13 @@ pub struct Grid {
 }
 
 impl Geometry {
-    /// Of a device with so many multiprocessors that hold so many threads each.
+    /// The geometry of a device with this number of multiprocessors, which hold this number of threads each.
     #[must_use]
     pub const fn new(multiprocessors: u32, threads: u32) -> Self {
         Self { multiprocessors, threads }
     }
 
-    /// Of the device whose context is current.
+    /// The geometry of the device whose context is current.
     ///
     /// # Errors
     /// There is no such device.
@@ -46,16 +46,15 @@ impl Geometry {
         ))
     }
 
-    /// For the reductions of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors under way, in blocks
-    /// of 512, since every block has a partial sum to hand over. Small arrays are spread as far as one vector a thread
-    /// goes.
+    /// The grid of a reduction of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors in flight, in blocks
+    /// of 512, since every block has a partial sum to hand over. A small array has at least one vector a thread.
     #[must_use]
     pub fn reduction(self, bytes: usize) -> Grid {
         let most = self.filled(512);
         Grid { blocks: Grid::covering(bytes.div_ceil(VECTOR), 512).blocks.min(most.blocks), ..most }
     }
 
-    /// As many blocks of so many threads as hold 1024 threads a multiprocessor, or what it holds.
+    /// Blocks of this number of threads, as many as make 1024 threads a multiprocessor, or fewer if it holds fewer.
     #[must_use]
     pub fn filled(self, threads: u32) -> Grid {
         let each = (self.threads.min(1024) / threads).max(1);
@@ -64,13 +63,13 @@ impl Geometry {
 }
 
 impl Grid {
-    /// For the element-wise kernels over arrays of `bytes` bytes: a thread for each vector.
+    /// The grid of an element-wise kernel over arrays of `bytes` bytes: a thread for each vector.
     #[must_use]
     pub fn elementwise(bytes: usize) -> Self {
         Self::covering(bytes / VECTOR, 256)
     }
 
-    /// So many blocks of `threads` threads that there is a thread for each of `work`, and one block at least.
+    /// Blocks of `threads` threads with a thread for each unit of `work`, at least one block.
     #[must_use]
     pub fn covering(work: usize, threads: u32) -> Self {
         let blocks = work.div_ceil(threads as usize).max(1);

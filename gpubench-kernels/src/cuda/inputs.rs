@@ -1,5 +1,5 @@
-//! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel that computes what
-//! [`crate::inputs`] does, or with what no kernel would write. So nothing large is copied.
+//! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel with the numbers of
+//! [`crate::inputs`], or with values that no kernel writes. So nothing large is copied.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -18,10 +18,10 @@ pub(super) const LINE: usize = 128;
 
 const PTX: &str = include_str!("../../ptx/inputs.ptx");
 
-/// Why inputs could not be made.
+/// The reason that inputs could not be made.
 pub type Refusal = Box<dyn Error + Send + Sync>;
 
-/// A type of elements. All bits set are a value of it that no kernel here writes.
+/// A type of elements. The value with all bits set is one that no kernel here writes.
 pub trait Element: DeviceCopy + Pod + Display + PartialEq + Send + Sync {}
 
 impl<T: DeviceCopy + Pod + Display + PartialEq + Send + Sync> Element for T {}
@@ -81,8 +81,8 @@ impl<'a> Inputs<'a> {
         Ok(buffer)
     }
 
-    /// So many lines in one cycle, a power of two: the first word of each is the index of the word with which the next
-    /// begins.
+    /// A cycle through this number of lines, a power of two: the first word of each is the index of the first word of the
+    /// next.
     pub(super) fn cycle(&self, lines: usize) -> Result<DeviceBuffer<u64>, Refusal> {
         if !lines.is_power_of_two() {
             return Err(format!(

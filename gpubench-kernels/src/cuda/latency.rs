@@ -1,5 +1,5 @@
-//! The time of a load. Each load begins where the load before it points. `bytes` is the size of the table, of which
-//! each line of 128 bytes is visited once in a round.
+//! The latency of a load. Each load needs the result of the one before. `bytes` is the size of the table, of which each line
+//! of 128 bytes is visited once in a round.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
@@ -18,10 +18,10 @@ modules! {
     Latency "latency";
 }
 
-/// The number of loads of a launch: an odd number, so that it never ends where it began.
+/// The number of loads of a launch: an odd number, so that a launch never ends where it began.
 pub const LOADS: usize = (1 << 12) - 1;
 
-/// `at` ← where [`LOADS`] loads from `at` on lead, each waiting for the one before. The listed tables are of 1 MiB and
+/// `at` ← the place after [`LOADS`] loads from `at` on, each waiting for the one before. The listed tables are of 1 MiB and
 /// 1 GiB: loads from the L2 and from memory. The time of one is the launch's over [`LOADS`].
 #[gpu_bench(
     args(bytes = [1 << 20, 1 << 30]),
@@ -39,6 +39,6 @@ pub fn chase(
     stream: &Stream,
 ) -> CudaResult<()> {
     let n = LOADS;
-    // What a load reads of the table is the index of another line of it, and `at` holds such an index before each launch.
+    // A load from the table reads the index of another of its lines, and `at` holds such an index before each launch.
     launch_kernel!(kernels.chase(table.as_device_ptr(), at.as_device_ptr(), n as u64), shape(1, 1), stream)
 }

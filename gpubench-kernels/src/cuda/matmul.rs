@@ -1,7 +1,6 @@
-//! Products of square matrices, from the plainest kernel to tensor cores: in go n × n matrices, row by row, and a
-//! stream, out comes one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; what
-//! the others gain over it is what its caches and registers leave unused. Unsafe lines launch kernels, and allow one
-//! its shared memory.
+//! Products of square matrices, from the plainest kernel to tensor cores. In: n × n matrices, row by row, and a stream; out:
+//! one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; the others make better use of
+//! caches and registers. Unsafe lines launch kernels, and allow one its shared memory.
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
@@ -25,7 +24,7 @@ const TENSOR: &str = include_str!("../../ptx/matmul_tensor.ptx");
 const A: u64 = 3;
 const B: u64 = 4;
 
-/// The threads in a row of a block of the plain kernels, and the rows.
+/// The side of a block of the plain kernels, in threads.
 const SIDE: u32 = 32;
 
 modules! {
@@ -34,7 +33,7 @@ modules! {
 }
 
 impl Matmul {
-    /// The tile of c that a block of [`registers`] makes has so many rows and columns.
+    /// The side of the tile of c that a block of [`registers`] computes.
     pub const TILE: usize = 128;
     const THREADS: u32 = 256;
 }
@@ -46,12 +45,13 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// The tile of c that a block makes has so many rows …
+    /// The rows of the tile of c that a block computes.
     pub const ROWS: usize = 128;
-    /// … and so many columns.
+    /// The columns of that tile.
     pub const COLUMNS: usize = 256;
     const THREADS: u32 = 256;
-    /// Four steps of 32 in k are under way, each with its part of both operands, of two bytes an element.
+    /// The shared memory of four steps of 32 in k, which are in flight, each with its part of both operands, of two bytes an
+    /// element.
     const SHARED: u32 = 4 * 32 * (Self::ROWS + Self::COLUMNS) as u32 * 2;
 
     /// Loads the module into the current context, where the driver compiles it.

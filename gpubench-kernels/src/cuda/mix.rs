@@ -1,5 +1,5 @@
-//! Reads and writes in every balance from reading alone to writing alone. `bytes` is what one launch reads and writes
-//! together, but for what is left where that is no multiple of what a thread moves.
+//! Reads and writes in every balance from reading alone to writing alone. `bytes` is the sum of the bytes that one launch
+//! reads and writes, rounded down to whole threads.
 
 use cust::error::CudaResult;
 use cust::launch;
@@ -30,7 +30,7 @@ pub const WRITES: [usize; 13] = [0, 1, 1, 1, 1, 2, 1, 3, 2, 3, 5, 7, 1];
 #[gpu_bench(
     args(zip(reads = READS, writes = WRITES), bytes = [2 << 30]),
     setup = |reads, writes, bytes| arrays(reads, writes, bytes, stream),
-    // One of the two may be nothing.
+    // One of the two may be 0.
     bytes = VECTOR * threads * (reads + writes),
     cold,
     ignore,
@@ -62,8 +62,7 @@ pub fn mix(
 
 type Arrays = (Mix, DeviceBuffer<u32>, DeviceBuffer<u32>, usize);
 
-/// The kernels, both arrays, and how many threads there are to be. Where nothing is to be read, or written, there is room all
-/// the same.
+/// The kernels, both arrays, and the number of threads. An array that is not read or written has room all the same.
 fn arrays(reads: usize, writes: usize, bytes: usize, stream: &Stream) -> Result<Arrays, Refusal> {
     let threads = bytes / VECTOR / (reads + writes).max(1);
     let (inputs, words) = (Inputs::on(stream)?, |vectors: usize| WORDS * threads * vectors.max(1));

@@ -1,5 +1,5 @@
-//! Kernels for an NVIDIA GPU, as launch functions: in go buffers on the device and a stream, out comes one launch on it.
-//! The CUDA C++ lies in `cuda/`, what it compiles to in `ptx/`. A module of PTX and its owner: `modules`.
+//! Kernels for an NVIDIA GPU, as launch functions. In: buffers on the device and a stream; out: one launch on it. The CUDA
+//! C++ lies in `cuda/`, its PTX in `ptx/`; `modules` loads it.
 //!
 //! `n` is the number of elements of each array. The listed values are arrays of 64 KiB, 1, 16, 40 and 256 MiB and 1 GiB:
 //! from what any L2 holds to several times the largest; `triad` and `dot`, which are much like others, have two of them.
@@ -206,8 +206,8 @@ pub fn vector_add(
     )
 }
 
-/// total ← Σ x, for `f32`. One launch reads 4 n bytes and does n operations. Each thread adds its few elements in `f32`;
-/// what threads and blocks add is in `f64`. The blocks' partial sums, a few KiB, stay in the L2.
+/// total ← Σ x, for `f32`. One launch reads 4 n bytes and does n operations. Each thread adds its few elements in `f32`; the
+/// sums of threads and blocks are added in `f64`. The blocks' partial sums, a few KiB, stay in the L2.
 #[gpu_bench(
     args(n = F32),
     setup = |n| Ok((Reduction::load()?, Inputs::on(stream)?.random(X, n)?, DeviceBuffer::from_slice(&[f64::NAN])?)),
@@ -268,7 +268,7 @@ pub fn dot(
     )
 }
 
-/// Nothing, in as many blocks of 256 threads as hold 1024 threads a multiprocessor. Its time is what any launch costs.
+/// Does nothing, in blocks of 256 threads, 1024 threads a multiprocessor. Its time is the cost of any launch.
 #[gpu_bench(setup = Elementwise::load)]
 pub fn empty(kernels: &Elementwise, stream: &Stream) -> CudaResult<()> {
     launch_kernel!(kernels.empty(), kernels.geometry.filled(256), stream)

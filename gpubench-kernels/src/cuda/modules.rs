@@ -1,8 +1,8 @@
-//! The modules of PTX. In: the text, which is part of the program; out: an owner of what the driver made of it, with what
+//! The modules of PTX. In: the text, which is part of the program; out: an owner of the loaded module, with the values that
 //! its launches need beside their arguments. A kernel is looked up by name at each launch, so that nothing borrows.
 //!
-//! All PTX is for sm_70. What later targets add was tried on an H200 and does not pay here: hints to the L2 and loads
-//! past the L1 leave copies of 1 GiB as they are or cost up to 4 %, bulk copies through shared memory cost 5 %.
+//! All PTX is for sm_70. Features of later targets were tried on an H200 and do not pay here: hints to the L2 and loads past
+//! the L1 do not change copies of 1 GiB or cost up to 4 %, bulk copies through shared memory cost 5 %.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
@@ -32,9 +32,8 @@ macro_rules! modules {
     )+};
 }
 
-/// Launches a kernel of a module: `launch_kernel!(kernels.name(arguments), grid, stream)`, with the bytes of shared
-/// memory behind it where a block takes any. The grid is a [`Grid`](super::Grid), or the sizes of the grid and of a
-/// block.
+/// Launches a kernel of a module: `launch_kernel!(kernels.name(arguments), grid, stream)`, with the bytes of shared memory
+/// behind it if a block takes any. The grid is a [`Grid`](super::Grid), or the sizes of the grid and of a block.
 macro_rules! launch_kernel {
     ($kernels:ident.$kernel:ident($($argument:expr),* $(,)?), $grid:expr, $stream:ident) => {
         launch_kernel!($kernels.$kernel($($argument),*), $grid, $stream, 0)
@@ -69,7 +68,7 @@ impl Elementwise {
     }
 }
 
-/// The module of the reductions, loaded, and the memory in which their blocks meet. One launch at a time may use it.
+/// The module of the reductions, loaded, and the memory for the partial sums of blocks. One launch at a time may use it.
 pub struct Reduction {
     pub(super) module: Module,
     pub(super) geometry: Geometry,

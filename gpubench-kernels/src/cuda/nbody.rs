@@ -1,5 +1,5 @@
-//! Gravity between all pairs of bodies: in go bodies on the device and a stream, out comes one launch on it that finds
-//! the acceleration of each. Its speed is told in the problem's own unit, interactions a second.
+//! Gravity between all pairs of bodies. In: bodies on the device and a stream; out: one launch on it that computes the
+//! acceleration of each. Its speed is in the problem's own unit, interactions a second.
 
 use cust::error::CudaResult;
 use cust::memory::{CopyDestination as _, DeviceBuffer};
@@ -17,7 +17,7 @@ use crate::reference::nbody::pull;
 /// The seed of the bodies.
 const BODIES: u64 = 5;
 
-/// A term added to every squared distance, so that bodies that meet do not pull without end.
+/// A term added to every squared distance, so that the force between bodies that meet stays finite.
 const SOFTENING: f32 = 1e-3;
 
 /// The threads of a block, and bodies of a tile.
@@ -64,7 +64,7 @@ fn body(index: usize) -> [f64; 4] {
     [0, 1, 2, 3].map(|part| element(BODIES, 4 * index + part))
 }
 
-/// Checks the `accelerations` of one body for each block of the kernel, or of all bodies where they are few.
+/// Checks the `accelerations` of one body for each block of the kernel, or of all bodies if they are few.
 ///
 /// Each part of an acceleration is a sum of n terms of both signs, so that it may be off by a fraction of the sum of
 /// their absolute values. Adding up costs what it costs any sum; a term itself is off by 24 units of 2⁻²⁴ at the most:
@@ -73,7 +73,7 @@ fn body(index: usize) -> [f64; 4] {
 /// and two in its cube, one for the mass and one for the difference again.
 fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
     let tile = TILE as usize;
-    // Each block shows another of its bodies, and the last one its last, so that a tail is seen.
+    // Each block checks another of its bodies, and the last block its last, so that a tail is checked.
     let looked_at: Vec<usize> = match n {
         ..=1024 => (0..n).collect(),
         _ => (0..n / tile).map(|block| block * tile + (37 * block) % tile).chain([n - 1]).collect(),
@@ -87,7 +87,7 @@ fn expect_gravity(accelerations: &DeviceBuffer<f32>, n: usize) -> Result<(), Ref
     let wrong = looked_at.into_par_iter().zip(found).find_map_first(|(index, found)| {
         let (sums, absolute) = pull(bodies.iter().copied(), bodies[index], SOFTENING);
         let part = (0..3).find(|part| {
-            // Written so that a NaN is never near.
+            // A comparison in this direction is false for a NaN.
             let near = (f64::from(found[*part]) - sums[*part]).abs() <= tolerance * absolute[*part];
             !near
         })?;

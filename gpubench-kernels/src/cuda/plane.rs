@@ -21,7 +21,7 @@ modules! {
     Transpose "transpose";
 }
 
-/// y ← the transpose of x, as one writes it first: what neighbouring threads write lies far apart.
+/// y ← the transpose of x, in its plainest form: neighbouring threads write far apart.
 #[gpu_bench(
     args(n = [1 << 14]),
     setup = |n| square(Transpose::load()?, n, stream),
@@ -71,8 +71,8 @@ pub fn transpose_tiled(
     )
 }
 
-/// y ← one step of Jacobi's method on x: every point the mean of its four neighbours, those on the edge as they are. One
-/// launch does 4 (n − 2)² operations.
+/// y ← one step of Jacobi's method on x: every point becomes the mean of its four neighbours, except on the edge. One launch
+/// does 4 (n − 2)² operations.
 #[gpu_bench(
     args(n = [1 << 14]),
     setup = |n| square(Stencil::load()?, n, stream),

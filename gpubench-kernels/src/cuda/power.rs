@@ -1,8 +1,8 @@
-//! Launches that draw what a GPU can draw: arithmetic on all of it for as long as it is told, from registers alone. In:
-//! how many steps; out: one launch, whose result a CPU can check.
+//! Launches that draw as much power as a GPU can: arithmetic on all of it for a given time, from registers alone. In: a
+//! number of steps; out: one launch, whose result a CPU can check.
 //!
-//! They are there for what a GPU does under load: its clocks, its power, and the energy of an operation. An H200 drew
-//! 558 W for `fma` and 690 W, of the 700 W that it may, for `tensor`.
+//! They show a GPU under load: its clocks, its power, and the energy of an operation. An H200 drew 558 W for `fma` and 690
+//! W, of the 700 W that it may, for `tensor`.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
@@ -22,7 +22,7 @@ use crate::reference::power::{PAIRS, THREADS, turned};
 const POWER: &str = include_str!("../../ptx/power.ptx");
 const TENSOR: &str = include_str!("../../ptx/tensor.ptx");
 
-/// The products that a warp has under way, and the threads of a warp.
+/// The products that a warp has in flight, and the threads of a warp.
 const TILES: u64 = 8;
 const WARP: usize = 32;
 /// The angle by which a step turns a pair.
@@ -75,9 +75,9 @@ pub fn fma(
     launch_kernel!(load.turn(a, inputs.as_device_ptr(), steps, sums.as_device_ptr()), load.grid, stream)
 }
 
-/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch
-/// does 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which
-/// says little. From compute capability 8.0.
+/// Products of a 16 × 16 and a 16 × 8 matrix of `bf16` on tensor cores, 8 a warp and step, added in `f32`. One launch does
+/// 1024 operations a thread and step, and moves next to nothing. After a multiple of 4 steps all sums are 0, which would
+/// check little. From compute capability 8.0.
 #[gpu_bench(
     args(steps = [4097_u64]),
     setup = |_steps| {
@@ -115,8 +115,8 @@ pub fn tensor(
     )
 }
 
-/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, all of which `bf16` has, and `f32` all of their
-/// products and two of those together.
+/// A 16 × 16 and a 16 × 8 matrix of whole numbers from −255 to 255, which `bf16` holds exactly, as `f32` holds sums of two
+/// of their products.
 struct Matrices {
     left: [[f32; 16]; 16],
     right: [[f32; 8]; 16],
@@ -156,19 +156,19 @@ impl Matrices {
         (0..16).map(|k| self.left[row][k] * self.right[k][column]).sum()
     }
 
-    /// The sum that [`tensor`] leaves of the two products there, rounded as on the device.
+    /// The sum of the two products that [`tensor`] leaves there, rounded as on the device.
     fn sum(pairs: &[Self; 2], lane: usize, part: usize, steps: u64) -> f32 {
         let [first, second] = pairs.each_ref().map(|pair| pair.product(lane, part));
         let turns = [first, second, -first, -second];
         (0..TILES).fold(0.0, |sum, tile| {
-            // Four in a row add up to nothing.
+            // Four successive steps add up to 0.
             let added: f32 = (0..steps % 4).map(|step| turns[((tile + step) % 4) as usize]).sum();
             ((tile + 1) as f32).mul_add(added, sum)
         })
     }
 }
 
-/// Two numbers that `bf16` has, in a word.
+/// Two numbers that `bf16` holds exactly, in a word.
 fn word(low: f32, high: f32) -> u32 {
     low.to_bits() >> 16 | high.to_bits() & 0xffff_0000
 }

@@ -1,6 +1,5 @@
-//! The check of a product of two matrices. In: the product on the device, and the elements of its factors; out: the
-//! first element looked at that is further from the product in f64 than rounding takes it. Of large matrices some rows
-//! are looked at.
+//! The check of a product of two matrices. In: the product on the device, and the elements of its factors; out: the first
+//! checked element that is further from the product in f64 than rounding explains. In large matrices some rows are checked.
 
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use rayon::prelude::*;
@@ -8,11 +7,12 @@ use rayon::prelude::*;
 use super::inputs::Refusal;
 use crate::reference::matmul::add_products;
 
-/// Matrices of no more rows are looked at all over.
+/// Matrices of at most this many rows are checked completely.
 const WHOLE: usize = 256;
-/// Of others one row in so many, which is no more than the height of any kernel's tile: so none is missed.
+/// Of larger ones, one row in this many is checked, which is at most the height of any kernel's tile, so that no tile is
+/// missed.
 const BAND: usize = 128;
-/// At most so many rows, since each costs n² operations here.
+/// The most rows that are checked, since each costs n² operations here.
 const MOST: usize = 64;
 /// Columns that a thread adds up at a time.
 const COLUMNS: usize = 256;
@@ -28,8 +28,7 @@ pub(super) enum Rounding {
 }
 
 impl Rounding {
-    /// The distance that a sum of `n` products may have from the true one, as a fraction of the sum of their absolute
-    /// values.
+    /// The largest distance of a sum of `n` products from the true one, as a fraction of the sum of their absolute values.
     ///
     /// Errors of rounding to the nearest have both signs, so that their sum grows with √n: exp(λ √n u + n u² / (1 − u))
     /// − 1 holds for all but one in 10²¹ sums at λ = 10 (Higham & Mary, *A new approach to probabilistic rounding error
@@ -51,13 +50,13 @@ impl Rounding {
     }
 }
 
-/// The rows that are looked at.
+/// The rows that are checked.
 fn rows(n: usize) -> Vec<usize> {
     if n <= WHOLE {
         return (0..n).collect();
     }
     let band = BAND.max(n.div_ceil(MOST));
-    // Each band shows another of its rows.
+    // Another row of each band is checked.
     let inner = (0..n.div_ceil(band)).map(|index| band * index + (37 * index) % band);
     let mut rows: Vec<usize> = inner.map(|row| row.min(n - 1)).collect();
     rows.push(n - 1);
@@ -94,7 +93,7 @@ pub(super) fn expect_product(
         let elements = expected.flat_map(|((row, found), sums)| {
             columns.clone().zip(sums).map(move |(column, sum)| (*row, column, found[column], *sum))
         });
-        // Written so that a NaN is never near.
+        // A comparison in this direction is false for a NaN.
         { elements }.find(|(_, _, found, sum)| {
             let near = (f64::from(*found) - sum).abs() <= tolerance * sum;
             !near

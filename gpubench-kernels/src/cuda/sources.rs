@@ -1,5 +1,5 @@
-//! Launches as they stand in the texts that this suite was written after, to be held against those beside them. What they
-//! leave on the table is theirs: `docs/sources.md`.
+//! Launches exactly as in the texts that this suite repeats (`docs/sources.md`), for comparison with the suite's own. Their
+//! inefficiencies are kept.
 
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;

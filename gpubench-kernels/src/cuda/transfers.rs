@@ -1,8 +1,8 @@
-//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is what
-//! crosses in one direction; the listed ones have 32 MiB. What a kernel copies is [`super::copy`].
+//! Copies by the driver: within the device, and between it and the host's memory in its three kinds. `bytes` is the amount
+//! in one direction, 32 MiB unless another is given. The copy by a kernel is [`super::copy`].
 //!
-//! Managed memory is asked to be back on the host before each copy, which may have moved it. Of it there is 1 GiB at
-//! most, and never more than the device has free.
+//! Managed memory is prefetched to the host before each copy, which may have moved it. It is 1 GiB at most, and never more
+//! than the device has free.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -23,7 +23,7 @@ use super::inputs::{Inputs, Refusal};
 use crate::inputs::bits;
 
 const BYTES: [usize; 1] = [32 << 20];
-/// The most managed memory that is asked for.
+/// The most managed memory of a benchmark.
 const MOST_MANAGED: usize = 1 << 30;
 /// The value of a word that was not written.
 const UNWRITTEN: u32 = u32::MAX;
@@ -98,7 +98,7 @@ impl HostBuffer {
         Ok(buffer)
     }
 
-    /// Has the pages be on the host, which may have moved.
+    /// Moves pages back to the host.
     fn go_back(&self, stream: &Stream) -> CudaResult<()> {
         match self {
             Self::Managed(words) => words.prefetch_to_host(stream),
@@ -141,7 +141,7 @@ fn managed(n: usize) -> Result<UnifiedBuffer<u32>, Refusal> {
     Ok(UnifiedBuffer::new(&0, n)?)
 }
 
-/// The number of words in so many bytes.
+/// The number of words in this number of bytes.
 const fn words(bytes: usize) -> usize {
     bytes / size_of::<u32>()
 }
@@ -198,7 +198,7 @@ pub fn d2h(x: &DeviceBuffer<u32>, y: &mut HostBuffer, stream: &Stream) -> CudaRe
     unsafe { x.async_copy_to(y, stream) }
 }
 
-/// y ← x, both in managed memory and on the host. One launch moves `bytes`; which way they go is the driver's choice.
+/// y ← x, both in managed memory and on the host. One launch moves `bytes`; the driver chooses the way.
 #[gpu_bench(
     args(bytes = BYTES),
     setup = |bytes| {
@@ -224,7 +224,7 @@ pub fn unified(x: &HostBuffer, y: &mut HostBuffer, stream: &Stream) -> Result<()
 pub struct BothWays {
     up: (LockedBuffer<u32>, DeviceBuffer<u32>),
     down: (DeviceBuffer<u32>, LockedBuffer<u32>),
-    /// The stream of what goes down.
+    /// The stream of the copy to the host.
     aside: Stream,
 }
 
@@ -246,8 +246,8 @@ impl BothWays {
     }
 }
 
-/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. Neither
-/// is a link's whole: what is counted is bytes in both directions, to be held against no peak.
+/// Copies `up` bytes from the host to the device and `down` bytes back, at the same time and in pinned memory. The counted
+/// bytes are those of both directions, for which there is no peak.
 #[gpu_bench(
     args(zip(up = BYTES, down = BYTES)),
     setup = |up, down| BothWays::of(up, down, stream),
@@ -265,7 +265,7 @@ pub fn both(ways: &mut BothWays, stream: &Stream) -> CudaResult<()> {
     follows(stream, aside)
 }
 
-/// Has what is put on `later` from now on wait for what is on `earlier`.
+/// Makes work that is enqueued on `later` from now on wait for the work on `earlier`.
 fn follows(later: &Stream, earlier: &Stream) -> CudaResult<()> {
     let there = Event::new(EventFlags::DISABLE_TIMING)?;
     there.record(earlier)?;

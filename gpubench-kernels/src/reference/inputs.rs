@@ -34,15 +34,15 @@ pub fn from_bf16(bits: u16) -> f32 {
 /// The words of a line of 128 bytes.
 pub const LINE_WORDS: u64 = 16;
 
-/// The line after `line` in the one cycle that `lines` lines are in, a power of two: a linear congruential generator of full
+/// The line after `line` in the cycle through all `lines` lines, a power of two: a linear congruential generator of full
 /// period (Hull & Dobell 1962), with the multiplier of Knuth's MMIX.
 #[must_use]
 pub fn next_line(line: u64, lines: u64) -> u64 {
     line.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) & (lines - 1)
 }
 
-/// Word `word` of a table of so many lines. The first word of a line is the index of the word with which the next line
-/// begins; the others are never read.
+/// Word `word` of a table of this number of lines. The first word of a line is the index of the first word of the next; the
+/// others are never read.
 #[must_use]
 pub fn cycle(word: u64, lines: u64) -> u64 {
     if word.is_multiple_of(LINE_WORDS) { LINE_WORDS * next_line(word / LINE_WORDS, lines) } else { 0 }

@@ -1,4 +1,4 @@
-//! `latency.cu`: a chain of loads, each from where the load before it points.
+//! `latency.cu`: a chain of loads, each from the place that the load before returned.
 
 use super::{Array, KernelWork, OutputValues, Reference};
 

@@ -10,7 +10,7 @@ pub fn add_products<T: Copy + AddAssign + Mul<Output = T>>(sums: &mut [T], facto
     sums.iter_mut().zip(row).for_each(|(sum, element)| *sum += factor * *element);
 }
 
-/// A kernel whose factors have elements of so many bytes.
+/// The reference for a kernel whose factors have elements of this number of bytes.
 const fn reference(
     kernel: &'static str,
     arrays: fn(&KernelCall) -> Vec<Array>,

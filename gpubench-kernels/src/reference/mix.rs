@@ -9,12 +9,12 @@ pub const THREADS: usize = 256;
 /// Words of a vector.
 pub const WORDS: usize = 4;
 
-/// Word `index` of the output, from the words of the input. Where a kernel writes nothing but has to look as if it might,
-/// one word in 4096 is written all the same.
+/// Word `index` of the output, from the words of the input. A kernel that only reads writes one word in 4096, so that the
+/// compiler keeps its loads.
 pub fn written(index: usize, threads: usize, reads: usize, writes: usize, x: impl Fn(usize) -> u32) -> u32 {
     let (vector, part) = (index / WORDS, index % WORDS);
     let each = writes.max(1);
-    // The block, and how many threads it has.
+    // The block, and its number of threads.
     let first = vector / (THREADS * each) * THREADS;
     let stride = THREADS.min(threads - first);
     let (k, thread) = ((vector - first * each) / stride, (vector - first * each) % stride);

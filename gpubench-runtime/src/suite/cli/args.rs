@@ -93,7 +93,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_BAND", help_heading = "Comparisons")]
     pub(super) band: Option<String>,
 
-    /// Repeat the whole run K times, each in a new process, and report the spread between them; take 5 or more
+    /// Repeat the whole run K times, each in a new process, and report the spread between them, which needs 5 or more
     #[arg(long, value_name = "K", env = "GPUBENCH_RUNS", help_heading = "Comparisons")]
     pub(super) runs: Option<usize>,
 
@@ -129,7 +129,7 @@ pub(super) struct Args {
     )]
     pub(super) path: PathChoice,
 
-    /// Sample until the 95 % confidence interval of the median has this half-width, such as 0.5%
+    /// Sample until the 95 % confidence interval of the median has this half-width [default: 0.5%]
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_PRECISION", help_heading = "How to measure")]
     pub(super) precision: Option<String>,
 
@@ -137,7 +137,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", env = "GPUBENCH_SAMPLES", help_heading = "How to measure")]
     pub(super) samples: Option<usize>,
 
-    /// Warm up each case for at least this long
+    /// Warm up each case for at least this long [default: 0.2]
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_WARMUP", help_heading = "How to measure")]
     pub(super) warmup: Option<f64>,
 
@@ -155,7 +155,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MIN_TIME", help_heading = "How to measure")]
     pub(super) min_time: Option<f64>,
 
-    /// Sample each case for at most this long
+    /// Sample each case for at most this long [default: 3, or the benchmark's own]
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_MAX_TIME", help_heading = "How to measure")]
     pub(super) max_time: Option<f64>,
 
