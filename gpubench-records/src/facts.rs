@@ -2,9 +2,11 @@
 //! devices, kept in every run, read by `metrics` and the reports.
 
 use std::borrow::Cow;
+use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Hertz, Rate};
 
 /// A device as a run describes it.
@@ -115,10 +117,24 @@ impl Property {
     }
 }
 
+/// The property in words, such as `32 multiprocessors` or `L2 cache 60 MiB`.
+impl Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.value {
+            Value::Count(count) => write!(f, "{count} {name}"),
+            Value::Bytes(size) => write!(f, "{name} {}", format::bytes(*size)),
+            Value::Hertz(clock) => write!(f, "{name} {}", format::clock(*clock)),
+            Value::Text(text) => write!(f, "{name} {text}"),
+        }
+    }
+}
+
 /// A property's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Value {
     /// A number of things.
     Count(u64),
@@ -181,6 +197,7 @@ impl Peak {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Quantity {
     /// Bytes read from and written to memory.
     MemoryBandwidth,
@@ -255,6 +272,7 @@ const BANDWIDTHS: [(&str, Quantity); 5] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PeakSource {
     /// From the attributes that the driver reports.
     Attribute,
@@ -264,6 +282,17 @@ pub enum PeakSource {
     Measured,
     /// From the user.
     User,
+}
+
+impl Display for PeakSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Attribute => "from attributes",
+            Self::Datasheet => "from the datasheet",
+            Self::Measured => "measured",
+            Self::User => "given",
+        })
+    }
 }
 
 #[cfg(test)]

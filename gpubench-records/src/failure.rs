@@ -11,6 +11,7 @@ use gpubench_stats::format;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stage {
     /// Evaluating the benchmark's `args`.
     Args,

@@ -147,6 +147,7 @@ impl Display for Flush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Path {
     /// Events in a captured graph.
     Graph,
@@ -154,6 +155,21 @@ pub enum Path {
     Stream,
     /// This machine's monotonic clock around each call.
     Host,
+    /// The device's own clock around each launch.
+    Device,
+}
+
+impl Path {
+    /// Returns the timer of this path in words, such as `events in a captured graph`.
+    #[must_use]
+    pub fn timer(self) -> &'static str {
+        match self {
+            Self::Graph => "events in a captured graph",
+            Self::Stream => "events on the stream, behind a delay",
+            Self::Host => "the monotonic clock",
+            Self::Device => "the device's own clock",
+        }
+    }
 }
 
 impl Display for Path {
@@ -162,6 +178,7 @@ impl Display for Path {
             Self::Graph => "graph",
             Self::Stream => "stream",
             Self::Host => "host",
+            Self::Device => "device",
         })
     }
 }

@@ -9,7 +9,7 @@ use super::page::Page;
 use super::roof;
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
-use gpubench_records::facts::{Facts, Peak, PeakSource, Property, Quantity, UUID, Value};
+use gpubench_records::facts::{Facts, Peak, PeakSource, Property, Quantity, UUID};
 use gpubench_records::record::Run;
 use gpubench_stats::format;
 
@@ -99,14 +99,8 @@ fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
 }
 
 /// A property with its name.
-pub(super) fn shown(Property { name, value, .. }: &Property) -> String {
-    let text = match value {
-        Value::Count(count) => format!("{count} {name}"),
-        Value::Bytes(size) => format!("{name} {}", format::bytes(*size)),
-        Value::Hertz(clock) => format!("{name} {}", format::clock(*clock)),
-        Value::Text(text) => format!("{name} {text}"),
-    };
-    plain(&text)
+pub(super) fn shown(property: &Property) -> String {
+    plain(&property.to_string())
 }
 
 /// The peaks of a quantity: the one that counts, then the others behind its source.
@@ -114,7 +108,7 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
     let others: String = others.iter().map(|peak| format!("; {}", shown_other(peak))).collect();
     let (name, limit) = (roof::peak_name(quantity), shown_limit(counts));
-    format!("{name} {limit} ({}: {}{others})", shown_source(counts.source), counts.method)
+    format!("{name} {limit} ({}: {}{others})", counts.source, counts.method)
 }
 
 /// A peak with its source.
@@ -124,8 +118,8 @@ pub(super) fn shown_peak(peak: &Peak) -> String {
 
 /// A peak beside the one that counts. There may be several measured ones, by different benchmarks.
 fn shown_other(peak: &Peak) -> String {
-    let (source, limit) = (shown_source(peak.source), shown_limit(peak));
-    match peak.source {
+    let (source, limit) = (peak.source, shown_limit(peak));
+    match source {
         PeakSource::Measured => format!("{source}: {limit}, {}", peak.method),
         _ => format!("{source}: {limit}"),
     }
@@ -142,15 +136,6 @@ fn shown_limit(peak: &Peak) -> String {
         _ => format::bandwidth(peak.value.into()),
     };
     format!("{about}{limit}")
-}
-
-fn shown_source(source: PeakSource) -> &'static str {
-    match source {
-        PeakSource::Attribute => "from attributes",
-        PeakSource::Datasheet => "from the datasheet",
-        PeakSource::Measured => "measured",
-        PeakSource::User => "given",
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::text::{paragraph, plain};
 use gpubench_records::facts::Quantity;
-use gpubench_records::method::{Cache, Method, Path};
+use gpubench_records::method::{Cache, Method};
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
@@ -93,11 +93,7 @@ fn above_memory(measured: &Measurement) -> bool {
 
 fn way(record: &Record, measured: &Measurement) -> String {
     let (device, cache) = (&record.case.device, record.case.cache);
-    let by = match measured.samples.method.path {
-        Path::Graph => "events in a captured graph",
-        Path::Stream => "events on the stream, behind a delay",
-        Path::Host => "the monotonic clock",
-    };
+    let by = measured.samples.method.path.timer();
     let flush = match cache {
         Cache::Hot => String::new(),
         Cache::Cold => flushed(&measured.samples.method),

@@ -16,12 +16,10 @@ pub(super) fn name(quantity: &Quantity) -> String {
 pub(super) fn peak_name(quantity: &Quantity) -> String {
     let roof = name(quantity);
     match quantity {
-        Quantity::MemoryBandwidth | Quantity::CacheBandwidth | Quantity::PeerToPeer => {
-            format!("{roof} bandwidth")
-        }
         Quantity::HostToDevice => format!("{roof} bandwidth to the device"),
         Quantity::DeviceToHost => format!("{roof} bandwidth to the host"),
         Quantity::Compute(_) => roof,
+        _ => format!("{roof} bandwidth"),
     }
 }
 

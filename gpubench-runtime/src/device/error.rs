@@ -4,6 +4,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use gpubench_records::failure::{Failure, Stage};
+
 /// The reason why a device cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(transparent)]
@@ -13,5 +15,12 @@ impl DeviceError {
     /// Returns the error of a device, from an error of its own or a sentence.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(Arc::from(error.into()))
+    }
+}
+
+/// The failure of a case whose device failed while it was sampled.
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        Self::new(Stage::Sampling, error)
     }
 }

@@ -10,6 +10,7 @@ pub mod host;
 pub mod kind;
 pub mod kinds;
 mod monitor;
+pub mod one_by_one;
 pub mod select;
 pub mod turns;
 
@@ -97,7 +98,8 @@ pub trait DeviceType: Device + Sized {
     fn open(ordinal: usize) -> Result<Self, DeviceError>;
 }
 
-/// Something that runs launches and can time them.
+/// Something that runs launches and can time them. [`LaunchTimer`](one_by_one::LaunchTimer) shortens one that times
+/// launches one by one.
 pub trait Device: Any {
     /// Returns the facts of the device, and measures the peaks that nothing states. May take a second.
     ///
@@ -264,6 +266,15 @@ pub trait Work {
     /// # Errors
     /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
+}
+
+/// Work that launches nothing.
+pub(crate) struct Nothing;
+
+impl Work for Nothing {
+    fn launch(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Times the launches of one case.

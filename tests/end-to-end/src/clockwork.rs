@@ -168,5 +168,5 @@ fn timer() -> Timer {
 }
 
 fn method(cache: Cache) -> Method {
-    Method::new(Path::Host).with_flush(if cache == Cache::Cold { Flush::Read } else { Flush::None })
+    Method::new(Path::Device).with_flush(if cache == Cache::Cold { Flush::Read } else { Flush::None })
 }

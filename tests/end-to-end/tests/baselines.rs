@@ -116,7 +116,7 @@ fn each_difference_that_matters_is_told() {
             "\"name\":\"a dial\"",
             "device a clock with known hands, was a dial",
         ),
-        ("\"path\":\"host\"", "\"path\":\"stream\"", "path host, was stream"),
+        ("\"path\":\"device\"", "\"path\":\"stream\"", "path device, was stream"),
         ("\"flush\":\"read\"", "\"flush\":\"write\"", "flush read, was write"),
         ("\"flops\":null", "\"flops\":7", "flops not counted, were 7"),
         ("{\"count\":2}", "{\"count\":3}", "hands 2, were 3"),

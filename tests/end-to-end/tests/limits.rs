@@ -99,8 +99,8 @@ fn the_table_shows_what_is_impossible() {
 
     peak DRAM bandwidth 0.50 GB/s (given: --peak; measured: 12.0 GB/s, by definition)
 
-    clockwork hot: timed by the monotonic clock
-    clockwork cold: timed by the monotonic clock, flushed by `read`
+    clockwork hot: timed by the device's own clock
+    clockwork cold: timed by the device's own clock, flushed by `read`
     hot rows above 100 % of the memory's bandwidth are served by caches
 
     2 cases: 1 valid, 0 suspect, 1 invalid

@@ -128,8 +128,8 @@ fn the_table_shows_them() {
 
     peak DRAM bandwidth 12.0 GB/s (measured: by definition)
 
-    clockwork hot: timed by the monotonic clock
-    clockwork cold: timed by the monotonic clock, flushed by `read`
+    clockwork hot: timed by the device's own clock
+    clockwork cold: timed by the device's own clock, flushed by `read`
 
     6 cases: 4 valid, 2 suspect, 0 invalid
     ");

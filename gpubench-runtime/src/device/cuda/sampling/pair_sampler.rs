@@ -35,7 +35,7 @@ pub(crate) fn pair_sampler<'a>(
     let samples = SamplingState::new(device, Works::Two([a, b]), wanted.cache, flush.flush)?;
     let way = match methods[0].path {
         Path::Graph => Way::Graph(GraphPath::new(samples)),
-        Path::Stream | Path::Host => Way::Stream(samples, StreamPath::default()),
+        _ => Way::Stream(samples, StreamPath::default()),
     };
     Ok(Box::new(CudaPairSampler { way, methods, flat: Vec::new(), _suspended: suspended }))
 }

@@ -9,13 +9,13 @@
 
 use gpubench_driver::sys::CUstream;
 
-use crate::device::Work;
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::kernels::LoadedKernel;
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
+use crate::device::{Nothing, Work};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
@@ -97,7 +97,7 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
                 let mut path = StreamPath::default();
                 readings.take(unread, &mut |events| path.group(&mut samples, PAIRS, events))?;
             }
-            Path::Graph | Path::Host => {
+            _ => {
                 let mut path = GraphPath::new(samples);
                 readings.take(unread, &mut |events| path.group(PAIRS, events))?;
             }
@@ -135,15 +135,6 @@ pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure>
         slopes.push((pair[1] - pair[0]) / (LONG_ROW - SHORT_ROW) as f64);
     }
     Ok(median(&slopes).unwrap_or_default())
-}
-
-/// Work without any launch.
-struct Nothing;
-
-impl Work for Nothing {
-    fn launch(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
 }
 
 /// A launch that does nothing.

@@ -1,0 +1,303 @@
+//! Sampling on devices that time one launch at a time, such as this machine's CPU. In: a [`LaunchTimer`], launches and
+//! [`SampleOptions`]; out: the [`Sampler`] of a case, or the [`PairSampler`] of two.
+
+use std::time::{Duration, Instant};
+
+use super::turns::swapped;
+use super::{Nothing, PairSampler, SampleOptions, Sampler, Work};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_stats::median;
+use gpubench_stats::units::Nanoseconds;
+
+/// The most readings of the timer with nothing between them, the fewest, and the time that any more may take.
+const MOST_READINGS: usize = 10_001;
+const FEWEST_READINGS: usize = 101;
+const READING_TIME: Duration = Duration::from_millis(20);
+
+/// A device that times one launch at a time by its own clock. It needs no [`Sampler`] of its own: its
+/// [`Device`](super::Device) returns [`sampler`] and [`pair_sampler`], which reset, flush and take turns.
+pub trait LaunchTimer {
+    /// The path of its samples, as it is shown and recorded.
+    const PATH: Path = Path::Device;
+    /// The ways in which it can flush its cache, the usual one first. A device without any takes no cold samples.
+    const FLUSHES: &'static [Flush] = &[];
+
+    /// Launches `work` once, waits for it, and returns its time. That begins when all earlier work has ended, such as a
+    /// reset.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the error that occurred on the device.
+    fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
+
+    /// Flushes the cache in this way, which is one of [`Self::FLUSHES`].
+    ///
+    /// # Errors
+    /// Returns the error that occurred on the device.
+    fn flush(&mut self, flush: Flush) -> Result<(), Failure> {
+        _ = flush;
+        Ok(())
+    }
+
+    /// Measures the timer: its step, and what it reads if nothing is launched. The default does so by [`Self::time`].
+    ///
+    /// # Errors
+    /// Returns an error if the timer does not work.
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        let begin = Instant::now();
+        let mut readings = Vec::with_capacity(MOST_READINGS);
+        while readings.len() < FEWEST_READINGS
+            || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
+        {
+            readings.push(self.time(&mut Nothing)?);
+        }
+        Ok(timer(readings))
+    }
+}
+
+/// Returns the timer that gave these readings with nothing between them. Its step is the smallest difference of two of them.
+fn timer(mut readings: Vec<Nanoseconds>) -> Timer {
+    let floor = median(&readings).unwrap_or_default();
+    readings.sort_by(Nanoseconds::total_cmp);
+    let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
+    let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
+    Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_floor(floor)
+}
+
+/// Prepares to time `work` as `wanted`.
+///
+/// # Errors
+/// Returns an error if `wanted` has a path, or a flush that the device does not have.
+pub fn sampler<'a, D: LaunchTimer>(
+    device: &'a mut D,
+    work: &'a mut dyn Work,
+    wanted: &SampleOptions,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let flush = flush::<D>(wanted)?;
+    Ok(Box::new(OneByOne { device, works: work, cache: wanted.cache, flush }))
+}
+
+/// Prepares to time two `works` in turn, each as `wanted`.
+///
+/// # Errors
+/// Returns an error if `wanted` has a path, or a flush that the device does not have.
+pub fn pair_sampler<'a, D: LaunchTimer>(
+    device: &'a mut D,
+    works: [&'a mut dyn Work; 2],
+    wanted: &SampleOptions,
+) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+    let flush = flush::<D>(wanted)?;
+    Ok(Box::new(OneByOne { device, works, cache: wanted.cache, flush }))
+}
+
+/// Returns the flush before each sample, as `wanted`.
+fn flush<D: LaunchTimer>(wanted: &SampleOptions) -> Result<Flush, Failure> {
+    let refused = |message: String| Err(Failure::new(Stage::Device, message));
+    if let Some(path) = wanted.path {
+        return refused(format!(
+            "--path {path}: this device times one launch at a time, and has no other path"
+        ));
+    }
+    match (wanted.cache, wanted.flush) {
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Ok(Flush::None),
+        (Cache::Cold, Some(flush)) if D::FLUSHES.contains(&flush) => Ok(flush),
+        (Cache::Cold, Some(flush)) => {
+            let all = [D::FLUSHES, &[Flush::None]].concat();
+            let all: Vec<String> = all.iter().map(|flush| format!("`{flush}`")).collect();
+            refused(format!("--flush {flush}: this device has {}", all.join(", ")))
+        }
+        (Cache::Cold, None) => match D::FLUSHES {
+            [usual, ..] => Ok(*usual),
+            [] => refused("this device cannot flush a cache, so that none of its samples is cold".to_owned()),
+        },
+    }
+}
+
+/// The launches of one case or of two.
+struct OneByOne<'a, D, Works> {
+    device: &'a mut D,
+    works: Works,
+    cache: Cache,
+    flush: Flush,
+}
+
+impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
+    fn method(&self) -> Method {
+        Method::new(D::PATH).with_flush(self.flush)
+    }
+}
+
+/// Resets, flushes, and returns the time of one launch.
+fn sample<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<Nanoseconds, Failure> {
+    work.reset()?;
+    if flush != Flush::None {
+        device.flush(flush)?;
+    }
+    device.time(work)
+}
+
+impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        events.reserve(samples);
+        let begin = Instant::now();
+        if self.cache == Cache::Hot {
+            self.works.launch()?;
+        }
+        for _ in 0..samples {
+            events.push(sample(self.device, self.works, self.flush)?);
+        }
+        Ok(begin.elapsed().into())
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.device.timer()
+    }
+
+    fn method(&self) -> Method {
+        self.method()
+    }
+}
+
+impl<D: LaunchTimer> PairSampler for OneByOne<'_, D, [&mut dyn Work; 2]> {
+    fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
+        events.reserve(pairs);
+        let begin = Instant::now();
+        for number in 0..pairs {
+            let mut pair = [Nanoseconds::default(); 2];
+            let order = if swapped(number) { [1, 0] } else { [0, 1] };
+            for whose in order {
+                let work = &mut *self.works[whose];
+                if self.cache == Cache::Hot {
+                    work.launch()?;
+                }
+                pair[whose] = sample(self.device, work, self.flush)?;
+            }
+            events.push(pair);
+        }
+        Ok(begin.elapsed().into())
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.device.timer()
+    }
+
+    fn methods(&self) -> [Method; 2] {
+        [self.method(), self.method()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what it does.
+    #[derive(Default)]
+    struct Counter(String);
+
+    impl LaunchTimer for Counter {
+        const FLUSHES: &'static [Flush] = &[Flush::Write, Flush::Read];
+
+        fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+            work.launch()?;
+            self.0.push('t');
+            Ok(Nanoseconds(96.0 + 8.0 * (self.0.len() % 3) as f64))
+        }
+
+        fn flush(&mut self, flush: Flush) -> Result<(), Failure> {
+            self.0.push_str(&format!("{flush} "));
+            Ok(())
+        }
+    }
+
+    /// Neither timed by a clock of its own nor with a cache.
+    struct NoCache;
+
+    impl LaunchTimer for NoCache {
+        fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+            work.launch().map(|()| Nanoseconds(1.0))
+        }
+    }
+
+    /// Work that writes down its launches and its resets.
+    #[derive(Default)]
+    struct Noted(String);
+
+    impl Work for Noted {
+        fn reset(&mut self) -> Result<(), Failure> {
+            self.0.push('r');
+            Ok(())
+        }
+
+        fn launch(&mut self) -> Result<(), Failure> {
+            self.0.push('l');
+            Ok(())
+        }
+    }
+
+    fn chosen<D: LaunchTimer>(wanted: SampleOptions) -> Result<Flush, String> {
+        flush::<D>(&wanted).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_group_resets_flushes_and_times() {
+        for (cache, flush, launched, timed) in
+            [(Cache::Hot, Flush::None, "lrlrl", "tt"), (Cache::Cold, Flush::Write, "rlrl", "write twrite t")]
+        {
+            let (mut device, mut work, mut events) = (Counter::default(), Noted::default(), Vec::new());
+            let wanted = SampleOptions::new(cache);
+            let mut sampled = sampler(&mut device, &mut work, &wanted).expect("it has that flush");
+            assert_eq!(sampled.method(), Method::new(Path::Device).with_flush(flush));
+            sampled.group(2, &mut events).expect("nothing fails");
+            drop(sampled);
+            assert_eq!((events.len(), &*work.0, &*device.0), (2, launched, timed));
+        }
+    }
+
+    #[test]
+    fn pairs_take_turns() {
+        let (mut device, mut works, mut events) =
+            (Counter::default(), [0, 1].map(|_| Noted::default()), vec![]);
+        let [first, second] = &mut works;
+        let wanted = SampleOptions::new(Cache::Hot);
+        let mut sampled = pair_sampler(&mut device, [first, second], &wanted).expect("it has that flush");
+        sampled.group(2, &mut events).expect("nothing fails");
+        drop(sampled);
+        // The first sample of the first pair is the first case's, that of the second pair is the second's.
+        let [[a, b], [c, d]] = [events[0], events[1]].map(|pair| pair.map(|time| time.0));
+        assert_eq!([a, b, d, c], [104.0, 112.0, 96.0, 104.0]);
+        assert_eq!(works.map(|work| work.0), ["lrllrl", "lrllrl"]);
+    }
+
+    #[test]
+    fn the_timer_is_measured_with_nothing_between_its_readings() {
+        let timer = Counter::default().timer().expect("nothing fails");
+        assert_eq!(timer, Timer::new(Nanoseconds(8.0)).with_floor(Nanoseconds(104.0)));
+        assert_eq!(NoCache.timer().expect("nothing fails").step, Nanoseconds(1.0));
+    }
+
+    #[test]
+    fn a_device_is_flushed_as_it_can_be() {
+        let cold = SampleOptions::new(Cache::Cold);
+        assert_eq!(chosen::<Counter>(cold), Ok(Flush::Write));
+        assert_eq!(chosen::<Counter>(cold.with_flush(Flush::Read)), Ok(Flush::Read));
+        assert_eq!(chosen::<Counter>(cold.with_flush(Flush::None)), Ok(Flush::None));
+        assert_eq!(chosen::<NoCache>(SampleOptions::new(Cache::Hot)), Ok(Flush::None));
+        for (refused, why) in [
+            (
+                chosen::<Counter>(cold.with_flush(Flush::Discard)),
+                "device: --flush discard: this device has `write`, `read`, `none`",
+            ),
+            (
+                chosen::<NoCache>(cold),
+                "device: this device cannot flush a cache, so that none of its samples is cold",
+            ),
+            (chosen::<NoCache>(cold.with_flush(Flush::Read)), "device: --flush read: this device has `none`"),
+            (
+                chosen::<NoCache>(SampleOptions::new(Cache::Hot).with_path(Path::Graph)),
+                "device: --path graph: this device times one launch at a time, and has no other path",
+            ),
+        ] {
+            assert_eq!(refused, Err(why.to_owned()));
+        }
+    }
+}
