@@ -10,6 +10,7 @@ mod interrupts;
 mod limits;
 mod numbers;
 mod options;
+mod own_device;
 mod programs;
 mod results;
 mod resume;
