@@ -17,7 +17,16 @@ pub struct ListedRun {
     /// The number by which it can be named.
     number: Option<usize>,
     name: String,
-    contents: Result<Contents, String>,
+    contents: Listed,
+}
+
+/// The content of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Listed {
+    /// The file is a run.
+    Run(Contents),
+    /// The file cannot be read, for this reason.
+    Unreadable(String),
 }
 
 /// The facts of a run that can be read.
@@ -55,13 +64,20 @@ impl ListedRun {
             invalid: count(State::Invalid),
             path: plain(&path.display().to_string()),
         };
-        Self { number: None, name: plain(name), contents: Ok(contents) }
+        Self { number: None, name: plain(name), contents: Listed::Run(contents) }
     }
 
     /// The line of a file that is no run, with the reason.
     #[must_use]
     pub fn unreadable(name: &str, why: &str) -> Self {
-        Self { number: None, name: plain(name), contents: Err(plain(why)) }
+        Self { number: None, name: plain(name), contents: Listed::Unreadable(plain(why)) }
+    }
+
+    fn contents(&self) -> Option<&Contents> {
+        match &self.contents {
+            Listed::Run(contents) => Some(contents),
+            Listed::Unreadable(_) => None,
+        }
     }
 
     /// The same line with the number by which the run can be named.
@@ -82,7 +98,7 @@ const NUMBERS: Range<usize> = 5..9;
 #[must_use]
 pub fn listing(runs: &[ListedRun], page: Page) -> String {
     let first = if runs.iter().any(|run| run.number.is_some()) { 0 } else { NAME };
-    let readable: Vec<_> = runs.iter().filter_map(|run| Some((run, run.contents.as_ref().ok()?))).collect();
+    let readable: Vec<_> = runs.iter().filter_map(|run| Some((run, run.contents()?))).collect();
     let rows = readable.iter().map(|(run, contents)| cells(run, contents));
     let rows: Vec<_> = std::iter::once(HEADS.map(str::to_owned)).chain(rows).collect();
     // The path can be told from the name, and goes first.
@@ -91,7 +107,7 @@ pub fn listing(runs: &[ListedRun], page: Page) -> String {
     let stacked = || readable.iter().map(|(run, contents)| stacked(run, contents, page)).collect();
     let readable = if readable.is_empty() { String::new() } else { table.unwrap_or_else(stacked) };
     let unreadable = runs.iter().filter_map(|run| {
-        let why = run.contents.as_ref().err()?;
+        let Listed::Unreadable(why) = &run.contents else { return None };
         Some(paragraph(&format!("{}{}: {why}", number(run), run.name), page))
     });
     unreadable.fold(readable, |text, line| text + &line)

@@ -7,7 +7,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{Fault, FormatError, RUN, SchemaVersion, by_newer};
+use super::fault::Fault;
+use super::format::{FormatError, RUN, SchemaVersion, by_newer};
 use super::sound::unsound_time;
 use crate::record::{Record, Run, SCHEMA};
 use gpubench_stats::format;

@@ -6,6 +6,7 @@
 
 pub mod ceilings;
 mod earlier;
+mod fault;
 mod file;
 mod format;
 mod lines;
@@ -14,16 +15,19 @@ mod names;
 mod place;
 mod replace;
 mod sound;
+mod stored_runs;
 mod times;
 mod upgrade;
 
 pub use self::earlier::{EarlierRun, NoRun};
+pub use self::fault::{Fault, TextPlace};
 pub use self::file::Store;
-pub use self::format::{CEILINGS, Fault, FileFormat, FormatError, RUN, TextPlace};
+pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
-pub use self::load::{LoadRunError, NamedStored, StoredRuns, load};
+pub use self::load::{LoadRunError, load};
 pub use self::names::time_of_day;
 pub use self::place::{fingerprint, home, kept, runs};
 pub use self::replace::{Contents, Destination, fill, replace, resolved};
 pub(crate) use self::sound::sound_records;
+pub use self::stored_runs::{NamedStored, StoredRuns};
 pub use self::times::times_of_last;

@@ -158,7 +158,7 @@ fn spread(times: &[Nanoseconds]) -> Nanoseconds {
 
 /// Returns the step of the clock: the greatest common divisor, in whole nanoseconds, of all event readings.
 fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
-    let divisor = readings.map(|reading| reading.0.abs() as u64).fold(0, greatest_common_divisor);
+    let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
     Nanoseconds(divisor.max(1) as f64)
 }
 
