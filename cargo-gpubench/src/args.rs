@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpubench_records::method::Cache;
-use gpubench_records::selection::CaseSelection;
+use gpubench_records::selection::{CaseSelection, NoArg, parse_args, split_names};
 use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
@@ -141,6 +141,10 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
+    /// Take only cases with these values of an argument, such as n=1024,4096; cases without it are taken
+    #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
+    args: Vec<String>,
+
     /// Take only hot or only cold cases
     #[arg(long, help_heading = "Selection")]
     cache: Option<SelectedCache>,
@@ -162,21 +166,22 @@ enum SelectedCache {
 }
 
 impl SelectionArgs {
-    pub(crate) fn selection(&self) -> CaseSelection {
-        let Self { names, exact, skip, cache, device } = self;
+    /// Reads the selection, as a suite does.
+    pub(crate) fn selection(&self) -> Result<CaseSelection, NoArg> {
+        let Self { names, exact, skip, args, cache, device } = self;
         let caches = match cache {
             None | Some(SelectedCache::Both) => None,
             Some(SelectedCache::Hot) => Some(vec![Cache::Hot]),
             Some(SelectedCache::Cold) => Some(vec![Cache::Cold]),
         };
-        CaseSelection {
-            filters: names.clone(),
+        Ok(CaseSelection {
+            filters: names.iter().flat_map(|names| split_names(names)).collect(),
             exact: *exact,
-            skip: skip.clone(),
+            skip: skip.iter().flat_map(|names| split_names(names)).collect(),
+            args: parse_args(args)?,
             caches,
             device: device.clone(),
-            ..CaseSelection::default()
-        }
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use gpubench_records::exit::Exit;
 use gpubench_records::files::LoadRunError;
 use gpubench_records::join::JoinError;
+use gpubench_records::selection::NoArg;
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
 /// A format that there is not. The sentence lists those that there are.
@@ -25,6 +26,10 @@ pub(crate) enum CommandError {
         "{run}: {cases}, none of which matches: {selection}. `cargo gpubench report {run}` shows them all"
     )]
     NothingSelected { run: String, cases: String, selection: String },
+    #[error(transparent)]
+    Arg(#[from] NoArg),
+    #[error("--arg {arg}=…: no case of {run} has an argument of this name")]
+    NoSuchArg { run: String, arg: String },
     #[error("{0}")]
     SamePlace(#[from] SamePlace),
     #[error("{} would be written over the run that is read from it: give another file", .0.display())]

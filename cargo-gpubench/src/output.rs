@@ -1,12 +1,12 @@
 //! The destinations of results. In: text and runs; out: bytes on standard output and in files. A file is replaced whole, and
 //! never one that a run is read from.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::AutoStream;
-use gpubench_records::files::{Destination, StoredRuns, fill};
+use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
-use gpubench_report::export::{Export, ExportTo};
+use gpubench_report::export::{Export, ExportTo, write_visibly};
 use gpubench_report::{Page, no_records};
 
 use crate::error::CommandError;
@@ -65,12 +65,17 @@ pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), CommandError> {
         warn(&none);
     }
     for export in exports {
-        let contents = |out: &mut dyn Write| export.format.exporter().export(run, out);
+        let exported = |out: &mut dyn Write| export.format.exporter().export(run, out);
+        let visibly = |out: &mut dyn Write| write_visibly(out, &exported);
+        let contents = |is_terminal| -> Contents<'_> { if is_terminal { &visibly } else { &exported } };
         let written = match &export.to {
-            ExportTo::StandardOutput => no_error_if_closed(fill(io::stdout().lock(), &contents)),
-            ExportTo::File(path) => {
-                Destination::open(path).and_then(|destination| destination.write(&contents))
+            ExportTo::StandardOutput => {
+                let out = io::stdout().lock();
+                let contents = contents(out.is_terminal());
+                no_error_if_closed(fill(out, contents))
             }
+            ExportTo::File(path) => Destination::open(path)
+                .and_then(|destination| destination.write(contents(destination.is_terminal()))),
         };
         written.map_err(|error| CommandError::NotWritten { to: export.to.clone(), error })?;
     }

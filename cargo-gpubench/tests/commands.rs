@@ -107,6 +107,8 @@ fn cases_are_selected_as_by_a_suite() {
     assert_eq!(select(&["--cache", "cold", "--skip", "copy"]), [name("sum[n=4096] cold")]);
     assert_eq!(select(&["--exact", "--", &name("sum[n=4096]")]).len(), 2);
     assert_eq!(select(&["--device", "0"]).len(), 4);
+    assert_eq!(select(&["--arg", "n=4096,1", "--", "copy,sum"]).len(), 4);
+    assert_eq!(select(&["--arg", "n=4096", "--skip", "sum,x"]).len(), 2);
 }
 
 #[test]
@@ -269,6 +271,47 @@ fn runs_are_converted_to_every_format() {
         let flag = format!("--{}", format.name());
         let reported = project.run(&["report", arguments[1], &flag, "-"]).code(0).output.stdout;
         assert!(reported == expected, "standard output carries nothing else than {}", format.name());
+    }
+}
+
+/// A terminal shows control characters by their codes; files and pipes have them as they are.
+#[test]
+fn no_name_moves_the_cursor() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let project = Project::new();
+    let mut run = slowed(1.0);
+    let name = "\u{1b}[31mred\u{7}\u{9b}, \"千\"";
+    run.records.iter_mut().for_each(|record| name.clone_into(&mut record.case.benchmark));
+    let run = project.write("run.json", &run);
+    for arguments in
+        [&["convert", &run, "--to", "csv"][..], &["report", &run, "--csv", "-"], &["report", &run]]
+    {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("it is ours");
+        let theirs = ptsname(&ours, Vec::new()).expect("it has a name");
+        let theirs =
+            fs::OpenOptions::new().write(true).open(theirs.to_str().expect("UTF-8")).expect("it opens");
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).env_clear().env("NO_COLOR", "1").stdout(theirs);
+        let mut child = command.spawn().expect("it runs");
+        // Closes their end here.
+        drop(command);
+        let mut shown = Vec::new();
+        // Where the other end is closed, Linux tells of an error instead of an end.
+        _ = fs::File::from(ours).read_to_end(&mut shown);
+        let shown = String::from_utf8(shown).expect("UTF-8");
+        assert!(
+            child.wait().expect("it ends").success() && shown.contains("\\u{1b}[31mred\\u{7}\\u{9b}"),
+            "{shown}"
+        );
+        assert!(!shown.contains(|c: char| c.is_control() && !"\r\n".contains(c)), "{shown:?}");
+    }
+    let piped = project.run(&["convert", &run, "--to", "csv"]).code(0).stdout();
+    let file = project.text("run.csv");
+    _ = project.run(&["report", &run, "--csv", &file]).code(0);
+    for csv in [piped, fs::read_to_string(&file).expect("UTF-8")] {
+        assert!(csv.contains("\u{1b}[31mred\u{7}\u{9b}, \"\"千\"\""), "{csv}");
     }
 }
 

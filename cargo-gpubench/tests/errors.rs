@@ -79,6 +79,9 @@ fn names_of_nothing_are_refused() {
     let mut told = refused(&project, &["report", "mian"], 2);
     told += &refused(&project, &["show", "last", "nothing"], 4);
     told += &refused(&project, &["report", "last", "--device", "7", "--", "copy"], 4);
+    told += &refused(&project, &["report", "2", "--arg", "n=1"], 4);
+    told += &refused(&project, &["report", "2", "--arg", "m=1"], 2);
+    told += &refused(&project, &["compare", "2", "main", "--arg", "n="], 2);
     told += &refused(&project, &["report", "3"], 2);
     told += &refused(&project, &["report", "0"], 2);
     told += &refused(&project, &["report", "no/such/run.json"], 2);

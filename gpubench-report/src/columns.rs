@@ -31,6 +31,34 @@ pub(super) struct Column {
     pub(super) rank: u8,
     /// The cell of a record.
     pub(super) cell: fn(&Record) -> String,
+    /// The same on a narrow page, where it is another.
+    pub(super) narrow: Option<Narrow>,
+}
+
+/// A column as a narrow page has it: what is the same in all cells stands in its head alone.
+#[derive(Debug)]
+pub(super) struct Narrow {
+    head: &'static str,
+    room: Room,
+    cell: fn(&Record) -> String,
+}
+
+impl Column {
+    /// The text above the column.
+    pub(super) fn head(&self, is_narrow: bool) -> &'static str {
+        self.narrow.as_ref().filter(|_| is_narrow).map_or(self.head, |narrow| narrow.head)
+    }
+
+    /// The room that its cells take.
+    pub(super) fn room(&self, is_narrow: bool) -> Room {
+        self.narrow.as_ref().filter(|_| is_narrow).map_or(self.room, |narrow| narrow.room)
+    }
+
+    /// The cell of `record`.
+    pub(super) fn cell(&self, record: &Record, is_narrow: bool) -> String {
+        let cell = self.narrow.as_ref().filter(|_| is_narrow).map_or(self.cell, |narrow| narrow.cell);
+        cell(record)
+    }
 }
 
 /// The tables that have a column.
@@ -52,6 +80,7 @@ const COLUMN: Column = Column {
     optional: false,
     rank: 0,
     cell: |_| String::new(),
+    narrow: None,
 };
 const OPTIONAL: Column = Column { optional: true, ..COLUMN };
 
@@ -67,7 +96,12 @@ const COLUMNS: &[Column] = &[
         title: "95 % interval",
         room: Room::Number(4, 3, 2),
         rank: 1,
-        cell: |record| of(record, |it| format::plus_minus(half_width(&it.samples.time))),
+        cell: interval,
+        narrow: Some(Narrow {
+            head: "± %",
+            room: Room::Number(2, 3, 0),
+            cell: |record| bare(&interval(record)),
+        }),
         ..COLUMN
     },
     Column {
@@ -93,6 +127,11 @@ const COLUMNS: &[Column] = &[
         room: SHARE,
         rank: 2,
         cell: |record| maybe(record, |it| main_share(it).map(roof::cell)),
+        narrow: Some(Narrow {
+            head: "% of peak",
+            room: SHARE,
+            cell: |record| maybe(record, |it| binding_share(it).map(|share| bare(&roof::cell(share)))),
+        }),
         ..OPTIONAL
     },
     Column {
@@ -109,6 +148,8 @@ const COLUMNS: &[Column] = &[
         room: SHARE,
         rank: 7,
         cell: |record| maybe(record, |it| compute_share(it).map(roof::cell)),
+        // The column before it has it.
+        narrow: Some(Narrow { head: "", room: SHARE, cell: |_| String::new() }),
         ..OPTIONAL
     },
     Column { head: "items", title: "items", room: Room::Number(3, 3, 18), rank: 8, cell: items, ..OPTIONAL },
@@ -186,6 +227,16 @@ fn time(record: &Record) -> String {
         .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.median()))
 }
 
+/// Half of the interval, such as `± 0.42 %`.
+fn interval(record: &Record) -> String {
+    of(record, |it| format::plus_minus(half_width(&it.samples.time)))
+}
+
+/// A cell without the signs that a narrow page has in the head.
+fn bare(cell: &str) -> String {
+    cell.trim_start_matches("± ").replace(" %", "")
+}
+
 /// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
 fn processes(record: &Record) -> String {
     let spread = |(range, processes): (Range<Nanoseconds>, usize)| {
@@ -228,6 +279,11 @@ pub(super) fn bandwidth_share(measured: &Measurement) -> Option<f64> {
 /// The share of the compute peak, if that is the one that binds.
 fn compute_share(measured: &Measurement) -> Option<&Share> {
     measured.metrics.roof.as_ref().filter(|roof| matches!(roof.quantity, Quantity::Compute(_)))
+}
+
+/// The part of the roof that limits the launch most: a narrow page has room for one.
+fn binding_share(measured: &Measurement) -> Option<&Share> {
+    compute_share(measured).or_else(|| main_share(measured))
 }
 
 /// Half the interval as a part of the median; infinite if there are too few samples for one.

@@ -52,12 +52,39 @@ pub(super) fn methods(run: &Run) -> String {
     }
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
-    for (record, measured) in measured().filter(|_| run.sampling.path.is_none()) {
-        if let Some(reason) = &measured.samples.method.path_reason {
-            text += &format!("{} path: {}: {}\n", measured.samples.method.path, case(record), plain(reason));
+    if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
+}
+
+/// So many cases with one reason are named, if they are not all.
+const NAMED_CASES: usize = 2;
+
+/// Why rows were not timed on the path that their device prefers, each reason once with its cases.
+fn other_paths(run: &Run) -> String {
+    let mut reasons: Vec<(Path, &str, Vec<String>)> = Vec::new();
+    for record in &run.records {
+        let Some(Method { path, path_reason: Some(reason), .. }) =
+            record.measurement.as_ref().map(|measured| &measured.samples.method)
+        else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(other, why, _)| (other, why) == (path, &&**reason)) {
+            Some((_, _, cases)) => cases.push(case(record)),
+            None => reasons.push((*path, reason, vec![case(record)])),
         }
     }
-    text
+    let line = |(path, reason, cases): (Path, &str, Vec<String>)| {
+        format!("{path} path: {}: {}\n", enumerated(&cases), plain(reason))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// Names in a sentence: all of them, or the first and the number of the others.
+fn enumerated(names: &[String]) -> String {
+    match names {
+        [one] => one.clone(),
+        [others @ .., last] if others.len() <= NAMED_CASES => format!("{} and {last}", others.join(", ")),
+        all => format!("{} and {} others", all[..NAMED_CASES].join(", "), all.len() - NAMED_CASES),
+    }
 }
 
 /// Why energy that was asked for is not known, each reason once with the number of its rows.
@@ -158,4 +185,36 @@ pub(super) fn summary(run: &Run) -> String {
 
 fn case(record: &Record) -> String {
     plain(&record.case.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpubench_records::files;
+
+    #[test]
+    fn a_reason_for_another_path_stands_once() {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        assert_eq!(other_paths(&run), "");
+        let mut set = |number: usize, reason: &str| {
+            let method =
+                &mut run.records[number].measurement.as_mut().expect("it was measured").samples.method;
+            (method.path, method.path_reason) = (Path::Stream, Some(reason.to_owned()));
+            other_paths(&run)
+        };
+        let name = |short: &str| format!("gpubench_kernels::cuda::{short}");
+        let [first, second, third] = ["copy[n=4096] hot", "copy[n=4096] cold", "sum[n=4096] hot"].map(name);
+        assert_eq!(set(0, "no"), format!("stream path: {first}: no\n"));
+        _ = set(1, "no");
+        assert_eq!(
+            set(2, "other"),
+            format!("stream path: {first} and {second}: no\nstream path: {third}: other\n")
+        );
+        assert_eq!(set(2, "no"), format!("stream path: {first}, {second} and {third}: no\n"));
+        assert_eq!(set(3, "no"), format!("stream path: {first}, {second} and 2 others: no\n"));
+        // What the user chose needs no reason.
+        run.sampling.path = Some(Path::Stream);
+        assert!(!methods(&run).contains("stream path"));
+    }
 }

@@ -18,13 +18,16 @@ use gpubench_records::verdict::State;
 const MARK: usize = 2;
 /// The space between columns.
 const GAP: usize = 2;
+/// The same on a narrow page, but before the first of them.
+const NARROW_GAP: usize = 1;
 /// The room behind a row for the numbers of the reasons against it.
 const NUMBERS: usize = 6;
 /// The word behind the rows of a fake.
 const FAKE: &str = " fake";
 /// A name has at least so many columns, and on a wide page a quarter of it.
 const LEAST_NAME: usize = 16;
-/// On a page of fewer columns, a name that ends a cell has the room that it needs, and new heads where another needs more.
+/// A page of fewer columns is narrow: cells are shorter and closer, and a name that ends a cell has the room that it needs, and
+/// new heads where another needs more.
 const NARROW: usize = 100;
 /// The share that wider pages have room for, so that the same heads stand above a whole group.
 const LONGEST_SHARE: &str = "0.64 % BF16 tensor";
@@ -70,11 +73,6 @@ struct UsedColumn {
 }
 
 impl UsedColumn {
-    /// The columns of a line that it takes beside those that every line has.
-    fn needs(&self) -> usize {
-        if self.column.rank == 0 { 0 } else { GAP + self.room.width() }
-    }
-
     /// The title and the width: where they change, the heads are printed again.
     fn layout(&self) -> (&'static str, usize) {
         (self.column.title, self.room.width())
@@ -144,13 +142,13 @@ impl TableWriter {
 
     /// Adds the columns that `records` need. Returns true if that changes the heads.
     fn use_columns(&mut self, records: &[Record]) -> bool {
-        let is_narrow = self.page.width().is_some_and(|width| width < NARROW);
+        let is_narrow = self.is_narrow();
         let use_column = |column: &'static Column| {
             let earlier = self.used.iter().find(|used| used.column.title == column.title);
-            let cells: Vec<String> = records.iter().map(column.cell).collect();
+            let cells: Vec<String> = records.iter().map(|record| column.cell(record, is_narrow)).collect();
             let is_used = !column.optional || earlier.is_some() || cells.iter().any(|cell| !cell.is_empty());
             let units = cells.iter().map(String::as_str).chain((!is_narrow).then_some(LONGEST_SHARE));
-            let room = column.room.for_units(units);
+            let room = column.room(is_narrow).for_units(units);
             let room = earlier.map_or(room, |earlier| earlier.room.or_wider(room));
             is_used.then_some(UsedColumn { column, room })
         };
@@ -172,8 +170,7 @@ impl TableWriter {
         let Some(page) = self.page.width() else {
             return Lineup { name: self.longest, columns: self.used.clone(), dropped: Vec::new() };
         };
-        let always =
-            self.used.iter().filter(|used| used.column.rank == 0).map(|used| GAP + used.room.width());
+        let always = self.used.iter().filter(|used| used.column.rank == 0).map(|used| self.needs(used));
         let room = page.saturating_sub(MARK + always.sum::<usize>() + self.numbers());
         let least = self.longest.min(LEAST_NAME.max(page / 4)).min(room);
         let mut free = room - least;
@@ -181,8 +178,9 @@ impl TableWriter {
         by_rank.sort_by_key(|used| used.column.rank);
         let mut fitting = Vec::new();
         for used in by_rank {
-            if used.needs() <= free {
-                free -= used.needs();
+            let needs = if used.column.rank == 0 { 0 } else { self.needs(&used) };
+            if needs <= free {
+                free -= needs;
                 fitting.push(used.column.title);
             }
         }
@@ -193,6 +191,20 @@ impl TableWriter {
             columns,
             dropped: dropped.into_iter().map(|used| used.column.title).collect(),
         }
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.page.width().is_some_and(|width| width < NARROW)
+    }
+
+    /// The columns of a line that `used` takes with the space before it.
+    fn needs(&self, used: &UsedColumn) -> usize {
+        self.gap(used) + used.room.width()
+    }
+
+    fn gap(&self, used: &UsedColumn) -> usize {
+        let is_first = self.used.first().is_some_and(|first| first.column.title == used.column.title);
+        if self.is_narrow() && !is_first { NARROW_GAP } else { GAP }
     }
 
     fn numbers(&self) -> usize {
@@ -207,9 +219,9 @@ impl TableWriter {
             None => String::new(),
         };
         let mut heads = String::new();
-        for UsedColumn { column, room } in &self.lineup.columns {
-            heads += &spaces(GAP);
-            heads += &room.head(column.head);
+        for used in &self.lineup.columns {
+            heads += &spaces(self.gap(used));
+            heads += &used.room.head(used.column.head(self.is_narrow()));
         }
         let heads = heads.trim_end();
         let room = MARK + self.lineup.name + heads.len() - heads.trim_start().len();
@@ -237,11 +249,12 @@ impl TableWriter {
         };
         let name = shortened(name, self.lineup.name, self.page);
         let mut line = format!("{mark}{}", left(&name, self.lineup.name));
-        for UsedColumn { column, room } in &self.lineup.columns {
-            let cell = (column.cell)(record);
+        for used in &self.lineup.columns {
+            let UsedColumn { column, room } = used;
+            let cell = column.cell(record, self.is_narrow());
             self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
             let cell = if self.page.ascii() { spread::in_ascii(&cell) } else { cell };
-            line += &spaces(GAP);
+            line += &spaces(self.gap(used));
             line += &room.fit(&cell, self.page);
         }
         if record.fake {

@@ -139,7 +139,7 @@ fn colours_look_so() {
 
 #[test]
 fn a_recorded_suite_looks_so() {
-    for width in [80, 200] {
+    for width in WIDTHS {
         assert_snapshot!(
             format!("suite-{width}"),
             plain(&render(&stored("docs/results/h200/suite.json"), page(width)))

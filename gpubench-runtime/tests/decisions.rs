@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use gpubench_records::comparison::{Answer, USUAL_BAND};
-use gpubench_records::failure::Failure;
+use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
 use gpubench_runtime::device::PairSampler;
-use gpubench_runtime::measure::{Rounds, compare};
+use gpubench_runtime::measure::{Rounds, StepObserver, compare};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Median, Ratio};
 use rand::SeedableRng;
@@ -113,6 +113,31 @@ fn two_percent_are_found() {
         let right = if ratio > 1.0 { slower } else { faster };
         assert!(right >= 297, "{ratio}, {placement}: {found:?}");
     }
+}
+
+/// A comparison tells its interval after each round but the first, which has none, as its progress shows it.
+#[test]
+fn the_interval_of_a_comparison_is_told_while_it_narrows() {
+    #[derive(Default)]
+    struct Intervals(Vec<(usize, f64)>);
+
+    impl StepObserver for Intervals {
+        fn step_reached(&mut self, _: Step) {}
+
+        fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+            self.0.push((samples, half_width));
+        }
+    }
+
+    let mut rng = StdRng::seed_from_u64(11);
+    let mut rounds = Known { times: [20_000.0; 2], placement: 0.002, rng: &mut rng };
+    let (limit, mut told) = (Duration::from_secs(60), Intervals::default());
+    let compared = compare(&mut rounds, &Sampling::USUAL, limit, None, &mut told).expect("nothing can fail");
+    let Intervals(told) = told;
+    assert_eq!(told.len(), compared.comparison.rounds.len() - 1);
+    assert!(told.is_sorted_by(|one, next| one.0 < next.0), "{told:?}");
+    let (first, last) = (told.first().expect("there are some").1, told.last().expect("there are some").1);
+    assert!(0.0 < last && last < first, "{told:?}");
 }
 
 /// The median that a process finds for a launch of 20 µs, with its interval of 99 %; `process` is the process's own relative

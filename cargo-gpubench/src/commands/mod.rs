@@ -26,19 +26,19 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
     let print_options = PrintOptions { color: args.color, width: args.width };
     match &args.command {
         Command::Report { runs, explain, selection, exports } => {
-            report::report(&stored, runs, &selection.selection(), *explain, exports, print_options)
+            report::report(&stored, runs, &selection.selection()?, *explain, exports, print_options)
         }
         Command::Show { run, case, exact } => show::show(&stored, run, case, *exact, print_options),
         Command::List { runs } => list::list(&stored, runs, print_options),
         Command::Compare { earlier, later, band, fail_on_regression, selection, exports } => {
             let limits = compare::Limits::parse(band.as_deref(), fail_on_regression.as_deref())?;
             let comparison =
-                compare::ComparedRuns { earlier, later, selection: selection.selection(), limits };
+                compare::ComparedRuns { earlier, later, selection: selection.selection()?, limits };
             compare::compare(&stored, &comparison, exports, print_options)
         }
         Command::Merge { runs, output } => merge::merge(&stored, runs, output),
         Command::Convert { run, to, output, selection } => {
-            convert::convert(&stored, run, &selection.selection(), *to, output)
+            convert::convert(&stored, run, &selection.selection()?, *to, output)
         }
     }
 }
@@ -80,6 +80,9 @@ fn load_selected(stored: &StoredRuns, name: &str, selection: &CaseSelection) -> 
 /// Returns the selected cases of a run.
 fn select(named: NamedRun, selection: &CaseSelection) -> Result<Run, CommandError> {
     let NamedRun { name, mut run } = named;
+    if let Some(arg) = selection.unknown_arg(&run) {
+        return Err(CommandError::NoSuchArg { run: name, arg: arg.to_owned() });
+    }
     let there = run.records.len() + run.skipped.len();
     selection.narrow(&mut run);
     if there > 0 && run.records.is_empty() && run.skipped.is_empty() {

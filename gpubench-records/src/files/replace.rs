@@ -2,7 +2,7 @@
 //! reader, crash or power cut ever leaves a part.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +36,12 @@ impl Destination {
             _ = NewFile::beside(&destination.path)?;
         }
         Ok(destination)
+    }
+
+    /// Returns true for a terminal, which people look at.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        matches!(&self.target, Target::InPlace(file) if file.is_terminal())
     }
 
     fn of(path: &Path) -> io::Result<Self> {

@@ -43,9 +43,10 @@ const SHORT: Nanoseconds = Nanoseconds(5000.0);
 pub trait StepObserver {
     /// Called before the warm-up, before every group and after the last.
     fn step_reached(&mut self, step: Step);
-    /// Called when the stop rule looks at the samples so far.
-    fn summary_updated(&mut self, time: &Summary) {
-        _ = time;
+    /// Called when the interval of the result is computed from the samples so far. `half_width` is the half of it, as a part of
+    /// the result.
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+        _ = (samples, half_width);
     }
 }
 
@@ -98,7 +99,7 @@ pub fn measure(
             next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
             let time = Summary::of(&times(&events, timer), timer.step);
             converged = time.is_some_and(|time| {
-                progress.summary_updated(&time);
+                progress.interval_narrowed(time.samples, time.relative_half_width());
                 rule.check(&time, timer.step) == Decision::Converged
             });
         }

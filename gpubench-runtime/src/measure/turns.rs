@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::StepObserver;
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
 use super::summary;
@@ -48,8 +49,8 @@ pub struct ComparedSamples {
 }
 
 /// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
-/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `report_step` before the warm-up and before
-/// every round.
+/// `sampling`, or `limit` on this machine's clock, inputs included. Calls `progress` before the
+/// warm-up, and before and after every round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
@@ -58,7 +59,7 @@ pub fn compare(
     sampling: &Sampling,
     limit: Duration,
     monitor: Option<Box<dyn Monitor>>,
-    report_step: &mut dyn FnMut(Step),
+    progress: &mut dyn StepObserver,
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
     let watch = monitor.map(Watch::over);
@@ -66,15 +67,17 @@ pub fn compare(
     let mut turns: Option<RunningComparison> = None;
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
-        report_step(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
+        progress.step_reached(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
         let mut sampler = rounds.begin(number)?;
         let turns = match &mut turns {
             Some(turns) => turns,
-            None => {
-                turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, report_step)?)
-            }
+            None => turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, progress)?),
         };
         turns.round(sampler.as_mut(), sampling, &mut size)?;
+        if let Some(ratio) = turns.ratio(1.0 - DECISION_ERROR) {
+            let half_width = (ratio.high - ratio.low) / (2.0 * ratio.value);
+            progress.interval_narrowed(turns.events.len(), half_width);
+        }
         let done = match sampling.samples {
             Some(wanted) => turns.events.len() >= wanted,
             None => turns.elapsed >= sampling.max_time || begin.elapsed() >= limit,
@@ -142,11 +145,13 @@ impl RunningComparison {
         sampler: &mut dyn PairSampler,
         sampling: &Sampling,
         size: &mut GroupSize,
-        report_step: &mut dyn FnMut(Step),
+        progress: &mut dyn StepObserver,
     ) -> Result<Self, Failure> {
         let (methods, timer) = (sampler.methods(), sampler.timer()?);
         let mut warming = ClockReadings::default();
-        let warm_up = warm_up(&mut First::of(sampler), timer, sampling, size, &mut warming, report_step)?;
+        let mut report_step = |step| progress.step_reached(step);
+        let mut first = First::of(sampler);
+        let warm_up = warm_up(&mut first, timer, sampling, size, &mut warming, &mut report_step)?;
         Ok(Self {
             methods,
             timer,

@@ -11,7 +11,7 @@ use anstream::AutoStream;
 use gpubench_records::files::{Destination, fill};
 use gpubench_records::record::Run;
 use gpubench_report::Page;
-use gpubench_report::export::{Export, ExportTo};
+use gpubench_report::export::{Export, ExportTo, write_visibly};
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
@@ -88,7 +88,15 @@ impl Output {
 
     /// Writes `run`. In a file, it replaces the former content.
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
-        let contents = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
+        let exported = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
+        let is_seen = match &self.to {
+            OutputTo::Standard(file) => file.is_terminal(),
+            OutputTo::Named(destination) => destination.is_terminal(),
+        };
+        let contents = |out: &mut dyn Write| match is_seen {
+            true => write_visibly(out, &exported),
+            false => exported(out),
+        };
         match &self.to {
             OutputTo::Standard(file) => no_error_if_closed(fill(file, &contents)),
             OutputTo::Named(destination) => destination.write(&contents),

@@ -1,7 +1,8 @@
 //! The progress of a run on standard error, with its warnings. In: the events of the run. Out: one line that moves, if
-//! standard error is a terminal; else a line now and then.
+//! standard error is a terminal; else a line now and then; and of several runs a line for each.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,9 +28,55 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 pub struct Progress {
     bar: ProgressBar,
     mode: Mode,
+    messages: Box<dyn Messages>,
     estimate: Option<Estimate>,
     /// The current job.
     job: String,
+    repeats: Repeats,
+}
+
+/// The runs of a repeated measurement.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeats {
+    runs: usize,
+    /// The number of cases of each.
+    cases: usize,
+    /// The number of cases that are done, of all runs.
+    done: usize,
+}
+
+impl Repeats {
+    /// Counts a case. Returns the number of the run that ends with it, if there are several.
+    fn count(&mut self) -> Option<usize> {
+        self.done += 1;
+        let ends = self.cases > 0 && self.done.is_multiple_of(self.cases);
+        (self.runs > 1 && ends).then(|| self.done / self.cases)
+    }
+}
+
+/// The clock, and the place of messages.
+trait Messages: Debug + Send {
+    fn now(&self) -> Instant;
+    fn warn(&self, warning: &str);
+    fn remark(&self, remark: &str);
+}
+
+/// The machine's clock, and standard error.
+#[derive(Debug)]
+struct StandardError;
+
+impl Messages for StandardError {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn warn(&self, warning: &str) {
+        warn(warning);
+    }
+
+    fn remark(&self, text: &str) {
+        remark(text);
+    }
 }
 
 /// The way in which progress is shown.
@@ -57,7 +104,12 @@ impl Progress {
     }
 
     fn new(mode: Mode) -> Self {
-        Self { bar: ProgressBar::hidden(), mode, estimate: None, job: String::new() }
+        Self::with(mode, Box::new(StandardError))
+    }
+
+    fn with(mode: Mode, messages: Box<dyn Messages>) -> Self {
+        let (bar, job, repeats) = (ProgressBar::hidden(), String::new(), Repeats::default());
+        Self { bar, mode, messages, estimate: None, job, repeats }
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
@@ -105,12 +157,13 @@ impl Progress {
     /// Shows the activity, with the time that is left.
     fn show(&mut self, activity: String) {
         let left = self.left();
+        let now = self.messages.now();
         if let Mode::Lines(last) = self.mode
-            && last.elapsed() >= BETWEEN_LINES
+            && now.saturating_duration_since(last) >= BETWEEN_LINES
         {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
-            remark(&format!("{done} of {all} done{left}: {activity}"));
-            self.mode = Mode::Lines(Instant::now());
+            self.messages.remark(&format!("{done} of {all} done{left}: {activity}"));
+            self.mode = Mode::Lines(now);
         }
         self.bar.set_prefix(left);
         self.bar.set_message(activity);
@@ -129,6 +182,7 @@ impl RunEvents for Progress {
     fn planned(&mut self, plan: &Plan, runs: usize) {
         self.begin(plan.cases() * runs, "cases");
         self.estimate = Some(Estimate::of(plan, runs));
+        self.repeats = Repeats { runs, cases: plan.cases(), done: 0 };
     }
 
     fn timed_earlier(&mut self, times: &HashMap<CaseId, Duration>) {
@@ -168,6 +222,10 @@ impl RunEvents for Progress {
         }
         self.bar.set_prefix(self.left());
         self.bar.inc(1);
+        if let (Some(run), false) = (self.repeats.count(), self.mode == Mode::Quiet) {
+            let all = self.repeats.runs;
+            self.aside(|| self.messages.remark(&format!("run {run} of {all} is done")));
+        }
     }
 
     fn run_ended(&mut self, _: &Run) {
@@ -175,16 +233,150 @@ impl RunEvents for Progress {
     }
 
     fn ceilings_stored(&mut self, file: &Path) {
-        self.aside(|| remark(&format!("kept for later runs in {}", file.display())));
+        self.aside(|| self.messages.remark(&format!("kept for later runs in {}", file.display())));
     }
 
     fn warning(&mut self, warning: &str) {
-        self.aside(|| warn(warning));
+        self.aside(|| self.messages.warn(warning));
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, MutexGuard};
+
+    use super::*;
+    use crate::plan::Fate;
+    use gpubench_records::failure::{Failure, Stage};
+    use gpubench_records::method::Cache;
+
+    /// A clock that is set, and the lines that were written.
+    #[derive(Clone, Debug)]
+    struct Recorded(Arc<Mutex<(Instant, Vec<String>)>>);
+
+    impl Recorded {
+        fn new() -> Self {
+            Self(Arc::new(Mutex::new((Instant::now(), Vec::new()))))
+        }
+
+        fn lock(&self) -> MutexGuard<'_, (Instant, Vec<String>)> {
+            self.0.lock().expect("nobody panics with it")
+        }
+
+        fn pass(&self, seconds: u64) {
+            self.lock().0 += Duration::from_secs(seconds);
+        }
+
+        /// The lines since this was last called.
+        fn lines(&self) -> Vec<String> {
+            std::mem::take(&mut self.lock().1)
+        }
+    }
+
+    impl Messages for Recorded {
+        fn now(&self) -> Instant {
+            self.lock().0
+        }
+
+        fn warn(&self, warning: &str) {
+            self.lock().1.push(format!("warning: {warning}"));
+        }
+
+        fn remark(&self, remark: &str) {
+            self.lock().1.push(remark.to_owned());
+        }
+    }
+
+    fn job(benchmark: &str) -> Job {
+        Job {
+            benchmark: benchmark.to_owned(),
+            args: Vec::new(),
+            device: "host".to_owned(),
+            caches: vec![Cache::Hot, Cache::Cold],
+            timeout: None,
+            with: None,
+        }
+    }
+
+    fn plan(benchmarks: &[&str]) -> Plan {
+        let jobs = benchmarks.iter().map(|benchmark| (job(benchmark), Fate::Measured)).collect();
+        Plan { jobs, ..Plan::default() }
+    }
+
+    /// Measures both cases of a job, which take four seconds each.
+    fn measure(progress: &mut Progress, recorded: &Recorded, benchmark: &str) {
+        progress.job_started(&job(benchmark));
+        for cache in [Cache::Hot, Cache::Cold] {
+            progress.step_reached(Step::WarmUp(0));
+            recorded.pass(2);
+            progress.interval_narrowed(64, 0.012);
+            recorded.pass(2);
+            let failure = Failure::new(Stage::Launch, "no");
+            progress.record_finished(&Record::failed(job(benchmark).case(cache), failure));
+        }
+    }
+
+    fn lines(recorded: &Recorded) -> Progress {
+        let began = recorded.now();
+        Progress::with(Mode::Lines(began), Box::new(recorded.clone()))
+    }
+
+    #[test]
+    fn without_a_terminal_there_is_a_line_every_ten_seconds() {
+        let recorded = Recorded::new();
+        let mut progress = lines(&recorded);
+        progress.planned(&plan(&["copy", "sum", "dot\u{1b}"]), 1);
+        measure(&mut progress, &recorded, "copy");
+        assert_eq!(recorded.lines(), [""; 0], "eight seconds");
+        measure(&mut progress, &recorded, "sum");
+        assert_eq!(recorded.lines(), ["2 of 6 done, 0 s left: 64 samples, ± 1.20 %: sum"], "ten seconds");
+        recorded.pass(60);
+        measure(&mut progress, &recorded, "dot\u{1b}");
+        // However late, one line; and no escape of a name.
+        assert_eq!(recorded.lines(), ["4 of 6 done, 0 s left: dot\\u{1b}"]);
+        progress.warning("no clock");
+        assert_eq!(recorded.lines(), ["warning: no clock"]);
+    }
+
+    #[test]
+    fn a_quiet_run_shows_warnings_and_nothing_else() {
+        let recorded = Recorded::new();
+        let mut progress = Progress::with(Mode::Quiet, Box::new(recorded.clone()));
+        progress.planned(&plan(&["copy", "sum"]), 3);
+        progress.devices_opening();
+        for benchmark in ["copy", "sum", "copy", "sum"] {
+            measure(&mut progress, &recorded, benchmark);
+            recorded.pass(60);
+        }
+        assert_eq!(recorded.lines(), [""; 0]);
+        progress.warning("no clock");
+        assert_eq!(recorded.lines(), ["warning: no clock"]);
+    }
+
+    #[test]
+    fn each_of_several_runs_tells_its_end() {
+        let recorded = Recorded::new();
+        let mut progress = lines(&recorded);
+        progress.planned(&plan(&["copy"]), 3);
+        for run in 1..=3 {
+            measure(&mut progress, &recorded, "copy");
+            let told = recorded.lines();
+            assert_eq!(
+                told.last().map(|line| &**line),
+                Some(&*format!("run {run} of 3 is done")),
+                "{told:?}"
+            );
+        }
+        // One alone needs no number.
+        let mut progress = lines(&recorded);
+        progress.planned(&plan(&["copy"]), 1);
+        measure(&mut progress, &recorded, "copy");
+        assert_eq!(recorded.lines(), [""; 0]);
     }
 }

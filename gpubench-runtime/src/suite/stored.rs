@@ -12,7 +12,6 @@ use crate::registry::Entry;
 use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::facts::Facts;
 use gpubench_records::files::{self, StoredRuns};
-use gpubench_records::id::Arg;
 use gpubench_records::record::{Record, Run, Skipped};
 use gpubench_records::selection::narrow;
 
@@ -45,9 +44,8 @@ pub(super) fn read(
         let file = wanted.to_owned();
         return Err(StoredRunError::NothingSelected { file, cases, selection, without_tags }.into());
     }
-    let has = |name: &str| args_of(&run).any(|arg| arg.name == *name);
-    if let Some(name) = options.selection.cases.args.keys().find(|name| !has(name)) {
-        return Err(PlanError::NoSuchAxis(name.clone()).into());
+    if let Some(name) = options.selection.cases.unknown_arg(&run) {
+        return Err(PlanError::NoSuchAxis(name.to_owned()).into());
     }
     // Its cases may have been compared with each other when they were measured.
     let compared = options.baseline.is_some() || run.records.iter().any(|record| record.compared.is_some());
@@ -76,11 +74,6 @@ fn kept(suite: &str, options: &MeasureOptions) -> StoredRuns {
         RunsDir::Usual | RunsDir::Nowhere => None,
     };
     StoredRuns::of_program(suite, runs)
-}
-
-fn args_of(run: &Run) -> impl Iterator<Item = &Arg> {
-    let measured = run.records.iter().flat_map(|record| &record.case.args);
-    measured.chain(run.skipped.iter().flat_map(|skipped| &skipped.args))
 }
 
 /// The selected cases of a stored run.

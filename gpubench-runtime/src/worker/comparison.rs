@@ -145,11 +145,12 @@ impl Inner<'_, '_> {
         let works = [Launches(self.case), Launches(partner)];
         let progress = RefCell::new(StepReporter::new(self.outer.reply));
         let report_step = |step| progress.borrow_mut().step_reached(step);
+        let mut shared = SharedProgress(&progress);
         let mut beside =
             Beside { works, with, device: &mut *device, wanted, report_step: &report_step, prepared: None };
         let compared = catch(Stage::Launch, || {
             // The worker is killed at `limit`, and its samples are lost with it: this stops earlier.
-            measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut |step| report_step(step))
+            measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut shared)
         });
         let prepared = beside.prepared;
         let step = progress.borrow().step;
@@ -201,6 +202,19 @@ impl Inner<'_, '_> {
 fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
     let message = format!("`{with}`, which it is compared with: {}", failure.message);
     failure.with_message(message)
+}
+
+/// The progress of a comparison, to which its rounds and its inputs report.
+struct SharedProgress<'a, 'r>(&'a RefCell<StepReporter<'r>>);
+
+impl StepObserver for SharedProgress<'_, '_> {
+    fn step_reached(&mut self, step: Step) {
+        self.0.borrow_mut().step_reached(step);
+    }
+
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+        self.0.borrow_mut().interval_narrowed(samples, half_width);
+    }
 }
 
 /// Two launches whose inputs exist at the same time.

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::Reply;
 use crate::measure;
 use gpubench_records::failure::Step;
-use gpubench_stats::Summary;
 
 /// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
 /// doubled: a message between groups costs microseconds, and one for each group would be too many.
@@ -43,12 +42,11 @@ impl measure::StepObserver for StepReporter<'_> {
     }
 
     /// Reports the interval a few times a second.
-    fn summary_updated(&mut self, time: &Summary) {
-        let half_width = time.relative_half_width();
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
         let is_due = self.interval_reported.is_none_or(|reported| reported.elapsed() >= BETWEEN_INTERVALS);
         if is_due && half_width.is_finite() {
             self.interval_reported = Some(Instant::now());
-            (self.reply)(Reply::Interval { samples: time.samples, half_width });
+            (self.reply)(Reply::Interval { samples, half_width });
         }
     }
 }

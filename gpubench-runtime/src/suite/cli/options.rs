@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
 use super::peaks::parse_peaks;
-use super::values::{
-    parse_args, parse_clocks, parse_partner, parse_percent, parse_threshold, parse_timeout, split_names,
-};
+use super::values::{parse_clocks, parse_partner, parse_percent, parse_threshold, parse_timeout};
 use crate::plan::{Ignored, Selection};
 use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
 use gpubench_records::method::{Cache, Flush, Path};
-use gpubench_records::selection::CaseSelection;
+use gpubench_records::selection::{CaseSelection, parse_args, split_names};
 use gpubench_report::export::{Export, exports};
 use gpubench_stats::units::Nanoseconds;
 

@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use crate::peaks::PeakTextError;
+use gpubench_records::selection::NoArg;
 use gpubench_report::export::SamePlace;
 
 /// An option that cannot be obeyed, or two that contradict each other.
@@ -104,8 +105,8 @@ pub enum OptionsError {
         why: Box<dyn Error + Send + Sync>,
     },
     /// An argument has no name or no value.
-    #[error("--arg {0}: give a name and its values, such as n=1024,4096")]
-    Arg(String),
+    #[error(transparent)]
+    Arg(#[from] NoArg),
     /// The benchmark to compare with cannot be read.
     #[error(
         "--compare-with {0}: give a benchmark's name, with its own arguments in brackets, such as sum[BLOCK=128]"

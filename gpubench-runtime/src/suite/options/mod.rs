@@ -19,6 +19,7 @@ use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::sampling::Sampling;
+use gpubench_records::selection::NoArg;
 
 /// The cases to measure, and the way to measure them: what the flags of a suite's command line say, in types.
 ///
@@ -128,7 +129,7 @@ impl MeasureOptions {
         }
         for (name, values) in &self.selection.cases.args {
             if name.is_empty() || values.is_empty() || values.iter().any(String::is_empty) {
-                return Err(OptionsError::Arg(format!("{name}={}", values.join(","))));
+                return Err(NoArg(format!("{name}={}", values.join(","))).into());
             }
         }
         let partner = self.selection.compare_with.as_ref();

@@ -1,12 +1,16 @@
 //! The cases of a run that the user names. In: names, arguments, cache states and devices; out: true for each case that is
 //! selected, and runs with those alone. Records do not contain the attribute's options, such as tags.
 
+mod given;
+
 use std::collections::{BTreeMap, HashSet};
 
 use crate::facts::{Facts, UUID};
 use crate::id::{Arg, shown_name};
 use crate::method::Cache;
 use crate::record::{Record, Run, Skipped};
+
+pub use self::given::{NoArg, parse_args, split_names, split_outside_brackets};
 
 /// The user's selection of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +89,14 @@ impl CaseSelection {
                 None => self.matches(missing),
             });
         }
+    }
+
+    /// Returns the name of a given argument that no case of `run` has, if there is one.
+    #[must_use]
+    pub fn unknown_arg(&self, run: &Run) -> Option<&str> {
+        let measured = run.records.iter().flat_map(|record| &record.case.args);
+        let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));
+        self.args.keys().map(|name| &**name).find(|name| !all().any(|arg| arg.name == *name))
     }
 
     /// Describes the selection in words, as in "`saxpy` without `cold` on host".
@@ -199,7 +211,7 @@ mod tests {
     /// A comparison of cases that are left out is left out with them.
     #[test]
     fn the_comparison_with_a_baseline_is_narrowed_too() {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = crate::files::read(&lines[..]).expect("a run").run;
         run.check = Some(check(&run, &Baseline::of("main".to_owned(), run.clone()), &|_| true));
         let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
