@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::text::{paragraph, plain};
 use gpubench_records::facts::Quantity;
-use gpubench_records::method::{Cache, Method};
+use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
