@@ -1,0 +1,100 @@
+//! The drawings: a box plot of the times, and bars of the bandwidths within the memory and over the bus. In: measured transfers;
+//! out: SVGs.
+
+use gpubench::drawing::{Axis, Bar, Bars, BoxPlot, Mark, Row, Unit};
+use gpubench::facts::{Facts, Quantity};
+use gpubench::format;
+use gpubench::units::{Bytes, BytesPerSecond, Rate};
+
+use crate::common::{Lab, Result};
+use crate::{Args, MEMORY, Timed};
+
+/// Writes all drawings.
+pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], facts: &Facts, args: &Args) -> Result<()> {
+    let circumstances = format!("{}, {} MiB, {} runs each", facts.name, args.size, args.repeats);
+    lab.write("-times.svg", &spreads(timed, &circumstances).svg())?;
+    let bytes = (args.size << 20) as u64;
+    let (within, over): (Vec<_>, Vec<_>) = timed.iter().partition(|timed| timed.transfer.limit == MEMORY);
+    lab.write("-within.svg", &within_memory(&within, bytes, facts, &circumstances).svg())?;
+    lab.write("-bus.svg", &over_the_bus(&over, bytes, facts, &circumstances).svg())
+}
+
+/// The runs of each transfer around their median. Medians are thousands of times apart, and runs a few percent.
+fn spreads(timed: &[Timed<'_>], circumstances: &str) -> BoxPlot {
+    let row = |timed: &Timed<'_>| Row {
+        name: timed.transfer.name.to_owned(),
+        samples: timed.times.iter().map(|time| *time / timed.median - 1.0).collect(),
+        note: format::time(timed.median),
+    };
+    let rows: Vec<Row> = timed.iter().map(row).collect();
+    let range = |row: &Row| {
+        let ends = row.samples.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], sample| {
+            [low.min(*sample), high.max(*sample)]
+        });
+        ends[1] - ends[0]
+    };
+    let shown = |row: &Row| format!("{} ({})", format::percent(range(row)), row.name);
+    let least = rows.iter().min_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
+    let most = rows.iter().max_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
+    BoxPlot {
+        title: format!("Runs of a transfer differ by {least} to {most}"),
+        subtitle: format!("{circumstances}: each run against the median, which stands to the right"),
+        axis: Axis::near("above the median of the transfer", Unit::CHANGE),
+        rows,
+    }
+}
+
+/// The copies within the memory: the bytes that cross it, beside those that the source counts.
+fn within_memory(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: &str) -> Bars {
+    let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
+    let bar = |timed: &&Timed<'_>| {
+        let counted = Bytes(bytes * timed.transfer.transfers).per(timed.median);
+        Bar::new(timed.transfer.name, [crossing(timed), counted].map(BytesPerSecond::as_f64))
+    };
+    let peak = facts.peak(&Quantity::MemoryBandwidth).map(|peak| peak.value);
+    let shares: Vec<String> =
+        timed.iter().filter_map(|timed| Some(format::percent(Rate::from(crossing(timed)) / peak?))).collect();
+    Bars {
+        title: match &shares[..] {
+            [kernel, driver] => {
+                format!("A kernel copies at {kernel} of the memory's peak, the driver at {driver}")
+            }
+            _ => "Copies within the GPU's memory".to_owned(),
+        },
+        subtitle: format!(
+            "{circumstances}, medians. Each byte crosses the memory twice; the source counts that of memcpyDtoD once"
+        ),
+        label: "bandwidth".to_owned(),
+        unit: Unit::GIBIBYTES,
+        series: vec!["what crosses the memory".to_owned(), "as the source counts".to_owned()],
+        rows: timed.iter().map(bar).collect(),
+        marks: peak.map(|peak| limit(peak, "peak of the memory")).into_iter().collect(),
+    }
+}
+
+/// The transfers over the bus.
+fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, facts: &Facts, circumstances: &str) -> Bars {
+    let rate = |timed: &Timed<'_>| Bytes(bytes * timed.transfer.transfers).per(timed.median);
+    let of = |name: &str| timed.iter().find(|timed| timed.transfer.name == name).map(|timed| rate(timed));
+    let times = of("pinnedDtoH").zip(of("pagedDtoH")).map(|(pinned, paged)| pinned / paged);
+    let peak = facts.peak(&Quantity::DeviceToHost).map(|peak| peak.value);
+    Bars {
+        title: times.map_or_else(
+            || "Transfers over the bus".to_owned(),
+            |times| {
+                format!("From pinned memory the bus is {} as fast as from pageable", format::ratio(times))
+            },
+        ),
+        subtitle: format!("{circumstances}, medians"),
+        label: "bandwidth".to_owned(),
+        unit: Unit::GIBIBYTES,
+        series: Vec::new(),
+        rows: timed.iter().map(|timed| Bar::new(timed.transfer.name, [rate(timed).as_f64()])).collect(),
+        marks: peak.map(|peak| limit(peak, "peak of the bus, one way")).into_iter().collect(),
+    }
+}
+
+fn limit(peak: Rate, what: &str) -> Mark {
+    let gib = format::number(BytesPerSecond::from(peak).as_gibibytes());
+    Mark::x(peak.as_f64(), format!("{what}, {gib} GiB/s"))
+}
