@@ -35,6 +35,17 @@ fn its_launches_are_measured_checked_and_held_against_its_peak() {
     assert!((8.0..32.0).contains(&(medians[1] / medians[0])), "{medians:?}");
 }
 
+/// Without a cache each byte crosses the memory's bus.
+#[test]
+fn no_row_is_faster_than_its_memory() {
+    let ended = run(SUITE, &["--quick", "--color", "never", "--peak", "memory=100MB/s"]).with_code(1);
+    ended.shows("coprocessor: a thread that computes checksums");
+    ended.shows_against(
+        "device_of_ones_own::checksum[n=4096] hot",
+        "invalid: impossible: 4 KiB cannot cross the memory in",
+    );
+}
+
 #[test]
 fn its_kind_is_listed_and_selected() {
     let ended = run(SUITE, &["--list", "--format", "json"]).with_code(0);

@@ -10,7 +10,7 @@ use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOpti
 use gpubench::facts::{Facts, Peak, PeakSource, Quantity, Value};
 use gpubench::failure::Failure;
 use gpubench::gpu_bench;
-use gpubench::units::{Hertz, Nanoseconds, Rate};
+use gpubench::units::{Bytes, Hertz, Nanoseconds, Rate};
 
 use crate::hardware::{BASIS, PRIME, Queue, TICK, Word};
 
@@ -39,6 +39,7 @@ impl Device for Coprocessor {
         let (memory, source) = (Quantity::MemoryBandwidth, PeakSource::Datasheet);
         Ok(Facts::new(Self::KIND, "a thread that computes checksums")
             .with_property("counter", Value::Hertz(Hertz(1_000_000_000 / TICK)))
+            .with_last_level_cache(Bytes(0))
             .with_peak(Peak::new(memory, Rate(4e9), source, "1 byte × 4 GHz")))
     }
 
