@@ -17,6 +17,9 @@ use gpubench_stats::format;
 use gpubench_stats::units::Range;
 use gpubench_stats::{DECISION_ERROR, Ratio};
 
+/// A difference of fewer rounds has no interval.
+const FEWEST_ROUNDS: usize = 2;
+
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {
     let check = run.check.as_ref().map(|check| checked(check, page)).unwrap_or_default();
@@ -66,8 +69,11 @@ fn than(compared: &Compared) -> String {
 /// Explains a row whose two times differ by another ratio than the row shows. The times are medians of all samples; the
 /// difference comes from pairs within each round.
 fn explained(measured: &Measurement, compared: &Compared) -> String {
-    let Comparison { ratio: Some(ratio), band, rounds, .. } = &compared.comparison else {
-        return String::new();
+    let Comparison { ratio, band, rounds, .. } = &compared.comparison;
+    let Some(ratio) = ratio else {
+        let few = rounds.len() < FEWEST_ROUNDS;
+        let why = if few { "too few rounds" } else { "times below the timer's resolution" };
+        return format!(" ({why} for an interval)");
     };
     let medians = measured.median() / compared.measurement.median();
     if agree(ratio, medians, *band) {

@@ -144,7 +144,10 @@ fn stacked(run: &ListedRun, contents: &Contents, page: Page) -> String {
     let plural = if cases == "1" { "" } else { "s" };
     let counts = format!("{cases} case{plural}: {valid} valid, {suspect} suspect, {invalid} invalid");
     let first = wrapped(&run.name, &number, page).into_iter();
-    let others = [format!("{suite} on {devices}, started {started} UTC"), counts, path.clone()];
+    // The name of a run in a file tells the file.
+    let path = (!run.name.starts_with(&**path)).then(|| path.clone());
+    let lines = [format!("{suite} on {devices}, started {started} UTC"), counts].into_iter().chain(path);
+    let others: Vec<String> = lines.collect();
     let others = others.iter().flat_map(|line| wrapped(line, &indent, page));
     first.chain(others).map(|line| line + "\n").collect()
 }

@@ -1,6 +1,7 @@
 //! The results as rows in columns, a row for each case, printed as they are measured. In: the planned cases, which decide the
 //! room for names; then records, a launch's hot and cold one together; out: lines, the same for a stored run as for a live one.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::columns::{Column, printed};
@@ -51,19 +52,26 @@ pub struct TableWriter {
     page: Page,
     /// The terminal columns of the longest name.
     longest: usize,
+    /// The names of each group.
+    names: HashMap<Group, BTreeSet<String>>,
+    /// The terminal columns in which the names of the current group differ, shortened as they are there.
+    distinct: usize,
     several_devices: bool,
     fake: bool,
     notes: Notes,
     /// The columns that a record of this group had a use for so far.
     used: Vec<UsedColumn>,
     lineup: Lineup,
-    /// The module and device of the row before.
-    group: Option<(String, String)>,
+    /// The group of the row before.
+    group: Option<Group>,
     /// The columns that were left out so far.
     dropped: Vec<&'static str>,
     /// True if a row had a bar.
     has_bars: bool,
 }
+
+/// The module and the device of a group of rows.
+type Group = (String, String);
 
 /// A column with the room that its cells took so far.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +100,11 @@ impl TableWriter {
     pub fn new<'a>(run: &Run, planned: impl Iterator<Item = Planned<'a>>, page: Page) -> Self {
         let (mut longest, mut devices) =
             (0, run.devices.iter().map(|facts| &*facts.device).collect::<Vec<_>>());
+        let mut names = HashMap::new();
         for case in planned {
-            longest = longest.max(width(&split(case.benchmark, case.args).1));
+            let (module, name) = split(case.benchmark, case.args);
+            longest = longest.max(width(&name));
+            names.entry((module, case.device.to_owned())).or_insert_with(BTreeSet::new).insert(name);
             if !devices.contains(&case.device) {
                 devices.push(case.device);
             }
@@ -101,6 +112,8 @@ impl TableWriter {
         Self {
             page,
             longest,
+            names,
+            distinct: 0,
             several_devices: devices.len() > 1,
             fake: run.devices.iter().any(|facts| facts.fake),
             notes: Notes::new(run.sampling),
@@ -124,6 +137,7 @@ impl TableWriter {
         }
         if is_new {
             self.used.clear();
+            self.distinct = self.names.get(&group).map_or(0, |names| self.distinct_width(names));
         }
         let has_new_columns = self.use_columns(records);
         if is_new || has_new_columns {
@@ -172,7 +186,7 @@ impl TableWriter {
         };
         let always = self.used.iter().filter(|used| used.column.rank == 0).map(|used| self.needs(used));
         let room = page.saturating_sub(MARK + always.sum::<usize>() + self.numbers());
-        let least = self.longest.min(LEAST_NAME.max(page / 4)).min(room);
+        let least = self.longest.min(self.distinct.max(least_name(page))).min(room);
         let mut free = room - least;
         let mut by_rank = self.used.clone();
         by_rank.sort_by_key(|used| used.column.rank);
@@ -191,6 +205,16 @@ impl TableWriter {
             columns,
             dropped: dropped.into_iter().map(|used| used.column.title).collect(),
         }
+    }
+
+    /// The least terminal columns in which no two of `names` look the same.
+    fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
+        let Some(page) = self.page.width() else { return 0 };
+        let differ = |columns: &usize| {
+            let mut seen = HashSet::new();
+            names.iter().all(|name| seen.insert(shortened(name, *columns, self.page)))
+        };
+        (least_name(page)..self.longest).find(differ).unwrap_or(self.longest)
     }
 
     fn is_narrow(&self) -> bool {
@@ -304,6 +328,11 @@ impl TableWriter {
             .map(|line| line + "\n")
             .collect()
     }
+}
+
+/// The columns that a name has at least on a page of this width, if it is as long.
+fn least_name(page: usize) -> usize {
+    LEAST_NAME.max(page / 4)
 }
 
 /// A case's module, and its name within it, both without control characters.

@@ -199,6 +199,16 @@ fn mixed() -> Run {
     run
 }
 
+/// A run of one case, a line for each key.
+#[test]
+fn a_stored_run_looks_so() {
+    let mut run = small("gpu.jsonl");
+    run.records.truncate(1);
+    run.planned = 1;
+    let json: serde_json::Value = serde_json::from_str(&exported(Format::Json, &run)).expect("JSON");
+    assert_snapshot!("one-json", serde_json::to_string_pretty(&json).expect("JSON"));
+}
+
 #[test]
 fn json_is_read_again() {
     let run = odd();

@@ -123,10 +123,13 @@ fn the_inputs_of_both_are_there() {
 fn a_number_of_samples_is_what_it_says() {
     for wanted in [1, 7, 100] {
         let arguments = ["longer", "--compare-with", "compared::plain", "--samples", &wanted.to_string()];
-        let (_, run) = clocked(&arguments);
+        let (ended, run) = clocked(&arguments);
         for record in &run.records {
             assert_eq!(record.measurement.as_ref().expect("a number").samples.events.len(), wanted);
         }
+        // A single round tells why it has no difference.
+        let words = "?    undecided against plain[n=10] (too few rounds for an interval)";
+        assert_eq!(ended.stdout.contains(words), wanted == 1, "{ended}");
         let answer = comparison(&run, "compared::longer[n=10] hot").answer;
         assert_eq!(answer, if wanted == 1 { Answer::Undecided } else { Answer::Slower }, "{wanted}");
     }
