@@ -1,7 +1,7 @@
 //! Bars: one value beside the other, each a row with a bar for each series. A row's interval is a whisker at the bar's end.
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, shortened, width};
+use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, row_name, width};
 use super::frame::{LegendEntry, LegendSample};
 use super::series::Mark;
 use super::unit::Unit;
@@ -77,7 +77,7 @@ impl Bars {
         let mut y = top + GAP;
         for row in &self.rows {
             let middle = y + BAR * row.values.len() as f64 / 2.0;
-            let name = shortened(&row.name, WIDTH / 3.0);
+            let name = row_name(&row.name, WIDTH / 3.0);
             canvas.text((left - 8.0, middle + 3.0), Anchor::End, "ink", &name);
             for (index, value) in row.values.iter().enumerate() {
                 self.bar(&mut canvas, &axis, y, (index, *value), row.intervals.get(index));

@@ -3,7 +3,7 @@
 //! out are points.
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, shortened, width};
+use super::canvas::{Anchor, Canvas, Drawing, drawn, filled, row_name, width};
 use super::unit::Unit;
 use super::{WIDTH, frame};
 use gpubench_stats::quantile;
@@ -60,7 +60,7 @@ impl BoxPlot {
         frame::below(&mut canvas, &axis, &self.axis.label, (top, bottom));
         for (index, ((row, spread), note)) in self.rows.iter().zip(&sets).zip(&notes).enumerate() {
             let middle = top + ROW * (index as f64 + 0.5);
-            canvas.text((left - 8.0, middle + 4.0), Anchor::End, "ink", &shortened(&row.name, WIDTH / 3.0));
+            canvas.text((left - 8.0, middle + 4.0), Anchor::End, "ink", &row_name(&row.name, WIDTH / 3.0));
             canvas.text((axis.end + 12.0, middle + 4.0), Anchor::Start, "ink small", note);
             if let Some(spread) = spread {
                 spread.draw(&mut canvas, &axis, middle, self.axis.unit);

@@ -237,6 +237,27 @@ pub(super) fn shortened(text: &str, most: f64) -> String {
     format!("{}…", short.trim_end())
 }
 
+/// The name of a row as it fits: what is left out of its middle tells rows apart the least.
+pub(super) fn row_name(text: &str, most: f64) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let half = (most - width("…")) / 2.0;
+    let fitting = |characters: &mut dyn Iterator<Item = char>| {
+        let mut part = String::new();
+        for character in characters {
+            part.push(character);
+            if width(&part) > half {
+                part.pop();
+                break;
+            }
+        }
+        part
+    };
+    let (begin, end) = (fitting(&mut text.chars()), fitting(&mut text.chars().rev()));
+    format!("{}…{}", begin.trim_end(), end.chars().rev().collect::<String>().trim_start())
+}
+
 /// The text in lines that fit, broken at spaces; a word that is too long is shortened.
 pub(super) fn wrapped(text: &str, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -278,6 +299,17 @@ mod tests {
     #[test]
     fn text_is_escaped_and_what_xml_cannot_hold_is_shown_by_its_code() {
         assert_eq!(escaped("a<b> & \"c\"\n\u{1b}[31m"), "a&lt;b&gt; &amp; &quot;c&quot; \\u{1b}[31m");
+    }
+
+    #[test]
+    fn names_of_rows_keep_their_ends() {
+        assert_eq!(row_name("copy[n=4096] cold", 1000.0), "copy[n=4096] cold");
+        let shown = row_name("transpose_naive[columns=16384, rows=16384] cold", 180.0);
+        assert!(
+            shown.starts_with("transpose_") && shown.contains('…') && shown.ends_with("] cold"),
+            "{shown}"
+        );
+        assert!(width(&shown) <= 180.0);
     }
 
     #[test]

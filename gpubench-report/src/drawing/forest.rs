@@ -2,7 +2,7 @@
 //! within which a change does not matter; out: a [`Drawing`].
 
 use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Canvas, Drawing, drawn, shortened, width};
+use super::canvas::{Anchor, Canvas, Drawing, drawn, row_name, width};
 use super::unit::Unit;
 use super::{WIDTH, frame};
 
@@ -64,7 +64,7 @@ impl Forest {
 
 impl Change {
     fn draw(&self, canvas: &mut Canvas, axis: &PlacedAxis, left: f64, y: f64) {
-        canvas.text((left - 8.0, y + 4.0), Anchor::End, "ink small", &shortened(&self.name, WIDTH / 3.0));
+        canvas.text((left - 8.0, y + 4.0), Anchor::End, "ink small", &row_name(&self.name, WIDTH / 3.0));
         canvas.text((axis.end + 12.0, y + 4.0), Anchor::Start, "ink small", &self.note);
         let [low, high] = self.interval.map(|end| axis.at(axis.clamped(end)));
         let stroke = format!("whisker {}", drawn(self.index));

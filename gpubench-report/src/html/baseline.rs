@@ -19,7 +19,7 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
         @if check.is_some() || !turns.is_empty() {
             section #baseline aria-labelledby="baseline-title" {
                 h2 #baseline-title { "Comparisons" }
-                @if let Some(check) = check { (against(check)) }
+                @if let Some(check) = check { (against(view, check)) }
                 @if !turns.is_empty() {
                     figure tabindex="0" { (PreEscaped(forest("In turn", "against the case that each took turns with".to_owned(), 0.0, turns))) }
                 }
@@ -29,10 +29,10 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 }
 
 /// The changes since a baseline.
-fn against(check: &Check) -> Markup {
+fn against(view: &View<'_>, check: &Check) -> Markup {
     let change = |line: &gpubench_records::comparison::CaseFinding| {
         let Finding::Compared { ratio, answer, regressed, .. } = &line.finding else { return None };
-        let name = plain(&format!("{} {}", line.name, line.cache));
+        let name = plain(&format!("{} {}", view.short(&line.name), line.cache));
         Some(of_ratio(name, ratio, *answer, *regressed))
     };
     let changes: Vec<Change> = check.lines.iter().filter_map(change).collect();
@@ -44,9 +44,9 @@ fn against(check: &Check) -> Markup {
             Finding::New => "new".to_owned(),
             Finding::NoNumber(why) => format!("no number: {why}"),
         };
-        Some(format!("{} {}: {why}", line.name, line.cache))
+        Some(format!("{} {}: {why}", view.short(&line.name), line.cache))
     });
-    let missing = check.missing.iter().map(|name| format!("{name}: was not measured"));
+    let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
     let others: Vec<String> = check.remarks.iter().cloned().chain(others).chain(missing).collect();
     html! {
         @if !changes.is_empty() {
@@ -68,7 +68,8 @@ fn in_turn(view: &View<'_>) -> Vec<Change> {
     let change = |case: &super::view::PageCase<'_>| {
         let compared = case.record.compared.as_ref()?;
         let ratio = compared.comparison.ratio.as_ref()?;
-        let name = format!("{} / {}", case.name(), plain(&compared.with.to_string()));
+        let with = compared.with.to_string();
+        let name = format!("{} / {}", case.name(), plain(view.short(&with)));
         Some(of_ratio(name, ratio, compared.comparison.answer, false))
     };
     view.cases.iter().filter_map(change).collect()

@@ -69,7 +69,7 @@ fn regressions(view: &View<'_>) -> Markup {
                 @for line in &unjudged { p { strong.bad { (line) } } }
                 ol {
                     @for (name, ratio) in regressions.iter().take(NAMED) {
-                        li { (plain(name)) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
+                        li { (plain(view.short(name))) ": " (format::change(ratio.value)) " " span.soft { (format::changes(ratio.low, ratio.high)) } }
                     }
                 }
                 @if regressions.len() > NAMED { p.soft { "and " (regressions.len() - NAMED) " more: " a href="#baseline" { "all of them" } } }

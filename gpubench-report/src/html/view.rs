@@ -41,6 +41,11 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// The `name` of a case, which may be of another run, without the modules that all of this run share.
+    pub(super) fn short<'n>(&self, name: &'n str) -> &'n str {
+        name.strip_prefix(self.prefix).unwrap_or(name)
+    }
+
     pub(super) fn of(run: &'a Run) -> Self {
         let key = |record: &'a Record, cache| {
             (&*record.case.benchmark, &*record.case.args, &*record.case.device, cache)
