@@ -17,21 +17,21 @@ pub struct ListedRun {
     /// The number by which it can be named.
     number: Option<usize>,
     name: String,
-    contents: Listed,
+    contents: LineContent,
 }
 
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Listed {
+enum LineContent {
     /// The file is a run.
-    Run(Contents),
+    Run(RunFacts),
     /// The file cannot be read, for this reason.
     Unreadable(String),
 }
 
 /// The facts of a run that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Contents {
+struct RunFacts {
     started: String,
     suite: String,
     devices: String,
@@ -54,7 +54,7 @@ impl ListedRun {
             format!("{} of {}", run.records.len(), run.planned)
         };
         let devices: Vec<String> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
-        let contents = Contents {
+        let contents = RunFacts {
             started: time_of_day(run.started).replace('T', " ").replace('Z', ""),
             suite: plain(&run.program.suite),
             devices: devices.join(", "),
@@ -64,19 +64,19 @@ impl ListedRun {
             invalid: count(State::Invalid),
             path: plain(&path.display().to_string()),
         };
-        Self { number: None, name: plain(name), contents: Listed::Run(contents) }
+        Self { number: None, name: plain(name), contents: LineContent::Run(contents) }
     }
 
     /// The line of a file that is no run, with the reason.
     #[must_use]
     pub fn unreadable(name: &str, why: &str) -> Self {
-        Self { number: None, name: plain(name), contents: Listed::Unreadable(plain(why)) }
+        Self { number: None, name: plain(name), contents: LineContent::Unreadable(plain(why)) }
     }
 
-    fn contents(&self) -> Option<&Contents> {
+    fn contents(&self) -> Option<&RunFacts> {
         match &self.contents {
-            Listed::Run(contents) => Some(contents),
-            Listed::Unreadable(_) => None,
+            LineContent::Run(contents) => Some(contents),
+            LineContent::Unreadable(_) => None,
         }
     }
 
@@ -107,14 +107,14 @@ pub fn listing(runs: &[ListedRun], page: Page) -> String {
     let stacked = || readable.iter().map(|(run, contents)| stacked(run, contents, page)).collect();
     let readable = if readable.is_empty() { String::new() } else { table.unwrap_or_else(stacked) };
     let unreadable = runs.iter().filter_map(|run| {
-        let Listed::Unreadable(why) = &run.contents else { return None };
+        let LineContent::Unreadable(why) = &run.contents else { return None };
         Some(paragraph(&format!("{}{}: {why}", number(run), run.name), page))
     });
     unreadable.fold(readable, |text, line| text + &line)
 }
 
-fn cells(run: &ListedRun, contents: &Contents) -> [String; HEADS.len()] {
-    let Contents { started, suite, devices, cases, valid, suspect, invalid, path } = contents.clone();
+fn cells(run: &ListedRun, contents: &RunFacts) -> [String; HEADS.len()] {
+    let RunFacts { started, suite, devices, cases, valid, suspect, invalid, path } = contents.clone();
     let number = run.number.map(|number| number.to_string()).unwrap_or_default();
     let [valid, suspect, invalid] = [valid, suspect, invalid].map(|count| count.to_string());
     [number, run.name.clone(), started, suite, devices, cases, valid, suspect, invalid, path]
@@ -137,8 +137,8 @@ fn table(rows: &[[String; HEADS.len()]], shown: Range<usize>, page: Page) -> Opt
 }
 
 /// A run in a few lines.
-fn stacked(run: &ListedRun, contents: &Contents, page: Page) -> String {
-    let Contents { started, suite, devices, cases, valid, suspect, invalid, path } = contents;
+fn stacked(run: &ListedRun, contents: &RunFacts, page: Page) -> String {
+    let RunFacts { started, suite, devices, cases, valid, suspect, invalid, path } = contents;
     let number = number(run);
     let indent = spaces(number.len().max(2));
     let plural = if cases == "1" { "" } else { "s" };

@@ -41,7 +41,7 @@ fn suite(xml: &mut Xml<'_>, run: &Run) -> io::Result<()> {
     let gate = run.gate();
     let missing = gate.as_ref().map(missing).unwrap_or_default();
     let gated = Gated::of(gate.as_ref());
-    let outcomes: Vec<Outcome> = run.records.iter().map(|record| gated.outcome(record)).collect();
+    let outcomes: Vec<CaseOutcome> = run.records.iter().map(|record| gated.outcome(record)).collect();
     let count = |element: JunitElement| outcomes.iter().filter(|outcome| outcome.element == element).count();
     let (failures, errors) = (count(JunitElement::Failure), count(JunitElement::Error) + missing.len());
     let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
@@ -120,7 +120,7 @@ impl JunitElement {
 }
 
 /// The outcome of a case: its element, with a message and a text.
-struct Outcome {
+struct CaseOutcome {
     element: JunitElement,
     kind: &'static str,
     text: String,
@@ -138,8 +138,8 @@ impl<'a> Gated<'a> {
         Self(cases)
     }
 
-    fn outcome(&self, record: &Record) -> Outcome {
-        let (case, outcome) = (&record.case, Outcome::of(record));
+    fn outcome(&self, record: &Record) -> CaseOutcome {
+        let (case, outcome) = (&record.case, CaseOutcome::of(record));
         let name = case.name();
         // No gate judges invalid numbers.
         let found = self.0.get(&(&*name, &*case.device, case.cache));
@@ -148,7 +148,7 @@ impl<'a> Gated<'a> {
     }
 }
 
-impl Outcome {
+impl CaseOutcome {
     fn of(record: &Record) -> Self {
         let element = JunitElement::of(record);
         let kind = if element == JunitElement::Failure { "invalid" } else { "failed" };
@@ -182,7 +182,7 @@ fn is_error(reason: &Reason) -> bool {
     matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check)
 }
 
-fn case(xml: &mut Xml<'_>, record: &Record, outcome: &Outcome, names: &Names) -> io::Result<()> {
+fn case(xml: &mut Xml<'_>, record: &Record, outcome: &CaseOutcome, names: &Names) -> io::Result<()> {
     // The time of all of its processes.
     let measured = record.measurement.iter().chain(&record.other_processes);
     let took =

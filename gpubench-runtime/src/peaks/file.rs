@@ -24,9 +24,9 @@ const NAME: &str = "gpubench.toml";
 /// Its only section.
 const SECTION: &str = "peaks";
 
-/// A file that was read.
+/// A file of peaks, as it was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct File {
+pub struct PeaksFile {
     peaks: Vec<DevicePeak>,
 }
 
@@ -90,7 +90,7 @@ pub enum FileMistake {
     },
 }
 
-impl File {
+impl PeaksFile {
     /// Finds the nearest `gpubench.toml` in one of these folders or above it. Earlier folders come first.
     ///
     /// # Errors
@@ -225,7 +225,8 @@ f64 = "2TFLOP/s"
 
     #[test]
     fn peaks_are_those_of_the_device_the_uuids_first() {
-        let file = File { peaks: parse(EXAMPLE, NAME).unwrap_or_else(|placed| panic!("{}", placed.mistake)) };
+        let file =
+            PeaksFile { peaks: parse(EXAMPLE, NAME).unwrap_or_else(|placed| panic!("{}", placed.mistake)) };
         let of = |name, uuid, device| {
             let mut facts = facts(name, uuid, device);
             facts.add(file.peaks(&facts));
@@ -266,7 +267,7 @@ f64 = "2TFLOP/s"
             ("[peaks.x\n", 1, "this is no TOML"),
         ] {
             fs::write(&path, text).expect("it can be written");
-            let error = File::read(&path).expect_err("it is wrong").to_string();
+            let error = PeaksFile::read(&path).expect_err("it is wrong").to_string();
             let place = format!("{}:{expected}: ", path.display());
             assert!(
                 error.starts_with(&place) && error.contains(words),
@@ -274,7 +275,7 @@ f64 = "2TFLOP/s"
             );
         }
         let missing =
-            File::read(&folder.path().join("nothing.toml")).expect_err("it is not there").to_string();
+            PeaksFile::read(&folder.path().join("nothing.toml")).expect_err("it is not there").to_string();
         assert!(missing.contains("nothing.toml: No such file"), "{missing}");
     }
 
@@ -284,7 +285,10 @@ f64 = "2TFLOP/s"
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).expect("it can be made");
         let found = || {
-            File::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0].peak.value.0
+            PeaksFile::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0]
+                .peak
+                .value
+                .0
         };
         let write = |place: &str, value| {
             let text = format!("[peaks.x]\nmemory = \"{value}GB/s\"");
@@ -294,7 +298,7 @@ f64 = "2TFLOP/s"
         assert_eq!(found(), 1e9);
         write("a", 2);
         assert_eq!(found(), 2e9);
-        let elsewhere = File::find([Path::new("/nowhere"), folder.path()]).expect("it is right");
+        let elsewhere = PeaksFile::find([Path::new("/nowhere"), folder.path()]).expect("it is right");
         assert_eq!(elsewhere.map(|file| file.peaks[0].peak.value.0), Some(1e9));
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::device::kinds;
 use gpubench_records::facts::{Facts, Peak};
 
-pub use self::file::{File, FileError, FileMistake};
+pub use self::file::{FileError, FileMistake, PeaksFile};
 pub use gpubench_records::files::ceilings::{Ceiling, CeilingCache};
 
 pub use self::written::{PeakTextError, read};
@@ -22,7 +22,7 @@ pub struct PeakSources {
     /// Peaks from the command line, for every device.
     pub given: Vec<Peak>,
     /// The user's file, if there is one.
-    pub file: Option<File>,
+    pub file: Option<PeaksFile>,
     /// The store of measured ceilings; `None` if they are not needed.
     pub ceilings: Option<CeilingCache>,
 }
@@ -40,8 +40,8 @@ impl PeakSources {
     ) -> Result<Self, FileError> {
         let folders = || [env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from), env::current_dir().ok()];
         let file = match config {
-            Some(path) => File::read(path).map(Some),
-            None => File::find(folders().iter().flatten().map(PathBuf::as_path)),
+            Some(path) => PeaksFile::read(path).map(Some),
+            None => PeaksFile::find(folders().iter().flatten().map(PathBuf::as_path)),
         };
         Ok(Self { given, file: file?, ceilings })
     }
@@ -50,7 +50,7 @@ impl PeakSources {
     /// to another program, or be misspelt.
     pub fn unknown_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
         let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
-        let given = self.file.iter().flat_map(File::precisions);
+        let given = self.file.iter().flat_map(PeaksFile::precisions);
         let unknown = given.filter(|(precision, _)| !known.contains(precision));
         let warning = |(precision, place)| {
             format!("{place}: no benchmark of this program has the precision `{precision}`")
