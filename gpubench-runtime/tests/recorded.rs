@@ -86,7 +86,9 @@ fn is_path_of(now: &str, then: &str) -> bool {
     let of_case = || {
         let rest = then.strip_prefix("stream path: ")?;
         let (case, reason) = rest.split_once(" hot: ").or_else(|| rest.split_once(" cold: "))?;
-        Some(now.starts_with("stream path: ") && now.contains(case) && now.ends_with(&format!(": {reason}")))
+        // Two cases of a reason are named, and more are counted.
+        let names_it = now.contains(case) || now.contains(" others: ");
+        Some(now.starts_with("stream path: ") && names_it && now.ends_with(&format!(": {reason}")))
     };
     of_case().unwrap_or_default()
 }
