@@ -12,7 +12,7 @@ use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
 use gpubench_runtime::device::select::asks_for;
-use gpubench_runtime::peaks::{File, PeakSources};
+use gpubench_runtime::peaks::{PeakSources, PeaksFile};
 use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::runner::resume::ResumedRecords;
 use gpubench_runtime::suite::cli;
@@ -142,7 +142,7 @@ fn command_line(bytes: &[u8]) -> bool {
 
 fn peaks(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    match File::parse(text, Path::new("gpubench.toml")) {
+    match PeaksFile::parse(text, Path::new("gpubench.toml")) {
         Ok(file) => {
             assert!(file.precisions().all(|(precision, place)| !precision.is_empty() && !place.is_empty()));
             true
