@@ -1,11 +1,12 @@
 //! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
-//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Nothing here knows of
-//! benchmarks or devices.
+//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. From many GPUs' medians, a
+//! [`fleet`] says which GPU is slow. Nothing here knows of benchmarks or devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 
+pub mod fleet;
 pub mod format;
 pub mod units;
 

@@ -24,6 +24,12 @@ pub(super) fn quantile(confidence: f64, freedom: usize) -> f64 {
     }
 }
 
+/// The probability of a value of `freedom` degrees of freedom (at least one) above `t`. Below 10⁻¹⁵ it is not exact.
+pub(super) fn above(t: f64, freedom: usize) -> f64 {
+    let outside = (1.0 - within(t.abs(), freedom)).max(0.0) / 2.0;
+    if t < 0.0 { 1.0 - outside } else { outside }
+}
+
 /// The probability of a value within ± `t`.
 fn within(t: f64, freedom: usize) -> f64 {
     let angle = (t / (freedom as f64).sqrt()).atan();
@@ -61,6 +67,15 @@ mod tests {
         ] {
             let found = quantile(confidence, freedom);
             assert!((found - expected).abs() < 6e-4, "{confidence} at {freedom}: {found}");
+        }
+    }
+
+    #[test]
+    fn probabilities_are_those_of_the_quantiles() {
+        for (t, freedom, expected) in [(6.314, 1, 0.05), (2.353, 3, 0.05), (3.169, 10, 0.005), (0.0, 5, 0.5)]
+        {
+            assert!((above(t, freedom) - expected).abs() < 1e-4, "{t} at {freedom}");
+            assert!((above(-t, freedom) - (1.0 - expected)).abs() < 1e-4, "{t} at {freedom}");
         }
     }
 

@@ -7,6 +7,7 @@ mod closed_forms;
 mod correlation;
 mod coverage;
 mod findings;
+mod fleet;
 mod properties;
 mod stop_rule;
 

@@ -1,0 +1,321 @@
+//! A GPU against the others. In: the effects of GPUs on a roof, and their hosts; out: for each GPU the probability that one of
+//! the others is this slow, and its standing.
+//!
+//! The others are all GPUs but this one and those that were found to be slow. From [`MANY_GPUS`] on, those far out on either
+//! side are left out of them too, so that slow GPUs cannot hide behind the spread that they make themselves.
+
+use super::spread::{GpuEffect, Spread, between_processes, efficient_freedom, robust};
+use super::{FEWEST_GPUS, FleetVerdict, Lack, MANY_GPUS, RoofResult, Standing};
+use crate::median_ci::CONFIDENCE;
+use crate::student;
+
+/// GPUs that are further from the median than so many of a normal distribution are not among the others.
+const NEAR: f64 = 0.9999;
+/// GPUs differ by no less than this, a tenth of the best agreement between processes: equal medians are chance.
+const LEAST_SPREAD: f64 = 1e-4;
+
+/// The effects of GPUs on a roof.
+#[derive(Debug)]
+pub(super) struct Column<'a> {
+    gpus: Vec<Option<GpuEffect>>,
+    hosts: &'a [usize],
+    /// The standard deviation between processes, with its degrees of freedom.
+    between_processes: Option<(f64, usize)>,
+    /// True for each GPU that is not far out.
+    near: Vec<bool>,
+}
+
+/// The other GPUs, as one GPU sees them.
+struct Others {
+    center: f64,
+    /// The variance between them, the error of their processes included.
+    variance: f64,
+    /// The number of GPUs that say as much as these if those of a host are alike; at most that of these.
+    independent: f64,
+}
+
+impl<'a> Column<'a> {
+    pub(super) fn new(gpus: Vec<Option<GpuEffect>>, hosts: &'a [usize]) -> Self {
+        let between_processes = between_processes(&gpus);
+        let mut column = Self { near: vec![true; gpus.len()], gpus, hosts, between_processes };
+        let mut sorted: Vec<f64> = column.values().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        if sorted.len() >= MANY_GPUS {
+            let center = column.location();
+            let all = column.crowd(&vec![false; column.len()]);
+            // The robust spread of few GPUs, or of few hosts whose GPUs are alike, is itself not well known.
+            let freedom = efficient_freedom(all.count / all.alike() - 1.0);
+            let limit =
+                student::quantile(NEAR, freedom) * robust(&sorted).unwrap_or_default().max(LEAST_SPREAD);
+            let is_near =
+                |gpu: &Option<GpuEffect>| gpu.as_ref().is_some_and(|gpu| (gpu.value - center).abs() <= limit);
+            column.near = column.gpus.iter().map(is_near).collect();
+        }
+        column
+    }
+
+    /// The same with slow and fast exchanged.
+    pub(super) fn mirrored(&self) -> Self {
+        let gpus = self.gpus.iter().map(|gpu| gpu.as_ref().map(GpuEffect::mirrored)).collect();
+        Self { gpus, near: self.near.clone(), ..*self }
+    }
+
+    /// The number of GPUs of the fleet.
+    pub(super) fn len(&self) -> usize {
+        self.gpus.len()
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.gpus.iter().flatten().map(|gpu| gpu.value)
+    }
+
+    /// The median effect.
+    pub(super) fn location(&self) -> f64 {
+        super::pooled::median(&mut self.values().collect::<Vec<_>>()).unwrap_or_default()
+    }
+
+    /// The standard deviation between the GPUs that are not far out.
+    pub(super) fn spread_without_outliers(&self) -> f64 {
+        self.crowd(&vec![false; self.gpus.len()]).variance().sqrt()
+    }
+
+    /// The probability of each GPU's effect if it belongs to the others; 1 where the effect is less than `least`. Nothing
+    /// where there is too little data.
+    pub(super) fn tests(&self, found: &[bool], least: f64) -> Vec<Option<f64>> {
+        let crowd = self.crowd(found);
+        let test = |(number, gpu): (usize, &Option<GpuEffect>)| {
+            let gpu = gpu.as_ref()?;
+            if self.lack().is_some() {
+                return None;
+            }
+            let others = crowd.without(number, gpu)?;
+            let difference = gpu.value - others.center;
+            if difference.exp_m1() < least {
+                return Some(1.0);
+            }
+            let variance = others.variance * (1.0 + 1.0 / others.independent) + self.extra_variance(gpu);
+            let freedom = (others.independent - 1.0).max(1.0) as usize;
+            Some(student::above(difference / variance.sqrt(), freedom))
+        };
+        self.gpus.iter().enumerate().map(test).collect()
+    }
+
+    /// The data that all GPUs lack.
+    fn lack(&self) -> Option<Lack> {
+        let gpus = self.values().count();
+        match self.between_processes {
+            _ if gpus < FEWEST_GPUS => Some(Lack::Gpus { gpus }),
+            None if gpus < MANY_GPUS => Some(Lack::Processes),
+            _ => None,
+        }
+    }
+
+    /// The variance that a GPU has beyond the others because it has fewer processes than they have.
+    fn extra_variance(&self, gpu: &GpuEffect) -> f64 {
+        let Some((spread, _)) = self.between_processes else { return 0.0 };
+        (gpu.variance(spread) - self.variance_of_processes()).max(0.0)
+    }
+
+    /// The mean variance that processes give the effect of a GPU.
+    fn variance_of_processes(&self) -> f64 {
+        let Some((spread, _)) = self.between_processes else { return 0.0 };
+        let variances: f64 = self.gpus.iter().flatten().map(|gpu| gpu.variance(spread)).sum();
+        variances / self.values().count() as f64
+    }
+
+    fn crowd(&self, found: &[bool]) -> Crowd {
+        let is_in = |number: &usize| self.near[*number] && !found[*number];
+        let members = (0..self.gpus.len()).filter(is_in);
+        let members: Vec<(usize, f64)> =
+            members.filter_map(|number| Some((number, self.gpus[number].as_ref()?.value))).collect();
+        Crowd::of(&members, self.hosts, self.variance_of_processes().max(LEAST_SPREAD.powi(2)))
+    }
+
+    /// The standing of each GPU; `found` are the slow ones.
+    pub(super) fn result(&self, found: &[bool], least: f64) -> RoofResult {
+        let crowd = self.crowd(found);
+        let tests = self.tests(found, least);
+        let standing = |(number, gpu): (usize, &Option<GpuEffect>)| {
+            let gpu = gpu.as_ref()?;
+            Some(self.standing(gpu, &crowd, number, tests[number], found[number], least))
+        };
+        let gpus = self.gpus.iter().enumerate().map(standing).collect();
+        let spread = Spread {
+            gpus: crowd.variance().sqrt(),
+            common_to_host: crowd.common_to_host,
+            processes: self.between_processes.map(|(spread, _)| spread),
+            count: self.values().count(),
+        };
+        RoofResult { spread, gpus }
+    }
+
+    fn standing(
+        &self,
+        gpu: &GpuEffect,
+        crowd: &Crowd,
+        number: usize,
+        p: Option<f64>,
+        is_slow: bool,
+        least: f64,
+    ) -> Standing {
+        let others = crowd.without(number, gpu);
+        let center = others.as_ref().map_or(self.location(), |others| others.center);
+        let of_center = others.as_ref().map_or(0.0, |others| others.variance / others.independent);
+        let (between, freedom) = self.between_processes.unwrap_or((0.0, 0));
+        // Without a second process anywhere, the spread between the cases is all that is known of its error.
+        let freedom = if freedom > 0 { freedom } else { gpu.cases.saturating_sub(1) }.max(1);
+        let error = (gpu.variance(between) + gpu.error_of_cases.powi(2) + of_center).sqrt();
+        let half = student::quantile(CONFIDENCE, freedom) * error;
+        let difference = gpu.value - center;
+        let effect = difference.exp_m1();
+        let spread = crowd.variance().sqrt();
+        let verdict = match self.lack() {
+            _ if is_slow => FleetVerdict::Slow,
+            Some(lack) => FleetVerdict::NotEnoughData(lack),
+            None if half > least.max(2.0 * spread) && difference + half > least.ln_1p() => {
+                FleetVerdict::NotEnoughData(Lack::Precision { half_width: half.exp_m1() })
+            }
+            None => FleetVerdict::Normal,
+        };
+        Standing {
+            effect,
+            low: (difference - half).exp_m1(),
+            high: (difference + half).exp_m1(),
+            p,
+            processes: gpu.processes(),
+            between_processes: gpu.range().exp_m1(),
+            cases: gpu.cases,
+            verdict,
+        }
+    }
+}
+
+/// The GPUs that others are held against, with their sums.
+struct Crowd {
+    count: f64,
+    sum: f64,
+    squares: f64,
+    members: Vec<usize>,
+    /// The mean number of them on the host of one.
+    on_host: f64,
+    common_to_host: f64,
+    least_variance: f64,
+}
+
+impl Crowd {
+    fn of(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Self {
+        let mut by_host: Vec<(f64, f64, f64)> =
+            vec![(0.0, 0.0, 0.0); hosts.iter().max().map_or(0, |it| it + 1)];
+        for (number, value) in members {
+            let (count, sum, squares) = &mut by_host[hosts[*number]];
+            *count += 1.0;
+            *sum += value;
+            *squares += value * value;
+        }
+        by_host.retain(|(count, ..)| *count > 0.0);
+        let total = |of: fn(&(f64, f64, f64)) -> f64| by_host.iter().map(of).sum::<f64>();
+        let count = total(|host| host.0);
+        Self {
+            count,
+            sum: total(|host| host.1),
+            squares: total(|host| host.2),
+            members: members.iter().map(|(number, _)| *number).collect(),
+            on_host: total(|host| host.0 * host.0) / count.max(1.0),
+            common_to_host: common_to_host(&by_host),
+            least_variance,
+        }
+    }
+
+    /// The number of GPUs that one of these counts for if those of a host are alike (the design effect of Kish, *Survey
+    /// sampling*, 1965).
+    fn alike(&self) -> f64 {
+        1.0 + (self.on_host - 1.0) * self.common_to_host
+    }
+
+    /// The variance between them all.
+    fn variance(&self) -> f64 {
+        variance(self.count, self.sum, self.squares, self.alike())
+            .unwrap_or_default()
+            .max(self.least_variance)
+    }
+
+    /// Those without a GPU. `None` if none is left.
+    fn without(&self, number: usize, gpu: &GpuEffect) -> Option<Others> {
+        let own = if self.members.binary_search(&number).is_ok() { 1.0 } else { 0.0 };
+        let (count, sum) = (self.count - own, self.sum - own * gpu.value);
+        let squares = self.squares - own * gpu.value * gpu.value;
+        let variance =
+            variance(count, sum, squares, self.alike()).unwrap_or_default().max(self.least_variance);
+        let independent = (count / self.alike()).max(1.0);
+        (count > 0.0).then(|| Others { center: sum / count, variance, independent })
+    }
+}
+
+/// The variance of `count` values of which `alike` count as one. Nothing if there are no two.
+fn variance(count: f64, sum: f64, squares: f64, alike: f64) -> Option<f64> {
+    // Effects are centred on zero, so that the difference of squares loses no digits that matter.
+    (count > alike && count > 1.0).then(|| (squares - sum * sum / count).max(0.0) / (count - alike))
+}
+
+/// The share of the variance that GPUs of one host have in common: the intraclass correlation of a one-way analysis of
+/// variance. Zero with one host, whose effect cancels, and with one GPU a host, where nothing tells the two apart.
+fn common_to_host(hosts: &[(f64, f64, f64)]) -> f64 {
+    let groups = hosts.len() as f64;
+    let count: f64 = hosts.iter().map(|host| host.0).sum();
+    if groups < 2.0 || count <= groups {
+        return 0.0;
+    }
+    let mean = hosts.iter().map(|host| host.1).sum::<f64>() / count;
+    let between: f64 = hosts.iter().map(|(n, sum, _)| n * (sum / n - mean).powi(2)).sum();
+    let within: f64 = hosts.iter().map(|(n, sum, squares)| (squares - sum * sum / n).max(0.0)).sum();
+    let (between, within) = (between / (groups - 1.0), within / (count - groups));
+    let size = (count - hosts.iter().map(|host| host.0 * host.0).sum::<f64>() / count) / (groups - 1.0);
+    let of_host = ((between - within) / size).max(0.0);
+    if of_host > 0.0 { of_host / (of_host + within) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(effects: &[f64], hosts: &'static [usize]) -> Column<'static> {
+        let gpus = effects.iter().map(|effect| GpuEffect::of(vec![*effect, *effect])).collect();
+        Column::new(gpus, hosts)
+    }
+
+    /// By hand: the others are 0 ± 0.01, so that the difference is 0.05 and its error 0.01·√(4/3), with two degrees of freedom.
+    #[test]
+    fn a_gpu_is_held_against_the_others_by_students_t() {
+        let column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
+        let tests = column.tests(&[false; 4], 0.01);
+        let t = 0.05 / (0.01 * (4.0_f64 / 3.0).sqrt());
+        // The closed form for two degrees of freedom.
+        let p = 0.5 - t / (2.0 * (t * t + 2.0).sqrt());
+        assert!((tests[3].expect("tested") - p).abs() < 1e-12);
+        assert_eq!(tests[0], Some(1.0), "it is no slower than the others");
+    }
+
+    #[test]
+    fn gpus_of_one_host_count_as_one_if_they_are_alike() {
+        static HOSTS: [usize; 16] = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
+        let of_host = |host: usize| [0.0, 0.02, -0.02, 0.01][host];
+        let effects: Vec<f64> = HOSTS.iter().map(|host| of_host(*host)).collect();
+        let alike = column(&effects, &HOSTS).crowd(&[false; 16]);
+        assert!((alike.common_to_host - 1.0).abs() < 1e-9 && (alike.alike() - 4.0).abs() < 1e-9);
+        // The variance between the four hosts.
+        let variance: f64 =
+            [0.0, 0.02, -0.02, 0.01].iter().map(|it: &f64| (it - 0.0025).powi(2)).sum::<f64>() / 3.0;
+        assert!((alike.variance() - variance).abs() < 1e-12);
+        let mixed: Vec<f64> = (0..16).map(|gpu| of_host(gpu % 4)).collect();
+        assert_eq!(column(&mixed, &HOSTS).crowd(&[false; 16]).common_to_host, 0.0);
+    }
+
+    #[test]
+    fn slow_gpus_do_not_hide_each_other() {
+        let mut effects: Vec<f64> = (0..20).map(|i| f64::from(i % 5) * 0.001).collect();
+        effects.extend([0.1, 0.1, 0.1, 0.1]);
+        let column = column(&effects, &[0; 24]);
+        let tests = column.tests(&[false; 24], 0.01);
+        assert!(tests[20..].iter().all(|p| p.expect("tested") < 1e-6), "{tests:?}");
+    }
+}

@@ -1,0 +1,254 @@
+//! One number for each process and roof. In: observations; out: for each process of a GPU and each roof the mean deviation
+//! of its cases from their centres, where a precise case counts for more and a disturbed one for less.
+
+use super::spread::GpuEffect;
+use super::{Fleet, ROOFS_OF_MOST};
+use crate::quantile::quantile;
+
+/// Cases count as no more precise than this, which is what processes on one GPU agree to: else the one whose timer happens to
+/// step in the right place would decide alone.
+const FINEST: f64 = 0.001;
+/// Deviations beyond so many times the noise of a case count less (Huber, *Robust estimation of a location parameter*, 1964).
+const HUBER: f64 = 1.5;
+/// The standard deviation of a normal distribution over its median absolute deviation.
+const NORMAL: f64 = 1.482_602_2;
+
+/// The deviations of a fleet, pooled by roof.
+#[derive(Debug)]
+pub(super) struct Pooled {
+    /// The cases of each roof.
+    cases: Vec<Vec<usize>>,
+    processes: Vec<Process>,
+    /// The noise of each case: the spread of its deviations around those of its roof.
+    noise: Vec<f64>,
+    /// The places of each GPU's processes.
+    of_gpu: Vec<Vec<usize>>,
+}
+
+/// A process of a GPU.
+#[derive(Debug)]
+struct Process {
+    gpu: usize,
+    /// The deviation of each case from its centre; NaN where it was not measured.
+    deviations: Vec<f64>,
+    /// The effect on each roof, if it has a case there.
+    effects: Vec<Option<f64>>,
+}
+
+impl Pooled {
+    pub(super) fn of(fleet: &Fleet<'_>) -> Self {
+        let mut cases = vec![Vec::new(); fleet.roofs.iter().max().map_or(0, |last| last + 1)];
+        for (case, roof) in fleet.roofs.iter().enumerate() {
+            cases[*roof].push(case);
+        }
+        let processes = processes(fleet);
+        let mut of_gpu = vec![Vec::new(); fleet.hosts.len()];
+        for (place, process) in processes.iter().enumerate() {
+            of_gpu[process.gpu].push(place);
+        }
+        let noise = vec![FINEST; fleet.roofs.len()];
+        let mut pooled = Self { cases, processes, noise, of_gpu };
+        pooled.center();
+        pooled.pool(|values| median(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>()));
+        pooled.estimate_noise();
+        pooled.pool(huber);
+        pooled
+    }
+
+    pub(super) fn roofs(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Takes the centre of each case off: the median over GPUs of the median over a GPU's processes.
+    fn center(&mut self) {
+        for case in 0..self.noise.len() {
+            let mut medians: Vec<f64> =
+                (0..self.of_gpu.len()).filter_map(|gpu| self.of_case(gpu, case)).collect();
+            let Some(center) = median(&mut medians) else { continue };
+            for process in &mut self.processes {
+                process.deviations[case] -= center;
+            }
+        }
+    }
+
+    /// Sets the effects of each process on each roof by `mean`, of deviations with the noise of their cases.
+    fn pool(&mut self, mean: impl Fn(&[(f64, f64)]) -> Option<f64>) {
+        let Self { cases, processes, noise, .. } = self;
+        for process in processes {
+            process.effects = cases.iter().map(|cases| mean(&process.of(cases, noise))).collect();
+        }
+    }
+
+    /// Estimates the noise of each case from its deviations around the effect of its roof.
+    fn estimate_noise(&mut self) {
+        for (roof, cases) in self.cases.iter().enumerate() {
+            // The effect is made of these very cases, and follows each a little.
+            let follows = cases.len() as f64 / (cases.len() as f64 - 1.0).max(1.0);
+            for case in cases {
+                let around = |process: &Process| {
+                    let deviation = process.deviations[*case] - process.effects[roof]?;
+                    deviation.is_finite().then_some(deviation.abs())
+                };
+                let mut residuals: Vec<f64> = self.processes.iter().filter_map(around).collect();
+                let spread = median(&mut residuals).unwrap_or_default() * NORMAL * follows.sqrt();
+                self.noise[*case] = spread.max(FINEST);
+            }
+        }
+    }
+
+    /// The effect of each GPU on a roof; nothing where it has none.
+    pub(super) fn gpus(&self, roof: usize) -> Vec<Option<GpuEffect>> {
+        let by_gpu = self.by_gpu(|process| process.effects[roof]);
+        let effects = by_gpu.into_iter().enumerate().map(|(gpu, values)| {
+            let mut effect = GpuEffect::of(values)?;
+            (effect.error_of_cases, effect.cases) = self.error_of_cases(gpu, roof, effect.value);
+            Some(effect)
+        });
+        effects.collect()
+    }
+
+    /// The effect that each GPU has on most roofs, from the locations and the spreads of all roofs. See [`common`].
+    pub(super) fn most_roofs(&self, roofs: &[(f64, f64)]) -> Vec<Option<GpuEffect>> {
+        let centered = |process: &Process| -> Vec<(f64, f64)> {
+            let pairs = process.effects.iter().zip(roofs);
+            pairs
+                .filter_map(|(effect, (location, spread))| Some(((*effect)? - location, spread.max(FINEST))))
+                .collect()
+        };
+        let mut by_gpu: Vec<_> =
+            self.by_gpu(|process| common(&centered(process))).into_iter().map(GpuEffect::of).collect();
+        for process in &self.processes {
+            let Some(effect) = &mut by_gpu[process.gpu] else { continue };
+            let (error, roofs) = error(centered(process).into_iter(), effect.value);
+            (effect.error_of_cases, effect.cases) = (effect.error_of_cases.max(error), roofs);
+        }
+        by_gpu
+    }
+
+    /// The median deviation of a case over the processes of a GPU.
+    fn of_case(&self, gpu: usize, case: usize) -> Option<f64> {
+        let values = self.of_gpu[gpu].iter().map(|place| self.processes[*place].deviations[case]);
+        median(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+    }
+
+    /// The effects of the processes of each GPU.
+    fn by_gpu(&self, of: impl Fn(&Process) -> Option<f64>) -> Vec<Vec<f64>> {
+        let of_gpu =
+            |places: &Vec<usize>| places.iter().filter_map(|place| of(&self.processes[*place])).collect();
+        self.of_gpu.iter().map(of_gpu).collect()
+    }
+
+    /// The standard error that the differences between a GPU's cases give its effect, and the number of cases.
+    fn error_of_cases(&self, gpu: usize, roof: usize, effect: f64) -> (f64, usize) {
+        let value = |case: &usize| Some((self.of_case(gpu, *case)?, self.noise[*case]));
+        error(self.cases[roof].iter().filter_map(value), effect)
+    }
+}
+
+impl Process {
+    /// The deviations of those of `cases` that it measured, with their noise.
+    fn of(&self, cases: &[usize], noise: &[f64]) -> Vec<(f64, f64)> {
+        let all = cases.iter().map(|case| (self.deviations[*case], noise[*case]));
+        all.filter(|(deviation, _)| deviation.is_finite()).collect()
+    }
+}
+
+/// The processes with their logarithms as deviations, in the order in which they first come.
+fn processes(fleet: &Fleet<'_>) -> Vec<Process> {
+    let mut processes: Vec<Process> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for observation in fleet.observations {
+        let place = *places.entry((observation.gpu, observation.process)).or_insert_with(|| {
+            let deviations = vec![f64::NAN; fleet.roofs.len()];
+            processes.push(Process { gpu: observation.gpu, deviations, effects: Vec::new() });
+            processes.len() - 1
+        });
+        processes[place].deviations[observation.case] = observation.log_time;
+    }
+    processes
+}
+
+/// Huber's mean of values, each with its noise. `None` if there are none.
+fn huber(values: &[(f64, f64)]) -> Option<f64> {
+    let mut center = median(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
+    // The weights settle within a few rounds to far below the noise.
+    for _ in 0..10 {
+        let weigh = |(value, noise): &(f64, f64)| {
+            let weight = noise.powi(-2) * huber_weight(value - center, *noise);
+            (weight * value, weight)
+        };
+        let (sum, weights) =
+            values.iter().map(weigh).fold((0.0, 0.0), |(a, b), (sum, weight)| (a + sum, b + weight));
+        center = sum / weights;
+    }
+    Some(center)
+}
+
+/// The slowdown that roofs have in common, from the effect on each with the spread of GPUs there: the least of the means that
+/// leave one roof out, weighted as effects of equal size are found best. What one roof alone shows is none of it. `None` for
+/// fewer than [`ROOFS_OF_MOST`].
+fn common(roofs: &[(f64, f64)]) -> Option<f64> {
+    let weight = |spread: f64| spread.powi(-2);
+    let sum: f64 = roofs.iter().map(|(effect, spread)| weight(*spread) * effect).sum();
+    let weights: f64 = roofs.iter().map(|(_, spread)| weight(*spread)).sum();
+    let without =
+        |(effect, spread): &(f64, f64)| (sum - weight(*spread) * effect) / (weights - weight(*spread));
+    roofs.iter().map(without).min_by(f64::total_cmp).filter(|_| roofs.len() >= ROOFS_OF_MOST)
+}
+
+/// The standard error of a mean by Huber's weights, from the values, each with its noise, around it; and their number.
+fn error(values: impl Iterator<Item = (f64, f64)>, mean: f64) -> (f64, usize) {
+    let (mut squares, mut weights, mut count) = (0.0, 0.0, 0.0);
+    for (value, noise) in values {
+        let residual = value - mean;
+        let weight = noise.powi(-2) * huber_weight(residual, noise);
+        squares += (weight * residual).powi(2);
+        weights += weight;
+        count += 1.0;
+    }
+    let error = if count > 1.0 { (squares * count / (count - 1.0)).sqrt() / weights } else { 0.0 };
+    (error, count as usize)
+}
+
+fn huber_weight(residual: f64, noise: f64) -> f64 {
+    (HUBER * noise / residual.abs().max(f64::MIN_POSITIVE)).min(1.0)
+}
+
+/// The median of values in any order. `None` if there are none.
+pub(super) fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    (!values.is_empty()).then(|| quantile(values, 0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disturbed_case_hardly_moves_the_mean() {
+        let noise = 0.002;
+        let mut values = vec![(0.03, noise); 9];
+        assert!((huber(&values).expect("nine") - 0.03).abs() < 1e-12);
+        values.push((0.5, noise));
+        // It counts as one that is 1.5 deviations off: a ninth of 1.5 · 0.002.
+        assert!((huber(&values).expect("ten") - (0.03 + 0.003 / 9.0)).abs() < 1e-5);
+        assert_eq!(huber(&[]), None);
+    }
+
+    #[test]
+    fn one_roof_is_nothing_that_roofs_have_in_common() {
+        let roofs = |effects: [f64; 4]| [0, 1, 2, 3].map(|i| (effects[i], [0.001, 0.001, 0.01, 0.01][i]));
+        let found = |effects| common(&roofs(effects)).expect("four roofs");
+        assert!((found([0.03; 4]) - 0.03).abs() < 1e-12);
+        assert!(found([0.1, 0.0, 0.0, 0.0]).abs() < 1e-12);
+        assert!(found([0.0, 0.0, 0.1, 0.0]).abs() < 1e-12);
+        assert_eq!(common(&roofs([0.03; 4])[..2]), None);
+    }
+
+    #[test]
+    fn a_precise_case_counts_for_more() {
+        // By hand: weights 1/1 and 1/16, both within 1.5 deviations of the mean.
+        let mean = huber(&[(0.0, 0.01), (0.017, 0.04)]).expect("two");
+        assert!((mean - 0.001).abs() < 1e-9, "{mean}");
+    }
+}
