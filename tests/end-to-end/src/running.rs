@@ -1,7 +1,6 @@
 //! Runs a suite as a user would. In: its program, arguments and environment; out: its exit code and what it wrote to
 //! standard output and standard error, each by itself.
 
-use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -37,15 +36,15 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// `program` in an environment that says nothing to gpubench, on a machine whose GPU is out of sight.
+/// `program` in an environment that says nothing to gpubench and is no scheduler's, on a machine whose GPU is out of sight.
 #[must_use]
 pub fn command(program: &str) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     for (name, _) in env::vars_os() {
-        let ours = name.to_string_lossy().starts_with("GPUBENCH_");
-        if ours
-            || ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"].map(OsStr::new).contains(&&*name)
-        {
+        let known = name.to_string_lossy();
+        let begins = ["GPUBENCH_", "SLURM_"].iter().any(|begin| known.starts_with(begin));
+        let others = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "CUDA_VISIBLE_DEVICES"];
+        if begins || others.contains(&&*known) {
             command.env_remove(name);
         }
     }

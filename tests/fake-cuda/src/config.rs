@@ -15,8 +15,12 @@ pub(crate) struct Config {
     pub(crate) driver: i32,
     /// The file of the log.
     pub(crate) log: Option<PathBuf>,
-    /// The number of GPUs.
+    /// The number of GPUs that a process sees.
     pub(crate) gpus: usize,
+    /// The places of these among the GPUs of the machine.
+    visible: Vec<usize>,
+    /// The machine that they are in; nothing if there is only one.
+    host: String,
     /// The standard deviation of kernels' times, as a fraction.
     pub(crate) noise: f64,
     /// By how much kernels slow down in a second of the device's time, as a fraction.
@@ -87,7 +91,35 @@ pub(crate) enum Misdeed {
 impl Config {
     /// As the environment has it.
     pub(crate) fn read() -> Self {
-        Self::of(&|name| env::var(format!("GPUBENCH_FAKE_{name}")).ok().filter(|value| !value.is_empty()))
+        let config = Self::of(&|name| {
+            env::var(format!("GPUBENCH_FAKE_{name}")).ok().filter(|value| !value.is_empty())
+        });
+        match env::var("CUDA_VISIBLE_DEVICES") {
+            Ok(wanted) => config.narrowed(&wanted),
+            Err(_) => config,
+        }
+    }
+
+    /// The same where a process sees only the GPUs that are `wanted`, by their numbers or UUIDs, in that order. The first that
+    /// is none ends the list.
+    fn narrowed(mut self, wanted: &str) -> Self {
+        let place = |wanted: &str| match wanted.parse::<usize>() {
+            Ok(place) => Some(place).filter(|place| *place < self.gpus),
+            Err(_) => (0..self.gpus).find(|place| !wanted.is_empty() && shown(self.uuid(*place)) == wanted),
+        };
+        self.visible = wanted.split(',').map(str::trim).map_while(place).collect();
+        self.gpus = self.visible.len();
+        self
+    }
+
+    /// The identity of the GPU with this number: the last digit is its place in the machine, whose name is in the middle.
+    pub(crate) fn uuid(&self, ordinal: usize) -> [u8; 16] {
+        let mut uuid = *b"a fake device, 0";
+        for (place, byte) in self.host.bytes().enumerate() {
+            uuid[2 + place % 11] ^= byte;
+        }
+        uuid[15] += self.visible.get(ordinal).copied().unwrap_or(ordinal) as u8;
+        uuid
     }
 
     /// The clock of the multiprocessors at a time of the device, in MHz.
@@ -106,6 +138,8 @@ impl Config {
             driver: number(value, "DRIVER", 13_000),
             log: value("LOG").map(PathBuf::from),
             gpus: number(value, "GPUS", 1),
+            visible: Vec::new(),
+            host: list("HOST"),
             noise: number(value, "NOISE", 0.0),
             drift: number(value, "DRIFT", 0.0),
             seed: number(value, "SEED", 1),
@@ -135,6 +169,13 @@ impl Config {
             capability: number(value, "CAPABILITY", 90),
         }
     }
+}
+
+/// A GPU's UUID as NVIDIA's tools write it: `GPU-` and five groups of digits.
+pub(crate) fn shown(uuid: [u8; 16]) -> String {
+    let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    format!("GPU-{}", groups.join("-"))
 }
 
 /// The clock of the multiprocessors where nobody asks for another.
@@ -250,6 +291,31 @@ mod tests {
         assert_eq!((config.noise, config.drift, config.driver), (0.05, 0.0, 13_000));
         let refused = ["cuInit#x=1", "cuInit=1@x"].map(|fault| fault.parse::<Fault>().is_err());
         assert!(refused == [true; 2] && kernel("fill").is_err());
+    }
+
+    #[test]
+    fn a_process_sees_the_gpus_that_it_is_given() {
+        let machine = |host: &str| {
+            let value = |name: &str| match name {
+                "GPUS" => Some("3".to_owned()),
+                "HOST" => Some(host.to_owned()),
+                _ => None,
+            };
+            Config::of(&value)
+        };
+        let all = machine("n1");
+        let uuids = |config: &Config| (0..config.gpus).map(|gpu| config.uuid(gpu)).collect::<Vec<_>>();
+        let [first, second, third] = uuids(&all)[..] else { panic!("{all:?}") };
+        for (wanted, seen) in [
+            ("2,0", &[third, first][..]),
+            (&*shown(second), &[second]),
+            ("1,7,0", &[second]),
+            ("", &[]),
+            ("-1", &[]),
+        ] {
+            assert_eq!(uuids(&machine("n1").narrowed(wanted)), seen, "{wanted}");
+        }
+        assert!(!uuids(&machine("n2")).contains(&first) && !uuids(&machine("")).contains(&first));
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! | variable | for instance | what it does |
 //! |---|---|---|
 //! | `LOG` | `run.log` | Every call, and every piece of work with its stream, ranges and time, is written there; see `log`. |
-//! | `GPUS` | `2` | How many GPUs there are; usually 1. Each has a primary context of its own, with its own memory, streams, events, modules, graphs and time: what belongs to another is refused. |
+//! | `GPUS` | `2` | How many GPUs there are; usually 1. Each has a primary context of its own, with its own memory, streams, events, modules, graphs and time: what belongs to another is refused. A process sees those that `CUDA_VISIBLE_DEVICES` names. |
+//! | `HOST` | `n2` | The machine: GPUs of another have other UUIDs. |
 //! | `NOISE` | `0.05` | Kernels take normally distributed times, with this standard deviation as a fraction. |
 //! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
 //! | `SEED` | `7` | Where the noise begins; usually 1. |

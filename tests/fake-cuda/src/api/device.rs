@@ -11,15 +11,6 @@ use crate::model::{L2_SIZE, MEMORY_SIZE};
 const PERSISTING_L2: u32 = 6;
 
 const NAME: &str = "NVIDIA H200";
-/// The last digit is the device's number.
-const UUID: [u8; 16] = *b"a fake device, 0";
-
-/// The identity of a device.
-pub(super) fn uuid_of(ordinal: usize) -> [u8; 16] {
-    let mut uuid = UUID;
-    uuid[UUID.len() - 1] += ordinal as u8;
-    uuid
-}
 
 /// The attributes of the device that are not 0, each its number and its value, as an H200 returns them.
 const ATTRIBUTES: [(c_int, c_int); 33] = [
@@ -112,11 +103,13 @@ exports! {
     }
 
     fn cuDeviceGetUuid(driver, uuid: Out<[u8; 16]>, device: c_int) {
-        uuid.set(uuid_of(driver.device(device)?))
+        let device = driver.device(device)?;
+        uuid.set(driver.config.uuid(device))
     }
 
     fn cuDeviceGetUuid_v2(driver, uuid: Out<[u8; 16]>, device: c_int) {
-        uuid.set(uuid_of(driver.device(device)?))
+        let device = driver.device(device)?;
+        uuid.set(driver.config.uuid(device))
     }
 
     fn cuDeviceTotalMem_v2(driver, bytes: Out<usize>, device: c_int) {

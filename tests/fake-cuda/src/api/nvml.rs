@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::device::uuid_of;
 use crate::call::{Out, text};
-use crate::config::Config;
+use crate::config::{Config, shown};
 use crate::driver::Answer;
 use crate::log::Log;
 
@@ -34,13 +33,6 @@ static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// The constant power in milliwatts, and the highest clock of the multiprocessors, in MHz.
 const POWER: c_uint = 212_400;
 const MAX_CLOCK: c_uint = 1980;
-
-/// A GPU's UUID as NVIDIA's tools write it: `GPU-` and five groups of digits.
-fn shown(uuid: [u8; 16]) -> String {
-    let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    format!("GPU-{}", groups.join("-"))
-}
 
 pub(super) fn told(answer: Answer) -> Code {
     if answer.is_ok() { SUCCESS } else { NOT_SUPPORTED }
@@ -112,7 +104,7 @@ tells! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, device: Out<usize>) -> Code {
     let Ok(wanted) = text(uuid) else { return NOT_FOUND };
-    let found = (0..CONFIG.gpus).find(|ordinal| shown(uuid_of(*ordinal)) == wanted);
+    let found = (0..CONFIG.gpus).find(|ordinal| shown(CONFIG.uuid(*ordinal)) == wanted);
     found.map_or(NOT_FOUND, |ordinal| told(device.set(FIRST + ordinal)))
 }
 
