@@ -1,7 +1,9 @@
-//! The machine that a run was measured on, and the command that began it. Fields that the system does not report are left
+//! The machine that a run was measured on, the command that began it, and its place among the tasks of a scheduler. Fields that the system does not report are left
 //! out.
 
 use serde::{Deserialize, Serialize};
+
+use crate::task::Task;
 
 /// The environment of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,4 +24,7 @@ pub struct Environment {
     /// The command line: the program without its folder, then its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// The task that the run is, if it is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Task>,
 }

@@ -26,5 +26,6 @@ pub mod resumed;
 pub mod samples;
 pub mod sampling;
 pub mod selection;
+pub mod task;
 pub mod verdict;
 pub mod work;

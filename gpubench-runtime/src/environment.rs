@@ -1,7 +1,8 @@
-//! The environment of this process. Out: an [`Environment`]: the machine's name, its system and CPU, and the command line
-//! without the program's folder. No environment variable and no user name is read.
+//! The environment of this process. In: the task that it is, if it is one of several; out: an [`Environment`]: the machine's
+//! name, its system and CPU, and the command line without the program's folder. No user name is read.
 
 use std::env;
+use std::ffi::CStr;
 use std::fs;
 use std::path::Path;
 
@@ -9,17 +10,27 @@ use rustix::system::uname;
 
 use crate::device::cpu_name;
 use gpubench_records::record::Environment;
+use gpubench_records::task::Task;
 
-/// Reads the environment of this process.
-pub(crate) fn environment() -> Environment {
+/// Returns the machine's name.
+pub(crate) fn host() -> Option<String> {
+    Some(text(uname().nodename())).filter(|name| !name.is_empty())
+}
+
+fn text(text: &CStr) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// Reads the environment of this process, which is `task` of several.
+pub(crate) fn environment(task: Option<Task>) -> Environment {
     let uname = uname();
-    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     Environment {
-        host: Some(text(uname.nodename())).filter(|name| !name.is_empty()),
+        host: host(),
         system: fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release)),
         kernel: Some(format!("{} {}", text(uname.sysname()), text(uname.release()))),
         cpu: Some(cpu_name()),
         command: command(env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
+        task,
     }
 }
 
@@ -62,7 +73,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_kernel_and_a_cpu() {
-        let found = environment();
+        let found = environment(None);
         assert!(found.kernel.is_some_and(|kernel| kernel.starts_with("Linux ")), "a Linux kernel");
         assert!(found.cpu.is_some_and(|cpu| !cpu.is_empty()) && !found.command.is_empty());
     }

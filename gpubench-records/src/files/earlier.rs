@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use super::lines::{NotARun, Stored, head_of, read};
 use super::place::{RECORDS, run_names};
 use crate::record::Run;
+use crate::task::Task;
 
 /// The word by which the user asks for the latest run of a suite.
-pub(super) const LAST: &str = "last";
+pub const LAST: &str = "last";
 
 /// A stored run with its name.
 #[derive(Clone, Debug)]
@@ -70,16 +71,53 @@ pub enum NoRun {
 }
 
 impl EarlierRun {
-    /// The run that the user calls `wanted`, in `folder` or by its path; with `last`, the latest of `suite`.
+    /// The run that the user calls `wanted`, in `folder` or by its path; with `last`, the latest of `suite` that is no task of a
+    /// scheduler.
     ///
     /// # Errors
     /// See [`NoRun`].
     pub fn open(folder: &Path, wanted: &str, suite: &str) -> Result<Self, NoRun> {
-        let path = if wanted == LAST { last(folder, suite)? } else { named(folder, wanted)? };
+        let is_whole = |run: &Run| run.environment.task.is_none();
+        let path = if wanted == LAST { last(folder, suite, is_whole)? } else { named(folder, wanted)? };
+        Self::read(path, suite, true)
+    }
+
+    /// The run to go on with in `folder` for `task` of `suite`, which may have been started on other nodes before: of its own runs
+    /// the one with the most records, because each begins with those of the one before. Runs of other tasks are not looked at,
+    /// whether they have ended or not. `None` if it has none.
+    ///
+    /// A lock tells of progress on this `host` alone: of another, the scheduler has ended the task before it started it here.
+    ///
+    /// # Errors
+    /// See [`NoRun`].
+    pub fn of_task(
+        folder: &Path,
+        task: &Task,
+        suite: &str,
+        host: Option<&str>,
+    ) -> Result<Option<Self>, NoRun> {
+        let label = format!("-{}-", task.label());
+        let names = run_names(folder).unwrap_or_default();
+        let mut own = Vec::new();
+        for name in names.iter().filter(|name| name.contains(&label)) {
+            let path = folder.join(name).join(RECORDS);
+            // A file without its first line was begun by a host that died, and has no records.
+            let Ok(head) = File::open(&path).map_err(NotARun::Unreadable).and_then(head_of) else { continue };
+            let of = &head.environment;
+            if head.program.suite == suite && of.task.as_ref().is_some_and(|other| task.is(other)) {
+                own.push(Self::read(path, suite, of.host.as_deref() == host)?);
+            }
+        }
+        let restarts = |earlier: &Self| earlier.run.environment.task.as_ref().and_then(|task| task.restarts);
+        Ok(own.into_iter().max_by_key(|earlier| (earlier.run.records.len(), restarts(earlier))))
+    }
+
+    /// Reads the run at `path`; with `locked`, only if no process of this host has it locked.
+    fn read(path: PathBuf, suite: &str, locked: bool) -> Result<Self, NoRun> {
         let not_a_run = |why| NoRun::NotARun { path: path.clone(), why };
         let file = File::open(&path).map_err(|error| not_a_run(NotARun::Unreadable(error)))?;
         // Its writer has it locked. This lock ends with the file, before anything is measured.
-        if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        if locked && matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
             return Err(NoRun::InProgress { path });
         }
         let Stored { run, mut remarks, is_cut_off } = read(file).map_err(not_a_run)?;
@@ -95,12 +133,13 @@ impl EarlierRun {
     }
 }
 
-pub(super) fn last(folder: &Path, suite: &str) -> Result<PathBuf, NoRun> {
+/// The file of the latest run of `suite` in `folder` that is `wanted`.
+pub(super) fn last(folder: &Path, suite: &str, wanted: impl Fn(&Run) -> bool) -> Result<PathBuf, NoRun> {
     let names = run_names(folder).unwrap_or_default();
     let paths = names.iter().rev().map(|name| folder.join(name).join(RECORDS));
     let is_ours = |path: &PathBuf| {
         let head = File::open(path).map_err(NotARun::Unreadable).and_then(head_of);
-        head.is_ok_and(|run| run.program.suite == suite)
+        head.is_ok_and(|run| run.program.suite == suite && wanted(&run))
     };
     let found = paths.into_iter().find(is_ours);
     found.ok_or_else(|| NoRun::None { suite: suite.to_owned(), folder: folder.to_owned() })
@@ -114,4 +153,105 @@ fn named(folder: &Path, wanted: &str) -> Result<PathBuf, NoRun> {
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
         NoRun::Unknown { wanted: wanted.to_owned(), folder: folder.to_owned(), there }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{Store, read as read_run};
+    use crate::record::Environment;
+    use crate::task::ShareMode;
+
+    fn run(host: &str, task: Option<Task>, started: u64) -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let run = read_run(&lines[..]).expect("a run").run;
+        let environment = Environment { host: Some(host.to_owned()), task, ..Environment::default() };
+        Run { environment, started, ..run }
+    }
+
+    fn task(number: usize, restarts: Option<u32>) -> Task {
+        let (job, node) = (Some("4711".to_owned()), None);
+        let share = ShareMode::Split;
+        Task { share, number, of: 2, cases: Some(9), scheduler: None, job, node, restarts }
+    }
+
+    /// Stores a run with so many records, as if its process had been killed behind them.
+    fn interrupted(folder: &Path, run: &Run, records: usize) -> PathBuf {
+        let bare = Run { records: Vec::new(), ..run.clone() };
+        let mut store = Store::create(folder, &bare, &[]).expect("it can be written");
+        run.records[..records].iter().try_for_each(|record| store.add(record)).expect("it can be written");
+        store.path().to_owned()
+    }
+
+    /// The host to which a task comes back may be hours behind the one where it began.
+    #[test]
+    fn a_task_finds_its_own_run_whatever_the_hosts_clocks_say() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let of = |number, host| {
+            let suite = run(host, None, 0).program.suite;
+            let found = EarlierRun::of_task(folder, &task(number, Some(2)), &suite, Some(host));
+            found.expect("it can be read").map(|earlier| earlier.run)
+        };
+        assert!(of(1, "n1").is_none(), "an empty folder");
+        for (host, number, restarts, started, records) in [
+            ("n1", 1, None, 1_800_000_000, 1),
+            ("n2", 1, Some(1), 1_799_990_000, 3),
+            ("n1", 2, None, 1_800_000_000, 2),
+        ] {
+            _ = interrupted(folder, &run(host, Some(task(number, restarts)), started), records);
+        }
+        _ = interrupted(folder, &run("n1", None, 1_800_000_001), 3);
+        let found = of(1, "n3").expect("it was interrupted twice");
+        assert_eq!((found.records.len(), found.environment.host.as_deref()), (3, Some("n2")));
+        assert_eq!(of(2, "n3").expect("it was interrupted").records.len(), 2);
+        assert!(of(3, "n1").is_none(), "no run of another task");
+    }
+
+    /// `--resume` by hand never takes the run of a task, which may be in progress on another host.
+    #[test]
+    fn the_last_run_is_no_tasks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let suite = run("n1", None, 0).program.suite;
+        let tasks = interrupted(folder.path(), &run("n1", Some(task(1, None)), 1_800_000_000), 1);
+        let refused = EarlierRun::open(folder.path(), LAST, &suite);
+        assert!(matches!(refused, Err(NoRun::None { .. })), "{refused:?}");
+        _ = interrupted(folder.path(), &run("n1", None, 1_700_000_000), 2);
+        let last = EarlierRun::open(folder.path(), LAST, &suite).expect("there is one");
+        assert_eq!(last.run.records.len(), 2);
+        let name = tasks.parent().and_then(Path::file_name).expect("a name").to_str().expect("UTF-8");
+        assert!(name.starts_with("2027-01-15T08-00-00Z-n1-4711.1-"), "{name}");
+        let named = EarlierRun::open(folder.path(), name, &suite).expect("there is one");
+        assert_eq!(named.run.records.len(), 1, "by its name it can be taken");
+    }
+
+    /// A lock holds on one host: the run of a host that died may look locked for ever.
+    #[test]
+    fn a_run_in_progress_is_refused_on_its_own_host_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = interrupted(folder.path(), &run("n1", Some(task(1, None)), 0), 1);
+        let locked = File::open(path).expect("it is there");
+        locked.lock().expect("nobody has it");
+        let suite = run("n1", None, 0).program.suite;
+        let of = |host| EarlierRun::of_task(folder.path(), &task(1, Some(1)), &suite, Some(host));
+        assert!(matches!(of("n1"), Err(NoRun::InProgress { .. })));
+        assert_eq!(of("n2").expect("it is read").expect("its own").run.records.len(), 1);
+    }
+
+    /// Twenty runs of a suite are kept, but those of other hosts and of tasks are not counted, nor touched.
+    #[test]
+    fn only_runs_of_this_host_that_are_no_tasks_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 1..=30 {
+            _ = interrupted(folder.path(), &run("n1", Some(task(1, None)), number), 0);
+            _ = interrupted(folder.path(), &run("n2", None, number), 0);
+        }
+        let count = |words: &str| {
+            let names = run_names(folder.path()).expect("a folder");
+            names.iter().filter(|name| name.contains(words)).count()
+        };
+        assert_eq!((count("-n1-4711"), count("Z")), (30, 50), "20 of n2 are left, and all tasks");
+        _ = interrupted(folder.path(), &run("n3", None, 99), 0);
+        assert_eq!(count("Z"), 51, "a run of another host removes none of them");
+    }
 }

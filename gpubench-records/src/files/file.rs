@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -13,7 +14,8 @@ use std::time::Instant;
 use super::lines::{self, Line};
 use super::names::{candidates, outdated};
 use super::place::{RECORDS, run_names};
-use crate::record::{Record, Run};
+use crate::record::{Environment, Record, Run};
+use crate::task::file_name_part;
 use gpubench_stats::units::Nanoseconds;
 
 /// A run on disk that grows.
@@ -32,13 +34,13 @@ pub struct Store {
 
 impl Store {
     /// Begins the file of `run` in `folder`, with the records `resumed` of an earlier run. Others see the file with all of them
-    /// or not at all. The oldest runs of this suite are removed.
+    /// or not at all. The oldest runs of this suite are removed, but a task of several removes nothing.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn create(folder: &Path, run: &Run, resumed: &[&Record]) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = claim(folder, run.started)?;
+        let path = claim(folder, run)?;
         let (before, begin) = (run.wall, Instant::now());
         let mut beginning = Line::Run(Cow::Borrowed(run)).written()?;
         for record in resumed {
@@ -52,7 +54,7 @@ impl Store {
         fs::rename(&hidden, path.join(RECORDS))?;
         let syncing = Syncing::of(file.try_clone()?, File::open(&path)?);
         syncing.wake();
-        remove_old(folder, &run.program.suite);
+        remove_old(folder, run);
         let path = path.join(RECORDS);
         Ok(Self { path, file, length: beginning.len() as u64, begin, before, syncing })
     }
@@ -93,9 +95,15 @@ impl Store {
     }
 }
 
-/// Creates a folder in `folder` for a run that began then.
-fn claim(folder: &Path, started: u64) -> io::Result<PathBuf> {
-    for name in candidates(started) {
+/// Creates a folder in `folder` for `run`. The name of a task's has its host, job, number and process, so that tasks of any
+/// number of hosts may write into one folder.
+fn claim(folder: &Path, run: &Run) -> io::Result<PathBuf> {
+    let environment = &run.environment;
+    let label = environment.task.as_ref().map(|task| {
+        let host = file_name_part(environment.host.as_deref().unwrap_or("host"));
+        format!("{host}-{}-{}", task.label(), process::id())
+    });
+    for name in candidates(run.started, label.as_deref()) {
         let path = folder.join(name);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -105,12 +113,18 @@ fn claim(folder: &Path, started: u64) -> io::Result<PathBuf> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Removes the oldest runs of `suite`, except those in progress. Folders with other files in them stay.
-fn remove_old(folder: &Path, suite: &str) {
+/// Removes the oldest runs of the suite that `run` is of, except those in progress. Folders with other files in them stay.
+///
+/// A lock tells of progress on this host alone, and clocks differ between hosts: runs of other hosts stay, and so do all that
+/// are tasks.
+fn remove_old(folder: &Path, run: &Run) {
+    if run.environment.task.is_some() {
+        return;
+    }
     let mut ours = run_names(folder).unwrap_or_default();
     ours.retain(|name| {
         let stored = File::open(folder.join(name).join(RECORDS)).map_err(lines::NotARun::Unreadable);
-        stored.and_then(lines::head_of).is_ok_and(|run| run.program.suite == suite)
+        stored.and_then(lines::head_of).is_ok_and(|other| is_of_same_host(run, &other))
     });
     for name in outdated(&ours) {
         let run = folder.join(name);
@@ -120,6 +134,14 @@ fn remove_old(folder: &Path, suite: &str) {
             _ = fs::remove_dir(run);
         }
     }
+}
+
+/// Returns true if `other` is a run of the same suite on this host, and no task. An old run names no host.
+fn is_of_same_host(run: &Run, other: &Run) -> bool {
+    let Environment { host, task, .. } = &other.environment;
+    other.program.suite == run.program.suite
+        && task.is_none()
+        && (host.is_none() || *host == run.environment.host)
 }
 
 /// A thread that syncs the file, so that no case waits for the disk. However many records come meanwhile, it syncs once.

@@ -19,7 +19,7 @@ mod stored_runs;
 mod times;
 mod upgrade;
 
-pub use self::earlier::{EarlierRun, NoRun};
+pub use self::earlier::{EarlierRun, LAST, NoRun};
 pub use self::fault::{Fault, TextPlace};
 pub use self::file::Store;
 pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};

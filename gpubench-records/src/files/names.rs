@@ -17,18 +17,20 @@ pub fn time_of_day(seconds: u64) -> String {
 pub(super) const KEPT: usize = 20;
 
 /// The names to try for a run that began this number of seconds after 1970, until one is free: its time of day, such as
-/// `2026-08-01T12-33-10Z`, then the same with a number.
-pub(super) fn candidates(started: u64) -> impl Iterator<Item = String> {
-    let name = time_of_day(started).replace(':', "-");
+/// `2026-08-01T12-33-10Z`, then the same with a number. That of a task has the `label` of its process behind the time.
+pub(super) fn candidates(started: u64, label: Option<&str>) -> impl Iterator<Item = String> + use<> {
+    let time = time_of_day(started).replace(':', "-");
+    let name = label.map_or(time.clone(), |label| format!("{time}-{label}"));
     let numbered = name.clone();
     std::iter::once(name).chain((2_u64..).map(move |number| format!("{numbered}-{number}")))
 }
 
-/// Sorts the names of runs by their times, the latest last. Those of one second are in the order of their numbers.
+/// Sorts the names of runs by their times, the latest last. Those of one second are in the order of their numbers. Clocks of
+/// hosts differ: only for runs of one host is this the order in which they began.
 pub(super) fn sort(names: &mut [String]) {
     names.sort_by_cached_key(|name| match name.split_once("Z-") {
-        Some((time, number)) => (format!("{time}Z"), number.parse::<usize>().unwrap_or(0)),
-        None => (name.clone(), 0),
+        Some((time, number)) => (format!("{time}Z"), number.parse::<usize>().unwrap_or(0), name.clone()),
+        None => (name.clone(), 0, name.clone()),
     });
 }
 
@@ -53,8 +55,10 @@ mod tests {
 
     #[test]
     fn runs_are_named_by_the_time_of_day() {
-        let names: Vec<String> = candidates(1_785_587_590).take(3).collect();
+        let names: Vec<String> = candidates(1_785_587_590, None).take(3).collect();
         assert_eq!(names, ["2026-08-01T12-33-10Z", "2026-08-01T12-33-10Z-2", "2026-08-01T12-33-10Z-3"]);
+        let names: Vec<String> = candidates(1_785_587_590, Some("n1-4711.3-90")).take(2).collect();
+        assert_eq!(names, ["2026-08-01T12-33-10Z-n1-4711.3-90", "2026-08-01T12-33-10Z-n1-4711.3-90-2"]);
     }
 
     #[test]
@@ -81,7 +85,7 @@ mod tests {
 
     #[test]
     fn names_of_one_second_sort_as_they_were_given() {
-        let given: Vec<String> = candidates(0).take(12).collect();
+        let given: Vec<String> = candidates(0, None).take(12).collect();
         let mut sorted = given.clone();
         sorted.reverse();
         sort(&mut sorted);
@@ -90,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_oldest_runs_go_when_there_are_too_many() {
-        let names: Vec<String> = (0..KEPT as u64 + 2).flat_map(|second| candidates(second).take(1)).collect();
+        let names: Vec<String> =
+            (0..KEPT as u64 + 2).flat_map(|second| candidates(second, None).take(1)).collect();
         assert_eq!(outdated(&names), &names[..2]);
         assert!(
             outdated(&names[2..]).is_empty() && outdated(&names[..1]).is_empty() && outdated(&[]).is_empty()

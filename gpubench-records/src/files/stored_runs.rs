@@ -181,7 +181,7 @@ impl StoredRuns {
     fn last(&self) -> Result<PathBuf, LoadRunError> {
         let newest = match &self.suite {
             None => self.runs().into_iter().next().map(|(_, path)| path),
-            Some(suite) => last_of(&self.runs, suite).ok(),
+            Some(suite) => last_of(&self.runs, suite, |_| true).ok(),
         };
         newest.ok_or_else(|| LoadRunError::NoRuns(self.runs.clone()))
     }

@@ -114,6 +114,27 @@ impl Devices {
         Ok(Selected { devices, ..Selected::default() })
     }
 
+    /// Selects the GPUs that a scheduler has `given` a task, as its environment names them: `all`, or the first. Of a program that
+    /// measures none, the usual devices.
+    ///
+    /// # Errors
+    /// Returns an error if there is none. The CPU is no stand-in for a GPU that somebody has allocated.
+    pub fn given(&self, given: &str, all: bool) -> Result<Selected, NoSuchDevice> {
+        let is_gpu = |kind: &str| chosen(kind) == Some(DefaultChoice::First);
+        if !self.wanted.iter().any(|kind| is_gpu(kind)) {
+            return Ok(self.usual());
+        }
+        let gpus =
+            self.there.iter().filter(|found| is_gpu(found.kind)).take(if all { usize::MAX } else { 1 });
+        let gpus: Vec<Available> = gpus.cloned().collect();
+        if gpus.is_empty() {
+            let wanted = format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU");
+            return Err(self.refused(wanted));
+        }
+        let others = self.there.iter().filter(|found| chosen(found.kind).is_none()).cloned();
+        Ok(Selected { devices: gpus.into_iter().chain(others).collect(), ..Selected::default() })
+    }
+
     /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
     /// missing, nothing is selected at all.
     #[must_use]
@@ -144,22 +165,20 @@ impl Devices {
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
         let found =
             self.there.iter().find(|found| names_device(wanted, &found.device, found.uuid.as_deref()));
-        found.cloned().ok_or_else(|| {
-            let reasons: Vec<String> = self
-                .absent
-                .iter()
-                .map(|Absent { noun, reason, .. }| format!("no {noun}: {reason}"))
-                .collect();
-            let reasons =
-                if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
-            let there: Vec<String> = self.there.iter().map(Available::describe).collect();
-            let there = if there.is_empty() {
-                "nothing that this program measures".to_owned()
-            } else {
-                there.join(", ")
-            };
-            NoSuchDevice { wanted: format!("there is no device `{wanted}`{reasons}"), there }
-        })
+        found.cloned().ok_or_else(|| self.refused(format!("there is no device `{wanted}`")))
+    }
+
+    /// Returns the error of a device that is missing: `why`, with the reasons that kinds are absent and the devices that are there.
+    fn refused(&self, why: String) -> NoSuchDevice {
+        let reasons: Vec<String> =
+            self.absent.iter().map(|Absent { noun, reason, .. }| format!("no {noun}: {reason}")).collect();
+        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+        let there: Vec<String> = self.there.iter().map(Available::describe).collect();
+        let there = match there.is_empty() {
+            true => "nothing that this program measures".to_owned(),
+            false => there.join(", "),
+        };
+        NoSuchDevice { wanted: format!("{why}{reasons}"), there }
     }
 }
 
@@ -233,6 +252,24 @@ mod tests {
             "there is no device `7` (no CUDA device: libcuda.so.1 not found). There is: `host` (the host), \
              `clockwork` (the clockwork)"
         );
+    }
+
+    /// A GPU that a scheduler allocated and that is gone is an error, never a run of the CPU.
+    #[test]
+    fn a_task_measures_the_gpus_that_it_was_given() {
+        let names =
+            |selected: Selected| selected.devices.into_iter().map(|found| found.device).collect::<Vec<_>>();
+        let given =
+            |devices: &Devices, all| devices.given("4", all).map(names).map_err(|error| error.to_string());
+        assert_eq!(given(&with_gpus(), true), Ok(vec!["cuda:0".to_owned(), "cuda:1".to_owned()]));
+        assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
+        let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let gone = given(&wants, true).expect_err("it is gone");
+        let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU (no CUDA device: libcuda.so.1 not found). There is: `host`";
+        assert!(gone.starts_with(why), "{gone}");
+        // A program without benchmarks for GPUs.
+        let usual = vec!["host".to_owned(), "clockwork".to_owned()];
+        assert_eq!(given(&without_gpu(), true), Ok(usual));
     }
 
     #[test]

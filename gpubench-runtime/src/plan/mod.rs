@@ -6,6 +6,7 @@ mod error;
 mod listing;
 mod partner;
 mod selection;
+mod share;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
@@ -19,9 +20,11 @@ use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
 
 use gpubench_records::id::{Arg, BenchmarkId, CaseId, shown_name};
+use gpubench_records::task::Part;
 
 pub use self::error::{PlanError, Unpaired};
 pub use self::selection::{Ignored, Selection};
+pub use self::share::CaseTimes;
 
 use self::listing::{Listed, list};
 
@@ -151,6 +154,18 @@ impl Plan {
     pub fn cases(&self) -> usize {
         let planned = self.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
         planned.map(|(job, _)| job.caches.len()).sum()
+    }
+
+    /// Returns the number of cases that will be measured, each counted once if several devices measure it.
+    #[must_use]
+    pub fn distinct_cases(&self) -> usize {
+        share::cases(&self.jobs)
+    }
+
+    /// Returns the jobs that are `part` of this plan, which is the same for all tasks, by the expected `times`.
+    #[must_use]
+    pub fn share(self, part: Part, times: &CaseTimes) -> Self {
+        Self { jobs: share::share(self.jobs, part, times), ..self }
     }
 
     /// Adds the selected jobs of a device.

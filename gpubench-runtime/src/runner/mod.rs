@@ -31,6 +31,7 @@ use crate::runner::resume::ResumedRecords;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
+use gpubench_records::task::Task;
 use gpubench_stats::units::Nanoseconds;
 
 /// The settings of a run.
@@ -69,6 +70,8 @@ pub struct Beginning {
     pub notes: Vec<String>,
     /// The records of an earlier run that are still valid.
     pub resumed: ResumedRecords,
+    /// The task that the run is, if it is one of several.
+    pub task: Option<Task>,
 }
 
 /// Measures the rest of `plan` on `devices`, until it is done or `stop` returns true. The run holds
@@ -94,13 +97,13 @@ fn measure_by(
     config: &RunConfig,
     observer: &mut dyn RunEvents,
 ) -> (Run, Result<(), RunError>) {
-    let Beginning { program, notes, resumed } = beginning;
+    let Beginning { program, notes, resumed, task } = beginning;
     let begin = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let run = Run {
         schema: SCHEMA.to_owned(),
         program,
-        environment: environment(),
+        environment: environment(task),
         started,
         wall: resumed.wall(),
         notes,

@@ -195,7 +195,8 @@ impl Outcome {
 }
 
 fn beginning() -> Beginning {
-    Beginning { program: Program::default(), notes: Vec::new(), resumed: ResumedRecords::default() }
+    let (notes, resumed) = (Vec::new(), ResumedRecords::default());
+    Beginning { program: Program::default(), notes, resumed, task: None }
 }
 
 fn config(runs: usize) -> RunConfig {

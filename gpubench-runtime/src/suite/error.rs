@@ -14,6 +14,7 @@ use gpubench_stats::format::counted;
 
 use super::cli::Exit;
 use super::options::OptionsError;
+use super::sharing::ShareError;
 use crate::device::ClockTarget;
 use crate::device::select::NoSuchDevice;
 use crate::peaks::FileError;
@@ -34,6 +35,9 @@ pub enum Error {
     /// There is nothing to measure, or not in this way.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A task has no share.
+    #[error(transparent)]
+    Share(#[from] ShareError),
     /// A device that is named is missing.
     #[error(transparent)]
     NoSuchDevice(#[from] NoSuchDevice),
@@ -191,6 +195,7 @@ impl Error {
             | Self::PeaksFile(_)
             | Self::UnknownPrecision { .. }
             | Self::Resume(_)
+            | Self::Share(_)
             | Self::RunsFolder(_)
             | Self::Baseline(_)
             | Self::ClocksNotLocked { .. }

@@ -8,16 +8,18 @@ use super::Error;
 use super::cli::ListFormat;
 use super::options::MeasureOptions;
 use super::prepare::kinds_of;
+use super::sharing::Sharing;
 use crate::device::select::{self, Devices};
 use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::method::Cache;
 use gpubench_stats::format::counted;
 
-/// Lists the selected benchmarks of `entries`, with or without their devices.
+/// Lists the selected benchmarks of `entries`, with or without their devices; of a `suite` that is shared, those of this task.
 pub(super) fn list(
     entries: &[&Entry],
     options: &MeasureOptions,
+    suite: &str,
     format: ListFormat,
 ) -> Result<String, Error> {
     let device = options.device.as_deref();
@@ -45,7 +47,8 @@ pub(super) fn list(
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(text(&plan, format))
+    let mut sharing = Sharing::of(options, suite, None)?;
+    Ok(text(&sharing.narrow(plan), format))
 }
 
 /// Writes one line for each job of `plan`.

@@ -7,6 +7,7 @@ use super::checkout::Lookup;
 use super::options::MeasureOptions;
 use super::prepare::{RunSetup, Task, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
+use super::sharing::Sharing;
 use super::signals::Stop;
 use super::{Error, ceilings};
 use crate::device::Available;
@@ -20,6 +21,7 @@ use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::files as store;
 use gpubench_records::id::CaseId;
 use gpubench_records::record::{Program, Record, Run};
+use gpubench_stats::format::counted;
 
 /// A run that can begin: everything that could refuse it has been asked, except for the devices themselves.
 pub(super) struct Prepared<'a> {
@@ -35,6 +37,7 @@ pub(super) struct Prepared<'a> {
     resumed: ResumedRecords,
     peak_sources: PeakSources,
     baselines: OpenBaselines,
+    sharing: Sharing,
 }
 
 /// A run that has ended.
@@ -74,8 +77,12 @@ impl<'a> Prepared<'a> {
         };
         let checkout = Lookup::begin(program.package.take());
         program.fingerprint = runs_folder.as_ref().and_then(|_| store::fingerprint());
+        let mut sharing = match task {
+            Task::Measure => Sharing::of(options, &program.suite, runs_folder.as_deref())?,
+            Task::MeasurePeaks | Task::Test => Sharing::default(),
+        };
         let RunSetup { mut plan, devices, mut notes, resumed } =
-            run_setup(task, &entries, options, &program, runs_folder.as_deref())?;
+            run_setup(task, &entries, options, &program, runs_folder.as_deref(), &mut sharing)?;
         if task == Task::MeasurePeaks {
             ceilings::settle(&mut plan);
         }
@@ -100,7 +107,15 @@ impl<'a> Prepared<'a> {
             resumed,
             peak_sources,
             baselines,
+            sharing,
         })
+    }
+
+    /// Returns a sentence if no case is this task's.
+    pub(super) fn empty_share(&self) -> Option<String> {
+        let task = self.sharing.task().filter(|_| self.plan.jobs.is_empty())?;
+        let cases = counted(task.cases.unwrap_or_default(), "case");
+        Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
     }
 
     /// Measures the plan until it is done or a signal comes.
@@ -127,7 +142,8 @@ impl<'a> Prepared<'a> {
         let locked = clock_lock.iter().flat_map(|clock_lock: &ClockLock| clock_lock.locked.clone()).collect();
         events.devices_opening();
         self.program.package = self.checkout.end();
-        let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed };
+        let task = self.sharing.task().cloned();
+        let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed, task };
         let config = run_config(options, self.peak_sources, locked);
         let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), &options.runs_dir);
         let (mut run, ended) =

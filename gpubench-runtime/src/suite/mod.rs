@@ -17,6 +17,8 @@ mod prepare;
 pub mod program;
 mod progress;
 mod recorder;
+mod scheduled;
+mod sharing;
 mod show;
 mod signals;
 mod stored;
@@ -29,6 +31,7 @@ use std::process::ExitCode;
 pub use self::error::{Error, RunsFolderError, StoredRunError};
 pub use self::options::MeasureOptions;
 pub use self::progress::Progress;
+pub use self::sharing::ShareError;
 
 use self::child::run_as_child;
 use self::cli::{Action, Exit, Options};
@@ -37,6 +40,7 @@ use self::measure::Prepared;
 use self::messages::conclude;
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
+use crate::runner::RunEvents;
 use gpubench_records::record::Program;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
@@ -65,7 +69,7 @@ fn run(options: &Options, program: Program) -> Result<Exit, Error> {
         Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer, progress),
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
-            printer.print(&list::list(&task.entries(), measure, *format)?)?;
+            printer.print(&list::list(&task.entries(), measure, &program.suite, *format)?)?;
             Ok(Exit::Done)
         }
         Action::Test => {
@@ -86,6 +90,10 @@ fn measure_and_show(
 ) -> Result<Exit, Error> {
     let mut live = Live::new(printer, progress);
     let prepared = Prepared::of(task, program, options, &mut live)?;
+    if let Some(empty) = prepared.empty_share() {
+        live.warning(&empty);
+        return Ok(Exit::Done);
+    }
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut live)?;
     printer.show(measured, live.end(), &outputs)

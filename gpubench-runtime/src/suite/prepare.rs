@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::options::{MeasureOptions, RunsDir};
+use super::sharing::Sharing;
 use super::{Error, RunsFolderError};
 use crate::device::Available;
 use crate::device::Missing;
 use crate::device::kinds;
 use crate::device::select::{Devices, Selected};
+use crate::environment::host;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
 use crate::runner::RunEvents;
@@ -47,32 +49,49 @@ pub(super) struct RunSetup {
     pub(super) resumed: ResumedRecords,
 }
 
-/// Sets up a run of the selection, or with `--resume` of the rest of an earlier run.
+/// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's.
 pub(super) fn run_setup(
     task: Task,
     entries: &[&Entry],
     options: &MeasureOptions,
     program: &Program,
     runs: Option<&Path>,
+    sharing: &mut Sharing,
 ) -> Result<RunSetup, Error> {
-    if let (Some(name), Some(runs)) = (&options.resume, runs) {
-        let earlier = EarlierRun::open(runs, name, &program.suite)?;
-        return resumed(task, entries, options, program, earlier);
+    if let (Some(name), Some(runs)) = (&options.resume, runs)
+        && let Some(earlier) = earlier_run(runs, name, &program.suite, sharing)?
+    {
+        return resumed(task, entries, options, program, earlier, sharing);
     }
     let (planned, Selected { devices, notes, .. }) =
-        plan_on_devices(task, entries, options, options.device.as_deref())?;
-    let plan = planned.and_then(Plan::on_this_machine)?;
+        plan_on_devices(task, entries, options, options.device.as_deref(), sharing)?;
+    let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
     Ok(RunSetup { plan, devices, notes, resumed: ResumedRecords::default() })
 }
 
-/// Plans the selection on the requested devices. Adds a note if some of it needs a missing device.
+/// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
+/// that can be started again says `--resume` the first time too.
+fn earlier_run(runs: &Path, name: &str, suite: &str, sharing: &Sharing) -> Result<Option<EarlierRun>, Error> {
+    match sharing.task() {
+        Some(task) if name == store::LAST => Ok(EarlierRun::of_task(runs, task, suite, host().as_deref())?),
+        _ => Ok(Some(EarlierRun::open(runs, name, suite)?)),
+    }
+}
+
+/// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing
+/// device.
 pub(super) fn plan_on_devices(
     task: Task,
     entries: &[&Entry],
     options: &MeasureOptions,
     device: Option<&str>,
+    sharing: &Sharing,
 ) -> Result<(Result<Plan, PlanError>, Selected), Error> {
-    let mut selected = Devices::find(&kinds_of(entries)).select(device)?;
+    let found = Devices::find(&kinds_of(entries));
+    let mut selected = match sharing.given() {
+        Some((given, all)) if device.is_none() => found.given(given, all)?,
+        _ => found.select(device)?,
+    };
     let devices = names(&selected.devices);
     let planned = planned(task, entries, &options.selection, &devices, &selected.missing);
     if let Ok(plan) = &planned {
@@ -126,6 +145,7 @@ fn resumed(
     options: &MeasureOptions,
     program: &Program,
     earlier: EarlierRun,
+    sharing: &mut Sharing,
 ) -> Result<RunSetup, Error> {
     let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
     let notes = earlier.run.notes.clone();
@@ -133,19 +153,21 @@ fn resumed(
         let limit = options.time_limit().into();
         ResumedRecords::of_earlier(earlier, plan, program, &options.sampling(), limit)
     };
-    let earlier_devices =
-        Some(earlier_devices).filter(|devices| options.device.is_none() && !devices.is_empty());
+    // A task that is started again is given others, perhaps on another node.
+    let is_free = options.device.is_none() && sharing.given().is_none();
+    let earlier_devices = Some(earlier_devices).filter(|devices| is_free && !devices.is_empty());
     if let Some(devices) = &earlier_devices {
         let devices = as_named(devices, &kinds_of(entries));
-        let plan = Plan::of(entries, &options.selection, &names(&devices))?;
+        let plan = sharing.narrow(Plan::of(entries, &options.selection, &names(&devices))?);
         let resumed = still_valid(earlier.clone(), &plan);
         if resumed.is_all_of(&plan) {
             return Ok(RunSetup { plan, devices, notes, resumed });
         }
     }
     let device = options.device.clone().or_else(|| Some(earlier_devices?.join(",")));
-    let (planned, Selected { devices, .. }) = plan_on_devices(task, entries, options, device.as_deref())?;
-    let plan = planned.and_then(Plan::on_this_machine)?;
+    let (planned, Selected { devices, .. }) =
+        plan_on_devices(task, entries, options, device.as_deref(), sharing)?;
+    let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
     let resumed = still_valid(earlier, &plan);
     Ok(RunSetup { plan, devices, notes, resumed })
 }

@@ -9,6 +9,7 @@ use super::measure::{ended_early, run_config};
 use super::options::MeasureOptions;
 use super::prepare::{Task, plan_on_devices};
 use super::progress::Progress;
+use super::sharing::Sharing;
 use super::signals::Stop;
 use crate::peaks::PeakSources;
 use crate::plan::{Ignored, Plan, PlanError};
@@ -21,7 +22,8 @@ use gpubench_report::style::{BOLD, of_state};
 /// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test.
 pub(super) fn test(options: &MeasureOptions) -> Result<(String, Result<Exit, Error>), Error> {
     let entries = Task::Test.entries();
-    let (planned, _) = plan_on_devices(Task::Test, &entries, options, options.device.as_deref())?;
+    let (planned, _) =
+        plan_on_devices(Task::Test, &entries, options, options.device.as_deref(), &Sharing::default())?;
     let plan = match planned {
         Ok(plan) => plan,
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },

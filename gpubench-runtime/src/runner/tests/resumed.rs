@@ -14,7 +14,7 @@ fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let (program, limit) = (program(), Duration::from_secs(limit));
     let resumed = ResumedRecords::of_earlier(earlier, plan, &program, &sampling, limit.into());
-    let beginning = Beginning { program, notes: Vec::new(), resumed };
+    let beginning = Beginning { program, notes: Vec::new(), resumed, task: None };
     let config = RunConfig { sampling, timeout: limit, ..config(1) };
     Outcome::beginning_with(plan, Script::default(), beginning, &config, &|| false)
 }

@@ -68,6 +68,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = "What to measure")]
     pub(super) device: Option<String>,
 
+    /// Measure a share of the cases, `3/8` of them for instance, as one of several tasks; `split`: as the task that Slurm numbers;
+    /// `replicate`: all cases, on all GPUs that the task was given; `none`: as if there were no scheduler [default: replicate]
+    #[arg(long, value_name = "SHARE", env = "GPUBENCH_SHARE", help_heading = "What to measure")]
+    pub(super) share: Option<String>,
+
+    /// Balance the shares by the times of this stored run, the same for all tasks, rather than by their numbers of cases
+    #[arg(long, value_name = "RUN", env = "GPUBENCH_SHARE_TIMES", help_heading = "What to measure")]
+    pub(super) share_times: Option<String>,
+
     /// Launch each case once, check its outputs, and time nothing; the default of bench targets without `--bench`
     #[arg(long, env = "GPUBENCH_TEST", value_parser = BoolishValueParser::new(), help_heading = "What to measure")]
     pub(super) test: bool,
@@ -216,7 +225,8 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) exports: ExportArgs<true>,
 
-    /// Resume an interrupted run, the last one or RUN: its measured cases are not measured again
+    /// Resume an interrupted run, the last one or RUN: its measured cases are not measured again. A task of a scheduler resumes its
+    /// own run, and begins one if it has none
     #[arg(
         long,
         value_name = "RUN",

@@ -125,6 +125,8 @@ pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError
         threshold,
         resume: args.resume,
         runs_dir,
+        share: args.share.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
+        share_times: args.share_times,
     })
 }
 

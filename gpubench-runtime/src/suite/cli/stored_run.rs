@@ -11,7 +11,8 @@ use crate::suite::options::OptionsError;
 const MEASURING: &str = "How to measure";
 
 /// Flags under other headings that have no effect on a stored run.
-const OTHERS: [&str; 7] = ["test", "list", "compare_with", "band", "runs", "resume", "runs_dir"];
+const OTHERS: [&str; 9] =
+    ["test", "list", "compare_with", "band", "runs", "resume", "runs_dir", "share", "share_times"];
 
 /// Refuses `--from` beside a flag that it would ignore.
 pub(super) fn refuse_other_flags(matches: &ArgMatches, args: &Args) -> Result<(), OptionsError> {
@@ -55,6 +56,7 @@ mod tests {
             &["--precision", "1%"],
             &["--path", "stream"],
             &["--runs-dir", "none"],
+            &["--share", "3/8"],
             &["--in-process"],
             &["--timeout", "3"],
             &["--peak", "memory=1GB/s"],

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{MeasureOptions, RunsDir};
+use super::{MeasureOptions, RunsDir, ShareChoice};
 use crate::device::ClockTarget;
 use crate::plan::Ignored;
 use crate::suite::{Error, cli};
@@ -287,6 +287,20 @@ impl MeasureOptions {
     #[must_use]
     pub fn runs_dir(mut self, folder: RunsDir) -> Self {
         self.runs_dir = folder;
+        self
+    }
+
+    /// Measures this share of the cases. If it is empty, so is the run.
+    #[must_use]
+    pub fn share(mut self, share: ShareChoice) -> Self {
+        self.share = share;
+        self
+    }
+
+    /// Balances shares by the times of this stored run, which must be the same for all tasks.
+    #[must_use]
+    pub fn share_times(mut self, run: impl Into<String>) -> Self {
+        self.share_times = Some(run.into());
         self
     }
 }

@@ -59,6 +59,12 @@ pub enum OptionsError {
     /// Both ceilings and test mode are requested.
     #[error("--measure-peaks and --test: the one measures, the other times nothing")]
     PeaksInTestMode,
+    /// A share of the cases cannot be read.
+    #[error(
+        "--share {0}: give a task's number, from 1, and the number of all, such as 3/8 or replicate:3/8; or `split` or \
+         `replicate` where a scheduler numbers the tasks, or `none`"
+    )]
+    Share(String),
     /// A run of ceilings is to be resumed.
     #[error("--resume goes on with a run of the suite: leave out --measure-peaks")]
     ResumedPeaks,

@@ -4,12 +4,14 @@
 mod builder;
 mod error;
 mod sampling;
+mod share;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub use self::error::OptionsError;
 pub use self::sampling::SamplingOptions;
+pub use self::share::ShareChoice;
 
 pub(crate) use self::sampling::is_fraction;
 
@@ -71,6 +73,10 @@ pub struct MeasureOptions {
     pub resume: Option<String>,
     /// The folder for runs in progress.
     pub runs_dir: RunsDir,
+    /// The share of the cases to measure.
+    pub share: ShareChoice,
+    /// The stored run whose times balance the shares, rather than one time for all cases.
+    pub share_times: Option<String>,
 }
 
 /// The folder for runs in progress.
