@@ -15,5 +15,6 @@ mod log;
 mod no_gpu;
 mod opened;
 mod sensors;
+mod tasks;
 mod truth;
 mod turns;
