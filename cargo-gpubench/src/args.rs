@@ -102,7 +102,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         exports: ExportArgs<false>,
     },
-    /// Make one run of several, such as those of several processes
+    /// Make one run of several, such as those of several processes, or the shares of a split; what is missing of those is told, and
+    /// the exit code is 1
     Merge {
         /// The runs, or a file with several
         #[arg(value_name = "RUN", required = true)]

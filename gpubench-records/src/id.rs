@@ -16,9 +16,10 @@ pub struct DeviceId<'a> {
 }
 
 impl<'a> DeviceId<'a> {
-    /// Reads `host` or `cuda:1`.
+    /// Reads `host` or `cuda:1`, and of several hosts `n1/cuda:1`.
     #[must_use]
     pub fn parse(device: &'a str) -> Self {
+        let device = device.rsplit_once('/').map_or(device, |(_, device)| device);
         let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
         let (kind, ordinal) = numbered.unwrap_or((device, 0));
         Self { kind, ordinal }
@@ -104,5 +105,6 @@ mod tests {
     fn ids_have_a_kind_and_a_number() {
         assert_eq!(DeviceId::parse("cuda:3"), DeviceId { kind: "cuda", ordinal: 3 });
         assert_eq!(DeviceId::parse("host"), DeviceId { kind: "host", ordinal: 0 });
+        assert_eq!(DeviceId::parse("n1/cuda:3"), DeviceId { kind: "cuda", ordinal: 3 });
     }
 }

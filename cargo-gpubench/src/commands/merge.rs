@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::StoredRuns;
-use gpubench_records::join::{Joined, join};
+use gpubench_records::join::{Joined, is_share, join};
 use gpubench_report::export::{Export, ExportTo, Format};
 
 use super::load_all;
@@ -14,9 +14,23 @@ use crate::output;
 pub(super) fn merge(stored: &StoredRuns, runs: &[String], to: &Path) -> Result<Exit, CommandError> {
     let exports = [Export { format: Format::Json, to: ExportTo::of(to.to_owned()) }];
     output::check(&exports, runs, stored)?;
-    let runs = runs.iter().map(|name| load_all(stored, name)).collect::<Result<Vec<_>, _>>()?;
-    let Joined { run, remarks } = join(runs.concat())?;
-    remarks.iter().for_each(|remark| output::warn(remark));
+    let loaded: Vec<_> = runs.iter().map(|name| load_all(stored, name)).collect();
+    let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));
+    let mut exit = Exit::Done;
+    let mut runs = Vec::new();
+    for loaded in loaded {
+        match loaded {
+            Ok(mut loaded) => runs.append(&mut loaded),
+            // A task that died may have left nothing that can be read: its share is then told to be missing.
+            Err(error) if is_split => {
+                output::warn(&format!("left out: {error}"));
+                exit = Exit::Failed;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let Joined { run, remarks, missing } = join(runs)?;
+    remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
     output::write(&exports, &run)?;
-    Ok(Exit::Done)
+    Ok(if missing.is_empty() { exit } else { Exit::Failed })
 }

@@ -1,6 +1,8 @@
 //! Several runs made one, such as those of several processes or of several files. In: runs with their names; out: one run
 //! with a record for each case, which has the measurements of all; or the reason that they are no repetitions: runs repeat
-//! each other only if the same build did the same work on the same device.
+//! each other only if the same build did the same work on the same device. Shares of a split are made one run as well.
+
+mod shares;
 
 use std::collections::HashMap;
 
@@ -10,6 +12,8 @@ use crate::id::CaseId;
 use crate::merge::merged;
 use crate::program::{Package, Program};
 use crate::record::{Measurement, Record, Run};
+
+pub use self::shares::is_share;
 
 /// A run with the name that the user knows it by.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +31,8 @@ pub struct Joined {
     pub run: Run,
     /// The differences between the runs that do not prevent joining them.
     pub remarks: Vec<String>,
+    /// The shares of a split that are missing or incomplete, a sentence each. They are among the notes too.
+    pub missing: Vec<String>,
 }
 
 /// The reason why runs cannot be joined.
@@ -49,6 +55,33 @@ pub enum JoinError {
         one: String,
         /// The device of another.
         other: String,
+    },
+    /// Two shares were divided in different ways.
+    #[error("{one} is a share of {first}, and {other} one of {second}: these are not shares of one run")]
+    OtherSplit {
+        /// A share.
+        one: String,
+        /// Its division.
+        first: String,
+        /// Another.
+        other: String,
+        /// The other's division.
+        second: String,
+    },
+    /// Two shares were measured on different models.
+    #[error(
+        "{one} is {first} and {other} is {second}: cases that are split over GPUs can be held against each other only if these \
+         are of one model"
+    )]
+    OtherModel {
+        /// A device.
+        one: String,
+        /// Its model.
+        first: String,
+        /// Another.
+        other: String,
+        /// The other's model.
+        second: String,
     },
     /// They are of different suites.
     #[error(
@@ -114,14 +147,23 @@ pub enum JoinError {
     },
 }
 
-/// Joins `runs` to one, which began with the first of them and took as long as all together.
+/// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
+/// has the cases of all, and what is missing is told.
 ///
 /// # Errors
 /// See [`JoinError`].
 pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+    if !runs.is_empty() && runs.iter().all(|named| is_share(&named.run)) {
+        return shares::join(runs);
+    }
     if let [one] = &runs[..] {
         return Err(JoinError::OneRun(one.name.clone()));
     }
+    repetitions(runs)
+}
+
+/// Joins runs of which a case may be in several, each a repetition.
+fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let remarks = check(&runs)?;
     let mut runs = runs.into_iter().map(|named| named.run);
     let mut whole = runs.next().ok_or(JoinError::NoRun)?;
@@ -146,7 +188,7 @@ pub fn join(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     }
     whole.planned = whole.planned.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
-    Ok(Joined { run: whole, remarks })
+    Ok(Joined { run: whole, remarks, missing: Vec::new() })
 }
 
 /// Checks that `runs` are repetitions. Returns the differences that do not matter.

@@ -1,0 +1,346 @@
+//! The shares of a split made one run. In: the runs of tasks that each measured a part of the cases, on GPUs of one model, some of
+//! them started again and some lost; out: one run that has each case once, on the device that measured it, and what is missing.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::{JoinError, Joined, NamedRun, repetitions};
+use crate::facts::{Facts, UUID};
+use crate::id::{BenchmarkId, DeviceId};
+use crate::method::Cache;
+use crate::record::{Record, Run};
+use crate::task::{ShareMode, Task};
+use gpubench_stats::format::counted;
+
+/// Returns true if `run` is a share of a split.
+#[must_use]
+pub fn is_share(run: &Run) -> bool {
+    task(run).is_some()
+}
+
+fn task(run: &Run) -> Option<&Task> {
+    run.environment.task.as_ref().filter(|task| task.share == ShareMode::Split)
+}
+
+/// Joins runs that are all shares of one split.
+pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
+    let place = |run: &Run| task(run).map_or((0, 0), |task| (task.number, task.restarts.unwrap_or(0)));
+    // The run in which a record was made goes before those that were resumed with it.
+    runs.sort_by_key(|named| (place(&named.run), named.run.records.len()));
+    same_split(&runs)?;
+    let missing = missing(&runs);
+    name_devices(&mut runs);
+    same_models(&runs)?;
+    let mut remarks = leave_out_doubles(&mut runs);
+    let host = common(runs.iter().map(|named| &named.run.environment.host));
+    let mut joined = repetitions(runs)?;
+    let run = &mut joined.run;
+    let used: HashSet<String> = run.records.iter().map(|record| record.case.device.clone()).collect();
+    run.devices.retain(|facts| used.contains(&facts.device));
+    (run.environment.task, run.environment.host) = (None, host);
+    run.planned = run.records.len() + missing.cases;
+    run.notes.extend(remarks.iter().chain(&missing.sentences).cloned());
+    joined.remarks.append(&mut remarks);
+    joined.missing = missing.sentences;
+    Ok(joined)
+}
+
+fn common<T: Clone + PartialEq>(
+    mut values: impl Iterator<Item = impl std::borrow::Borrow<Option<T>>>,
+) -> Option<T> {
+    let first = values.next()?.borrow().clone();
+    if values.all(|other| *other.borrow() == first) { first } else { None }
+}
+
+/// Checks that all were divided in the same way.
+fn same_split(runs: &[NamedRun]) -> Result<(), JoinError> {
+    let division = |named: &NamedRun| task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
+    let Some(first) = runs.first() else { return Err(JoinError::NoRun) };
+    match runs.iter().find(|other| division(other) != division(first)) {
+        None => Ok(()),
+        Some(other) => {
+            let words = |named: &NamedRun| {
+                let (of, cases) = division(named).unwrap_or_default();
+                format!("{} for {}", counted(cases, "case"), counted(of, "task"))
+            };
+            let (one, other_name) = (first.name.clone(), other.name.clone());
+            Err(JoinError::OtherSplit { one, first: words(first), other: other_name, second: words(other) })
+        }
+    }
+}
+
+/// A case wherever it was measured.
+type Anywhere = (String, BenchmarkId, Cache);
+
+fn anywhere(record: &Record) -> Anywhere {
+    let id = BenchmarkId { benchmark: record.case.benchmark.clone(), args: record.case.args.clone() };
+    (DeviceId::parse(&record.case.device).kind.to_owned(), id, record.case.cache)
+}
+
+/// The cases that no share has.
+struct Missing {
+    cases: usize,
+    sentences: Vec<String>,
+}
+
+/// Names the shares that are missing or incomplete, with the number of cases that each should have had.
+fn missing(runs: &[NamedRun]) -> Missing {
+    let mut found: BTreeMap<usize, (BTreeSet<Anywhere>, usize)> = BTreeMap::new();
+    let (mut of, mut cases) = (0, 0);
+    for run in runs.iter().map(|named| &named.run) {
+        let Some(task) = task(run) else { continue };
+        (of, cases) = (task.of, task.cases.unwrap_or_default());
+        let (has, planned) = found.entry(task.number).or_default();
+        has.extend(run.records.iter().map(anywhere));
+        *planned = (*planned).max(run.planned / run.devices.len().max(1));
+    }
+    let has: BTreeSet<&Anywhere> = found.values().flat_map(|(has, _)| has).collect();
+    let all = cases.saturating_sub(has.len());
+    let mut sentences = Vec::new();
+    let mut told = 0;
+    for (number, (has, planned)) in &found {
+        let lost = planned.saturating_sub(has.len());
+        if lost > 0 {
+            let verb = if lost == 1 { "is" } else { "are" };
+            sentences.push(format!(
+                "share {number}/{of} ended early: {lost} of its {} {verb} missing",
+                counted(*planned, "case")
+            ));
+            told += lost;
+        }
+    }
+    let absent: Vec<String> = (1..=of)
+        .filter(|number| !found.contains_key(number))
+        .map(|number| format!("{number}/{of}"))
+        .collect();
+    let lost = all.saturating_sub(told);
+    // A share that is empty leaves no run.
+    if lost > 0 && !absent.is_empty() {
+        let (noun, verb) = if absent.len() == 1 { ("share", "is") } else { ("shares", "are") };
+        sentences.push(format!("{noun} {} {verb} missing: {}", absent.join(", "), counted(lost, "case")));
+    }
+    Missing { cases: all, sentences }
+}
+
+/// Names the devices by their hosts, such as `n1/cuda:0`. Tasks on one host may each call their own GPU `cuda:0`: GPUs are told
+/// apart by their UUIDs, and those of a host numbered anew.
+fn name_devices(runs: &mut [NamedRun]) {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for run in runs.iter_mut().map(|named| &mut named.run) {
+        let environment = &run.environment;
+        let node = environment.task.as_ref().and_then(|task| task.node.clone());
+        let host = node.or_else(|| environment.host.clone()).unwrap_or_else(|| "host".to_owned());
+        let mut new = |facts: &Facts| {
+            let identity = facts.text(UUID).map_or_else(|| format!("{host} {}", facts.device), str::to_owned);
+            let kind = DeviceId::parse(&facts.device).kind;
+            let is_numbered = facts.device.contains(':');
+            let name = names.entry(identity).or_insert_with(|| {
+                let kind = format!("{host}/{kind}");
+                let number = numbers.entry(kind.clone()).or_default();
+                *number += 1;
+                if is_numbered { format!("{kind}:{}", *number - 1) } else { kind }
+            });
+            (facts.device.clone(), name.clone())
+        };
+        let renamed: BTreeMap<String, String> = run.devices.iter().map(&mut new).collect();
+        let rename = |device: &mut String| {
+            *device = renamed.get(device).cloned().unwrap_or_else(|| format!("{host}/{device}"));
+        };
+        run.devices.iter_mut().for_each(|facts| rename(&mut facts.device));
+        run.records.iter_mut().for_each(|record| rename(&mut record.case.device));
+        run.skipped.iter_mut().for_each(|skipped| rename(&mut skipped.device));
+    }
+}
+
+/// Checks that the devices of a kind are of one model.
+fn same_models(runs: &[NamedRun]) -> Result<(), JoinError> {
+    let mut models: BTreeMap<&str, &Facts> = BTreeMap::new();
+    for facts in runs.iter().flat_map(|named| &named.run.devices) {
+        let first = models.entry(DeviceId::parse(&facts.device).kind).or_insert(facts);
+        if first.name != facts.name || first.fake != facts.fake {
+            let [(one, first), (other, second)] =
+                [first, facts].map(|facts| (facts.device.clone(), facts.name.clone()));
+            return Err(JoinError::OtherModel { one, first, other, second });
+        }
+    }
+    Ok(())
+}
+
+/// Leaves out records that are there twice, because a task that is started again begins with those of its earlier run, and
+/// failures of cases that it then measured. Returns a remark for what was measured more than once.
+fn leave_out_doubles(runs: &mut [NamedRun]) -> Vec<String> {
+    let measured: HashSet<Anywhere> = runs
+        .iter()
+        .flat_map(|named| &named.run.records)
+        .filter(|record| record.measurement.is_some())
+        .map(anywhere)
+        .collect();
+    let mut seen: BTreeMap<Anywhere, Vec<Record>> = BTreeMap::new();
+    for run in runs.iter_mut().map(|named| &mut named.run) {
+        run.records.retain(|record| {
+            let case = anywhere(record);
+            if record.measurement.is_none() && measured.contains(&case) {
+                return false;
+            }
+            let earlier = seen.entry(case).or_default();
+            let is_new = !earlier.iter().any(|earlier| is_copy(earlier, record));
+            if is_new {
+                earlier.push(record.clone());
+            }
+            is_new
+        });
+    }
+    let several = seen.values().filter(|records| records.len() > 1).count();
+    let remark =
+        || format!("{} measured more than once, by tasks that were started again", counted(several, "case"));
+    if several > 0 { vec![remark()] } else { Vec::new() }
+}
+
+/// Returns true if `other` is a copy of `record`, in a run that may name the device otherwise.
+fn is_copy(record: &Record, other: &Record) -> bool {
+    let mut other = other.clone();
+    other.case.device.clone_from(&record.case.device);
+    *record == other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+    use crate::facts::{Property, Value};
+    use crate::failure::{Failure, Stage};
+    use crate::files;
+    use gpubench_stats::units::Nanoseconds;
+
+    /// Six cases in three shares of two: what task `number` measured on a GPU of `node`.
+    fn share(number: usize, node: &str, uuid: &str, restarts: u32) -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let case = run.records.swap_remove(0);
+        run.records = ["a", "b"]
+            .map(|name| {
+                let mut record = case.clone();
+                record.case.benchmark = format!("k::{name}{number}");
+                let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
+                let bytes = uuid.bytes().map(f64::from).sum::<f64>();
+                samples.time.median = Nanoseconds(bytes + number as f64);
+                record
+            })
+            .to_vec();
+        run.planned = 2;
+        run.devices[0].properties.retain(|property| property.name != UUID);
+        run.devices[0].properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
+        let task = Task {
+            share: ShareMode::Split,
+            number,
+            of: 3,
+            cases: Some(6),
+            scheduler: Some("slurm".to_owned()),
+            job: Some("4711".to_owned()),
+            node: Some(node.to_owned()),
+            restarts: Some(restarts),
+        };
+        run.environment =
+            Environment { host: Some(node.to_owned()), task: Some(task), ..Environment::default() };
+        run
+    }
+
+    fn joined(runs: &[Run]) -> Result<Joined, JoinError> {
+        let named = runs.iter().enumerate();
+        super::super::join(
+            named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect(),
+        )
+    }
+
+    /// The device and the benchmark of each record.
+    fn rows(joined: &Joined) -> Vec<String> {
+        let row = |record: &Record| format!("{} {}", record.case.device, &record.case.benchmark[3..]);
+        joined.run.records.iter().map(row).collect()
+    }
+
+    #[test]
+    fn shares_become_one_run_whose_devices_have_their_hosts() {
+        // Two tasks of one host each call their GPU `cuda:0`.
+        let runs = [share(3, "n2", "GPU-c", 0), share(1, "n1", "GPU-a", 0), share(2, "n1", "GPU-b", 0)];
+        let joined = joined(&runs).expect("three shares");
+        let expected =
+            ["n1/cuda:0 a1", "n1/cuda:0 b1", "n1/cuda:1 a2", "n1/cuda:1 b2", "n2/cuda:0 a3", "n2/cuda:0 b3"];
+        assert_eq!(rows(&joined), expected);
+        assert!(joined.missing.is_empty() && joined.remarks.is_empty());
+        assert_eq!((joined.run.planned, joined.run.environment.task.is_none()), (6, true));
+        assert_eq!(joined.run.environment.host, None, "there are several");
+        let uuids: Vec<_> = joined.run.devices.iter().map(|facts| facts.text(UUID)).collect();
+        assert_eq!(uuids, [Some("GPU-a"), Some("GPU-b"), Some("GPU-c")]);
+    }
+    #[test]
+    fn what_is_missing_is_named() {
+        let mut early = share(3, "n2", "GPU-c", 0);
+        early.records.pop();
+        let sentences = |runs: &[Run]| joined(runs).expect("shares").missing;
+        let all = [share(1, "n1", "GPU-a", 0), early.clone()];
+        let told = ["share 3/3 ended early: 1 of its 2 cases is missing", "share 2/3 is missing: 2 cases"];
+        assert_eq!(sentences(&all), told);
+        let joined = joined(&all).expect("shares");
+        assert_eq!((joined.run.planned, joined.run.records.len()), (6, 3));
+        assert!(told.iter().all(|sentence| joined.run.notes.iter().any(|note| note == sentence)));
+        assert_eq!(sentences(&[share(2, "n1", "GPU-a", 0)]), ["shares 1/3, 3/3 are missing: 4 cases"]);
+        // With more tasks than benchmarks, some measure nothing and leave no run.
+        let with_empty = [1, 2].map(|number| {
+            let mut run = share(number, "n1", "GPU-a", 0);
+            run.environment.task.as_mut().expect("a task").cases = Some(4);
+            run
+        });
+        assert_eq!(sentences(&with_empty), [""; 0]);
+    }
+
+    /// A task that is started again begins with the records of its earlier run, and that stays in the folder.
+    #[test]
+    fn a_record_that_was_carried_over_counts_once() {
+        let whole = [share(2, "n1", "GPU-b", 0), share(3, "n2", "GPU-c", 0)];
+        let mut killed = share(1, "n1", "GPU-a", 0);
+        let again = share(1, "n1", "GPU-a", 1);
+        killed.records.pop();
+        let runs = [&[again, killed.clone()][..], &whole].concat();
+        let once = joined(&runs).expect("shares");
+        assert_eq!((once.run.records.len(), once.missing.len(), once.remarks.len()), (6, 0, 0));
+        assert!(once.run.records.iter().all(|record| record.other_processes.is_empty()));
+        // On another node it measures all of its cases on another GPU: both are kept, and told.
+        let moved = share(1, "n3", "GPU-d", 1);
+        let both = joined(&[&[moved, killed][..], &whole].concat()).expect("shares");
+        assert_eq!(rows(&both)[..3], ["n1/cuda:0 a1", "n3/cuda:0 a1", "n3/cuda:0 b1"]);
+        assert_eq!(both.remarks, ["1 case measured more than once, by tasks that were started again"]);
+    }
+
+    /// A case that failed with its GPU was measured by the same task later.
+    #[test]
+    fn a_failure_that_was_mended_is_left_out_and_another_is_kept() {
+        let mut lost = share(1, "n1", "GPU-a", 0);
+        lost.records = lost
+            .records
+            .iter()
+            .map(|record| Record::failed(record.case.clone(), Failure::new(Stage::Device, "it is gone")))
+            .collect();
+        let again = share(1, "n2", "GPU-b", 1);
+        let others = [share(2, "n1", "GPU-a", 0), share(3, "n1", "GPU-a", 0)];
+        let mended = joined(&[&[lost.clone(), again][..], &others].concat()).expect("shares");
+        assert!(mended.run.records.iter().all(|record| record.measurement.is_some()));
+        assert_eq!(mended.run.records.len(), 6);
+        let failed = joined(&[&[lost][..], &others].concat()).expect("shares");
+        let failures = failed.run.records.iter().filter(|record| record.measurement.is_none()).count();
+        assert_eq!((failures, failed.run.records.len(), failed.missing.len()), (2, 6, 0));
+    }
+
+    #[test]
+    fn shares_of_other_runs_and_models_are_refused() {
+        let first = share(1, "n1", "GPU-a", 0);
+        let mut other = share(2, "n2", "GPU-b", 0);
+        other.devices[0].name = "NVIDIA A100".to_owned();
+        let told = joined(&[first.clone(), other]).expect_err("two models").to_string();
+        assert!(told.contains(" and n2/cuda:0 is NVIDIA A100: cases that are split over GPUs"), "{told}");
+        let mut other = share(2, "n2", "GPU-b", 0);
+        other.environment.task.as_mut().expect("a task").of = 4;
+        let told = joined(&[first, other]).expect_err("another split").to_string();
+        let words = "run0 is a share of 6 cases for 3 tasks, and run1 one of 6 cases for 4 tasks: these are not shares of one run";
+        assert_eq!(told, words);
+    }
+}
