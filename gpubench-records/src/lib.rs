@@ -2,7 +2,7 @@
 //! them. Nothing here measures or prints.
 //!
 //! [`samples`] → [`metrics`] → [`limits`] → [`verdict`] → [`record`] → [`merge`], [`comparison`] and [`baseline`], and
-//! [`files`] keeps them on disk.
+//! [`files`] keeps them on disk. [`fleet`] holds the runs of many GPUs against each other.
 
 pub mod baseline;
 pub mod comparison;
@@ -12,6 +12,7 @@ pub mod exit;
 pub mod facts;
 pub mod failure;
 pub mod files;
+pub mod fleet;
 pub mod gate;
 pub mod id;
 pub mod join;

@@ -122,7 +122,7 @@ pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
 }
 
 /// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
-pub(super) fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
+pub(crate) fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     let mut contents = Vec::new();
     let read = match path.as_os_str() == STANDARD_INPUT {
         true => io::stdin().lock().read_to_end(&mut contents),

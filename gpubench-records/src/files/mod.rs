@@ -24,6 +24,7 @@ pub use self::fault::{Fault, TextPlace};
 pub use self::file::Store;
 pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
 pub use self::lines::{NotARun, Stored, read};
+pub(crate) use self::load::load_all;
 pub use self::load::{LoadRunError, load};
 pub use self::names::time_of_day;
 pub use self::place::{fingerprint, home, kept, runs};

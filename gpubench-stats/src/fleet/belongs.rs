@@ -14,6 +14,10 @@ const NEAR: f64 = 0.9999;
 /// GPUs differ by no less than this, a tenth of the best agreement between processes: equal medians are chance.
 const LEAST_SPREAD: f64 = 1e-4;
 
+/// An effect is not known well enough for a verdict if its interval is wider, to either side, than so many times the least
+/// effect that counts.
+const IMPRECISE: f64 = 10.0;
+
 /// The effects of GPUs on a roof.
 #[derive(Debug)]
 pub(super) struct Column<'a> {
@@ -164,16 +168,17 @@ impl<'a> Column<'a> {
         let (between, freedom) = self.between_processes.unwrap_or((0.0, 0));
         // Without a second process anywhere, the spread between the cases is all that is known of its error.
         let freedom = if freedom > 0 { freedom } else { gpu.cases.saturating_sub(1) }.max(1);
-        let error = (gpu.variance(between) + gpu.error_of_cases.powi(2) + of_center).sqrt();
-        let half = student::quantile(CONFIDENCE, freedom) * error;
+        let own = gpu.variance(between) + gpu.error_of_cases.powi(2);
+        let half_of = |variance: f64| student::quantile(CONFIDENCE, freedom) * variance.sqrt();
+        // How well this GPU is known, and how well it is known against the others.
+        let (own, half) = (half_of(own), half_of(own + of_center));
         let difference = gpu.value - center;
         let effect = difference.exp_m1();
-        let spread = crowd.variance().sqrt();
         let verdict = match self.lack() {
             _ if is_slow => FleetVerdict::Slow,
             Some(lack) => FleetVerdict::NotEnoughData(lack),
-            None if half > least.max(2.0 * spread) && difference + half > least.ln_1p() => {
-                FleetVerdict::NotEnoughData(Lack::Precision { half_width: half.exp_m1() })
+            None if own > IMPRECISE * least && difference + own > least.ln_1p() => {
+                FleetVerdict::NotEnoughData(Lack::Precision { half_width: own.exp_m1() })
             }
             None => FleetVerdict::Normal,
         };

@@ -125,7 +125,8 @@ pub enum Lack {
     /// No GPU was measured by two processes, and there are fewer than [`MANY_GPUS`]: a disturbed process looks like a slow
     /// GPU.
     Processes,
-    /// The interval of its effect is wider than the differences that matter.
+    /// Its processes or cases differ so much that a slow GPU might be missed: its effect is known to no better than ten times
+    /// the least that counts.
     Precision {
         /// The half-width, as a fraction.
         half_width: f64,

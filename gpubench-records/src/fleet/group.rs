@@ -1,0 +1,332 @@
+//! GPUs that may be held against each other: of one model, measured by one build. In: the runs of a fleet; out: groups with
+//! their GPUs and the medians that count, and what was left out.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::gap::Gap;
+use super::kept::{FleetCase, KeptMeasurement, KeptRecord, KeptRun};
+use super::roof::FleetRoof;
+use crate::facts::{Facts, UUID, Value};
+use crate::join::other_build;
+use crate::program::Program;
+use crate::verdict::State;
+use gpubench_stats::units::Nanoseconds;
+
+/// GPUs of one model, measured by one build.
+#[derive(Debug)]
+pub(super) struct Builder {
+    pub(super) model: Model,
+    pub(super) program: Program,
+    pub(super) members: Vec<Member>,
+    pub(super) cases: Vec<FleetCase>,
+    /// By GPU, once it is [settled](Self::settle).
+    pub(super) entries: Vec<Entry>,
+    numbers: HashMap<FleetCase, usize>,
+    processes: HashMap<(usize, usize, usize), usize>,
+}
+
+/// What GPUs have in common that may be held against each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Model {
+    pub(super) name: String,
+    /// GPUs of one name may have more or fewer, as instances of a partitioned GPU do.
+    multiprocessors: Option<Value>,
+    pub(super) fake: bool,
+}
+
+/// A GPU.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) uuid: String,
+    pub(super) hosts: Vec<String>,
+    /// The device in the words of its first run.
+    pub(super) device: String,
+    pub(super) facts: Facts,
+    /// The names of its runs.
+    pub(super) runs: Vec<String>,
+    /// The number of suspect rows, by the first words of their reasons.
+    pub(super) suspect: BTreeMap<String, usize>,
+}
+
+/// A measurement of a case on a GPU.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) case: usize,
+    pub(super) gpu: usize,
+    pub(super) process: usize,
+    pub(super) roof: FleetRoof,
+    pub(super) measured: KeptMeasurement,
+    /// The number of its run.
+    run: usize,
+}
+
+impl Model {
+    fn of(facts: &Facts) -> Self {
+        let multiprocessors = facts.properties.iter().find(|property| property.name == "multiprocessors");
+        Self {
+            name: facts.name.clone(),
+            multiprocessors: multiprocessors.map(|property| property.value.clone()),
+            fake: facts.fake,
+        }
+    }
+}
+
+impl Member {
+    /// The GPU as people know it: its host and device there, and its UUID.
+    pub(super) fn name(&self) -> String {
+        match self.hosts.first() {
+            Some(host) => format!("{host} {} ({})", self.device, self.uuid),
+            None => format!("{} ({})", self.device, self.uuid),
+        }
+    }
+}
+
+/// The groups of `runs`, the largest first, and what was left out.
+pub(super) fn groups(runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
+    let (mut groups, mut gaps) = (Vec::new(), Vec::new());
+    let mut seen: HashMap<(String, u64), String> = HashMap::new();
+    for (number, run) in runs.into_iter().enumerate() {
+        let KeptRun { name, program, host, devices, records, faults, unfinished } = run;
+        gaps.extend(faults.into_iter().map(|what| Gap::Damaged { file: name.clone(), what }));
+        gaps.extend(unfinished.map(|(measured, planned)| Gap::Unfinished {
+            file: name.clone(),
+            measured,
+            planned,
+        }));
+        let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
+        for facts in devices.iter().filter(|facts| !facts.runs_program_code) {
+            let own: Vec<&KeptRecord> =
+                records.iter().filter(|record| record.device == facts.device).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let Some(uuid) = facts.text(UUID) else {
+                gaps.push(Gap::NoUuid { file: name.clone(), device: facts.device.clone() });
+                continue;
+            };
+            let group = group_of(&mut groups, facts, &program);
+            let gpu = group.member(uuid, facts, host.as_ref());
+            let before = group.entries.len();
+            for record in own {
+                let fresh = |measured: &&KeptMeasurement| {
+                    let key = (uuid.to_owned(), measured.hash);
+                    let first = seen.entry(key).or_insert_with(|| name.clone());
+                    if *first != name {
+                        *repeated.entry(first.clone()).or_default() += 1;
+                    }
+                    *first == name
+                };
+                let fresh: Vec<KeptMeasurement> = record.measured.iter().filter(fresh).cloned().collect();
+                gaps.extend(group.add(record, fresh, gpu, number, &name));
+            }
+            if group.entries.len() > before {
+                group.members[gpu].runs.push(name.clone());
+            }
+        }
+        gaps.extend(repeated.into_iter().map(|(also, measurements)| Gap::Repeated {
+            file: name.clone(),
+            also,
+            measurements,
+        }));
+    }
+    groups.retain(|group: &Builder| !group.entries.is_empty());
+    groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+    for group in &mut groups {
+        gaps.extend(group.settle());
+    }
+    (groups, gaps)
+}
+
+/// The group of a device that a build measured.
+fn group_of<'a>(groups: &'a mut Vec<Builder>, facts: &Facts, program: &Program) -> &'a mut Builder {
+    let model = Model::of(facts);
+    let fits = |group: &Builder| group.model == model && is_same_build(&group.program, program);
+    let place = groups.iter().position(fits).unwrap_or_else(|| {
+        groups.push(Builder {
+            model,
+            program: program.clone(),
+            members: Vec::new(),
+            cases: Vec::new(),
+            entries: Vec::new(),
+            numbers: HashMap::new(),
+            processes: HashMap::new(),
+        });
+        groups.len() - 1
+    });
+    &mut groups[place]
+}
+
+/// Returns true if both builds measure the same: one file, or the same committed sources built on another host.
+fn is_same_build(one: &Program, other: &Program) -> bool {
+    let committed = |program: &Program| {
+        program.package.as_ref().is_some_and(|it| it.commit.is_some() && it.dirty == Some(false))
+    };
+    let anew = Program { fingerprint: None, ..one.clone() };
+    one.suite == other.suite
+        && (other_build(one, other).is_none()
+            || committed(one) && committed(other) && other_build(&anew, other).is_none())
+}
+
+impl Builder {
+    fn member(&mut self, uuid: &str, facts: &Facts, host: Option<&String>) -> usize {
+        let place = self.members.iter().position(|member| member.uuid == uuid).unwrap_or_else(|| {
+            self.members.push(Member {
+                uuid: uuid.to_owned(),
+                hosts: Vec::new(),
+                device: facts.device.clone(),
+                facts: facts.clone(),
+                runs: Vec::new(),
+                suspect: BTreeMap::new(),
+            });
+            self.members.len() - 1
+        });
+        let hosts = &mut self.members[place].hosts;
+        hosts.extend(host.filter(|host| !hosts.contains(host)).cloned());
+        place
+    }
+
+    /// Adds the measurements of a record that no other run has.
+    fn add(
+        &mut self,
+        record: &KeptRecord,
+        measured: Vec<KeptMeasurement>,
+        gpu: usize,
+        run: usize,
+        file: &str,
+    ) -> Option<Gap> {
+        let name = self.members[gpu].name();
+        let invalid = |why: String| {
+            Some(Gap::Invalid {
+                file: file.to_owned(),
+                gpu: name.clone(),
+                case: record.case.to_string(),
+                why,
+            })
+        };
+        if record.state == State::Invalid {
+            return invalid(record.reasons.join("; "));
+        }
+        if record.measured.iter().any(|measured| measured.median <= Nanoseconds::ZERO) {
+            return invalid("its median is not above zero".to_owned());
+        }
+        if measured.is_empty() {
+            return None;
+        }
+        for reason in &record.reasons {
+            let words = reason.split(':').next().unwrap_or_default().to_owned();
+            *self.members[gpu].suspect.entry(words).or_default() += 1;
+        }
+        let next = self.cases.len();
+        let case = *self.numbers.entry(record.case.clone()).or_insert(next);
+        if case == next {
+            self.cases.push(record.case.clone());
+        }
+        for (number, measured) in measured.into_iter().enumerate() {
+            let next = self.processes.len();
+            let process = *self.processes.entry((run, gpu, number)).or_insert(next);
+            self.entries.push(Entry { case, gpu, process, roof: measured.roof, measured, run });
+        }
+        None
+    }
+
+    /// Leaves out what cannot be compared, and gives each case one roof.
+    fn settle(&mut self) -> Vec<Gap> {
+        let mut gaps = self.leave_out_other_methods();
+        let roofs = self.most_frequent(|entry| entry.roof);
+        for entry in &mut self.entries {
+            entry.roof = roofs[entry.case].unwrap_or(entry.roof);
+        }
+        gaps.extend(self.leave_out_rare_cases());
+        gaps.extend(self.missing_cases());
+        self.entries.sort_by_key(|entry| entry.gpu);
+        for member in self.members.iter().filter(|member| member.hosts.len() > 1) {
+            gaps.push(Gap::Moved { gpu: member.name(), hosts: member.hosts.clone() });
+        }
+        gaps
+    }
+
+    /// The most frequent value of each case.
+    fn most_frequent<T: Ord + Clone>(&self, of: impl Fn(&Entry) -> T) -> Vec<Option<T>> {
+        let mut counts: Vec<BTreeMap<T, usize>> = vec![BTreeMap::new(); self.cases.len()];
+        for entry in &self.entries {
+            *counts[entry.case].entry(of(entry)).or_default() += 1;
+        }
+        let most =
+            |counts: BTreeMap<T, usize>| counts.into_iter().max_by_key(|(_, count)| *count).map(|(it, _)| it);
+        counts.into_iter().map(most).collect()
+    }
+
+    fn leave_out_other_methods(&mut self) -> Vec<Gap> {
+        let usual = self.most_frequent(|entry| entry.measured.method.clone());
+        let is_usual = |entry: &Entry| usual[entry.case].as_ref() == Some(&entry.measured.method);
+        let mut others: BTreeMap<(usize, usize, String, String), Vec<usize>> = BTreeMap::new();
+        for entry in self.entries.iter().filter(|entry| !is_usual(entry)) {
+            let [method, usual] =
+                differing(&entry.measured.method, usual[entry.case].as_deref().unwrap_or_default());
+            others.entry((entry.run, entry.gpu, method, usual)).or_default().push(entry.case);
+        }
+        self.entries.retain(is_usual);
+        let told = |((_, gpu, method, usual), mut cases): ((usize, usize, String, String), Vec<usize>)| {
+            cases.dedup();
+            let member = &self.members[gpu];
+            Gap::OtherMethod {
+                file: member.runs.first().cloned().unwrap_or_default(),
+                gpu: member.name(),
+                case: self.cases[cases[0]].to_string(),
+                cases: cases.len(),
+                method,
+                usual,
+            }
+        };
+        others.into_iter().map(told).collect()
+    }
+
+    /// The cases that each GPU has.
+    fn has(&self) -> Vec<Vec<bool>> {
+        let mut has = vec![vec![false; self.cases.len()]; self.members.len()];
+        for entry in &self.entries {
+            has[entry.gpu][entry.case] = true;
+        }
+        has
+    }
+
+    fn leave_out_rare_cases(&mut self) -> Option<Gap> {
+        let has = self.has();
+        let count = |case: usize| has.iter().filter(|has| has[case]).count();
+        let is_rare: Vec<bool> = (0..self.cases.len()).map(|case| 2 * count(case) < has.len()).collect();
+        let mut rare = (0..self.cases.len()).filter(|case| is_rare[*case] && count(*case) > 0);
+        let first = rare.next()?;
+        let (case, cases) = (self.cases[first].to_string(), 1 + rare.count());
+        self.entries.retain(|entry| !is_rare[entry.case]);
+        Some(Gap::RareCases { model: self.model.name.clone(), case, cases })
+    }
+
+    fn missing_cases(&self) -> Vec<Gap> {
+        let has = self.has();
+        let there: Vec<usize> =
+            (0..self.cases.len()).filter(|case| has.iter().any(|has| has[*case])).collect();
+        let missing = |(member, has): (&Member, &Vec<bool>)| {
+            let mut missing = there.iter().filter(|case| !has[**case]);
+            let case = self.cases[*missing.next()?].to_string();
+            Some(Gap::MissingCases { gpu: member.name(), case, cases: 1 + missing.count() })
+        };
+        self.members.iter().zip(&has).filter_map(missing).collect()
+    }
+}
+
+/// The entries of a GPU among those of all, which are sorted by GPU.
+pub(super) fn of_gpu(entries: &[Entry], gpu: usize) -> &[Entry] {
+    let from = entries.partition_point(|entry| entry.gpu < gpu);
+    let to = entries.partition_point(|entry| entry.gpu <= gpu);
+    &entries[from..to]
+}
+
+/// The parts of two methods that differ.
+fn differing(one: &str, other: &str) -> [String; 2] {
+    let parts = |text: &str, from: &str| {
+        let from: Vec<&str> = from.split(", ").collect();
+        let parts: Vec<&str> = text.split(", ").filter(|part| !from.contains(part)).collect();
+        if parts.is_empty() { "nothing of it".to_owned() } else { parts.join(", ") }
+    };
+    [parts(one, other), parts(other, one)]
+}

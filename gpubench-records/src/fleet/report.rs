@@ -1,0 +1,395 @@
+//! The answer about a fleet. In: its runs; out: for each group of GPUs the slow ones, the effect of each GPU on each roof with
+//! its interval and its verdict, what the sensors say, and what is missing.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::gap::Gap;
+use super::gather::FleetRuns;
+use super::group::{Builder, groups, of_gpu};
+use super::roof::FleetRoof;
+use super::usual::Usual;
+use crate::exit::Exit;
+use gpubench_stats::fleet::{self, FleetRules, FleetVerdict, Lack, Observation, Standing};
+use gpubench_stats::format::{counted, percent};
+
+/// The name of this format.
+pub const FLEET_SCHEMA: &str = "gpubench-fleet/1";
+
+/// The answer about a fleet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetReport {
+    /// [`FLEET_SCHEMA`].
+    pub schema: &'static str,
+    /// The least effect that counts as slow, as a fraction.
+    pub least: f64,
+    /// The share of GPUs called slow that may belong to the others, on average.
+    pub false_discoveries: f64,
+    /// The number of files.
+    pub files: usize,
+    /// The number of runs.
+    pub runs: usize,
+    /// The GPUs that may be held against each other, the largest group first.
+    pub groups: Vec<FleetGroup>,
+    /// The parts that are missing or were left out.
+    pub missing: Vec<Gap>,
+}
+
+/// GPUs of one model, measured by one build.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetGroup {
+    /// The model.
+    pub model: String,
+    /// True for stand-ins for tests.
+    pub fake: bool,
+    /// The build, in a few words.
+    pub build: String,
+    /// The hosts.
+    pub hosts: Vec<String>,
+    /// The number of cases.
+    pub cases: usize,
+    /// The roofs that bind them.
+    pub roofs: Vec<RoofOfFleet>,
+    /// The number of GPUs that are as far out on the fast side as slow ones on theirs.
+    pub fast: usize,
+    /// The GPUs: slow ones first, by their greatest effect, then by host and device.
+    pub gpus: Vec<FleetGpu>,
+}
+
+/// A roof of a fleet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoofOfFleet {
+    /// The roof.
+    pub roof: FleetRoof,
+    /// The cases that it binds.
+    pub cases: Vec<String>,
+    /// The standard deviation between GPUs, as a fraction.
+    pub between_gpus: f64,
+    /// The share of its square that GPUs of one host have in common.
+    pub common_to_host: f64,
+    /// The standard deviation between processes on one GPU, if some GPU has two.
+    pub between_processes: Option<f64>,
+}
+
+/// A GPU of a fleet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetGpu {
+    /// Its identity.
+    pub uuid: String,
+    /// Its host, if that is known.
+    pub host: Option<String>,
+    /// The device in the words of its first run.
+    pub device: String,
+    /// The verdict on the GPU: slow if it is on any roof.
+    pub verdict: GpuVerdict,
+    /// Its standing on each roof.
+    pub roofs: Vec<GpuRoof>,
+    /// Its standing on what most roofs have in common.
+    #[serde(serialize_with = "maybe_standing")]
+    pub most_roofs: Option<Standing>,
+    /// The files of its runs.
+    pub runs: Vec<String>,
+    /// The differences from what is usual in the fleet.
+    pub reasons: Vec<String>,
+    /// The number of suspect rows, by the reason.
+    pub suspect: BTreeMap<String, usize>,
+}
+
+/// The verdict on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GpuVerdict {
+    /// It is slow on a roof.
+    Slow,
+    /// It is normal on some, and slow on none.
+    Normal,
+    /// Nothing can be said on any roof.
+    NotEnoughData,
+}
+
+/// A GPU on a roof.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GpuRoof {
+    /// The roof.
+    pub roof: FleetRoof,
+    /// The standing.
+    #[serde(flatten, serialize_with = "standing")]
+    pub standing: Standing,
+}
+
+/// A finding about a slow GPU: where, and how much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Finding {
+    /// The roof; nothing for what most roofs have in common.
+    pub roof: Option<FleetRoof>,
+    /// The effect.
+    pub standing: Standing,
+}
+
+impl FleetReport {
+    /// The answer about the GPUs of `runs`.
+    #[must_use]
+    pub fn of(runs: FleetRuns, rules: FleetRules) -> Self {
+        let FleetRuns { files, runs, gaps: mut missing } = runs;
+        let count = runs.len();
+        let (builders, gaps) = groups(runs);
+        missing.extend(gaps);
+        Self {
+            schema: FLEET_SCHEMA,
+            least: rules.least,
+            false_discoveries: rules.false_discoveries,
+            files,
+            runs: count,
+            groups: builders.iter().map(|builder| group(builder, rules)).collect(),
+            missing,
+        }
+    }
+
+    /// The slow GPUs of all groups.
+    pub fn slow(&self) -> impl Iterator<Item = &FleetGpu> {
+        self.groups.iter().flat_map(FleetGroup::slow)
+    }
+
+    /// The exit code: 3 if a GPU is slow, 4 if there is none at all.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self.slow().next() {
+            _ if self.groups.is_empty() => Exit::Nothing,
+            Some(_) => Exit::Regression,
+            None => Exit::Done,
+        }
+    }
+}
+
+impl FleetGroup {
+    /// The slow GPUs, the slowest first.
+    pub fn slow(&self) -> impl Iterator<Item = &FleetGpu> {
+        self.gpus.iter().filter(|gpu| gpu.verdict == GpuVerdict::Slow)
+    }
+
+    /// The number of GPUs of this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: GpuVerdict) -> usize {
+        self.gpus.iter().filter(|gpu| gpu.verdict == verdict).count()
+    }
+}
+
+impl FleetGpu {
+    /// The GPU as people know it: its host and its device there.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.host.as_ref().map_or_else(|| self.device.clone(), |host| format!("{host} {}", self.device))
+    }
+
+    /// The standing on a roof.
+    #[must_use]
+    pub fn on(&self, roof: FleetRoof) -> Option<&Standing> {
+        self.roofs.iter().find(|it| it.roof == roof).map(|it| &it.standing)
+    }
+
+    /// The roofs on which it is slow, the greatest effect first, and what they have in common before them all.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let is_slow = |standing: &Standing| standing.verdict == FleetVerdict::Slow;
+        let of_roofs = self.roofs.iter().filter(|it| is_slow(&it.standing));
+        let mut roofs: Vec<Finding> =
+            of_roofs.map(|it| Finding { roof: Some(it.roof), standing: it.standing }).collect();
+        roofs.sort_by(|a, b| b.standing.effect.total_cmp(&a.standing.effect));
+        let most = self.most_roofs.filter(is_slow).map(|standing| Finding { roof: None, standing });
+        most.into_iter().chain(roofs).collect()
+    }
+
+    /// The greatest effect among its findings, or among all roofs if there are none.
+    #[must_use]
+    pub fn worst(&self) -> f64 {
+        let findings = self.findings();
+        let found = findings.iter().map(|finding| finding.standing.effect).reduce(f64::max);
+        found.or_else(|| self.roofs.iter().map(|it| it.standing.effect).reduce(f64::max)).unwrap_or_default()
+    }
+}
+
+/// The data that a verdict lacks, in words.
+#[must_use]
+pub fn lack(lack: &Lack) -> String {
+    match lack {
+        Lack::Gpus { gpus } => {
+            format!("{}, and a verdict needs {}", counted(*gpus, "GPU"), fleet::FEWEST_GPUS)
+        }
+        Lack::Processes => format!(
+            "one process on each of fewer than {} GPUs: a second tells a slow GPU from a disturbed process",
+            fleet::MANY_GPUS
+        ),
+        Lack::Precision { half_width } => format!("its effect is known to ± {} only", percent(*half_width)),
+    }
+}
+
+fn group(builder: &Builder, rules: FleetRules) -> FleetGroup {
+    let mut roofs: Vec<FleetRoof> = builder.entries.iter().map(|entry| entry.roof).collect();
+    roofs.sort_unstable();
+    roofs.dedup();
+    let number = |roof: FleetRoof| roofs.binary_search(&roof).unwrap_or_default();
+    let mut roof_of_case: Vec<Option<FleetRoof>> = vec![None; builder.cases.len()];
+    for entry in &builder.entries {
+        roof_of_case[entry.case] = Some(entry.roof);
+    }
+    let (hosts, host_of) = hosts(builder);
+    let observations: Vec<Observation> = builder
+        .entries
+        .iter()
+        .map(|entry| {
+            let log_time = entry.measured.median.as_f64().ln();
+            Observation { case: entry.case, gpu: entry.gpu, process: entry.process, log_time }
+        })
+        .collect();
+    // Cases that were left out have no observations, and any roof.
+    let numbers: Vec<usize> = roof_of_case.iter().map(|roof| roof.map_or(0, number)).collect();
+    let result =
+        fleet::judge(fleet::Fleet { observations: &observations, roofs: &numbers, hosts: &host_of }, rules);
+    let usual = Usual::of(&builder.entries, &builder.members, builder.cases.len());
+    let gpu = |place: usize| {
+        let standings = roofs.iter().zip(&result.roofs);
+        let standings: Vec<GpuRoof> = standings
+            .filter_map(|(roof, of)| Some(GpuRoof { roof: *roof, standing: of.gpus[place]? }))
+            .collect();
+        of_member(builder, &usual, place, standings, result.most.gpus.get(place).copied().flatten())
+    };
+    let mut gpus: Vec<FleetGpu> = (0..builder.members.len()).map(gpu).collect();
+    add_hosts(&mut gpus);
+    gpus.sort_by(|a, b| {
+        let slowest = |gpu: &FleetGpu| if gpu.verdict == GpuVerdict::Slow { -gpu.worst() } else { 0.0 };
+        slowest(a).total_cmp(&slowest(b)).then_with(|| (&a.host, &a.device).cmp(&(&b.host, &b.device)))
+    });
+    let of_roof = |(roof, of): (&FleetRoof, &fleet::RoofResult)| {
+        let cases = roof_of_case.iter().zip(&builder.cases);
+        RoofOfFleet {
+            roof: *roof,
+            cases: cases.filter(|(it, _)| **it == Some(*roof)).map(|(_, case)| case.to_string()).collect(),
+            between_gpus: of.spread.gpus,
+            common_to_host: of.spread.common_to_host,
+            between_processes: of.spread.processes,
+        }
+    };
+    FleetGroup {
+        model: builder.model.name.clone(),
+        fake: builder.model.fake,
+        build: build(builder),
+        hosts,
+        cases: roof_of_case.iter().flatten().count(),
+        roofs: roofs.iter().zip(&result.roofs).map(of_roof).collect(),
+        fast: result.fast,
+        gpus,
+    }
+}
+
+/// The hosts in the order of their names, and the number of each GPU's host.
+fn hosts(builder: &Builder) -> (Vec<String>, Vec<usize>) {
+    let host = |place: usize| builder.members[place].hosts.first().cloned().unwrap_or_default();
+    let mut hosts: Vec<String> = (0..builder.members.len()).map(host).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let numbers =
+        (0..builder.members.len()).map(|place| hosts.binary_search(&host(place)).unwrap_or_default());
+    let numbers = numbers.collect();
+    (hosts, numbers)
+}
+
+fn build(builder: &Builder) -> String {
+    let program = &builder.program;
+    let commit = program.package.as_ref().and_then(|package| package.commit.as_deref());
+    let built = match (commit, &program.fingerprint) {
+        (Some(commit), _) => format!("commit {}", commit.get(..12).unwrap_or(commit)),
+        (None, Some(fingerprint)) => format!("build {fingerprint}"),
+        (None, None) => "a build without a fingerprint".to_owned(),
+    };
+    match &*program.suite {
+        "" => format!("{built}, gpubench {}", program.version),
+        suite => format!("{suite}, {built}, gpubench {}", program.version),
+    }
+}
+
+fn of_member(
+    builder: &Builder,
+    usual: &Usual,
+    place: usize,
+    roofs: Vec<GpuRoof>,
+    most_roofs: Option<Standing>,
+) -> FleetGpu {
+    let member = &builder.members[place];
+    let verdicts = || roofs.iter().map(|it| it.standing.verdict).chain(most_roofs.map(|it| it.verdict));
+    let verdict = match () {
+        () if verdicts().any(|it| it == FleetVerdict::Slow) => GpuVerdict::Slow,
+        () if verdicts().any(|it| it == FleetVerdict::Normal) => GpuVerdict::Normal,
+        () => GpuVerdict::NotEnoughData,
+    };
+    FleetGpu {
+        uuid: member.uuid.clone(),
+        host: member.hosts.first().cloned(),
+        device: member.device.clone(),
+        verdict,
+        roofs,
+        most_roofs,
+        runs: member.runs.clone(),
+        reasons: usual.differences(of_gpu(&builder.entries, place), &member.facts),
+        suspect: member.suspect.clone(),
+    }
+}
+
+/// Tells slow GPUs of a host on which most others are slow too.
+fn add_hosts(gpus: &mut [FleetGpu]) {
+    let mut of_hosts: BTreeMap<Option<String>, (usize, usize)> = BTreeMap::new();
+    for gpu in gpus.iter() {
+        let (slow, all) = of_hosts.entry(gpu.host.clone()).or_default();
+        *slow += usize::from(gpu.verdict == GpuVerdict::Slow);
+        *all += 1;
+    }
+    if of_hosts.len() < 2 {
+        return;
+    }
+    for gpu in gpus.iter_mut().filter(|gpu| gpu.verdict == GpuVerdict::Slow) {
+        let (slow, all) = of_hosts[&gpu.host];
+        if slow > 1 && 2 * slow > all {
+            gpu.reasons.insert(0, format!("{slow} of the {all} GPUs of this host are slow"));
+        }
+    }
+}
+
+/// A standing as it is stored.
+#[derive(Serialize)]
+struct Stored {
+    effect: f64,
+    interval: [f64; 2],
+    p: Option<f64>,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lack: Option<String>,
+    cases: usize,
+    processes: usize,
+    between_processes: f64,
+}
+
+fn standing<S: Serializer>(it: &Standing, serializer: S) -> Result<S::Ok, S::Error> {
+    let (verdict, lacks) = match &it.verdict {
+        FleetVerdict::Slow => ("slow", None),
+        FleetVerdict::Normal => ("normal", None),
+        FleetVerdict::NotEnoughData(what) => ("not-enough-data", Some(lack(what))),
+    };
+    Stored {
+        effect: it.effect,
+        interval: [it.low, it.high],
+        p: it.p,
+        verdict,
+        lack: lacks,
+        cases: it.cases,
+        processes: it.processes,
+        between_processes: it.between_processes,
+    }
+    .serialize(serializer)
+}
+
+fn maybe_standing<S: Serializer>(it: &Option<Standing>, serializer: S) -> Result<S::Ok, S::Error> {
+    match it {
+        Some(it) => standing(it, serializer),
+        None => serializer.serialize_none(),
+    }
+}

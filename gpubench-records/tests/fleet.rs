@@ -1,0 +1,330 @@
+//! Fleets read from files, as a user has them: the recorded four H200s, and every fault that files of many hosts have.
+
+#[path = "../examples/fleet_files/made.rs"]
+mod made;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gpubench_records::fleet::{FleetReport, FleetRoof, FleetRules, FleetRuns, FleetVerdict, Gap, GpuVerdict};
+use gpubench_records::selection::CaseSelection;
+use serde_json::{Value, json};
+
+use self::made::{Place, four_h200s, run_at, template, write};
+
+fn report(given: &[PathBuf]) -> FleetReport {
+    FleetReport::of(FleetRuns::read(given, &CaseSelection::default()), FleetRules::default())
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// The four H200s in a folder of their own, whose first file is changed.
+fn with_fault(fault: impl Fn(&Path, &[PathBuf])) -> FleetReport {
+    let folder = folder();
+    let files = four_h200s(folder.path());
+    fault(folder.path(), &files);
+    report(&[folder.path().to_owned()])
+}
+
+fn changed(file: &Path, change: impl Fn(&mut Value)) {
+    let mut run = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
+    change(&mut run);
+    write(file, &run);
+}
+
+/// What is missing, a line each, with the names of files alone.
+fn missing(report: &FleetReport) -> Vec<String> {
+    let told = |gap: &Gap| {
+        let words = gap.to_string();
+        let words = words
+            .split(' ')
+            .map(|word| if word.starts_with('/') { word.rsplit('/').next().unwrap_or(word) } else { word });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    report.missing.iter().map(told).collect()
+}
+
+/// GPU 1 reads its memory slower, and nothing else is told of any GPU.
+#[track_caller]
+fn assert_answer(report: &FleetReport) {
+    assert_eq!(report.groups.len(), 1);
+    let group = &report.groups[0];
+    assert_eq!(group.gpus.len(), 4);
+    for gpu in &group.gpus {
+        for on in &gpu.roofs {
+            let is_found = gpu.device == "cuda:1" && on.roof == FleetRoof::MemoryReads;
+            let expected = if is_found { FleetVerdict::Slow } else { FleetVerdict::Normal };
+            assert_eq!(on.standing.verdict, expected, "{} {}: {:?}", gpu.device, on.roof, on.standing);
+            if is_found {
+                assert!((0.044..=0.047).contains(&on.standing.effect), "{:?}", on.standing);
+                assert!(on.standing.low > 0.042 && on.standing.high < 0.049, "{:?}", on.standing);
+            }
+        }
+        assert_eq!(gpu.most_roofs.map(|it| it.verdict), Some(FleetVerdict::Normal));
+    }
+    let slow: Vec<&str> = report.slow().map(|gpu| &*gpu.device).collect();
+    assert_eq!(slow, ["cuda:1"]);
+    assert_eq!(report.exit().code(), 3);
+}
+
+#[test]
+fn one_of_the_four_recorded_gpus_reads_its_memory_slower() {
+    let report = with_fault(|_, _| ());
+    assert_answer(&report);
+    assert_eq!((report.files, report.runs, report.missing.len()), (12, 12, 0));
+    let group = &report.groups[0];
+    assert_eq!(
+        (&*group.model, group.fake, &group.hosts[..]),
+        ("NVIDIA H200", false, &["node7".to_owned()][..])
+    );
+    let roofs: Vec<String> = group.roofs.iter().map(|it| format!("{} {}", it.roof, it.cases.len())).collect();
+    assert_eq!(
+        roofs,
+        ["memory reads 5", "memory writes 2", "memory mixed 5", "L2 3", "compute 1", "PCIe 2", "latency 1"]
+    );
+    assert!(group.gpus.iter().all(|gpu| gpu.runs.len() == 3));
+}
+
+/// A suite with `--processes 3` has all of them in one record.
+#[test]
+fn processes_of_one_record_count_as_processes() {
+    let folder = folder();
+    let files = four_h200s(folder.path());
+    for three in files.chunks(3) {
+        let runs: Vec<Value> = three
+            .iter()
+            .map(|file| serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON"))
+            .collect();
+        let mut run = runs[0].clone();
+        for (number, record) in run["records"].as_array_mut().expect("records").iter_mut().enumerate() {
+            let others: Vec<Value> =
+                runs[1..].iter().map(|run| run["records"][number]["measurement"].clone()).collect();
+            record["other_processes"] = others.into();
+        }
+        write(&three[0], &run);
+        three[1..].iter().for_each(|file| fs::remove_file(file).expect("it is there"));
+    }
+    let report = report(&[folder.path().to_owned()]);
+    assert_answer(&report);
+    assert!(report.groups[0].gpus.iter().all(|gpu| gpu.roofs.iter().all(|on| on.standing.processes == 3)));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_and_the_rest_is_judged() {
+    let report = with_fault(|folder, files| {
+        let whole = fs::read(&files[0]).expect("a file");
+        fs::write(folder.join("half.json"), &whole[..whole.len() / 2]).expect("a file");
+        fs::write(folder.join("empty.json"), "").expect("a file");
+        fs::write(folder.join("other.json"), "{\"a\": 1}").expect("a file");
+        let newer = String::from_utf8(whole).expect("UTF-8").replace("gpubench/2", "gpubench/9");
+        fs::write(folder.join("newer.json"), newer.replace("gpubench/1", "gpubench/9")).expect("a file");
+    });
+    assert_answer(&report);
+    let told = missing(&report);
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[0].starts_with("empty.json: not read: not a stored run: it is empty"), "{told:?}");
+    assert!(told[1].starts_with("half.json: not read: not a stored run: line 1, column "), "{told:?}");
+    assert!(told[1].contains("it is cut off there"), "{told:?}");
+    assert!(told[2].contains("a newer gpubench wrote it; update gpubench to read it"), "{told:?}");
+    assert!(told[3].contains("an object without a `schema`"), "{told:?}");
+}
+
+/// A node died: its file of lines ends within one.
+#[test]
+fn a_run_that_was_cut_off_counts_as_far_as_it_goes() {
+    let report = with_fault(|folder, files| {
+        let mut run: Value = serde_json::from_slice(&fs::read(&files[0]).expect("a file")).expect("JSON");
+        let records = run["records"].as_array_mut().map(std::mem::take).expect("records");
+        run["records"] = json!([]);
+        let mut lines = json!({ "run": run }).to_string() + "\n";
+        for record in records {
+            lines += &(json!({ "record": { "at": 1.0, "record": record } }).to_string() + "\n");
+        }
+        fs::remove_file(&files[0]).expect("it is there");
+        fs::write(folder.join("gpu0.jsonl"), &lines[..lines.len() - 40]).expect("a file");
+    });
+    assert_answer(&report);
+    assert_eq!(
+        missing(&report),
+        [
+            "gpu0.jsonl: its last line is cut off: the case in it is left out",
+            "gpu0.jsonl: unfinished: 18 of 19 cases are there",
+        ]
+    );
+}
+
+#[test]
+fn a_run_in_two_files_counts_once() {
+    let report = with_fault(|folder, files| {
+        fs::copy(&files[4], folder.join("again.json")).expect("a copy");
+    });
+    assert_answer(&report);
+    assert_eq!(
+        missing(&report),
+        ["gpu1-process1.json: 19 measurements are in again.json too: left out, so that each counts once"]
+    );
+    assert!(report.groups[0].gpus.iter().all(|gpu| gpu.runs.len() == 3));
+}
+
+/// The four GPUs of a node that calls them otherwise after it started again.
+#[test]
+fn a_gpu_is_known_by_its_uuid() {
+    let report = with_fault(|_, files| {
+        for (file, number) in [(&files[5], 3), (&files[11], 1)] {
+            changed(file, |run| {
+                run["devices"][0]["device"] = format!("cuda:{number}").into();
+                for record in run["records"].as_array_mut().expect("records") {
+                    record["device"] = format!("cuda:{number}").into();
+                }
+            });
+        }
+    });
+    assert_answer(&report);
+}
+
+#[test]
+fn invalid_rows_are_named_and_do_not_count() {
+    let report = with_fault(|_, files| {
+        changed(&files[0], |run| {
+            let record = &mut run["records"][3];
+            // Ten times as long, were it to count.
+            record["verdict"] = json!({"state": "invalid", "reasons": [{"failed": {"stage": "check", "message": "wrong sum"}}]});
+        });
+        changed(&files[1], |run| {
+            let reason = json!({"not-converged": {"reached": 0.02, "wanted": 0.005}});
+            run["records"][3]["verdict"] = json!({"state": "suspect", "reasons": [reason]});
+        });
+    });
+    assert_answer(&report);
+    let told = missing(&report);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("gpu0-process0.json: `gpubench_kernels::cuda::"), "{told:?}");
+    assert!(
+        told[0].contains("is invalid on node7 cuda:0 (GPU-0") && told[0].contains("wrong sum"),
+        "{told:?}"
+    );
+    let gpu = report.groups[0].gpus.iter().find(|gpu| gpu.device == "cuda:0").expect("it is there");
+    assert_eq!(gpu.suspect.get("not converged"), Some(&1));
+}
+
+#[test]
+fn cases_that_a_gpu_lacks_are_named() {
+    let report = with_fault(|_, files| {
+        for file in &files[..3] {
+            changed(file, |run| {
+                let records = run["records"].as_array_mut().expect("records");
+                records.retain(|record| record["benchmark"] != "gpubench_kernels::cuda::power::fma");
+                run["planned"] = records.len().into();
+            });
+        }
+    });
+    let told = missing(&report);
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("cuda:0")
+            && told[0].contains(
+                "`gpubench_kernels::cuda::power::fma[steps=16384] hot` is missing, which most GPUs have"
+            ),
+        "{told:?}"
+    );
+    let gpu = report.groups[0].gpus.iter().find(|gpu| gpu.device == "cuda:0").expect("it is there");
+    assert!(gpu.on(FleetRoof::Compute).is_none() && gpu.on(FleetRoof::MemoryReads).is_some());
+    assert_eq!(report.slow().count(), 1);
+}
+
+#[test]
+fn another_method_is_not_compared() {
+    let report = with_fault(|_, files| {
+        changed(&files[0], |run| run["records"][0]["measurement"]["method"]["path"] = "stream".into());
+    });
+    assert_answer(&report);
+    let told = missing(&report);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].ends_with("left out: path stream, and path graph on most GPUs"), "{told:?}");
+}
+
+#[test]
+fn other_models_and_builds_are_judged_apart() {
+    let report = with_fault(|_, files| {
+        for file in &files[..3] {
+            changed(file, |run| run["devices"][0]["name"] = "NVIDIA H100 80GB HBM3".into());
+        }
+        for file in &files[3..6] {
+            changed(file, |run| run["program"]["fingerprint"] = "another".into());
+        }
+    });
+    let models: Vec<(&str, usize)> =
+        report.groups.iter().map(|group| (&*group.model, group.gpus.len())).collect();
+    assert_eq!(models, [("NVIDIA H200", 2), ("NVIDIA H100 80GB HBM3", 1), ("NVIDIA H200", 1)]);
+    assert_ne!(report.groups[0].build, report.groups[2].build);
+    assert!(
+        report
+            .groups
+            .iter()
+            .flat_map(|group| &group.gpus)
+            .all(|gpu| gpu.verdict == GpuVerdict::NotEnoughData)
+    );
+    assert_eq!(report.exit().code(), 0);
+}
+
+#[test]
+fn sensors_that_differ_are_told() {
+    let report = with_fault(|_, files| {
+        for file in &files[3..6] {
+            changed(file, |run| {
+                let properties = run["devices"][0]["properties"].as_array_mut().expect("properties");
+                let limit = properties.iter_mut().find(|it| it["name"] == "power limit").expect("a limit");
+                limit["value"]["text"] = "500 W".into();
+                let peaks = run["devices"][0]["peaks"].as_array_mut().expect("peaks");
+                let bus = peaks.iter_mut().find(|it| it["quantity"] == "host-to-device").expect("a bus");
+                bus["method"] = "PCIe 4.0: 16 lanes × 16 GT/s × 128/130 / 8".into();
+                for record in run["records"].as_array_mut().expect("records") {
+                    let measured = &mut record["measurement"];
+                    measured["device_clock"]["mean"] = 1_700_000_000.into();
+                    measured["conditions"]["during"]["slowed_by"] = json!(["power cap"]);
+                    measured["conditions"]["during"]["temperature"] = json!({"low": 80, "high": 84});
+                    measured["conditions"]["during"]["other_processes"] = 2.into();
+                }
+            });
+        }
+    });
+    let slow = report.slow().next().expect("it is slow");
+    let all = slow.reasons.join("\n");
+    for expected in [
+        "clock 14.1 % lower than usual (1700 MHz)",
+        "°C warmer than usual (84 °C)",
+        "clocks held down by power cap in 100 % of its rows (0.00 % is usual)",
+        "2 other processes on the GPU",
+        "power limit 500 W (700 W is usual)",
+        "bus to the host PCIe 4.0: 16 lanes × 16 GT/s × 128/130 / 8 (PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8 is usual)",
+    ] {
+        assert!(all.contains(expected), "{expected}\nis not in\n{all}");
+    }
+    let others = report.groups[0].gpus.iter().filter(|gpu| gpu.verdict == GpuVerdict::Normal);
+    assert!(
+        others.clone().all(|gpu| gpu.reasons.is_empty()),
+        "{:?}",
+        others.map(|it| &it.reasons).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_device_without_an_identity_is_named() {
+    let report = with_fault(|folder, _| {
+        let place = Place { host: "node8".to_owned(), number: 0, uuid: String::new(), process: 99 };
+        let mut run =
+            run_at(&template(), &place, 30, |_, record| record["measurement"]["time"]["median"].as_f64());
+        run["devices"][0]["properties"] = json!([]);
+        write(&folder.join("vgpu.json"), &run);
+    });
+    assert_eq!(missing(&report), ["vgpu.json: cuda:0 has no UUID, which tells GPUs apart: left out"]);
+}
+
+#[test]
+fn nothing_to_read_is_no_answer() {
+    let report = report(&[PathBuf::from("there/is/none.json")]);
+    assert_eq!((report.groups.len(), report.exit().code()), (0, 4));
+    assert!(report.missing[0].to_string().starts_with("there/is/none.json: not read: "));
+}
