@@ -3,6 +3,7 @@
 
 mod commands;
 mod errors;
+mod shares;
 
 use std::fs;
 use std::path::{Path, PathBuf};

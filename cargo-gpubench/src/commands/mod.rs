@@ -6,6 +6,7 @@ mod list;
 mod merge;
 mod report;
 mod show;
+mod slurm;
 
 use std::env;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             compare::compare(&stored, &comparison, exports, print_options)
         }
         Command::Merge { runs, output } => merge::merge(&stored, runs, output),
+        Command::Slurm(args) => slurm::slurm(args, print_options),
         Command::Convert { run, to, output, selection } => {
             convert::convert(&stored, run, &selection.selection()?, *to, output)
         }

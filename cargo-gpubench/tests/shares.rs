@@ -1,0 +1,69 @@
+//! Shares of a split: their merge, and the batch scripts that measure them.
+
+use std::fs;
+
+use gpubench_records::facts::{Property, UUID, Value};
+use gpubench_records::files::load;
+use gpubench_records::record::Run;
+use gpubench_records::task::{ShareMode, Task};
+use insta::assert_snapshot;
+
+use super::{Project, corpus};
+
+/// The recorded run of 4 cases on a GPU as the share of task `number` of 2: `copy`, or `sum`.
+fn share(number: usize, node: &str) -> Run {
+    let mut run = load(&corpus("gpu.jsonl")).expect("a run").run;
+    let name = ["copy", "sum"][number - 1];
+    run.records.retain(|record| record.case.benchmark.ends_with(name));
+    run.planned = run.records.len();
+    run.devices[0].properties.retain(|property| property.name != UUID);
+    run.devices[0].properties.push(Property::new(UUID, Value::Text(format!("GPU-{node}"))));
+    let (scheduler, job, node) = (Some("slurm".to_owned()), Some("7".to_owned()), Some(node.to_owned()));
+    let share = ShareMode::Split;
+    run.environment.task =
+        Some(Task { share, number, of: 2, cases: Some(4), scheduler, job, node, restarts: None });
+    run
+}
+
+#[test]
+fn shares_become_one_run_and_what_is_missing_is_told() {
+    let project = Project::new();
+    let names = [project.write("1.json", &share(1, "n1")), project.write("2.json", &share(2, "n2"))];
+    let merged = project.text("merged.json");
+    let ended = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(0);
+    assert_eq!(ended.stderr(), "");
+    assert_snapshot!("merged-shares", project.run(&["report", &merged, "--width", "100"]).code(0).stdout());
+    // One never came, or left a file that cannot be read.
+    let alone = project.run(&["merge", &names[1], "-o", &merged]).code(1).stderr();
+    assert_eq!(alone, "warning: share 1/2 is missing: 2 cases\n");
+    fs::write(&names[0], "{\"run\":").expect("it can be written");
+    let damaged = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(1).stderr();
+    assert_snapshot!("merged-shares-damaged", damaged);
+    assert_eq!(load(merged.as_ref()).expect("a run").run.records.len(), 2);
+}
+
+#[test]
+fn a_batch_script_is_printed_for_an_array_and_for_nodes() {
+    let project = Project::new();
+    let suite = ["--", "target/release/suite", "--quick", "--arg", "n=1024", "it's one"];
+    let script = |flags: &[&str]| project.run(&[&["slurm"], flags, &suite].concat()).code(0).stdout();
+    assert_snapshot!(
+        "slurm-array",
+        script(&["--array", "8", "--share", "split", "--sbatch", "partition=gpu"])
+    );
+    assert_snapshot!(
+        "slurm-nodes",
+        script(&["--nodes", "4", "--gpus-per-node", "8", "--runs-dir", "/shared/my runs"])
+    );
+    let replicated = script(&["--array", "8", "--sbatch=--time=30"]);
+    assert!(
+        replicated.contains("#SBATCH --time=30\n") && replicated.contains(" --share replicate "),
+        "{replicated}"
+    );
+    for wrong in
+        [&[][..], &["--array", "0"], &["--array", "2", "--nodes", "2"], &["--nodes", "1", "--share", "3/8"]]
+    {
+        let refused = project.run(&[&["slurm"], wrong, &suite].concat()).code(2);
+        assert!(refused.stdout().is_empty() && refused.stderr().starts_with("error: "), "{wrong:?}");
+    }
+}
