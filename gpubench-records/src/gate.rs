@@ -81,7 +81,7 @@ impl Run {
             let case = &record.case;
             Some(GatedCase {
                 name: case.name(),
-                device: case.device.clone(),
+                device: record.device.clone(),
                 cache: case.cache,
                 outcome,
                 about: format!("in turn with `{}`", compared.with),

@@ -58,10 +58,25 @@ impl Display for BenchmarkId {
     }
 }
 
-/// The identity of a case, in a run and from one run to another: it is measured once in each process.
+/// The identity of a case, from one run to another: a case is the same on every device of a model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaseId {
+    /// The benchmark's path, crate first.
+    pub benchmark: String,
+    /// Its arguments in the order of its axes.
+    pub args: Vec<Arg>,
+    /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened. Readers take
+    /// it from the run's devices where a record lacks it.
+    #[serde(default)]
+    pub model: String,
+    /// Hot or cold.
+    pub cache: Cache,
+}
+
+/// A case of a plan: on one device of this machine, whose model is known once it is open. A process measures it once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub struct PlannedCase {
     /// The benchmark's path, crate first.
     pub benchmark: String,
     /// Its arguments in the order of its axes.
@@ -70,6 +85,26 @@ pub struct CaseId {
     pub device: String,
     /// Hot or cold.
     pub cache: Cache,
+}
+
+impl PlannedCase {
+    /// The identity of this case on a device of this model.
+    #[must_use]
+    pub fn on(self, model: impl Into<String>) -> CaseId {
+        CaseId { benchmark: self.benchmark, args: self.args, model: model.into(), cache: self.cache }
+    }
+
+    /// The benchmark with its arguments, as [`CaseId::name`].
+    #[must_use]
+    pub fn name(&self) -> String {
+        shown_name(&self.benchmark, &self.args)
+    }
+}
+
+impl Display for PlannedCase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name(), self.cache)
+    }
 }
 
 impl CaseId {

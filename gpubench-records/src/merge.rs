@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::id::CaseId;
+use crate::id::PlannedCase;
 use crate::record::{Measurement, Record};
 use gpubench_stats::units::Nanoseconds;
 
@@ -11,9 +11,9 @@ use gpubench_stats::units::Nanoseconds;
 #[must_use]
 pub fn merged(records: Vec<Record>) -> Vec<Record> {
     let mut cases: Vec<Vec<Record>> = Vec::new();
-    let mut places: HashMap<CaseId, usize> = HashMap::new();
+    let mut places: HashMap<PlannedCase, usize> = HashMap::new();
     for record in records {
-        let place = *places.entry(record.case.clone()).or_insert(cases.len());
+        let place = *places.entry(record.planned()).or_insert(cases.len());
         match cases.get_mut(place) {
             Some(case) => case.push(record),
             None => cases.push(vec![record]),
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_shown_and_the_measurements_beside_it_are_kept() {
-        let failed = Record::failed(record("a", 1.0).case, Failure::new(Stage::Launch, "no"));
+        let failed = Record::failed(record("a", 1.0).planned(), Failure::new(Stage::Launch, "no"));
         let merged = merged(vec![record("a", 1.0), failed, record("a", 2.0)]);
         assert_eq!((merged.len(), merged[0].verdict.state), (1, State::Invalid));
         assert_eq!((merged[0].measurement.is_none(), merged[0].other_processes.len()), (true, 2));

@@ -10,7 +10,7 @@ pub use crate::environment::Environment;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::files::{self, FormatError};
-use crate::id::{Arg, BenchmarkId, CaseId, shown_name};
+use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
 use crate::launch::LaunchFacts;
 use crate::metrics::Metrics;
 pub use crate::program::{Package, Program};
@@ -73,7 +73,19 @@ impl Run {
     /// # Errors
     /// If it is no run of this format.
     pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
-        files::RUN.read(json)
+        let mut run: Self = files::RUN.read(json)?;
+        run.name_models();
+        Ok(run)
+    }
+
+    /// Takes the models from the facts of the devices for records of builds that stored none.
+    pub(crate) fn name_models(&mut self) {
+        for record in self.records.iter_mut().filter(|record| record.case.model.is_empty()) {
+            let facts = self.devices.iter().find(|facts| facts.device == record.device);
+            if let Some(facts) = facts {
+                record.case.model.clone_from(&facts.name);
+            }
+        }
     }
 
     /// Writes it as [`parse`](Self::parse) reads it.
@@ -83,6 +95,12 @@ impl Run {
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer(&mut *out, self)?;
         out.write_all(b"\n")
+    }
+
+    /// The facts of the device of `record`.
+    #[must_use]
+    pub fn facts_of(&self, record: &Record) -> Option<&Facts> {
+        self.devices.iter().find(|facts| facts.device == record.device)
     }
 
     /// Adds those of `devices` that it does not have.
@@ -124,6 +142,8 @@ pub struct Record {
     /// The case.
     #[serde(flatten)]
     pub case: CaseId,
+    /// The device of the run that it was measured on, in the words of the command line.
+    pub device: String,
     /// True if its device is a stand-in for tests: then nothing here is a measurement.
     pub fake: bool,
     /// The measurement; nothing if the case failed.
@@ -197,16 +217,31 @@ pub struct Compared {
 }
 
 impl Record {
-    /// The record of `case`, on a device that is no fake.
+    /// The record of `case`. [`measured_on`](Self::measured_on) adds what its device is.
     #[must_use]
-    pub fn new(case: CaseId, measurement: Option<Measurement>, verdict: Verdict) -> Self {
-        Self { case, fake: false, measurement, other_processes: Vec::new(), compared: None, verdict }
+    pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
+        let device = case.device.clone();
+        let (other_processes, compared) = (Vec::new(), None);
+        Self { case: case.on(""), device, fake: false, measurement, other_processes, compared, verdict }
     }
 
     /// The record of `case`, which failed before it had a result.
     #[must_use]
-    pub fn failed(case: CaseId, failure: Failure) -> Self {
+    pub fn failed(case: PlannedCase, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
+    }
+
+    /// Takes the model, and whether it is a fake, from the facts of its device.
+    pub fn measured_on(&mut self, facts: &Facts) {
+        self.case.model.clone_from(&facts.name);
+        self.fake = facts.fake;
+    }
+
+    /// The case as its run planned it.
+    #[must_use]
+    pub fn planned(&self) -> PlannedCase {
+        let CaseId { benchmark, args, model: _, cache } = self.case.clone();
+        PlannedCase { benchmark, args, device: self.device.clone(), cache }
     }
 
     /// Returns the measurement unless the record is invalid: invalid numbers are shown beside the reason, and neither

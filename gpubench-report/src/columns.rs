@@ -1,9 +1,9 @@
-//! The columns of the table: one list, which the printed table and the Markdown table share. In: a record; out: the text of
+//! The columns of the table: one list, which the printed table and the Markdown table share. In: a row; out: the text of
 //! each of its cells, the room that a cell takes, and the order in which columns are dropped from a narrow page.
 
 use gpubench_records::facts::Quantity;
 use gpubench_records::metrics::Share;
-use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::record::{Measurement, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
@@ -11,6 +11,7 @@ use gpubench_stats::units::{Nanoseconds, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary, format};
 
 use crate::room::Room;
+use crate::rows::Row;
 use crate::text::plain;
 use crate::{roof, spread};
 
@@ -29,8 +30,8 @@ pub(super) struct Column {
     pub(super) optional: bool,
     /// The place in the order in which columns fill a narrow page: the last ones are dropped first.
     pub(super) rank: u8,
-    /// The cell of a record.
-    pub(super) cell: fn(&Record) -> String,
+    /// The cell of a row.
+    pub(super) cell: fn(&Row<'_>) -> String,
     /// The same on a narrow page, where it is another.
     pub(super) narrow: Option<Narrow>,
 }
@@ -40,7 +41,7 @@ pub(super) struct Column {
 pub(super) struct Narrow {
     head: &'static str,
     room: Room,
-    cell: fn(&Record) -> String,
+    cell: fn(&Row<'_>) -> String,
 }
 
 impl Column {
@@ -54,10 +55,10 @@ impl Column {
         self.narrow.as_ref().filter(|_| is_narrow).map_or(self.room, |narrow| narrow.room)
     }
 
-    /// The cell of `record`.
-    pub(super) fn cell(&self, record: &Record, is_narrow: bool) -> String {
+    /// The cell of `row`.
+    pub(super) fn cell(&self, row: &Row<'_>, is_narrow: bool) -> String {
         let cell = self.narrow.as_ref().filter(|_| is_narrow).map_or(self.cell, |narrow| narrow.cell);
-        cell(record)
+        cell(row)
     }
 }
 
@@ -86,51 +87,77 @@ const OPTIONAL: Column = Column { optional: true, ..COLUMN };
 
 /// Room for a time, such as `12.54 µs`.
 const TIME: Room = Room::Number(3, 4, 3);
+/// The columns of the slowest device with its difference, such as `cuda:0 +12.5 %`.
+const SLOWEST: usize = 14;
 /// Room for a part of a peak and its name, such as `93.1 % bf16 tensor`.
 const SHARE: Room = Room::Named(3, 3);
 
 const COLUMNS: &[Column] = &[
-    Column { title: "cache", room: Room::Words(4), cell: |record| record.case.cache.to_string(), ..COLUMN },
+    Column { title: "cache", room: Room::Words(4), cell: |row| row.shown.case.cache.to_string(), ..COLUMN },
     Column { head: "time", title: "time", room: TIME, cell: time, ..COLUMN },
     Column {
         title: "95 % interval",
         room: Room::Number(4, 3, 2),
         rank: 1,
         cell: interval,
-        narrow: Some(Narrow {
-            head: "± %",
-            room: Room::Number(2, 3, 0),
-            cell: |record| bare(&interval(record)),
-        }),
+        narrow: Some(Narrow { head: "± %", room: Room::Number(2, 3, 0), cell: |row| bare(&interval(row)) }),
         ..COLUMN
+    },
+    Column {
+        head: "slowest",
+        title: "slowest device",
+        room: Room::Words(SLOWEST),
+        tables: Tables::Printed,
+        rank: 2,
+        cell: |row| row.slowest().unwrap_or_default(),
+        narrow: Some(Narrow {
+            head: "slowest %",
+            room: Room::Words(SLOWEST - 1),
+            cell: |row| bare(&row.slowest().unwrap_or_default()),
+        }),
+        ..OPTIONAL
+    },
+    Column {
+        head: "range",
+        title: "range of devices",
+        room: Room::Number(3, 3, 2),
+        tables: Tables::Printed,
+        rank: 5,
+        cell: |row| row.range().unwrap_or_default(),
+        narrow: Some(Narrow {
+            head: "range %",
+            room: Room::Number(4, 3, 0),
+            cell: |row| bare(&row.range().unwrap_or_default()),
+        }),
+        ..OPTIONAL
     },
     Column {
         head: spread::TITLE,
         title: spread::TITLE,
         room: Room::Words(spread::CELLS),
         tables: Tables::Printed,
-        rank: 4,
-        cell: |record| of(record, spread::bar),
+        rank: 6,
+        cell: |row| of(row, spread::bar),
         ..COLUMN
     },
     Column {
         head: "GB/s",
         title: "GB/s",
         room: Room::Number(4, 3, 0),
-        rank: 3,
-        cell: |record| maybe(record, |it| it.metrics.bandwidth.map(format::gigabytes)),
+        rank: 4,
+        cell: |row| maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes)),
         ..OPTIONAL
     },
     Column {
         head: "of peak",
         title: "of peak",
         room: SHARE,
-        rank: 2,
-        cell: |record| maybe(record, |it| main_share(it).map(roof::cell)),
+        rank: 3,
+        cell: |row| maybe(row, |it| main_share(it).map(roof::cell)),
         narrow: Some(Narrow {
             head: "% of peak",
             room: SHARE,
-            cell: |record| maybe(record, |it| binding_share(it).map(|share| bare(&roof::cell(share)))),
+            cell: |row| maybe(row, |it| binding_share(it).map(|share| bare(&roof::cell(share)))),
         }),
         ..OPTIONAL
     },
@@ -138,52 +165,50 @@ const COLUMNS: &[Column] = &[
         head: "GFLOP/s",
         title: "GFLOP/s",
         room: Room::Number(5, 3, 0),
-        rank: 5,
-        cell: |record| maybe(record, |it| it.metrics.throughput.map(format::gigaflops)),
+        rank: 7,
+        cell: |row| maybe(row, |it| it.metrics.throughput.map(format::gigaflops)),
         ..OPTIONAL
     },
     Column {
         head: "of peak",
         title: "of compute peak",
         room: SHARE,
-        rank: 7,
-        cell: |record| maybe(record, |it| compute_share(it).map(roof::cell)),
+        rank: 9,
+        cell: |row| maybe(row, |it| compute_share(it).map(roof::cell)),
         // The column before it has it.
         narrow: Some(Narrow { head: "", room: SHARE, cell: |_| String::new() }),
         ..OPTIONAL
     },
-    Column { head: "items", title: "items", room: Room::Number(3, 3, 18), rank: 8, cell: items, ..OPTIONAL },
+    Column { head: "items", title: "items", room: Room::Number(3, 3, 18), rank: 10, cell: items, ..OPTIONAL },
     Column {
         head: "cold/hot",
         title: "cold/hot",
         room: Room::Number(4, 3, 1),
-        rank: 6,
-        cell: |record| maybe(record, |it| it.metrics.cold_over_hot.map(format::ratio)),
+        rank: 8,
+        cell: |row| maybe(row, |it| it.metrics.cold_over_hot.map(format::ratio)),
         ..OPTIONAL
     },
     Column {
         head: "back-to-back",
         title: "back-to-back",
         room: Room::Number(5, 4, 3),
-        rank: 9,
-        cell: |record| maybe(record, |it| it.samples.back_to_back.map(format::time)),
+        rank: 11,
+        cell: |row| maybe(row, |it| it.samples.back_to_back.map(format::time)),
         ..OPTIONAL
     },
     Column {
         head: "energy",
         title: "energy",
         room: Room::Number(4, 3, 3),
-        rank: 10,
-        cell: |record| {
-            maybe(record, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
-        },
+        rank: 12,
+        cell: |row| maybe(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy)),
         ..OPTIONAL
     },
     Column {
         head: "processes",
         title: "processes",
         room: Room::Words(25),
-        rank: 11,
+        rank: 13,
         cell: processes,
         ..OPTIONAL
     },
@@ -191,8 +216,8 @@ const COLUMNS: &[Column] = &[
         head: "samples",
         title: "samples",
         room: Room::Number(7, 0, 0),
-        rank: 12,
-        cell: |record| of(record, |it| it.samples.time.samples.to_string()),
+        rank: 14,
+        cell: |row| of(row, |it| it.samples.time.samples.to_string()),
         ..COLUMN
     },
     Column { title: "verdict", room: Room::Number(0, 0, 0), tables: Tables::Markdown, cell: mark, ..COLUMN },
@@ -206,30 +231,30 @@ pub(super) fn printed() -> impl Iterator<Item = &'static Column> {
 /// The columns of the Markdown table of `run`.
 pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
     let used = |column: &&Column| {
-        !column.optional || run.records.iter().any(|record| !(column.cell)(record).is_empty())
+        !column.optional || run.records.iter().any(|record| !(column.cell)(&Row::of(record)).is_empty())
     };
     COLUMNS.iter().filter(|column| column.tables != Tables::Printed).filter(used).collect()
 }
 
-/// The cell of a record that has a measurement; an empty one of any other.
-fn of(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
-    record.measurement.as_ref().map(cell).unwrap_or_default()
+/// The cell of a row that has a measurement; an empty one of any other.
+fn of(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> String) -> String {
+    row.shown.measurement.as_ref().map(cell).unwrap_or_default()
 }
 
-fn maybe(record: &Record, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
-    record.measurement.as_ref().and_then(cell).unwrap_or_default()
+fn maybe(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
+    row.shown.measurement.as_ref().and_then(cell).unwrap_or_default()
 }
 
-fn time(record: &Record) -> String {
-    record
+fn time(row: &Row<'_>) -> String {
+    row.shown
         .measurement
         .as_ref()
         .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.median()))
 }
 
 /// Half of the interval, such as `± 0.42 %`.
-fn interval(record: &Record) -> String {
-    of(record, |it| format::plus_minus(half_width(&it.samples.time)))
+fn interval(row: &Row<'_>) -> String {
+    of(row, |it| format::plus_minus(half_width(&it.samples.time)))
 }
 
 /// A cell without the signs that a narrow page has in the head.
@@ -238,22 +263,23 @@ fn bare(cell: &str) -> String {
 }
 
 /// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
-fn processes(record: &Record) -> String {
+fn processes(row: &Row<'_>) -> String {
     let spread = |(range, processes): (Range<Nanoseconds>, usize)| {
         format!("{processes}: {}", format::from_to(range, format::time))
     };
-    record.processes().map(spread).unwrap_or_default()
+    row.shown.processes().map(spread).unwrap_or_default()
 }
 
-fn items(record: &Record) -> String {
-    maybe(record, |measured| {
+fn items(row: &Row<'_>) -> String {
+    maybe(row, |measured| {
         let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
         measured.metrics.items.map(|rate| format::items(rate, &item))
     })
 }
 
 /// The warning beside a number that is not valid.
-fn mark(record: &Record) -> String {
+fn mark(row: &Row<'_>) -> String {
+    let record = row.shown;
     let mark = match record.verdict.state {
         _ if record.measurement.is_none() => "",
         State::Invalid if record.fake => "fake, invalid",

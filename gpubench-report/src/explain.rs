@@ -29,10 +29,10 @@ pub fn explain(run: &Run, page: Page) -> String {
     }
     for record in &run.records {
         let Some(measured) = &record.measurement else { continue };
-        let on = format!(" on {}", plain(&record.case.device));
+        let on = format!(" on {}", plain(&record.device));
         text.push('\n');
         text += &heading(&plain(&record.case.to_string()), &on, page);
-        let facts = run.devices.iter().find(|facts| facts.device == record.case.device);
+        let facts = run.devices.iter().find(|facts| facts.device == record.device);
         for (what, sentence) in sentences(record, measured, facts) {
             let lines = wrapped(&plain_lines(&sentence), &format!("  {what:10}"), page);
             text.extend(lines.into_iter().map(|line| line + "\n"));

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::has_several_devices;
 use super::page::Page;
 use super::roof;
+use super::rows::Devices;
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
 use gpubench_records::facts::{Facts, Peak, PeakSource, Property, Quantity, UUID};
@@ -20,8 +20,9 @@ pub fn header(run: &Run, page: Page) -> String {
     for note in notes(run) {
         text += &styled(&wrapped(&plain(&note), "", page), NOTE);
     }
-    for facts in &run.devices {
-        let (device, name) = (plain(&facts.device), plain(&facts.name));
+    for Devices { facts, label } in Devices::alike(run, &is_same_but_for_its_id) {
+        let facts = facts[0];
+        let (device, name) = (plain(&label), plain(&facts.name));
         let room = page.width().map_or(usize::MAX, |width| width.saturating_sub(width_of(&device) + 2));
         // Writing to a string cannot fail.
         _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room, page));
@@ -34,6 +35,14 @@ pub fn header(run: &Run, page: Page) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Returns true for devices that only their UUIDs tell apart, as far as their lines go.
+fn is_same_but_for_its_id(one: &Facts, other: &Facts) -> bool {
+    let properties = |facts: &Facts| {
+        facts.properties.iter().filter(|property| property.name != UUID).cloned().collect::<Vec<_>>()
+    };
+    (&one.name, one.fake, properties(one)) == (&other.name, other.fake, properties(other))
 }
 
 /// The properties of a device in one line, as many as `page` has room for; `--explain` has all. The UUID comes last: it
@@ -62,12 +71,21 @@ pub(super) fn all_properties(facts: &Facts) -> String {
 /// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would
 /// hide the others.
 pub(super) fn peaks(run: &Run, page: Page) -> String {
-    let mut text = String::new();
-    for facts in &run.devices {
-        let on = if has_several_devices(run) { format!("{}: ", facts.device) } else { String::new() };
-        for quantity in quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity)) {
+    let of_device = |facts: &Facts| -> Vec<String> {
+        let quantities = quantities(facts).into_iter().filter(|quantity| is_used(run, facts, quantity));
+        let line = |quantity: &Quantity| {
             let peaks: Vec<&Peak> = facts.peaks.iter().filter(|peak| peak.quantity == *quantity).collect();
-            text += &paragraph(&format!("{on}peak {}", shown_peaks(quantity, &peaks)), page);
+            shown_peaks(quantity, &peaks)
+        };
+        quantities.map(line).collect()
+    };
+    let mut text = String::new();
+    // Devices with the same peaks have one line for each.
+    let all = Devices::alike(run, &|one, other| of_device(one) == of_device(other));
+    for Devices { facts, label } in &all {
+        let on = if all.len() > 1 { format!("{label}: ") } else { String::new() };
+        for line in of_device(facts[0]) {
+            text += &paragraph(&format!("{on}peak {line}"), page);
         }
     }
     text
@@ -92,7 +110,7 @@ fn quantities(facts: &Facts) -> Vec<&Quantity> {
 
 /// Returns true if the peak is shown: that of the memory and of the L2 always; another if a row is compared with it.
 fn is_used(run: &Run, facts: &Facts, quantity: &Quantity) -> bool {
-    let rows = run.records.iter().filter(|record| record.case.device == facts.device);
+    let rows = run.records.iter().filter(|record| record.device == facts.device);
     let mut measured = rows.filter_map(|record| record.measurement.as_ref());
     matches!(quantity, Quantity::MemoryBandwidth | Quantity::CacheBandwidth)
         || measured.any(|measured| measured.metrics.share(quantity).is_some())

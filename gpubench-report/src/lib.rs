@@ -18,6 +18,7 @@ mod page;
 mod remarks;
 mod roof;
 mod room;
+mod rows;
 mod spread;
 pub mod style;
 mod table;
@@ -38,13 +39,13 @@ pub use self::text::{paragraph, plain as printable};
 #[must_use]
 pub fn render(run: &Run, page: Page) -> String {
     let mut table = TableWriter::new(run, run.records.iter().map(planned), page);
-    let rows: String = table::jobs(run).map(|records| table.rows(records)).collect();
+    let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
     header(run, page) + &rows + &end(run, &table, page)
 }
 
 fn planned(record: &Record) -> Planned<'_> {
     let case = &record.case;
-    Planned { benchmark: &case.benchmark, args: &case.args, device: &case.device }
+    Planned { benchmark: &case.benchmark, args: &case.args, device: &record.device }
 }
 
 /// The lines under `table`, whose rows are those of `run`: comparisons, peaks, remarks, and last the totals.
@@ -61,6 +62,6 @@ pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
 /// Returns true if rows of `run` are on several devices, opened or not.
 fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|facts| &facts.device);
-    let mut devices = opened.chain(run.records.iter().map(|record| &record.case.device));
+    let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
     devices.next().is_some_and(|first| devices.any(|device| device != first))
 }

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, WIDEST};
 use gpubench_stats::{SMALLEST_SAMPLE, format};
 
-use crate::text::plain_lines;
+use crate::rows::Row;
+use crate::text::{plain, plain_lines};
 
 /// The reasons so far.
 #[derive(Debug)]
@@ -35,14 +35,27 @@ impl Notes {
         Self { sampling, numbers: HashMap::new(), rows: Vec::new() }
     }
 
-    /// The reasons against `record`.
-    pub(super) fn of(&mut self, record: &Record) -> Vec<Note> {
-        record.verdict.reasons.iter().map(|reason| self.note(reason)).collect()
+    /// The reasons against `row`. Those that only some of its devices have name them.
+    pub(super) fn of(&mut self, row: &Row<'_>) -> Vec<Note> {
+        let mut reasons: Vec<(State, String, Vec<&str>)> = Vec::new();
+        for record in &row.records {
+            for reason in &record.verdict.reasons {
+                let (state, words) = (reason.state(), plain_lines(&self.words(reason)));
+                match reasons.iter_mut().find(|(_, other, _)| *other == words) {
+                    Some((_, _, devices)) => devices.push(&record.device),
+                    None => reasons.push((state, words, vec![&record.device])),
+                }
+            }
+        }
+        let note = |(state, words, devices): (State, String, Vec<&str>)| {
+            let all = devices.len() == row.records.len();
+            let on = if all { String::new() } else { format!(" on {}", plain(&devices.join(", "))) };
+            self.note(state, format!("{state}{on}: {words}"))
+        };
+        reasons.into_iter().map(note).collect()
     }
 
-    fn note(&mut self, reason: &Reason) -> Note {
-        let state = reason.state();
-        let text = format!("{state}: {}", plain_lines(&self.words(reason)));
+    fn note(&mut self, state: State, text: String) -> Note {
         if let Some(number) = self.numbers.get(&text).copied() {
             self.rows[number - 1] += 1;
             return Note { number, state, text: None };

@@ -1,6 +1,7 @@
 //! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows. In: a run; out: text.
 
 use super::page::Page;
+use super::rows::listed;
 use super::text::{paragraph, plain};
 use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
@@ -26,14 +27,17 @@ fn skipped(run: &Run) -> String {
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
 pub(super) fn methods(run: &Run) -> String {
     let measured = || run.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)));
-    let mut ways = Vec::new();
+    let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
     for (record, measured) in measured() {
         let way = way(record, measured);
-        if !ways.contains(&way) {
-            ways.push(way);
+        match ways.iter_mut().find(|(other, _)| *other == way) {
+            Some((_, devices)) if devices.contains(&&*record.device) => {}
+            Some((_, devices)) => devices.push(&record.device),
+            None => ways.push((way, vec![&record.device])),
         }
     }
-    let mut text: String = ways.iter().map(|way| format!("{way}\n")).collect();
+    let line = |(way, devices): &(String, Vec<&str>)| format!("{} {way}\n", listed(devices));
+    let mut text: String = ways.iter().map(line).collect();
     let holds = |record: &Record| record.verdict.state != State::Invalid;
     if measured()
         .any(|(record, measured)| record.case.cache == Cache::Hot && holds(record) && above_memory(measured))
@@ -68,6 +72,8 @@ fn other_paths(run: &Run) -> String {
             continue;
         };
         match reasons.iter_mut().find(|(other, why, _)| (other, why) == (path, &&**reason)) {
+            // The same case on another device.
+            Some((_, _, cases)) if cases.contains(&case(record)) => {}
             Some((_, _, cases)) => cases.push(case(record)),
             None => reasons.push((*path, reason, vec![case(record)])),
         }
@@ -119,13 +125,13 @@ fn above_memory(measured: &Measurement) -> bool {
 }
 
 fn way(record: &Record, measured: &Measurement) -> String {
-    let (device, cache) = (&record.case.device, record.case.cache);
+    let cache = record.case.cache;
     let by = measured.samples.method.path.timer();
     let flush = match cache {
         Cache::Hot => String::new(),
         Cache::Cold => flushed(&measured.samples.method),
     };
-    format!("{device} {cache}: timed by {by}{flush}")
+    format!("{cache}: timed by {by}{flush}")
 }
 
 /// The proof of a flush, where the device can give one.

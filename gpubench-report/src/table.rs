@@ -8,6 +8,7 @@ use super::columns::{Column, printed};
 use super::notes::{Note, Notes};
 use super::page::Page;
 use super::room::Room;
+use super::rows::{self, Devices, Row};
 use super::spread;
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, plain, shortened, spaces, width, wrapped};
@@ -56,7 +57,9 @@ pub struct TableWriter {
     names: HashMap<Group, BTreeSet<String>>,
     /// The terminal columns in which the names of the current group differ, shortened as they are there.
     distinct: usize,
-    several_devices: bool,
+    /// The names of the devices of each model, by each of them.
+    labels: HashMap<String, String>,
+    several_models: bool,
     fake: bool,
     notes: Notes,
     /// The columns that a record of this group had a use for so far.
@@ -68,9 +71,11 @@ pub struct TableWriter {
     dropped: Vec<&'static str>,
     /// True if a row had a bar.
     has_bars: bool,
+    /// True if a row was of several devices.
+    has_ranges: bool,
 }
 
-/// The module and the device of a group of rows.
+/// The module and the devices of a group of rows.
 type Group = (String, String);
 
 /// A column with the room that its cells took so far.
@@ -98,23 +103,25 @@ struct Lineup {
 impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
     pub fn new<'a>(run: &Run, planned: impl Iterator<Item = Planned<'a>>, page: Page) -> Self {
-        let (mut longest, mut devices) =
-            (0, run.devices.iter().map(|facts| &*facts.device).collect::<Vec<_>>());
-        let mut names = HashMap::new();
+        let mut labels = HashMap::new();
+        for Devices { facts, label } in Devices::of(run) {
+            labels.extend(facts.into_iter().map(|facts| (facts.device.clone(), label.clone())));
+        }
+        let (mut longest, mut names) = (0, HashMap::new());
         for case in planned {
             let (module, name) = split(case.benchmark, case.args);
             longest = longest.max(width(&name));
-            names.entry((module, case.device.to_owned())).or_insert_with(BTreeSet::new).insert(name);
-            if !devices.contains(&case.device) {
-                devices.push(case.device);
-            }
+            let label = labels.entry(case.device.to_owned()).or_insert_with(|| case.device.to_owned());
+            names.entry((module, label.clone())).or_insert_with(BTreeSet::new).insert(name);
         }
+        let several_models = labels.values().collect::<HashSet<_>>().len() > 1;
         Self {
             page,
             longest,
             names,
             distinct: 0,
-            several_devices: devices.len() > 1,
+            labels,
+            several_models,
             fake: run.devices.iter().any(|facts| facts.fake),
             notes: Notes::new(run.sampling),
             used: Vec::new(),
@@ -122,14 +129,27 @@ impl TableWriter {
             group: None,
             dropped: Vec::new(),
             has_bars: false,
+            has_ranges: false,
         }
     }
 
-    /// The rows of `records`, which are a launch's: hot, cold or both. Each has the reasons against it under it.
-    pub fn rows(&mut self, records: &[Record]) -> String {
-        let Some(first) = records.first() else { return String::new() };
-        let (module, _) = split(&first.case.benchmark, &first.case.args);
-        let group = (module, first.case.device.clone());
+    /// The rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several. Each
+    /// has the reasons against it under it.
+    pub fn rows(&mut self, records: &[&Record]) -> String {
+        let labels = std::mem::take(&mut self.labels);
+        let label = |record: &Record| labels.get(&record.device).map_or("", |label| &**label);
+        let rows = Row::all(records, &label);
+        let of_models = rows.chunk_by(|one, next| label(one.shown) == label(next.shown));
+        let text = of_models.map(|rows| self.rows_of_model(rows, label(rows[0].shown))).collect();
+        self.labels = labels;
+        text
+    }
+
+    /// Rows on devices of one model.
+    fn rows_of_model(&mut self, rows: &[Row<'_>], label: &str) -> String {
+        let Some(first) = rows.first() else { return String::new() };
+        let (module, _) = split(&first.shown.case.benchmark, &first.shown.case.args);
+        let group = (module, label.to_owned());
         let is_new = self.group.as_ref() != Some(&group);
         let mut text = String::new();
         if is_new && self.group.is_some() {
@@ -139,27 +159,27 @@ impl TableWriter {
             self.used.clear();
             self.distinct = self.names.get(&group).map_or(0, |names| self.distinct_width(names));
         }
-        let has_new_columns = self.use_columns(records);
+        let has_new_columns = self.use_columns(rows);
         if is_new || has_new_columns {
             text += &self.head(is_new.then_some(&group));
         }
         self.group = Some(group);
         let mut name = None;
-        for record in records {
-            let shown = split(&record.case.benchmark, &record.case.args).1;
+        for row in rows {
+            let shown = split(&row.shown.case.benchmark, &row.shown.case.args).1;
             let repeated = name.as_ref() == Some(&shown);
-            text += &self.row(record, if repeated { "" } else { &shown });
+            text += &self.row(row, if repeated { "" } else { &shown });
             name = Some(shown);
         }
         text
     }
 
-    /// Adds the columns that `records` need. Returns true if that changes the heads.
-    fn use_columns(&mut self, records: &[Record]) -> bool {
+    /// Adds the columns that `rows` need. Returns true if that changes the heads.
+    fn use_columns(&mut self, rows: &[Row<'_>]) -> bool {
         let is_narrow = self.is_narrow();
         let use_column = |column: &'static Column| {
             let earlier = self.used.iter().find(|used| used.column.title == column.title);
-            let cells: Vec<String> = records.iter().map(|record| column.cell(record, is_narrow)).collect();
+            let cells: Vec<String> = rows.iter().map(|row| column.cell(row, is_narrow)).collect();
             let is_used = !column.optional || earlier.is_some() || cells.iter().any(|cell| !cell.is_empty());
             let units = cells.iter().map(String::as_str).chain((!is_narrow).then_some(LONGEST_SHARE));
             let room = column.room(is_narrow).for_units(units);
@@ -238,7 +258,7 @@ impl TableWriter {
     /// The heads of the columns, beside the name of a new group where there is room for both.
     fn head(&self, group: Option<&(String, String)>) -> String {
         let title = match group {
-            Some((module, device)) if self.several_devices => format!("{module} on {}", plain(device)),
+            Some((module, device)) if self.several_models => format!("{module} on {}", plain(device)),
             Some((module, _)) => module.clone(),
             None => String::new(),
         };
@@ -264,9 +284,10 @@ impl TableWriter {
         text
     }
 
-    fn row(&mut self, record: &Record, name: &str) -> String {
-        let notes = self.notes.of(record);
-        let mark = match record.verdict.state {
+    fn row(&mut self, row: &Row<'_>, name: &str) -> String {
+        let notes = self.notes.of(row);
+        self.has_ranges |= row.has_several_devices();
+        let mark = match row.state() {
             State::Valid => "  ",
             State::Suspect => "? ",
             State::Invalid => "! ",
@@ -275,13 +296,13 @@ impl TableWriter {
         let mut line = format!("{mark}{}", left(&name, self.lineup.name));
         for used in &self.lineup.columns {
             let UsedColumn { column, room } = used;
-            let cell = column.cell(record, self.is_narrow());
+            let cell = column.cell(row, self.is_narrow());
             self.has_bars |= column.title == spread::TITLE && !cell.is_empty();
             let cell = if self.page.ascii() { spread::in_ascii(&cell) } else { cell };
             line += &spaces(self.gap(used));
             line += &room.fit(&cell, self.page);
         }
-        if record.fake {
+        if row.shown.fake {
             line += FAKE;
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
@@ -289,7 +310,7 @@ impl TableWriter {
         if fits && !numbers.is_empty() {
             line = format!("{line} {numbers}");
         }
-        styled(&[line], of_state(record.verdict.state)) + &self.under(&notes, fits)
+        styled(&[line], of_state(row.state())) + &self.under(&notes, fits)
     }
 
     /// The reasons that no row before had, and the numbers of the others where there was no room for them beside the row.
@@ -313,6 +334,9 @@ impl TableWriter {
             return String::new();
         }
         let mut lines = Vec::new();
+        if self.has_ranges {
+            lines.push(rows::MEANING.to_owned());
+        }
         if self.has_bars {
             lines.push(spread::MEANING.to_owned());
         }
@@ -341,12 +365,4 @@ pub(super) fn split(benchmark: &str, args: &[Arg]) -> (String, String) {
     let name = shown_name(benchmark, args);
     let short = name.strip_prefix(module).unwrap_or(&name).trim_start_matches(':');
     (plain(module), plain(short))
-}
-
-/// The rows of a run that is there.
-pub(super) fn jobs(run: &Run) -> impl Iterator<Item = &[Record]> {
-    run.records.chunk_by(|one, next| {
-        let (one, next) = (&one.case, &next.case);
-        (&one.benchmark, &one.args, &one.device) == (&next.benchmark, &next.args, &next.device)
-    })
 }

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding, Round, Threshold};
+use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::files;
 use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::record::{Compared, Record, Run, Skipped};
+use gpubench_records::verdict::{Reason, Verdict};
 use gpubench_report::{Page, Planned, TableWriter, end, explain, header, render};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
@@ -89,7 +91,7 @@ fn compared(mut record: Record, value: f64) -> Record {
 }
 
 fn check() -> Check {
-    let sample = &small("clockwork").records[0].case;
+    let sample = small("clockwork").records[0].planned();
     let line = |name: &str, finding| CaseFinding {
         name: format!("names::{name}"),
         device: sample.device.clone(),
@@ -189,8 +191,7 @@ fn rows_one_after_the_other_are_the_table() {
     for run in [mixed(), stored("docs/results/h200/suite.json")] {
         for page in [page(60), page(120), Page::default()] {
             let before = Run { records: Vec::new(), ..run.clone() };
-            let case = |record: &Record| record.case.clone();
-            let cases: Vec<_> = run.records.iter().map(case).collect();
+            let cases: Vec<_> = run.records.iter().map(Record::planned).collect();
             let planned = cases.iter().map(|case| Planned {
                 benchmark: &case.benchmark,
                 args: &case.args,
@@ -199,11 +200,55 @@ fn rows_one_after_the_other_are_the_table() {
             let mut table = TableWriter::new(&before, planned, page);
             let mut text = header(&before, page);
             let jobs = run.records.chunk_by(|one, next| {
-                (&one.case.benchmark, &one.case.args, &one.case.device)
-                    == (&next.case.benchmark, &next.case.args, &next.case.device)
+                (&one.case.benchmark, &one.case.args, &one.device)
+                    == (&next.case.benchmark, &next.case.args, &next.device)
             });
-            jobs.for_each(|records| text += &table.rows(records));
+            jobs.for_each(|records| text += &table.rows(&records.iter().collect::<Vec<_>>()));
             assert_eq!(text + &end(&run, &table, page), render(&run, page));
         }
     }
+}
+
+/// Four GPUs of one host, as `docs/evidence.md` has them: one reads its memory 4.5 % slower.
+fn four_gpus() -> Run {
+    let mut run = stored("docs/results/h200/suite.json");
+    run.records.truncate(6);
+    let facts = run.devices.swap_remove(0);
+    let (mut devices, mut records) = (Vec::new(), Vec::new());
+    for (number, slower) in [1.0, 1.045, 0.999, 1.001].into_iter().enumerate() {
+        let device = format!("cuda:{number}");
+        let mut other = facts.clone();
+        other.device.clone_from(&device);
+        devices.push(other);
+        for mut record in run.records.clone() {
+            record.device = device.clone();
+            let time = &mut record.measurement.as_mut().expect("it was measured").samples.time;
+            time.median = time.median * slower;
+            records.push(record);
+        }
+    }
+    // One of them fails in one case, and is suspect in another.
+    let last = records.len() - 1;
+    records[last].measurement = None;
+    records[last].verdict = Verdict::of(vec![Reason::Failed(Failure::new(Stage::Launch, "no"))]);
+    records[last - 2].verdict = Verdict::of(vec![Reason::BelowResolution { step: Nanoseconds(32.0) }]);
+    Run { devices, planned: records.len(), records, skipped: Vec::new(), ..run }
+}
+
+#[test]
+fn devices_of_a_model_stand_side_by_side() {
+    let run = four_gpus();
+    for width in [80, 120] {
+        assert_snapshot!(format!("four-{width}"), plain(&render(&run, page(width))));
+    }
+    // Measured side by side, their records come in another order.
+    let mut mixed = run.clone();
+    mixed.records.sort_by_key(|record| record.planned().name());
+    let rows = |run: &Run| plain(&render(run, page(120)));
+    let sorted = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(rows(&mixed)), sorted(rows(&run)));
 }

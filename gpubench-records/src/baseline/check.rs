@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
 use super::newest::Baseline;
 use crate::comparison::{Answer, CaseFinding, Check, Finding};
-use crate::id::{Arg, CaseId};
+use crate::id::{Arg, CaseId, PlannedCase};
 use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
@@ -35,12 +35,12 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
         let case = &record.case;
         lines.push(CaseFinding {
             name: case.name(),
-            device: case.device.clone(),
+            device: record.device.clone(),
             cache: case.cache,
             finding,
         });
     }
-    let missing = baseline.cases().filter(|old| wanted(old) && !cases.now.contains(&old.case));
+    let missing = baseline.cases().filter(|old| wanted(old) && !cases.have(old));
     Check {
         baseline: baseline.name.clone(),
         band: run.sampling.band,
@@ -53,6 +53,7 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
 /// The cases now, and those of the baseline by their benchmark.
 struct Cases<'a> {
     now: HashSet<&'a CaseId>,
+    planned: HashSet<PlannedCase>,
     then: HashMap<BenchmarkKey<'a>, Then<'a>>,
 }
 
@@ -64,23 +65,29 @@ struct Then<'a> {
     still_there: bool,
 }
 
-/// The benchmark, device and cache state of a case: cases with the same differ in their arguments alone.
+/// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
 fn benchmark(case: &CaseId) -> BenchmarkKey<'_> {
-    (&case.benchmark, &case.device, case.cache)
+    (&case.benchmark, &case.model, case.cache)
 }
 
 impl<'a> Cases<'a> {
     fn of(run: &'a Run, baseline: &'a Baseline) -> Self {
         let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
+        let planned = run.records.iter().map(Record::planned).collect();
         let mut then: HashMap<_, Then<'_>> = HashMap::new();
         for old in baseline.cases() {
             let of_benchmark = then.entry(benchmark(&old.case)).or_default();
             of_benchmark.cases.push(&old.case);
             of_benchmark.still_there |= now.contains(&old.case);
         }
-        Self { now, then }
+        Self { now, planned, then }
+    }
+
+    /// Returns true if the run has the case of `old`, on any device of its model or on another model in its place.
+    fn have(&self, old: &Record) -> bool {
+        self.now.contains(&old.case) || self.planned.contains(&old.planned())
     }
 
     /// The finding about a case that the baseline lacks: it is new; or, if no earlier arguments of its benchmark are left,
@@ -103,7 +110,7 @@ fn pair<'a>(
     baseline: &'a Baseline,
     cases: &Cases<'_>,
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
-    let (old_run, old) = baseline.find(record).ok_or_else(|| cases.unknown(&record.case))?;
+    let (old_run, old) = baseline.find(run, record).ok_or_else(|| cases.unknown(&record.case))?;
     let no_number = |why, when| Finding::NoNumber(format!("{why} {when}"));
     let measurement = number(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };

@@ -16,7 +16,7 @@ pub(crate) struct MeasuredRecord<'a> {
 
 impl MeasuredRecord<'_> {
     fn facts(&self) -> Option<&Facts> {
-        self.run.devices.iter().find(|facts| facts.device == self.record.case.device)
+        self.run.facts_of(self.record)
     }
 }
 
@@ -63,12 +63,13 @@ pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
 /// is being measured.
 pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let mut found = Vec::new();
+    let devices = [now, then].map(|measured| &*measured.record.device);
     for (what, now, then) in properties(now.facts(), then.facts()) {
         match (now, then) {
             _ if now == then => {}
             (Value::Count(_), _) => {}
             // A UUID tells a reader nothing.
-            _ if what == UUID => found.push("another device of its kind".to_owned()),
+            _ if what == UUID => found.push(another_device(devices)),
             (Value::Text(now), Value::Text(then)) => found.push(format!("{what} {now}, was {then}")),
             _ => found.push(format!("another {what}")),
         }
@@ -90,6 +91,12 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
 /// Returns true if both were measured on the same device, as far as devices can be told apart.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     properties(now.facts(), then.facts()).all(|(what, now, then)| what != UUID || now == then)
+}
+
+/// The remark about a measurement on another device of the same model than then, named where that tells them apart.
+fn another_device([now, then]: [&str; 2]) -> String {
+    let names = if now == then { String::new() } else { format!(" ({now}, was {then})") };
+    format!("another device of its kind{names}")
 }
 
 fn was(what: &str) -> &'static str {

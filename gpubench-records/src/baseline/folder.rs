@@ -205,7 +205,7 @@ mod tests {
         let new = Run { started: old.started + 60, ..old.clone() };
         let baseline = saved(folder.path(), &[old.clone(), new]);
         assert_eq!(stored_files(folder.path()), 1);
-        let started = baseline.find(&old.records[0]).map(|(run, _)| run.started);
+        let started = baseline.find(&old, &old.records[0]).map(|(run, _)| run.started);
         assert_eq!(started, Some(old.started + 60));
         let part = Run { records: old.records[..1].to_vec(), started: old.started + 120, ..old };
         saved(folder.path(), &[part]);

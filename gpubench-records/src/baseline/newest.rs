@@ -1,11 +1,12 @@
 //! The newest number of each case. In: the runs of a baseline, in any order; out: for each case the newest record that has a
-//! number, and the runs that a newer one supersedes.
+//! number, of the same device if it was measured there, else of another of its model; and the runs that a newer one supersedes.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
-use crate::id::CaseId;
+use crate::facts::{Facts, UUID};
+use crate::id::{CaseId, PlannedCase};
+use crate::method::Cache;
 use crate::record::{Record, Run};
 
 /// A baseline as it is stored.
@@ -17,8 +18,8 @@ pub struct Baseline {
     runs: Vec<Run>,
     /// The newest record of each case, in their order.
     cases: Vec<RecordPlace>,
-    /// For each case the newest record with a number; if there is none, the newest without.
-    places: HashMap<CaseId, RecordPlace>,
+    /// All records of each case, the newest first.
+    places: HashMap<(String, Cache), Vec<RecordPlace>>,
 }
 
 /// The numbers of a run and of a record in it.
@@ -34,39 +35,33 @@ impl Baseline {
     /// The baseline of `runs`. Of several that began in the same second, the first counts as the newest.
     pub(super) fn new(name: String, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| Reverse(run.started));
-        let (mut cases, mut places) = (Vec::new(), HashMap::new());
-        let has_number = |(run, record): RecordPlace| runs[run].records[record].measurement.is_some();
+        let (mut cases, mut seen) = (Vec::new(), HashSet::new());
+        let mut places: HashMap<_, Vec<RecordPlace>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
             for (place, record) in run.records.iter().enumerate() {
                 let this = (number, place);
-                match places.entry(record.case.clone()) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(this);
-                        cases.push(this);
-                    }
-                    Entry::Occupied(mut entry) if !has_number(*entry.get()) && has_number(this) => {
-                        entry.insert(this);
-                    }
-                    Entry::Occupied(_) => {}
+                if seen.insert(record.case.clone()) {
+                    cases.push(this);
                 }
+                places.entry(name_and_cache(&record.case)).or_default().push(this);
             }
         }
         Self { name, runs, cases, places }
     }
 
-    /// Returns the baseline as one run: the newest, with the records of older ones that [`find`](Self::find) returns.
+    /// Returns the baseline as one run: the newest, with the records of older ones for cases that it has no number for.
     #[must_use]
     pub fn into_run(self) -> Option<Run> {
         let mut runs = self.runs.into_iter();
         let mut whole = runs.next()?;
-        let places = whole.records.iter().map(|record| record.case.clone()).zip(0..);
-        let mut places: HashMap<CaseId, usize> = places.collect();
+        let places = whole.records.iter().map(Record::planned).zip(0..);
+        let mut places: HashMap<PlannedCase, usize> = places.collect();
         for older in runs {
             whole.add_devices(older.devices);
             for record in older.records {
-                match places.get(&record.case).map(|place| &mut whole.records[*place]) {
+                match places.get(&record.planned()).map(|place| &mut whole.records[*place]) {
                     None => {
-                        places.insert(record.case.clone(), whole.records.len());
+                        places.insert(record.planned(), whole.records.len());
                         whole.records.push(record);
                     }
                     Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
@@ -80,12 +75,28 @@ impl Baseline {
         Some(whole)
     }
 
-    /// The newest record of the case of `record`, with its run: one that has a number, if there is one.
+    /// The record that `record`, of `run`, is held against, with its run. It is of the same case: of the same device, if there is
+    /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
+    /// device, which cannot be compared and says why. Of several, the newest.
     #[must_use]
-    pub fn find(&self, record: &Record) -> Option<(&Run, &Record)> {
-        let (run, place) = *self.places.get(&record.case)?;
-        let run = &self.runs[run];
-        Some((run, &run.records[place]))
+    pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
+        let candidates = self.places.get(&name_and_cache(&record.case))?;
+        let facts = run.facts_of(record);
+        let ranked = candidates.iter().filter_map(|(run, place)| {
+            let (run, candidate) = (&self.runs[*run], &self.runs[*run].records[*place]);
+            let is_same_case = candidate.case == record.case;
+            let is_same_place = candidate.device == record.device;
+            let rank = (
+                is_same_case,
+                candidate.measurement.is_some(),
+                is_same_device(facts, run.facts_of(candidate)),
+                is_same_place,
+            );
+            (is_same_case || is_same_place).then_some((rank, (run, candidate)))
+        });
+        // Of the same rank, the last is the maximum: the newest comes last.
+        let ranked: Vec<_> = ranked.collect();
+        ranked.into_iter().rev().max_by_key(|(rank, _)| *rank).map(|(_, found)| found)
     }
 
     /// Every case once, each as the newest run has it.
@@ -94,14 +105,25 @@ impl Baseline {
     }
 }
 
+/// The part of a case that is the same on all models.
+fn name_and_cache(case: &CaseId) -> (String, Cache) {
+    (case.name(), case.cache)
+}
+
+/// Returns true if these are the facts of one device. Those without a UUID cannot be told apart.
+fn is_same_device(one: Option<&Facts>, other: Option<&Facts>) -> bool {
+    let uuid = |facts: Option<&Facts>| facts.and_then(|facts| facts.text(UUID).map(str::to_owned));
+    uuid(one) == uuid(other)
+}
+
 /// Returns true if `newest` has every case of `older`, with a number for each that has one there.
 pub(super) fn supersedes(newest: &Run, older: &Run) -> bool {
-    let mut newer: HashMap<&CaseId, bool> = HashMap::new();
+    let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
     for record in &newest.records {
-        *newer.entry(&record.case).or_default() |= record.measurement.is_some();
+        *newer.entry(record.planned()).or_default() |= record.measurement.is_some();
     }
     older.records.iter().all(|older| {
-        let newer = newer.get(&older.case);
+        let newer = newer.get(&older.planned());
         newer.is_some_and(|has_number| *has_number || older.measurement.is_none())
     })
 }
@@ -110,6 +132,9 @@ pub(super) fn supersedes(newest: &Run, older: &Run) -> bool {
 mod tests {
     use super::super::fixture::stored_run;
     use super::*;
+    use crate::baseline::check;
+    use crate::comparison::Finding;
+    use crate::facts::{Property, Value};
 
     /// A run of `old`'s cases of these numbers, measured a minute later.
     fn later(old: &Run, cases: impl IntoIterator<Item = usize>) -> Run {
@@ -125,7 +150,7 @@ mod tests {
         new.records[0].measurement = None;
         for runs in [vec![old.clone(), new.clone()], vec![new.clone(), old.clone()]] {
             let baseline = Baseline::new("main".to_owned(), runs);
-            let started = |record: &Record| baseline.find(record).map(|(run, _)| run.started);
+            let started = |record: &Record| baseline.find(&old, record).map(|(run, _)| run.started);
             assert_eq!(started(&new.records[0]), Some(old.started));
             assert_eq!(started(&new.records[1]), Some(new.started));
             assert_eq!(started(&old.records[4]), Some(old.started));
@@ -144,7 +169,7 @@ mod tests {
         let baseline = Baseline::new("main".to_owned(), vec![old.clone(), new.clone()]);
         let counting: Vec<Record> = baseline.cases().cloned().collect();
         let counting: Vec<Record> =
-            counting.iter().filter_map(|record| Some(baseline.find(record)?.1.clone())).collect();
+            counting.iter().filter_map(|record| Some(baseline.find(&old, record)?.1.clone())).collect();
         let whole = baseline.into_run().expect("there are runs");
         assert_eq!((whole.started, whole.planned), (new.started, old.planned.max(old.records.len())));
         assert_eq!(whole.records, counting);
@@ -158,7 +183,10 @@ mod tests {
         let baseline = Baseline::new("main".to_owned(), vec![other, old.clone()]);
         let failed = |record: &Record| record.measurement.is_none();
         assert!(baseline.cases().next().is_some_and(failed), "the first run is listed");
-        assert!(baseline.find(&old.records[0]).is_some_and(|(_, found)| !failed(found)), "a number counts");
+        assert!(
+            baseline.find(&old, &old.records[0]).is_some_and(|(_, found)| !failed(found)),
+            "a number counts"
+        );
     }
 
     #[test]
@@ -179,5 +207,51 @@ mod tests {
             let cases = [&newer, &older].map(|run| run.records.len());
             assert_eq!(supersedes(&newer, &older), expected, "{cases:?}");
         }
+    }
+    /// The run as measured on another device of this name, model and UUID.
+    fn elsewhere(run: &Run, device: &str, model: &str, uuid: &str) -> Run {
+        let mut run = run.clone();
+        run.devices.truncate(1);
+        let facts = &mut run.devices[0];
+        let was = std::mem::replace(&mut facts.device, device.to_owned());
+        model.clone_into(&mut facts.name);
+        facts.properties.retain(|property| property.name != UUID);
+        facts.properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
+        run.records.retain(|record| record.device == was);
+        for record in &mut run.records {
+            device.clone_into(&mut record.device);
+            model.clone_into(&mut record.case.model);
+        }
+        run
+    }
+
+    #[test]
+    fn a_case_is_the_same_on_every_device_of_a_model() {
+        let then = stored_run();
+        let [first, second] =
+            ["GPU-1", "GPU-2"].map(|uuid| elsewhere(&then, &format!("cuda:{uuid}"), "H200", uuid));
+        let found = |baseline: Vec<Run>, now: &Run| {
+            let baseline = Baseline::new("main".to_owned(), baseline);
+            baseline.find(now, &now.records[0]).map(|(_, record)| record.device.clone())
+        };
+        // On another device of the model, unless it was measured on this one, whatever its number now.
+        assert_eq!(found(vec![first.clone()], &second).as_deref(), Some("cuda:GPU-1"));
+        assert_eq!(found(vec![first.clone(), second.clone()], &second).as_deref(), Some("cuda:GPU-2"));
+        let renumbered = elsewhere(&then, "cuda:7", "H200", "GPU-1");
+        assert_eq!(found(vec![first.clone(), second.clone()], &renumbered).as_deref(), Some("cuda:GPU-1"));
+        // A number from another device of the model counts more than none from this one.
+        let mut failed = second.clone();
+        failed.records[0].measurement = None;
+        assert_eq!(found(vec![failed, first.clone()], &second).as_deref(), Some("cuda:GPU-1"));
+        // Another model has nothing to say, unless it had this place: then the reason is that it is another.
+        let other = elsewhere(&then, "cuda:7", "B200", "GPU-3");
+        assert_eq!(found(vec![first.clone()], &other), None);
+        assert_eq!(found(vec![renumbered], &other).as_deref(), Some("cuda:7"));
+
+        let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true);
+        assert_eq!(checked.missing, [""; 0]);
+        assert!(checked.lines.iter().any(|line| matches!(line.finding, Finding::Compared { .. })));
+        let said = "another device of its kind (cuda:GPU-2, was cuda:GPU-1)";
+        assert!(checked.remarks.contains(&said.to_owned()), "{:?}", checked.remarks);
     }
 }

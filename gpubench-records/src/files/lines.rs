@@ -111,6 +111,7 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
             },
         }
     }
+    run.name_models();
     Ok(Stored { run, remarks: remarks.sentences(), is_cut_off })
 }
 

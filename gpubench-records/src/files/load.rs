@@ -151,7 +151,9 @@ fn documents(json: &[u8]) -> Result<Vec<Run>, FormatError> {
     let run = |run: &RawValue| {
         let run = run.get().as_bytes();
         let begin = run.as_ptr().addr() - json.as_ptr().addr();
-        RUN.read_behind(run, newlines(&json[..begin]))
+        let mut run: Run = RUN.read_behind(run, newlines(&json[..begin]))?;
+        run.name_models();
+        Ok(run)
     };
     list.into_iter().map(run).collect()
 }

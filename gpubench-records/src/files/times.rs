@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::earlier::last;
-use crate::id::CaseId;
+use crate::id::PlannedCase;
 use crate::record::SCHEMA;
 use gpubench_stats::units::Nanoseconds;
 
@@ -21,19 +21,19 @@ const LARGEST: u64 = 64 << 20;
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum CaseLine {
-    Record { at: Nanoseconds, record: CaseId },
+    Record { at: Nanoseconds, record: PlannedCase },
 }
 
 /// The wall time of each case of the latest run of `suite` in `folder`; nothing if there is none, or it is too large.
 #[must_use]
-pub fn times_of_last(folder: &Path, suite: &str) -> HashMap<CaseId, Duration> {
+pub fn times_of_last(folder: &Path, suite: &str) -> HashMap<PlannedCase, Duration> {
     let file = last(folder, suite, |_| true).ok().and_then(|path| File::open(path).ok());
     let is_small = |file: &File| file.metadata().is_ok_and(|metadata| metadata.len() <= LARGEST);
     file.filter(is_small).map(times).unwrap_or_default()
 }
 
 /// The time between the end of a case and the end of the one before it.
-fn times(from: impl Read) -> HashMap<CaseId, Duration> {
+fn times(from: impl Read) -> HashMap<PlannedCase, Duration> {
     let mut times = HashMap::new();
     let mut before = Nanoseconds::ZERO;
     let mut lines = BufReader::new(from).lines().map_while(Result::ok);
@@ -68,7 +68,7 @@ mod tests {
         let times = times(file.as_bytes());
         let took = |cache| {
             let (benchmark, device) = ("copy".to_owned(), "host".to_owned());
-            times.get(&CaseId { benchmark, args: Vec::new(), device, cache }).copied()
+            times.get(&PlannedCase { benchmark, args: Vec::new(), device, cache }).copied()
         };
         assert_eq!(took(Cache::Hot), Some(Duration::from_millis(1500)));
         assert_eq!(took(Cache::Cold), Some(Duration::from_millis(2500)));

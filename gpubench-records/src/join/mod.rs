@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::baseline::{MeasuredRecord, differences};
 use crate::facts::{Facts, UUID};
-use crate::id::CaseId;
+use crate::id::PlannedCase;
 use crate::merge::merged;
 use crate::program::{Package, Program};
 use crate::record::{Measurement, Record, Run};
@@ -184,7 +184,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let mut others = others(&mut whole)?;
     whole.records = merged(whole.records);
     for record in &mut whole.records {
-        record.other_processes.extend(others.remove(&record.case).unwrap_or_default());
+        record.other_processes.extend(others.remove(&record.planned()).unwrap_or_default());
     }
     whole.planned = whole.planned.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
@@ -193,7 +193,7 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
 
 /// Checks that `runs` are repetitions. Returns the differences that do not matter.
 fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
-    let mut cases: HashMap<&CaseId, Vec<(&NamedRun, &Record)>> = HashMap::new();
+    let mut cases: HashMap<PlannedCase, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
     for (number, other) in runs.iter().enumerate() {
         for one in &runs[..number] {
@@ -201,7 +201,7 @@ fn check(runs: &[NamedRun]) -> Result<Vec<String>, JoinError> {
             same_suite(one, other)?;
         }
         for record in &other.run.records {
-            let earlier = cases.entry(&record.case).or_default();
+            let earlier = cases.entry(record.planned()).or_default();
             earlier.iter().try_for_each(|earlier| measured_once(*earlier, (other, record)))?;
             if let Some(first) = earlier.first() {
                 is_repetition(*first, (other, record))?;
@@ -297,16 +297,16 @@ fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), JoinError> {
 }
 
 /// Takes the measurements of other processes from the records, by their cases.
-fn others(run: &mut Run) -> Result<HashMap<CaseId, Vec<Measurement>>, JoinError> {
-    let mut in_turn: HashMap<CaseId, bool> = HashMap::new();
-    let mut others: HashMap<CaseId, Vec<Measurement>> = HashMap::new();
+fn others(run: &mut Run) -> Result<HashMap<PlannedCase, Vec<Measurement>>, JoinError> {
+    let mut in_turn: HashMap<PlannedCase, bool> = HashMap::new();
+    let mut others: HashMap<PlannedCase, Vec<Measurement>> = HashMap::new();
     for record in &mut run.records {
         let compared = record.compared.is_some();
-        let before = in_turn.insert(record.case.clone(), compared);
+        let before = in_turn.insert(record.planned(), compared);
         if before.is_some_and(|before| before || compared) {
             return Err(JoinError::InTurn { case: record.case.to_string() });
         }
-        others.entry(record.case.clone()).or_default().append(&mut record.other_processes);
+        others.entry(record.planned()).or_default().append(&mut record.other_processes);
     }
     Ok(others)
 }

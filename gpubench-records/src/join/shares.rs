@@ -34,7 +34,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, JoinError> {
     let host = common(runs.iter().map(|named| &named.run.environment.host));
     let mut joined = repetitions(runs)?;
     let run = &mut joined.run;
-    let used: HashSet<String> = run.records.iter().map(|record| record.case.device.clone()).collect();
+    let used: HashSet<String> = run.records.iter().map(|record| record.device.clone()).collect();
     run.devices.retain(|facts| used.contains(&facts.device));
     (run.environment.task, run.environment.host) = (None, host);
     run.planned = run.records.len() + missing.cases;
@@ -73,7 +73,7 @@ type Anywhere = (String, BenchmarkId, Cache);
 
 fn anywhere(record: &Record) -> Anywhere {
     let id = BenchmarkId { benchmark: record.case.benchmark.clone(), args: record.case.args.clone() };
-    (DeviceId::parse(&record.case.device).kind.to_owned(), id, record.case.cache)
+    (DeviceId::parse(&record.device).kind.to_owned(), id, record.case.cache)
 }
 
 /// The cases that no share has.
@@ -147,7 +147,7 @@ fn name_devices(runs: &mut [NamedRun]) {
             *device = renamed.get(device).cloned().unwrap_or_else(|| format!("{host}/{device}"));
         };
         run.devices.iter_mut().for_each(|facts| rename(&mut facts.device));
-        run.records.iter_mut().for_each(|record| rename(&mut record.case.device));
+        run.records.iter_mut().for_each(|record| rename(&mut record.device));
         run.skipped.iter_mut().for_each(|skipped| rename(&mut skipped.device));
     }
 }
@@ -199,7 +199,7 @@ fn leave_out_doubles(runs: &mut [NamedRun]) -> Vec<String> {
 /// Returns true if `other` is a copy of `record`, in a run that may name the device otherwise.
 fn is_copy(record: &Record, other: &Record) -> bool {
     let mut other = other.clone();
-    other.case.device.clone_from(&record.case.device);
+    other.device.clone_from(&record.device);
     *record == other
 }
 
@@ -254,7 +254,7 @@ mod tests {
 
     /// The device and the benchmark of each record.
     fn rows(joined: &Joined) -> Vec<String> {
-        let row = |record: &Record| format!("{} {}", record.case.device, &record.case.benchmark[3..]);
+        let row = |record: &Record| format!("{} {}", record.device, &record.case.benchmark[3..]);
         joined.run.records.iter().map(row).collect()
     }
 
@@ -318,7 +318,7 @@ mod tests {
         lost.records = lost
             .records
             .iter()
-            .map(|record| Record::failed(record.case.clone(), Failure::new(Stage::Device, "it is gone")))
+            .map(|record| Record::failed(record.planned(), Failure::new(Stage::Device, "it is gone")))
             .collect();
         let again = share(1, "n2", "GPU-b", 1);
         let others = [share(2, "n1", "GPU-a", 0), share(3, "n1", "GPU-a", 0)];

@@ -71,7 +71,7 @@ impl CaseSelection {
             run,
             &|record| {
                 let case = &record.case;
-                on_one(&case.device)
+                on_one(&record.device)
                     && self.takes_cache(case.cache)
                     && self.takes_benchmark(&case.benchmark, &case.args)
             },
@@ -147,7 +147,7 @@ pub fn narrow(
     if let Some(check) = &mut run.check {
         let records = &run.records;
         let cases: HashSet<_> =
-            records.iter().map(|it| (it.case.name(), &it.case.device, it.case.cache)).collect();
+            records.iter().map(|it| (it.case.name(), &it.device, it.case.cache)).collect();
         check.lines.retain(|line| cases.contains(&(line.name.clone(), &line.device, line.cache)));
     }
     let have = devices_with_cases(run);
@@ -158,7 +158,7 @@ pub fn narrow(
 }
 
 fn devices_with_cases(run: &Run) -> Vec<String> {
-    let measured = run.records.iter().map(|record| &record.case.device);
+    let measured = run.records.iter().map(|record| &record.device);
     let mut devices: Vec<String> =
         measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect();
     devices.sort_unstable();

@@ -54,7 +54,7 @@ impl Exporter for Bmf {
         for (record, measured) in
             run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
         {
-            cases.serialize_entry(&names.case(&record.case), &Measures::of(measured))?;
+            cases.serialize_entry(&names.case(record), &Measures::of(measured))?;
         }
         cases.end()?;
         out.write_all(b"\n")

@@ -42,7 +42,7 @@ columns! {
         "started_s": |run, _record| run.started,
         "benchmark": |_run, record| &*record.case.benchmark,
         "name": |_run, record| record.case.name(),
-        "device": |_run, record| &*record.case.device,
+        "device": |_run, record| &*record.device,
         "device_name": |run, record| device_name(run, record),
         "cache": |_run, record| record.case.cache,
         "fake": |_run, record| record.fake,
@@ -126,7 +126,7 @@ pub(super) fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
 }
 
 fn device_name<'a>(run: &'a Run, record: &Record) -> Option<&'a str> {
-    run.devices.iter().find(|facts| facts.device == record.case.device).map(|facts| &*facts.name)
+    run.devices.iter().find(|facts| facts.device == record.device).map(|facts| &*facts.name)
 }
 
 fn reasons(record: &Record) -> String {

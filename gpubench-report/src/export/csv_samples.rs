@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use super::csv::{argument, arguments};
 use super::exporter::Exporter;
-use gpubench_records::id::{CaseId, shown_name};
+use gpubench_records::id::shown_name;
 use gpubench_records::record::{Measurement, Record, Run};
 
 /// See the module.
@@ -28,12 +28,12 @@ impl Exporter for CsvSamples {
             let end = row(args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default()))?;
             for (process, measured) in processes(record) {
                 let partner = record.compared.as_ref().map(|compared| compared.with.to_string());
-                let begin = case(&record.case, &record.case.name(), &partner.unwrap_or_default())?;
+                let begin = case(record, &record.case.name(), &partner.unwrap_or_default())?;
                 samples(out, &begin, process, measured, &end)?;
             }
             let Some(compared) = &record.compared else { continue };
             let partner = shown_name(&compared.with.benchmark, &compared.with.args);
-            let begin = case(&record.case, &partner, &record.case.name())?;
+            let begin = case(record, &partner, &record.case.name())?;
             let own = &compared.with.args;
             let end = row(args.iter().map(|name| argument(own, name).unwrap_or_default()))?;
             samples(out, &begin, 1, &compared.measurement, &end)?;
@@ -48,8 +48,8 @@ fn processes(record: &Record) -> impl Iterator<Item = (usize, &Measurement)> {
 }
 
 /// The first cells of a case's rows.
-fn case(case: &CaseId, name: &str, in_turn_with: &str) -> io::Result<Vec<u8>> {
-    row([name, &case.device, &case.cache.to_string(), in_turn_with])
+fn case(record: &Record, name: &str, in_turn_with: &str) -> io::Result<Vec<u8>> {
+    row([name, &record.device, &record.case.cache.to_string(), in_turn_with])
 }
 
 /// Writes the rows of a measurement. Numbers have no character that CSV would quote, and the fewest digits that are read back

@@ -36,7 +36,7 @@ impl Exporter for GithubBenchmark {
             run.records.iter().filter_map(|record| Some((record, record.usable_measurement()?)))
         {
             let point = ChartPoint {
-                name: names.case(&record.case),
+                name: names.case(record),
                 unit: "ns",
                 value: measured.median(),
                 range: format!("± {}", measured.samples.time.median_ci.half_width().as_f64()),

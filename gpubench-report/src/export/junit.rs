@@ -142,7 +142,7 @@ impl<'a> Gated<'a> {
         let (case, outcome) = (&record.case, CaseOutcome::of(record));
         let name = case.name();
         // No gate judges invalid numbers.
-        let found = self.0.get(&(&*name, &*case.device, case.cache));
+        let found = self.0.get(&(&*name, &*record.device, case.cache));
         let found = found.filter(|_| record.verdict.state != State::Invalid);
         found.into_iter().flatten().fold(outcome, |outcome, gated| outcome.and(gated))
     }
@@ -187,7 +187,7 @@ fn case(xml: &mut Xml<'_>, record: &Record, outcome: &CaseOutcome, names: &Names
     let measured = record.measurement.iter().chain(&record.other_processes);
     let took =
         measured.map(|measured| measured.samples.wall).fold(Nanoseconds::ZERO, |took, wall| took + wall);
-    let whole = names.case(&record.case);
+    let whole = names.case(record);
     let (module, name) = split(&record.case.benchmark, &whole);
     let element = xml
         .create_element("testcase")

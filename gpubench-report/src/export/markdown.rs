@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use super::exporter::Exporter;
 use super::names::Names;
 use crate::columns::columns_of;
+use crate::rows::Row;
 use crate::{gate, header, remarks};
 use gpubench_records::comparison::{Check, Finding};
 use gpubench_records::record::Run;
@@ -47,9 +48,8 @@ fn cases(run: &Run) -> String {
     text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
-        let cells: Vec<String> = columns.iter().map(|column| (column.cell)(record)).collect();
-        text +=
-            &row(std::iter::once(&*names.benchmark(&record.case)).chain(cells.iter().map(|cell| &**cell)));
+        let cells: Vec<String> = columns.iter().map(|column| (column.cell)(&Row::of(record))).collect();
+        text += &row(std::iter::once(&*names.benchmark(record)).chain(cells.iter().map(|cell| &**cell)));
     }
     text
 }
@@ -62,7 +62,7 @@ fn reasons(run: &Run) -> String {
     for record in &run.records {
         for reason in &record.verdict.reasons {
             let bold = if reason.state() == State::Invalid { "**" } else { "" };
-            let (name, cache) = (names.benchmark(&record.case), record.case.cache);
+            let (name, cache) = (names.benchmark(record), record.case.cache);
             let case = escaped(&name);
             let reason_text = reason.to_string();
             _ = writeln!(text, "- {bold}{}{bold} {case} {cache}: {}", reason.state(), escaped(&reason_text));

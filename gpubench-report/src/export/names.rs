@@ -2,8 +2,7 @@
 //! text.
 
 use crate::has_several_devices;
-use gpubench_records::id::CaseId;
-use gpubench_records::record::Run;
+use gpubench_records::record::{Record, Run};
 
 /// The naming of a run's cases.
 pub(super) struct Names {
@@ -16,16 +15,16 @@ impl Names {
     }
 
     /// The case's name without its cache state, such as `kernels::saxpy[n=65536] on cuda:1`.
-    pub(super) fn benchmark(&self, case: &CaseId) -> String {
-        format!("{}{}", case.name(), self.device(case))
+    pub(super) fn benchmark(&self, record: &Record) -> String {
+        format!("{}{}", record.case.name(), self.device(record))
     }
 
     /// The name that no other case of the run has, such as `kernels::saxpy[n=65536] cold on cuda:1`.
-    pub(super) fn case(&self, case: &CaseId) -> String {
-        format!("{case}{}", self.device(case))
+    pub(super) fn case(&self, record: &Record) -> String {
+        format!("{}{}", record.case, self.device(record))
     }
 
-    fn device(&self, case: &CaseId) -> String {
-        if self.with_device { format!(" on {}", case.device) } else { String::new() }
+    fn device(&self, record: &Record) -> String {
+        if self.with_device { format!(" on {}", record.device) } else { String::new() }
     }
 }

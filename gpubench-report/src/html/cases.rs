@@ -143,7 +143,7 @@ fn row(view: &View<'_>, case: &PageCase<'_>, details: &Details<'_>) -> Markup {
         tbody #{ "r" (number) } data-cache=(record.case.cache.to_string()) data-verdict=(state) {
             tr {
                 th scope="row" { a.name href={ "#m" (number) } { (case.short_name()) } }
-                @if view.several_devices { td.device-cell { (plain(&record.case.device)) } }
+                @if view.several_devices { td.device-cell { (plain(&record.device)) } }
                 td { (record.case.cache.to_string()) }
                 @for column in COLUMNS {
                     @match (column.cell)(record) {

@@ -106,7 +106,7 @@ fn bars(view: &View<'_>, value: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64;
         (row.it.counts.bytes.unwrap_or_default(), row.it.counts.flops.unwrap_or_default())
     };
     for row in view.measured().filter(|row| value(row).is_some()) {
-        let key = (&*row.case.record.case.benchmark, &*row.case.record.case.device);
+        let key = (&*row.case.record.case.benchmark, &*row.case.record.device);
         match benchmarks.last_mut().filter(|last| last.key == key) {
             Some(largest) if work(&row) > work(&largest.row) => largest.row = row,
             Some(_) => {}
@@ -123,7 +123,7 @@ fn bars(view: &View<'_>, value: impl Fn(&MeasuredCase<'_>) -> Option<(f64, [f64;
             });
             measured.unwrap_or((f64::NAN, [f64::NAN; 2]))
         });
-        let on = if view.several_devices { format!(" on {}", record.case.device) } else { String::new() };
+        let on = if view.several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = format!("{}{}", row.case.short_name(), plain(&on));
         Bar {
             intervals: both.iter().map(|(_, interval)| *interval).collect(),

@@ -22,7 +22,7 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
         .iter()
         .map(|facts| {
             let rows: Vec<MeasuredCase<'_>> =
-                view.measured().filter(|row| row.case.record.case.device == facts.device).collect();
+                view.measured().filter(|row| row.case.record.device == facts.device).collect();
             let both = [roofline(facts, &rows), speed_of_light(facts, &rows)];
             (plain(&facts.device), both.into_iter().flatten().collect())
         })

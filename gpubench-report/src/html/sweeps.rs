@@ -51,7 +51,7 @@ fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
     let mut order = Vec::new();
     let mut benchmarks: BTreeMap<(&str, &str), BenchmarkCases<'a>> = BTreeMap::new();
     for row in view.measured() {
-        let key = (&*row.case.record.case.benchmark, &*row.case.record.case.device);
+        let key = (&*row.case.record.case.benchmark, &*row.case.record.device);
         let rows = benchmarks.entry(key).or_default();
         if rows.is_empty() {
             order.push(key);
@@ -85,7 +85,7 @@ fn of_benchmark<'a>(view: &View<'a>, rows: &[MeasuredCase<'a>]) -> Vec<ArgSweep<
             combinations.entry(others.join(", ")).or_default().push((value, *row));
         }
     }
-    let on = if view.several_devices { format!(" on {}", case.device) } else { String::new() };
+    let on = if view.several_devices { format!(" on {}", first.case.record.device) } else { String::new() };
     let sweep = |(others, mut rows): (String, Vec<(f64, MeasuredCase<'a>)>)| {
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let others = if others.is_empty() { others } else { format!("[{others}]") };

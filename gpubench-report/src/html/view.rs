@@ -47,9 +47,8 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn of(run: &'a Run) -> Self {
-        let key = |record: &'a Record, cache| {
-            (&*record.case.benchmark, &*record.case.args, &*record.case.device, cache)
-        };
+        let key =
+            |record: &'a Record, cache| (&*record.case.benchmark, &*record.case.args, &*record.device, cache);
         let numbers: HashMap<_, usize> = run
             .records
             .iter()
@@ -75,7 +74,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn facts(&self, record: &Record) -> Option<&'a Facts> {
-        self.run.devices.iter().find(|facts| facts.device == record.case.device)
+        self.run.devices.iter().find(|facts| facts.device == record.device)
     }
 }
 
@@ -92,8 +91,7 @@ impl PageCase<'_> {
 
     /// The same with its device, if there are several.
     pub(super) fn full_name(&self, several_devices: bool) -> String {
-        let on =
-            if several_devices { format!(" on {}", plain(&self.record.case.device)) } else { String::new() };
+        let on = if several_devices { format!(" on {}", plain(&self.record.device)) } else { String::new() };
         self.name() + &on
     }
 

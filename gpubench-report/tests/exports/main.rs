@@ -151,7 +151,7 @@ fn gated() -> Run {
     });
     let lines = run.records.iter().zip(findings).map(|(record, finding)| CaseFinding {
         name: record.case.name(),
-        device: record.case.device.clone(),
+        device: record.device.clone(),
         cache: record.case.cache,
         finding,
     });

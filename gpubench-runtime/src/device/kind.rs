@@ -16,6 +16,9 @@ pub struct DeviceKind {
     pub list: fn() -> Result<Vec<Available>, DeviceError>,
     /// The words for a device of this kind, such as `CUDA device`.
     pub noun: &'static str,
+    /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
+    /// measured side by side.
+    pub beside_others: bool,
     /// The choice if the user names no device.
     pub choice: DefaultChoice,
     /// The compute precisions for which some device of this kind reports a peak.

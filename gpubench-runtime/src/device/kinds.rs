@@ -18,6 +18,7 @@ pub const KINDS: [DeviceKind; 2] = [
         name: Cuda::KIND,
         list: cuda::list,
         noun: "CUDA device",
+        beside_others: true,
         choice: DefaultChoice::First,
         precisions: cuda::precisions,
         clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
@@ -27,6 +28,8 @@ pub const KINDS: [DeviceKind; 2] = [
         name: Host::KIND,
         list: || Ok(vec![host::this_machine()]),
         noun: "CPU",
+        // It launches the work of all others.
+        beside_others: false,
         choice: DefaultChoice::StandIn,
         precisions: Vec::new,
         clocks: None,
@@ -38,6 +41,12 @@ pub const KINDS: [DeviceKind; 2] = [
 #[must_use]
 pub fn kind(name: &str) -> Option<&'static DeviceKind> {
     KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// Returns true if several devices of this kind are measured side by side. Of a kind that a program has added nothing is known.
+#[must_use]
+pub fn runs_beside_others(name: &str) -> bool {
+    kind(name).is_some_and(|kind| kind.beside_others)
 }
 
 /// Returns the precisions for which some device reports a peak.

@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::Missing;
+use crate::device::{Missing, kinds};
 use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
+use gpubench_records::work::Link;
 
-use gpubench_records::id::{Arg, BenchmarkId, CaseId, shown_name};
+use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
 use gpubench_records::task::Part;
 
 pub use self::error::{PlanError, Unpaired};
@@ -44,14 +45,17 @@ pub struct Job {
     /// The benchmark to compare them with.
     #[serde(default)]
     pub with: Option<BenchmarkId>,
+    /// True if nothing may be measured on another device meanwhile, because it moves bytes over what devices share.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 impl Job {
     /// Returns its case of this cache state.
     #[must_use]
-    pub fn case(&self, cache: Cache) -> CaseId {
+    pub fn case(&self, cache: Cache) -> PlannedCase {
         let Self { benchmark, args, device, .. } = self;
-        CaseId { benchmark: benchmark.clone(), args: args.clone(), device: device.clone(), cache }
+        PlannedCase { benchmark: benchmark.clone(), args: args.clone(), device: device.clone(), cache }
     }
 }
 
@@ -149,6 +153,11 @@ impl Plan {
         }
     }
 
+    /// Lets each job run alone.
+    pub fn one_at_a_time(&mut self) {
+        self.jobs.iter_mut().for_each(|(job, _)| job.alone = true);
+    }
+
     /// Returns the number of cases that will be measured, or that have already failed.
     #[must_use]
     pub fn cases(&self) -> usize {
@@ -197,6 +206,8 @@ impl Plan {
             true => vec![Cache::Hot, Cache::Cold],
             false => vec![Cache::Hot],
         });
+        let alone =
+            entry.options.link.is_some_and(Link::is_shared) || !kinds::runs_beside_others(variant.device);
         let job = |args| Job {
             benchmark: benchmark.clone(),
             args,
@@ -204,6 +215,7 @@ impl Plan {
             caches: caches.clone(),
             timeout: entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             with: None,
+            alone,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
         let wanted = |args: &[Arg]| selection.cases.matches(&shown_name(&benchmark, args));

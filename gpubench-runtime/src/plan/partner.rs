@@ -8,6 +8,7 @@ use crate::catch::catch;
 use crate::registry::{ArgAxis, Case, Entry, Generic, UnknownValue, Variant, Visitor};
 use gpubench_records::failure::Stage;
 use gpubench_records::id::DeviceId;
+use gpubench_records::work::Link;
 
 /// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no
 /// others.
@@ -29,7 +30,8 @@ pub(super) fn pair(
             why,
         })?;
         let fate = skipped.map_or(Fate::Measured, Fate::Skipped);
-        paired.push((Job { with: Some(with), ..job }, fate));
+        let alone = job.alone || wanted.entry.options.link.is_some_and(Link::is_shared);
+        paired.push((Job { with: Some(with), alone, ..job }, fate));
     }
     let itself = |job: &Job| {
         job.with.as_ref().is_some_and(|with| with.benchmark == job.benchmark && with.args == job.args)

@@ -99,8 +99,15 @@ mod tests {
 
     fn job(name: &str, device: &str, caches: &[Cache]) -> (Job, Fate) {
         let (benchmark, device) = (name.to_owned(), device.to_owned());
-        let job =
-            Job { benchmark, args: Vec::new(), device, caches: caches.to_vec(), timeout: None, with: None };
+        let job = Job {
+            benchmark,
+            args: Vec::new(),
+            device,
+            caches: caches.to_vec(),
+            timeout: None,
+            with: None,
+            alone: false,
+        };
         (job, Fate::Measured)
     }
 

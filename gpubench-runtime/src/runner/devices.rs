@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::Runner;
 use super::error::{DeviceRefusal, RunError};
+use super::lane::{Command, Lane, LaneEvent, Refused};
+use super::supervisor::Ended;
 use crate::device::Available;
 use crate::plan::Plan;
 use crate::worker::{Reply, Request};
@@ -12,20 +14,13 @@ use gpubench_records::facts::{Facts, Property, Value};
 /// The limit for the facts of a device. This is no case, and may take longer than a case may.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
 
-/// The reason that a device cannot be opened.
-pub(super) struct Refused {
-    pub(super) why: DeviceRefusal,
-    /// The number of processes in a row that it refused.
-    pub(super) times: usize,
-}
-
 /// The number of processes that try to open a device before it is given up. The first may have lost the
 /// device itself.
 pub(super) const OPENINGS: usize = 2;
 
-impl Runner<'_> {
-    /// Asks each device that is still needed for its facts. An unusable device costs only its own cases,
-    /// unless it is the only one.
+impl Runner<'_, '_> {
+    /// Asks each device that is still needed for its facts, one after the other: they may measure what they share. An
+    /// unusable device costs only its own cases, unless it is the only one.
     pub(super) fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
         for Available { device, .. } in devices {
             let facts = match self.resumed.instead_of(device, plan, &self.config.peak_sources) {
@@ -40,9 +35,7 @@ impl Runner<'_> {
                 Err(why) if devices.len() == 1 => {
                     return Err(RunError::Device { device: device.clone(), why });
                 }
-                Err(why) => {
-                    self.refused.insert(device.clone(), Refused { why, times: OPENINGS });
-                }
+                Err(_) => {}
             }
         }
         for remark in self.resumed.remarks() {
@@ -54,8 +47,23 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Asks a worker for the facts of `device`.
+    /// Asks the lane of `device` for its facts.
     fn device(&mut self, device: &str) -> Result<Result<Facts, DeviceRefusal>, RunError> {
+        self.lanes.send(self.lanes.of(device), Command::Facts(device.to_owned()));
+        let mut answer = Err(DeviceRefusal::NoFacts);
+        loop {
+            match self.lanes.wait()?.1 {
+                LaneEvent::Facts(facts) => answer = facts.map(|facts| *facts),
+                LaneEvent::Done(done) => return done.map(|()| answer).map_err(RunError::from),
+                LaneEvent::Step(_) | LaneEvent::Interval { .. } | LaneEvent::Record(_) => {}
+            }
+        }
+    }
+}
+
+impl Lane<'_> {
+    /// Asks a worker for the facts of `device`. A device that has none is not asked again.
+    pub(super) fn facts(&mut self, device: &str) -> Result<(), Ended> {
         let request = Request::Facts { device: device.to_owned() };
         let mut answer = Err(DeviceRefusal::NoFacts);
         let limit = FACTS_LIMIT.max(self.config.timeout);
@@ -66,7 +74,7 @@ impl Runner<'_> {
                 let locked = self.config.locked.iter().filter(|(locked, _)| locked == device);
                 let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
                 facts.properties.extend(locked);
-                answer = Ok(facts);
+                answer = Ok(Box::new(facts));
             }
             Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
             Reply::Step(_)
@@ -77,6 +85,11 @@ impl Runner<'_> {
             | Reply::DeviceLost
             | Reply::Done => {}
         })?;
-        Ok(lost.map_or(answer, |lost| Err(DeviceRefusal::WorkerLost(lost.failure()))))
+        let answer = lost.map_or(answer, |lost| Err(DeviceRefusal::WorkerLost(lost.failure())));
+        if let Err(why) = &answer {
+            self.refused.insert(device.to_owned(), Refused { why: why.clone(), times: OPENINGS });
+        }
+        self.tell(LaneEvent::Facts(answer));
+        Ok(())
     }
 }

@@ -26,7 +26,7 @@ pub enum RunError {
 }
 
 /// The reason that no case can be measured on a device.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum DeviceRefusal {
     /// The worker cannot open it.
     #[error("{0}")]

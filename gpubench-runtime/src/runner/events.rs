@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::plan::{Job, Plan};
 use gpubench_records::failure::Step;
-use gpubench_records::id::CaseId;
+use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 
 /// Observes a run while it goes on. Each method has an empty default: an observer implements those it needs.
@@ -17,7 +17,7 @@ pub trait RunEvents {
     /// The cases to measure are known. `plan` will be measured `runs` times.
     fn planned(&mut self, plan: &Plan, runs: usize) {}
     /// Cases took these times in an earlier run of the suite.
-    fn timed_earlier(&mut self, times: &HashMap<CaseId, Duration>) {}
+    fn timed_earlier(&mut self, times: &HashMap<PlannedCase, Duration>) {}
     /// The devices are about to be opened, and their peaks to be measured.
     fn devices_opening(&mut self) {}
     /// All devices are known and measurement is about to begin. `run` is complete except for its records, which will
@@ -25,15 +25,16 @@ pub trait RunEvents {
     fn run_started(&mut self, run: &Run, resumed: &[&Record]) {}
     /// The run is being stored in this file.
     fn run_stored(&mut self, file: &Path) {}
-    /// A job begins.
+    /// A job begins. Jobs on several devices are in progress together.
     fn job_started(&mut self, job: &Job) {}
-    /// The current case of the job has come to this step.
-    fn step_reached(&mut self, step: Step) {}
-    /// The median of the current case is known to this part of it, from so many samples.
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {}
+    /// The current case of `job` has come to this step.
+    fn step_reached(&mut self, job: &Job, step: Step) {}
+    /// The median of the current case of `job` is known to this part of it, from so many samples.
+    fn interval_narrowed(&mut self, job: &Job, samples: usize, half_width: f64) {}
     /// A case is finished: measured or failed.
     fn record_finished(&mut self, record: &Record) {}
-    /// All cases of a job are finished, also those from an earlier run. `records` are theirs, in the order of the run.
+    /// All cases of a benchmark with its arguments are finished, on all devices, also those from an earlier run. `records` are
+    /// theirs, in the order of the run.
     fn job_finished(&mut self, records: &[Record]) {}
     /// The run has ended, early or not.
     fn run_ended(&mut self, run: &Run) {}

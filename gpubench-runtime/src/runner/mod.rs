@@ -1,27 +1,30 @@
-//! Leads a run: asks workers for the devices' facts and for one job after another, and collects the records.
-//! In: a plan. Out: a [`Run`]. A lost worker costs one case; the next worker goes on with the rest.
+//! Leads a run: asks for the devices' facts, gives each job to the lane of its device when its turn has come, and collects the
+//! records. In: a plan. Out: a [`Run`].
 
 pub(crate) mod clock_lock;
 mod devices;
 mod error;
 mod events;
 mod job;
+mod lane;
 pub(crate) mod lock;
 mod results;
 pub mod resume;
+mod schedule;
 pub(crate) mod supervisor;
 #[cfg(test)]
 mod tests;
 pub mod trial;
 
-use std::collections::BTreeMap;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub use self::error::{DeviceRefusal, RunError};
 pub use self::events::RunEvents;
 
-use self::devices::Refused;
-use self::results::RunResults;
+use self::lane::{Command, LaneEvent, Lanes, MakeSupervisor};
+use self::results::{Rows, RunResults};
+use self::schedule::{Schedule, Scheduled};
 use self::supervisor::Supervisor;
 use crate::device::Available;
 use crate::environment::environment;
@@ -29,7 +32,7 @@ use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::ResumedRecords;
 use gpubench_records::merge::merged;
-use gpubench_records::record::{Program, Record, Run, SCHEMA, Skipped};
+use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::task::Task;
 use gpubench_stats::units::Nanoseconds;
@@ -74,6 +77,9 @@ pub struct Beginning {
     pub task: Option<Task>,
 }
 
+/// Returns true if the user wants to stop.
+pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
+
 /// Measures the rest of `plan` on `devices`, until it is done or `stop` returns true. The run holds
 /// everything that was measured, even if it ended early.
 pub fn measure(
@@ -82,20 +88,21 @@ pub fn measure(
     beginning: Beginning,
     config: &RunConfig,
     observer: &mut dyn RunEvents,
-    stop: &dyn Fn() -> bool,
+    stop: &Stop<'_>,
 ) -> (Run, Result<(), RunError>) {
-    let supervisor = Supervisor::new(config.in_process, stop);
-    measure_by(supervisor, plan, devices, beginning, config, observer)
+    let supervisor = || Supervisor::new(config.in_process, stop);
+    measure_by(&supervisor, plan, devices, beginning, config, observer, stop)
 }
 
-/// Measures with the workers of `supervisor`.
-fn measure_by(
-    supervisor: Supervisor<'_>,
+/// Measures with the workers of supervisors that `supervisor` makes.
+fn measure_by<'a>(
+    supervisor: &MakeSupervisor<'a>,
     plan: &Plan,
     devices: &[Available],
     beginning: Beginning,
     config: &RunConfig,
     observer: &mut dyn RunEvents,
+    stop: &Stop<'_>,
 ) -> (Run, Result<(), RunError>) {
     let Beginning { program, notes, resumed, task } = beginning;
     let begin = Instant::now();
@@ -117,16 +124,13 @@ fn measure_by(
         threshold: None,
         check: None,
     };
-    let mut runner = Runner {
-        results: RunResults { run, observer },
-        resumed,
-        supervisor,
-        refused: BTreeMap::new(),
-        config,
-    };
-    let ended = runner.devices(devices, plan).and_then(|()| runner.plans(plan));
-    runner.supervisor.dismiss();
-    let mut run = runner.results.run;
+    let mut results = RunResults::new(run, observer);
+    let ended = thread::scope(|scope| {
+        let lanes = Lanes::start(scope, devices, config, supervisor)?;
+        let mut runner = Runner { results: &mut results, resumed, lanes, config, stop };
+        runner.devices(devices, plan).and_then(|()| runner.plans(plan))
+    });
+    let mut run = results.run;
     if config.runs > 1 {
         run.records = merged(run.records);
     }
@@ -143,61 +147,122 @@ fn skipped(plan: &Plan) -> Vec<Skipped> {
         .collect()
 }
 
-struct Runner<'a> {
-    results: RunResults<'a>,
+struct Runner<'a, 'r> {
+    results: &'a mut RunResults<'r>,
     resumed: ResumedRecords,
-    supervisor: Supervisor<'a>,
-    /// Devices that could not be opened, and the reasons.
-    refused: BTreeMap<String, Refused>,
+    lanes: Lanes,
     config: &'a RunConfig,
+    stop: &'a Stop<'a>,
 }
 
-impl Runner<'_> {
+impl Runner<'_, '_> {
     /// Measures `plan` the requested number of times, each time with new workers.
     fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
         for number in 0..self.config.runs.max(1) {
             if number > 0 {
-                self.supervisor.dismiss();
+                self.renew()?;
             }
-            self.plan(plan)?;
-        }
-        Ok(())
-    }
-
-    fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        for (job, fate) in &plan.jobs {
-            let first = self.results.run.records.len();
-            let left = self.left_of(job);
-            let mut ended = Ok(());
-            match fate {
-                Fate::Skipped(_) => {}
-                Fate::Broken(failure) => self.results.fail(&left, failure),
-                Fate::Measured if left.caches.is_empty() => {}
-                Fate::Measured => {
-                    if self.supervisor.stops() {
-                        return Err(RunError::Interrupted);
-                    }
-                    self.results.observer.job_started(job);
-                    ended = self.job(left);
-                }
-            }
-            let place = |record: &Record| job.caches.iter().position(|cache| *cache == record.case.cache);
-            let records = &mut self.results.run.records[first..];
-            records.sort_by_key(place);
-            if !records.is_empty() {
-                self.results.observer.job_finished(records);
-            }
+            let ended = self.plan(plan);
+            self.results.end();
             ended?;
         }
         Ok(())
     }
 
+    /// Ends all workers, so that the next ones begin anew.
+    fn renew(&mut self) -> Result<(), RunError> {
+        for lane in 0..self.lanes.count() {
+            self.lanes.send(lane, Command::Renew);
+            loop {
+                if let (_, LaneEvent::Done(done)) = self.lanes.wait()? {
+                    done?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures `plan` once. After an error nothing new begins, and what is in progress comes to its end.
+    fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
+        let rows = Rows::of(plan);
+        let scheduled = |(number, (job, _)): (usize, &(Job, Fate))| Scheduled {
+            lane: self.lanes.of(&job.device),
+            row: rows.of_job(number),
+            alone: job.alone,
+        };
+        let jobs: Vec<Scheduled> = plan.jobs.iter().enumerate().map(scheduled).collect();
+        let mut schedule = Schedule::of(&jobs, self.lanes.count());
+        self.results.begin(rows);
+        let mut ended = Ok(());
+        loop {
+            while ended.is_ok()
+                && let Some(number) = schedule.next()
+            {
+                match self.begin(plan, number) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        schedule.end(number);
+                        self.results.job_done(number);
+                    }
+                    Err(error) => {
+                        schedule.end(number);
+                        ended = Err(error);
+                    }
+                }
+            }
+            if schedule.is_idle() {
+                return ended;
+            }
+            let (lane, event) = self.lanes.wait()?;
+            let Some(number) = schedule.on(lane) else { continue };
+            let job = &plan.jobs[number].0;
+            match event {
+                LaneEvent::Step(step) => self.results.observer.step_reached(job, step),
+                LaneEvent::Interval { samples, half_width } => {
+                    self.results.observer.interval_narrowed(job, samples, half_width);
+                }
+                LaneEvent::Record(record) => self.results.add((number, job), *record),
+                LaneEvent::Facts(_) => {}
+                LaneEvent::Done(done) => {
+                    schedule.end(number);
+                    match done {
+                        Ok(()) => self.results.job_done(number),
+                        Err(error) => ended = ended.and(Err(error.into())),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Begins a job of the plan, if any of it is left to measure. Returns true if a lane is at work on it.
+    fn begin(&mut self, plan: &Plan, number: usize) -> Result<bool, RunError> {
+        let (job, fate) = &plan.jobs[number];
+        let left = self.left_of(number, job);
+        match fate {
+            Fate::Skipped(_) => {}
+            Fate::Broken(failure) => self.results.fail((number, job), &left, failure),
+            Fate::Measured if left.caches.is_empty() => {}
+            Fate::Measured => {
+                if (self.stop)() {
+                    return Err(RunError::Interrupted);
+                }
+                self.results.observer.job_started(job);
+                let facts = self.results.run.devices.iter().find(|facts| facts.device == job.device);
+                let facts = facts.cloned().map(Box::new);
+                self.lanes.send(self.lanes.of(&job.device), Command::Measure(Box::new(left), facts));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns the cases of `job` that are still to be measured. Moves the records of the others to the run.
-    fn left_of(&mut self, job: &Job) -> Job {
+    fn left_of(&mut self, number: usize, job: &Job) -> Job {
         let mut left = job.clone();
         left.caches.retain(|cache| match self.resumed.take(job, *cache) {
             Some(record) => {
-                self.results.run.records.push(record);
+                self.results.keep((number, job), record);
                 false
             }
             None => true,

@@ -1,28 +1,112 @@
-//! The results of a run so far. In: records and failures; out: the run, and each record to its observer.
+//! The results of a run so far. In: records and failures, in any order; out: the run, and each record to its observer. The
+//! records of a row, those of a benchmark with its arguments on all devices, are together.
+
+use std::collections::HashMap;
 
 use super::RunEvents;
-use crate::plan::Job;
+use crate::plan::{Job, Plan};
 use gpubench_records::failure::Failure;
 use gpubench_records::record::{Record, Run};
 
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
+    /// The run, with the records of all rows that are finished.
     pub(super) run: Run,
     pub(super) observer: &'a mut dyn RunEvents,
+    rows: Rows,
 }
 
-impl RunResults<'_> {
-    pub(super) fn add(&mut self, mut record: Record) {
-        let device = self.run.devices.iter().find(|facts| facts.device == record.case.device);
-        record.fake = device.is_some_and(|facts| facts.fake);
-        self.observer.record_finished(&record);
-        self.run.records.push(record);
+/// The rows of a plan.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// The row of each job.
+    of: Vec<usize>,
+    rows: Vec<RowInProgress>,
+}
+
+/// The jobs of a row that are not done, and its records, each with the place that it has in the row.
+#[derive(Default)]
+struct RowInProgress {
+    left: usize,
+    records: Vec<((usize, usize), Record)>,
+}
+
+impl Rows {
+    /// The rows of `plan`, in the order in which its jobs name them.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut numbers = HashMap::new();
+        let mut rows: Vec<RowInProgress> = Vec::new();
+        let of = plan.jobs.iter().map(|(job, _)| {
+            let number = *numbers.entry((&job.benchmark, &job.args, &job.with)).or_insert(rows.len());
+            if number == rows.len() {
+                rows.push(RowInProgress::default());
+            }
+            rows[number].left += 1;
+            number
+        });
+        let of = of.collect();
+        Self { of, rows }
     }
 
-    /// Records the same failure for every case of `job`.
-    pub(super) fn fail(&mut self, job: &Job, failure: &Failure) {
-        for cache in &job.caches {
-            self.add(Record::failed(job.case(*cache), failure.clone()));
+    /// The number of a job's row.
+    pub(super) fn of_job(&self, job: usize) -> usize {
+        self.of[job]
+    }
+}
+
+impl<'a> RunResults<'a> {
+    pub(super) fn new(run: Run, observer: &'a mut dyn RunEvents) -> Self {
+        Self { run, observer, rows: Rows::default() }
+    }
+
+    /// Begins the rows of a plan.
+    pub(super) fn begin(&mut self, rows: Rows) {
+        self.rows = rows;
+    }
+
+    /// Adds a new record of `job`, which has this number in its plan.
+    pub(super) fn add(&mut self, (number, job): (usize, &Job), mut record: Record) {
+        if let Some(facts) = self.run.facts_of(&record) {
+            record.measured_on(facts);
+        }
+        self.observer.record_finished(&record);
+        self.keep((number, job), record);
+    }
+
+    /// Adds a record of an earlier run.
+    pub(super) fn keep(&mut self, (number, job): (usize, &Job), record: Record) {
+        let place = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
+        self.rows.rows[self.rows.of[number]].records.push(((number, place), record));
+    }
+
+    /// Records the same failure for these cases of `job`.
+    pub(super) fn fail(&mut self, numbered: (usize, &Job), left: &Job, failure: &Failure) {
+        for cache in &left.caches {
+            self.add(numbered, Record::failed(left.case(*cache), failure.clone()));
+        }
+    }
+
+    /// Counts a job of this number as done. The last of a row finishes it.
+    pub(super) fn job_done(&mut self, number: usize) {
+        let row = self.rows.of[number];
+        self.rows.rows[row].left -= 1;
+        if self.rows.rows[row].left == 0 {
+            self.finish(row);
+        }
+    }
+
+    /// Finishes all rows as they are.
+    pub(super) fn end(&mut self) {
+        (0..self.rows.rows.len()).for_each(|row| self.finish(row));
+    }
+
+    fn finish(&mut self, row: usize) {
+        let mut records = std::mem::take(&mut self.rows.rows[row].records);
+        records.sort_by_key(|(place, _)| *place);
+        let records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
+        if !records.is_empty() {
+            self.observer.job_finished(&records);
+            self.run.records.extend(records);
         }
     }
 }

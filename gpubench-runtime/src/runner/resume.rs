@@ -9,7 +9,7 @@ use crate::plan::{Fate, Job, Plan};
 use gpubench_records::facts::{Facts, Peak, PeakSource, Property};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::EarlierRun;
-use gpubench_records::id::{BenchmarkId, CaseId};
+use gpubench_records::id::{BenchmarkId, PlannedCase};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::resumed::Resumed;
@@ -19,7 +19,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
 /// A case and its partner, if it is compared.
-type CaseKey = (CaseId, Option<BenchmarkId>);
+type CaseKey = (PlannedCase, Option<BenchmarkId>);
 
 /// The records of an earlier run that are still valid.
 #[derive(Debug, Default)]
@@ -176,7 +176,7 @@ fn cases(plan: &Plan) -> impl Iterator<Item = (&Job, Cache)> {
 
 fn case(record: &Record) -> CaseKey {
     let with = record.compared.as_ref().map(|compared| compared.with.clone());
-    (record.case.clone(), with)
+    (record.planned(), with)
 }
 
 fn planned_case(job: &Job, cache: Cache) -> CaseKey {

@@ -2,14 +2,15 @@
 
 mod resumed;
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
 use std::time::Duration;
 
 use super::resume::ResumedRecords;
 use super::supervisor::Supervisor;
-use super::{Beginning, RunConfig, RunError, RunEvents, measure_by};
+use super::{Beginning, RunConfig, RunError, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
@@ -41,6 +42,38 @@ struct Script {
     closed: Vec<&'static str>,
     started: usize,
     asked: Vec<(usize, String)>,
+    /// The jobs in progress, and the most that there were together with each.
+    in_progress: Vec<String>,
+    together: Vec<(String, usize)>,
+}
+
+/// A script that several threads read, and the news that a job has begun.
+#[derive(Default)]
+struct Shared {
+    script: Mutex<Script>,
+    begun: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().expect("nobody panics with it")
+    }
+
+    /// Takes part in a job: long enough that another that may run beside it has begun.
+    fn take_part(&self, name: String) {
+        let mut script = self.lock();
+        script.in_progress.push(name.clone());
+        self.begun.notify_all();
+        let alone = |script: &mut Script| script.in_progress.len() < 2;
+        let wait = self.begun.wait_timeout_while(script, Duration::from_millis(300), alone);
+        script = wait.expect("nobody panics with it").0;
+        let together = script.in_progress.len();
+        script.together.push((name.clone(), together));
+        drop(script);
+        // The other one sees both too.
+        thread::sleep(Duration::from_millis(20));
+        self.lock().in_progress.retain(|other| *other != name);
+    }
 }
 
 impl Script {
@@ -53,7 +86,7 @@ impl Script {
 
 struct FakeWorker {
     number: usize,
-    script: Rc<RefCell<Script>>,
+    shared: Arc<Shared>,
 }
 
 impl Worker for FakeWorker {
@@ -64,7 +97,12 @@ impl Worker for FakeWorker {
         stop: &dyn Fn() -> bool,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
-        let mut script = self.script.borrow_mut();
+        if let Request::Measure { job, .. } = request
+            && job.benchmark.starts_with("slow")
+        {
+            self.shared.take_part(format!("{job} on {}", job.device));
+        }
+        let mut script = self.shared.lock();
         match request {
             Request::Facts { device } => {
                 script.asked.push((self.number, format!("facts of {device}")));
@@ -140,6 +178,7 @@ fn plan(benchmarks: &[&str], devices: &[&str]) -> Plan {
         caches: vec![Cache::Hot, Cache::Cold],
         timeout: None,
         with: None,
+        alone: false,
     };
     let of_device =
         |device: &&str| benchmarks.iter().map(|name| (job(device, name), Fate::Measured)).collect::<Vec<_>>();
@@ -154,7 +193,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(plan: &Plan, script: Script, runs: usize, stop: &dyn Fn() -> bool) -> Self {
+    fn of(plan: &Plan, script: Script, runs: usize, stop: &Stop<'_>) -> Self {
         Self::beginning_with(plan, script, beginning(), &config(runs), stop)
     }
 
@@ -163,12 +202,16 @@ impl Outcome {
         script: Script,
         beginning: Beginning,
         config: &RunConfig,
-        stop: &dyn Fn() -> bool,
+        stop: &Stop<'_>,
     ) -> Self {
-        let script = Rc::new(RefCell::new(script));
-        let start = || -> io::Result<Box<dyn Worker>> {
-            script.borrow_mut().started += 1;
-            Ok(Box::new(FakeWorker { number: script.borrow().started, script: Rc::clone(&script) }))
+        let shared = Arc::new(Shared { script: Mutex::new(script), ..Shared::default() });
+        let supervisor = || {
+            let start = || -> io::Result<Box<dyn Worker>> {
+                let mut script = shared.lock();
+                script.started += 1;
+                Ok(Box::new(FakeWorker { number: script.started, shared: Arc::clone(&shared) }))
+            };
+            Supervisor::with_workers(Box::new(start), stop)
         };
         let mut devices: Vec<Available> = Vec::new();
         for (job, _) in &plan.jobs {
@@ -177,9 +220,8 @@ impl Outcome {
             }
         }
         let mut heard = Heard::default();
-        let supervisor = Supervisor::with_workers(Box::new(start), stop);
-        let (run, ended) = measure_by(supervisor, plan, &devices, beginning, config, &mut heard);
-        let script = script.replace(Script::default());
+        let (run, ended) = measure_by(&supervisor, plan, &devices, beginning, config, &mut heard, stop);
+        let script = std::mem::take(&mut *shared.lock());
         Self { run, ended, script, heard }
     }
 
@@ -239,8 +281,44 @@ fn cases_are_measured_in_the_order_of_the_plan_by_one_worker() {
 #[test]
 fn each_device_has_a_worker_of_its_own() {
     let done = measured(&plan(&["a"], &["fake:0", "fake:1"]), &[]);
-    let asked = [(1, "facts of fake:0"), (2, "facts of fake:1"), (1, "a on fake:0"), (2, "a on fake:1")];
-    assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
+    let mut asked = done.script.asked;
+    // Both jobs begin at once.
+    asked[2..].sort();
+    let expected = [(1, "facts of fake:0"), (2, "facts of fake:1"), (1, "a on fake:0"), (2, "a on fake:1")];
+    assert_eq!(asked, expected.map(|(worker, what)| (worker, what.to_owned())));
+}
+
+#[test]
+fn devices_are_measured_side_by_side_and_what_they_share_alone() {
+    let mut plan = plan(&["slow kernel", "slow transfer", "slow sum"], &["fake:0", "fake:1"]);
+    plan.jobs.iter_mut().for_each(|(job, _)| job.alone = job.benchmark == "slow transfer");
+    let together = |plan: &Plan| {
+        let done = measured(plan, &[]);
+        assert!(done.ended.is_ok() && done.run.records.len() == 12);
+        done.script.together
+    };
+    for (job, others) in together(&plan) {
+        assert_eq!(others, if job.starts_with("slow transfer") { 1 } else { 2 }, "{job}");
+    }
+    plan.one_at_a_time();
+    let order = together(&plan);
+    assert!(order.iter().all(|(_, others)| *others == 1), "{order:?}");
+    let jobs: Vec<&str> = order.iter().map(|(job, _)| &**job).collect();
+    let [kernel, transfer, sum] = ["kernel", "transfer", "sum"];
+    let expected = [kernel, transfer, sum].map(|name| [0, 1].map(|on| format!("slow {name} on fake:{on}")));
+    assert_eq!(jobs, expected.concat());
+}
+
+/// Rows are finished when the last device has them, and stand together in the run.
+#[test]
+fn the_records_of_a_row_stand_together() {
+    let done = measured(&plan(&["a", "b"], &["fake:1", "fake:0"]), &[]);
+    let rows: Vec<String> =
+        done.run.records.iter().map(|record| format!("{} on {}", record.case, record.device)).collect();
+    let of = |name: &str| {
+        ["fake:1", "fake:0"].map(|on| ["hot", "cold"].map(|cache| format!("{name} {cache} on {on}"))).concat()
+    };
+    assert!(rows == [of("a"), of("b")].concat() || rows == [of("b"), of("a")].concat(), "{rows:?}");
 }
 
 #[test]
@@ -296,12 +374,9 @@ fn a_closed_device_costs_its_own_rows_where_there_is_another() {
 
 #[test]
 fn an_interrupt_keeps_what_there_is() {
-    let stopped = RefCell::new(0);
+    let asked = AtomicUsize::new(0);
     // The runner asks before each job, and the worker within it.
-    let stop = || {
-        *stopped.borrow_mut() += 1;
-        *stopped.borrow() > 2
-    };
+    let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 2;
     let done = Outcome::of(&plan(&["a", "b"], &["fake"]), Script::default(), 1, &stop);
     assert!(matches!(done.ended, Err(RunError::Interrupted)));
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
@@ -336,11 +411,11 @@ fn skipped_and_broken_jobs_reach_no_worker() {
 fn no_worker_at_all_ends_the_run() {
     let stop = || false;
     let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
-    let supervisor = Supervisor::with_workers(Box::new(start), &stop);
+    let supervisor = || Supervisor::with_workers(Box::new(start), &stop);
     let device = Available::new("fake", "fake");
     let plan = plan(&["a"], &["fake"]);
     let (run, ended) =
-        measure_by(supervisor, &plan, &[device], beginning(), &config(1), &mut Heard::default());
+        measure_by(&supervisor, &plan, &[device], beginning(), &config(1), &mut Heard::default(), &stop);
     assert!(run.records.is_empty());
     let error = ended.expect_err("nobody measures").to_string();
     assert_eq!(error, "cannot start a process to measure in: no more processes");

@@ -10,7 +10,7 @@ use super::show::{LiveOutput, Printer};
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
-use gpubench_records::id::CaseId;
+use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 use gpubench_report::{self as report, Planned, TableWriter};
 
@@ -52,7 +52,7 @@ impl RunEvents for Live<'_> {
         self.streams = runs == 1 && self.printer.prints_rows();
     }
 
-    fn timed_earlier(&mut self, times: &HashMap<CaseId, Duration>) {
+    fn timed_earlier(&mut self, times: &HashMap<PlannedCase, Duration>) {
         self.progress.timed_earlier(times);
     }
 
@@ -82,12 +82,12 @@ impl RunEvents for Live<'_> {
         self.progress.job_started(job);
     }
 
-    fn step_reached(&mut self, step: Step) {
-        self.progress.step_reached(step);
+    fn step_reached(&mut self, job: &Job, step: Step) {
+        self.progress.step_reached(job, step);
     }
 
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-        self.progress.interval_narrowed(samples, half_width);
+    fn interval_narrowed(&mut self, job: &Job, samples: usize, half_width: f64) {
+        self.progress.interval_narrowed(job, samples, half_width);
     }
 
     fn record_finished(&mut self, record: &Record) {
@@ -96,7 +96,8 @@ impl RunEvents for Live<'_> {
 
     fn job_finished(&mut self, records: &[Record]) {
         self.progress.job_finished(records);
-        if let Some(rows) = self.shown.table.as_mut().map(|table| table.rows(records)) {
+        let records: Vec<&Record> = records.iter().collect();
+        if let Some(rows) = self.shown.table.as_mut().map(|table| table.rows(&records)) {
             self.print(&rows);
         }
     }

@@ -86,6 +86,9 @@ impl<'a> Prepared<'a> {
         if task == Task::MeasurePeaks {
             ceilings::settle(&mut plan);
         }
+        if options.one_at_a_time || options.in_process {
+            plan.one_at_a_time();
+        }
         let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
         notes.extend(remarks);
         let baselines = options.baselines().open().map_err(Error::Baseline)?;
@@ -176,11 +179,12 @@ pub(super) fn compare(
     entries: &[&Entry],
     options: &MeasureOptions,
 ) {
-    // A device that is left out has no missing cases.
+    // A device that is left out has no missing cases, unless another of its model is there.
     let devices: Vec<String> = run.devices.iter().map(|facts| facts.device.clone()).collect();
+    let models: Vec<String> = run.devices.iter().map(|facts| facts.name.clone()).collect();
     let is_selected = |record: &Record| {
-        let CaseId { benchmark, args, device, cache } = &record.case;
-        (options.device.is_none() || devices.contains(device))
+        let CaseId { benchmark, args, model, cache } = &record.case;
+        (options.device.is_none() || devices.contains(&record.device) || models.contains(model))
             && options.selection.takes(entries, benchmark, args, *cache)
     };
     run.threshold = options.threshold;

@@ -14,7 +14,7 @@ use super::messages::{remark, warn};
 use crate::plan::{Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
-use gpubench_records::id::CaseId;
+use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
 use gpubench_report::printable;
 use gpubench_stats::format;
@@ -30,8 +30,8 @@ pub struct Progress {
     mode: Mode,
     messages: Box<dyn Messages>,
     estimate: Option<Estimate>,
-    /// The current job.
-    job: String,
+    /// True if jobs on several devices are in progress together.
+    several_devices: bool,
     repeats: Repeats,
 }
 
@@ -108,8 +108,8 @@ impl Progress {
     }
 
     fn with(mode: Mode, messages: Box<dyn Messages>) -> Self {
-        let (bar, job, repeats) = (ProgressBar::hidden(), String::new(), Repeats::default());
-        Self { bar, mode, messages, estimate: None, job, repeats }
+        let (bar, repeats) = (ProgressBar::hidden(), Repeats::default());
+        Self { bar, mode, messages, estimate: None, several_devices: false, repeats }
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
@@ -154,6 +154,12 @@ impl Progress {
         left.map(|left| format!(", {} left", minutes(left))).unwrap_or_default()
     }
 
+    /// The name of a job, with its device if there are several.
+    fn name(&self, job: &Job) -> String {
+        let on = if self.several_devices { format!(" on {}", job.device) } else { String::new() };
+        printable(&format!("{job}{on}"))
+    }
+
     /// Shows the activity, with the time that is left.
     fn show(&mut self, activity: String) {
         let left = self.left();
@@ -182,10 +188,12 @@ impl RunEvents for Progress {
     fn planned(&mut self, plan: &Plan, runs: usize) {
         self.begin(plan.cases() * runs, "cases");
         self.estimate = Some(Estimate::of(plan, runs));
+        let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
+        self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
         self.repeats = Repeats { runs, cases: plan.cases(), done: 0 };
     }
 
-    fn timed_earlier(&mut self, times: &HashMap<CaseId, Duration>) {
+    fn timed_earlier(&mut self, times: &HashMap<PlannedCase, Duration>) {
         if let Some(estimate) = &mut self.estimate {
             estimate.learn(times.clone());
         }
@@ -203,22 +211,21 @@ impl RunEvents for Progress {
     }
 
     fn job_started(&mut self, job: &Job) {
-        self.job = printable(&job.to_string());
-        self.show(self.job.clone());
+        self.show(self.name(job));
     }
 
-    fn step_reached(&mut self, step: Step) {
-        self.show(format!("{step}: {}", self.job));
+    fn step_reached(&mut self, job: &Job, step: Step) {
+        self.show(format!("{step}: {}", self.name(job)));
     }
 
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
+    fn interval_narrowed(&mut self, job: &Job, samples: usize, half_width: f64) {
         let samples = format::counted(samples, "sample");
-        self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.job));
+        self.show(format!("{samples}, {}: {}", format::plus_minus(half_width), self.name(job)));
     }
 
-    fn record_finished(&mut self, _: &Record) {
+    fn record_finished(&mut self, record: &Record) {
         if let Some(estimate) = &mut self.estimate {
-            estimate.count();
+            estimate.count(&record.planned());
         }
         self.bar.set_prefix(self.left());
         self.bar.inc(1);
@@ -301,6 +308,7 @@ mod tests {
             caches: vec![Cache::Hot, Cache::Cold],
             timeout: None,
             with: None,
+            alone: false,
         }
     }
 
@@ -313,9 +321,9 @@ mod tests {
     fn measure(progress: &mut Progress, recorded: &Recorded, benchmark: &str) {
         progress.job_started(&job(benchmark));
         for cache in [Cache::Hot, Cache::Cold] {
-            progress.step_reached(Step::WarmUp(0));
+            progress.step_reached(&job(benchmark), Step::WarmUp(0));
             recorded.pass(2);
-            progress.interval_narrowed(64, 0.012);
+            progress.interval_narrowed(&job(benchmark), 64, 0.012);
             recorded.pass(2);
             let failure = Failure::new(Stage::Launch, "no");
             progress.record_finished(&Record::failed(job(benchmark).case(cache), failure));

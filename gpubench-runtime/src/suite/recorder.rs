@@ -80,12 +80,12 @@ impl RunEvents for Recorder<'_> {
         self.events.job_started(job);
     }
 
-    fn step_reached(&mut self, step: Step) {
-        self.events.step_reached(step);
+    fn step_reached(&mut self, job: &Job, step: Step) {
+        self.events.step_reached(job, step);
     }
 
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-        self.events.interval_narrowed(samples, half_width);
+    fn interval_narrowed(&mut self, job: &Job, samples: usize, half_width: f64) {
+        self.events.interval_narrowed(job, samples, half_width);
     }
 
     fn job_finished(&mut self, records: &[Record]) {

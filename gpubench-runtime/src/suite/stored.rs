@@ -105,7 +105,7 @@ impl<'a> Chosen<'a> {
 
     fn takes(&self, record: &Record) -> bool {
         let case = &record.case;
-        self.devices.contains(&case.device)
+        self.devices.contains(&record.device)
             && self.selection.takes(self.entries, &case.benchmark, &case.args, case.cache)
     }
 

@@ -107,8 +107,16 @@ fn shown(run: &Run) {
 fn resumed(run: Run) {
     let jobs = run.records.iter().map(|record| {
         let (benchmark, args, device) =
-            (record.case.benchmark.clone(), record.case.args.clone(), record.case.device.clone());
-        let job = Job { benchmark, args, device, caches: vec![record.case.cache], timeout: None, with: None };
+            (record.case.benchmark.clone(), record.case.args.clone(), record.device.clone());
+        let job = Job {
+            benchmark,
+            args,
+            device,
+            caches: vec![record.case.cache],
+            timeout: None,
+            with: None,
+            alone: false,
+        };
         (job, Fate::Measured)
     });
     let plan = Plan { jobs: jobs.collect(), ..Plan::default() };

@@ -164,6 +164,12 @@ fn slower_than_it_may_be_is_a_regression() {
     let regressed = gated("1.9%").with_code(3);
     regressed.shows("2 regressions of 1.90 % or more");
     regressed.shows("compared::longer[n=10] hot: +2.00 % (+1.99 to +2.01 %)");
+    // One round has no interval, and a difference that nobody knows passes no gate.
+    let arguments =
+        ["longer", "--compare-with", "compared::plain", "--samples", "1", "--fail-on-regression", "50%"];
+    let unknown = ended(&arguments).with_code(1);
+    unknown.shows("0 regressions of 50.0 % or more");
+    unknown.shows("not judged: 4 cases without an interval of the difference");
     gated("2.1%").with_code(0).shows("0 regressions of 2.10 % or more");
     gated("noise").with_code(3).shows("2 regressions beyond noise");
     // Faster is none.

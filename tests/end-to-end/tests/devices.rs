@@ -20,7 +20,7 @@ fn one_binary_measures_on_two_devices() {
     for (case, device) in [("beat hot", "clockwork"), ("beat cold", "clockwork"), ("sum[n=1024] hot", "host")]
     {
         let record = record(&run, &format!("two_devices::{case}"));
-        assert_eq!(record.case.device, device);
+        assert_eq!(record.device, device);
         let measured = record.measurement.as_ref().expect("it was measured");
         assert!(measured.metrics.bandwidth.is_some_and(|rate| rate.0 > 0.0), "{measured:?}");
     }

@@ -106,7 +106,7 @@ fn one_function_runs_on_two_devices() {
     let (ended, run) = measure(SUITE, &["--quick", "on_both", "--device", "all"]);
     _ = ended.with_code(0);
     let found: HashSet<(String, &str)> =
-        run.records.iter().map(|record| (record.case.name(), record.case.device.as_str())).collect();
+        run.records.iter().map(|record| (record.case.name(), record.device.as_str())).collect();
     let expected = [("Clockwork", "clockwork"), ("host::Stream", "host")];
     let expected = expected.map(|(stream, device)| (format!("options::on_both[S={stream}]"), device));
     assert_eq!(found, HashSet::from(expected));

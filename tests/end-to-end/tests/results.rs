@@ -258,6 +258,22 @@ fn a_stored_run_is_shown_from_wherever_it_is() {
     );
 }
 
+/// Not by an empty table, nor by success.
+#[test]
+fn a_run_without_records_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (_, mut run) = measure(SUITE, &[&CLOCKWORK[..], &["s::beat"]].concat());
+    run.records.clear();
+    let (empty, csv) = (path("empty.json"), path("run.csv"));
+    run.write(&mut File::create(&empty).expect("it can be made")).expect("it can be written");
+    let none = "no records: none of 2 planned cases was measured";
+    run_with(SUITE, &["--from", &empty], &[]).with_code(4).shows(none);
+    let ended = run_with(SUITE, &["--from", &empty, "--csv", &csv], &[]).with_code(4);
+    assert_eq!(ended.stderr, format!("warning: {none}\n"));
+    assert_eq!(fs::read_to_string(&csv).expect("it was written").lines().count(), 1, "its heads");
+}
+
 /// A run is not written over with what is selected of it.
 #[test]
 fn the_file_that_is_shown_is_not_written_over() {

@@ -48,6 +48,7 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--timeout", "0"], "--timeout 0: give seconds above 0"),
         (&["--min-time", "2", "--max-time", "1"], "--min-time 2 is more than --max-time 1"),
         (&["--min-time", "4", "--max-time", "3.5", "--quick"], "--min-time 4 is more than --max-time 3.5"),
+        (&["--width", "39"], "invalid value '39' for '--width <COLUMNS>': 39 is not in 40..=65535"),
         (&["--cache", "warm"], "[possible values: hot, cold, both]"),
         (&["--arg", "n"], "--arg n: give a name and its values, such as n=1024,4096"),
         (&["--arg", "n=1,,2"], "--arg n=1,,2: give a name and its values"),
@@ -106,6 +107,7 @@ fn flags_that_a_stored_run_would_ignore_are_usage_errors() {
 #[test]
 fn the_same_goes_for_the_environment() {
     run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", "0")]).with_code(2).says_only("--samples 0: give at least 1");
+    run_with(SUITE, &[], &[("GPUBENCH_WIDTH", "20")]).with_code(2).says_only("20 is not in 40..=65535");
     run_with(SUITE, &[], &[("GPUBENCH_CACHE", "warm")])
         .with_code(2)
         .says_only("[possible values: hot, cold, both]");
@@ -183,6 +185,11 @@ fn results_that_could_not_be_stored_are_not_measured() {
             .with_code(2)
             .says_only(&format!("--json {path}: "));
     }
+    // Nor are two results in one file, be it through a link to nothing.
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    std::os::unix::fs::symlink("new", path("link")).expect("it can be made");
+    let arguments = ["waits", "--json", &path("new"), "--csv", &path("link")];
+    run(env!("CARGO_BIN_EXE_interrupted"), &arguments).with_code(2).says_only("give each a file of its own");
     row(
         here!(),
         "output path under a file",

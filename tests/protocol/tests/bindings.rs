@@ -43,8 +43,7 @@ fn every_binding_is_watched_alike() {
 fn bindings_and_the_cpu_go_together() {
     let filters = ["--quick", "saxpy", "--skip", "sources", "--arg", "n=16384"];
     let measured = measure(BINDINGS, &[&filters[..], &["--device", "0,host"]].concat(), &[]);
-    let devices =
-        |device: &str| measured.run.records.iter().filter(|record| record.case.device == device).count();
+    let devices = |device: &str| measured.run.records.iter().filter(|record| record.device == device).count();
     assert_eq!((devices("cuda:0"), devices("host")), (6, 2), "{}", measured.ended);
     assert!(
         measured.run.records.iter().all(|record| record.verdict.state != State::Invalid),

@@ -44,7 +44,7 @@ fn all_are_measured_and_marked(run: &Run, cases: usize) {
     assert!(run.devices[0].fake);
     for record in &run.records {
         let measurement = record.measurement.as_ref().unwrap_or_else(|| panic!("{record:?}"));
-        assert!(record.fake && record.case.device == "cuda:0", "{}", record.case.name());
+        assert!(record.fake && record.device == "cuda:0", "{}", record.case.name());
         assert_eq!(
             measurement.checked,
             !record.case.benchmark.ends_with("::empty"),

@@ -141,7 +141,7 @@ fn cases(run: &Run) -> Vec<NvCase<'_>> {
     let measured = run.records.iter().map(|record| NvCase {
         benchmark: &record.case.benchmark,
         args: &record.case.args,
-        device: &record.case.device,
+        device: &record.device,
         cache: Some(record.case.cache),
         result: Ok(record),
     });

@@ -214,6 +214,16 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_NO_WAIT", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) no_wait: bool,
 
+    /// Measure one case at a time. Without this, several GPUs are measured side by side, except for cases that move bytes over
+    /// what they share: the host's memory and the buses
+    #[arg(
+        long,
+        env = "GPUBENCH_ONE_AT_A_TIME",
+        value_parser = BoolishValueParser::new(),
+        help_heading = "How to measure"
+    )]
+    pub(super) one_at_a_time: bool,
+
     /// Measure in this process, for debuggers: a crash ends the run, and there is no --timeout
     #[arg(long, env = "GPUBENCH_IN_PROCESS", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) in_process: bool,

@@ -119,6 +119,7 @@ pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError
         lock_clocks: args.lock_clocks.as_deref().map(parse_clocks).transpose()?,
         no_wait: args.no_wait,
         in_process: args.in_process,
+        one_at_a_time: args.one_at_a_time,
         runs: args.runs,
         baseline: args.baseline,
         save_baseline: args.save_baseline,

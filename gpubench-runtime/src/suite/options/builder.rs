@@ -269,6 +269,13 @@ impl MeasureOptions {
         self
     }
 
+    /// Measures one case at a time on all devices together, rather than those that share nothing side by side.
+    #[must_use]
+    pub fn one_at_a_time(mut self) -> Self {
+        self.one_at_a_time = true;
+        self
+    }
+
     /// Measures in this process, for debuggers: a crash ends the program.
     #[must_use]
     pub fn in_process(mut self) -> Self {

@@ -59,6 +59,8 @@ pub struct MeasureOptions {
     pub lock_clocks: Option<ClockTarget>,
     /// True to refuse a GPU that another suite is measuring, rather than wait for it.
     pub no_wait: bool,
+    /// True to measure nothing side by side.
+    pub one_at_a_time: bool,
     /// True to measure in this process.
     pub in_process: bool,
     /// The number of times to measure everything, each time in a new process; 1 if `None`.

@@ -105,7 +105,7 @@ fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
 /// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
 /// as one that may be off.
 fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
-    let rows = run.records.iter().filter(|record| record.case.device == device);
+    let rows = run.records.iter().filter(|record| record.device == device);
     let capability = cuda::capability(DeviceId::parse(device).ordinal);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
     let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();

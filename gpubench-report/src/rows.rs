@@ -1,0 +1,171 @@
+//! The rows of the table: a case on all devices of a model. In: records; out: for each row the record that it shows, that of the
+//! device in the middle, and how far the others are from it.
+
+use std::cmp::Ordering;
+
+use gpubench_records::facts::Facts;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::verdict::State;
+use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
+
+/// A case on one device, or on several of a model.
+#[derive(Debug)]
+pub(super) struct Row<'a> {
+    /// The record whose figures it has: the one whose median is in the middle; of two in the middle, the faster.
+    pub(super) shown: &'a Record,
+    /// The records of all devices, in the order of the run.
+    pub(super) records: Vec<&'a Record>,
+}
+
+impl<'a> Row<'a> {
+    /// The row of one record.
+    pub(super) fn of(record: &'a Record) -> Self {
+        Self { shown: record, records: vec![record] }
+    }
+
+    /// The rows of `records`, which are of one benchmark with its arguments: those in the same cache state on devices of the
+    /// same `label` are one row.
+    pub(super) fn all(records: &[&'a Record], label: &dyn Fn(&Record) -> &'a str) -> Vec<Self> {
+        let mut rows: Vec<Self> = Vec::new();
+        for record in records {
+            let is_of = |row: &Self| {
+                label(row.shown) == label(record)
+                    && row.shown.case.cache == record.case.cache
+                    && row.records.iter().all(|other| other.device != record.device)
+            };
+            match rows.iter_mut().find(|row| is_of(row)) {
+                Some(row) => row.records.push(record),
+                None => rows.push(Self::of(record)),
+            }
+        }
+        rows.iter_mut().for_each(|row| row.shown = middle(&row.records).unwrap_or(row.shown));
+        rows
+    }
+
+    /// The worst verdict of its records.
+    pub(super) fn state(&self) -> State {
+        self.records.iter().map(|record| record.verdict.state).max().unwrap_or(State::Valid)
+    }
+
+    /// Returns true if it has the records of several devices.
+    pub(super) fn has_several_devices(&self) -> bool {
+        self.records.len() > 1
+    }
+
+    /// The slowest of several devices, and the time that it takes longer than the one that is shown: `cuda:3 +4.5 %`; or the
+    /// first that has no number.
+    pub(super) fn slowest(&self) -> Option<String> {
+        if !self.has_several_devices() {
+            return None;
+        }
+        if let Some(failed) = self.records.iter().find(|record| record.measurement.is_none()) {
+            return Some(format!("{} failed", failed.device));
+        }
+        let slowest = by_median(&self.records).pop()?;
+        let (shown, slow) = (median(self.shown)?, median(slowest)?);
+        (shown > Nanoseconds::ZERO).then(|| format!("{} {}", slowest.device, format::change(slow / shown)))
+    }
+
+    /// The difference between the slowest and the fastest of several devices, as a part of the time that is shown.
+    pub(super) fn range(&self) -> Option<String> {
+        let sorted = by_median(&self.records);
+        let (first, last) = (median(sorted.first()?)?, median(sorted.last()?)?);
+        let shown = median(self.shown).filter(|shown| *shown > Nanoseconds::ZERO)?;
+        self.has_several_devices().then(|| format::percent((last - first) / shown))
+    }
+}
+
+/// The records that have a number that holds, or a number at all if there is none; the fastest first.
+fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
+    let mut usable: Vec<&Record> =
+        records.iter().filter(|record| record.usable_measurement().is_some()).copied().collect();
+    if usable.is_empty() {
+        usable = records.iter().filter(|record| record.measurement.is_some()).copied().collect();
+    }
+    usable.sort_by(|one, other| compare(median(one), median(other)));
+    usable
+}
+
+fn middle<'a>(records: &[&'a Record]) -> Option<&'a Record> {
+    let sorted = by_median(records);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+}
+
+fn median(record: &Record) -> Option<Nanoseconds> {
+    record.measurement.as_ref().map(Measurement::median)
+}
+
+fn compare(one: Option<Nanoseconds>, other: Option<Nanoseconds>) -> Ordering {
+    let all = |time: Option<Nanoseconds>| time.unwrap_or(Nanoseconds::ZERO);
+    all(one).total_cmp(&all(other))
+}
+
+/// The records of `run`, those of a benchmark with its arguments together, in the order in which the last of each was
+/// measured, so that a stored run prints as it did while devices were measured side by side.
+pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
+    let mut groups: Vec<(usize, Vec<&Record>)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for (number, record) in run.records.iter().enumerate() {
+        let place = *places.entry((&record.case.benchmark, &record.case.args)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((last, records)) => {
+                *last = number;
+                records.push(record);
+            }
+            None => groups.push((number, vec![record])),
+        }
+    }
+    groups.sort_by_key(|(last, _)| *last);
+    let order = |record: &&Record| run.devices.iter().position(|facts| facts.device == record.device);
+    let sorted = groups.into_iter().map(|(_, mut records)| {
+        records.sort_by_key(order);
+        records
+    });
+    sorted.collect()
+}
+
+/// The sentence about rows of several devices.
+pub(super) const MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
+                                  slowest, and the range between the slowest and the fastest";
+
+/// The devices of a run of one model, and their names together.
+#[derive(Debug)]
+pub(super) struct Devices<'a> {
+    /// The facts of each.
+    pub(super) facts: Vec<&'a Facts>,
+    /// Their names, such as `cuda:0, cuda:1`; of many, the first and the last.
+    pub(super) label: String,
+}
+
+/// So many names are listed.
+const LISTED: usize = 3;
+
+impl<'a> Devices<'a> {
+    /// The devices of `run`, those of a model together.
+    pub(super) fn of(run: &'a Run) -> Vec<Self> {
+        Self::alike(run, &|one, other| one.name == other.name && one.fake == other.fake)
+    }
+
+    /// The devices of `run`, those together that `is_alike` finds alike.
+    pub(super) fn alike(run: &'a Run, is_alike: &dyn Fn(&Facts, &Facts) -> bool) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for facts in &run.devices {
+            match all.iter_mut().find(|devices| is_alike(devices.facts[0], facts)) {
+                Some(devices) => devices.facts.push(facts),
+                None => all.push(Self { facts: vec![facts], label: String::new() }),
+            }
+        }
+        let names = |facts: &[&Facts]| listed(&facts.iter().map(|facts| &*facts.device).collect::<Vec<_>>());
+        all.iter_mut().for_each(|devices| devices.label = names(&devices.facts));
+        all
+    }
+}
+
+/// The names of devices in a few words.
+pub(super) fn listed(devices: &[&str]) -> String {
+    match devices {
+        [first, .., last] if devices.len() > LISTED => format!("{first} … {last} ({})", devices.len()),
+        few => few.join(", "),
+    }
+}
