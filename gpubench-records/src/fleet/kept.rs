@@ -90,7 +90,7 @@ impl KeptRun {
 
 impl KeptRecord {
     fn of(record: &Record, run: &Run) -> Self {
-        let facts = run.devices.iter().find(|facts| facts.device == record.case.device);
+        let facts = run.devices.iter().find(|facts| facts.device == record.device);
         let all = record.measurement.iter().chain(&record.other_processes);
         let kept = |measured| Some(KeptMeasurement::of(measured, record.case.cache, facts?));
         // A record of several processes does not tell which of them measured what. In this order they differ by no less
@@ -99,7 +99,7 @@ impl KeptRecord {
         measured.sort_by(|a, b| a.median.total_cmp(&b.median));
         Self {
             case: FleetCase::of(&record.case),
-            device: record.case.device.clone(),
+            device: record.device.clone(),
             state: record.verdict.state,
             reasons: record.verdict.reasons.iter().map(ToString::to_string).collect(),
             measured,
