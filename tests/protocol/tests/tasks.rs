@@ -71,7 +71,7 @@ impl Job {
         let mut counts = BTreeMap::new();
         for run in self.stored().values() {
             for record in &run.records {
-                *counts.entry((record.case.to_string(), uuid(run, &record.case.device))).or_default() += 1;
+                *counts.entry((record.case.to_string(), uuid(run, &record.device))).or_default() += 1;
             }
         }
         counts
@@ -233,7 +233,7 @@ fn a_gpu_that_is_gone_is_an_error_of_its_task_alone() {
     let runs = job.stored();
     let records = &runs.values().next().expect("a run").records;
     let whole = |device: &str| {
-        records.iter().filter(|record| record.case.device == device && record.measurement.is_some()).count()
+        records.iter().filter(|record| record.device == device && record.measurement.is_some()).count()
     };
     assert_eq!(records.len(), 2 * CASES);
     assert!(whole("cuda:0") == CASES && whole("cuda:1") < CASES);
