@@ -14,6 +14,7 @@ use std::time::Instant;
 use super::lines::{self, Line};
 use super::names::{candidates, outdated};
 use super::place::{RECORDS, run_names};
+use super::replace::sync_folder;
 use crate::record::{Environment, Record, Run};
 use crate::task::file_name_part;
 use gpubench_stats::units::Nanoseconds;
@@ -182,7 +183,7 @@ fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     if woken.recv().is_ok() {
         file.sync_data()?;
         // The name in the folder must be on the disk too.
-        folder.sync_all()?;
+        sync_folder(folder)?;
     }
     while woken.recv().is_ok() {
         file.sync_data()?;

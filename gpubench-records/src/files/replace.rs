@@ -67,15 +67,25 @@ impl Destination {
         if let Target::InPlace(file) = &self.target {
             return overwrite(file, contents);
         }
-        let new = NewFile::beside(&self.path)?;
+        let mut new = NewFile::beside(&self.path)?;
         if let Ok(existing) = fs::metadata(&self.path) {
             new.file.set_permissions(existing.permissions())?;
         }
         fill(&new.file, contents)?;
         new.file.sync_all()?;
         fs::rename(&new.path, &self.path)?;
+        new.is_renamed = true;
         // The name in the folder must be on the disk too.
-        File::open(folder(&self.path))?.sync_all()
+        sync_folder(&File::open(folder(&self.path))?)
+    }
+}
+
+/// Puts the names in a folder on the disk. Some file systems that several hosts share do that without being asked, and know no such
+/// request.
+pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
+    match folder.sync_all() {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
     }
 }
 
@@ -119,6 +129,8 @@ fn is_descriptor(path: &Path) -> bool {
 struct NewFile {
     path: PathBuf,
     file: File,
+    /// True from when another host may have made a file of that name.
+    is_renamed: bool,
 }
 
 impl NewFile {
@@ -131,7 +143,7 @@ impl NewFile {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 // An earlier process of the same number left it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                file => return Ok(Self { file: file?, path }),
+                file => return Ok(Self { file: file?, path, is_renamed: false }),
             }
         }
     }
@@ -139,8 +151,9 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // Fails if it was renamed, as it should be.
-        _ = fs::remove_file(&self.path);
+        if !self.is_renamed {
+            _ = fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -82,6 +82,15 @@ struct Missing {
     sentences: Vec<String>,
 }
 
+/// The number of devices that measure each case of `run`, at least 1.
+fn devices_of_a_kind(run: &Run) -> usize {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for facts in &run.devices {
+        *kinds.entry(DeviceId::parse(&facts.device).kind).or_default() += 1;
+    }
+    kinds.into_values().max().unwrap_or(1)
+}
+
 /// Names the shares that are missing or incomplete, with the number of cases that each should have had.
 fn missing(runs: &[NamedRun]) -> Missing {
     let mut found: BTreeMap<usize, (BTreeSet<Anywhere>, usize)> = BTreeMap::new();
@@ -91,7 +100,7 @@ fn missing(runs: &[NamedRun]) -> Missing {
         (of, cases) = (task.of, task.cases.unwrap_or_default());
         let (has, planned) = found.entry(task.number).or_default();
         has.extend(run.records.iter().map(anywhere));
-        *planned = (*planned).max(run.planned / run.devices.len().max(1));
+        *planned = (*planned).max(run.planned / devices_of_a_kind(run));
     }
     let has: BTreeSet<&Anywhere> = found.values().flat_map(|(has, _)| has).collect();
     let all = cases.saturating_sub(has.len());

@@ -46,6 +46,7 @@ fn environment(run: &Run) -> Markup {
         ("kernel", &machine.kernel),
         ("CPU", &machine.cpu),
     ];
+    let task = machine.task.as_ref().map(|task| format!("{task} ({})", task.share));
     let command = machine.command.join(" ");
     html! {
         dl {
@@ -58,6 +59,7 @@ fn environment(run: &Run) -> Markup {
             @for (what, fact) in facts {
                 @if let Some(fact) = fact { dt { (what) } dd { (plain(fact)) } }
             }
+            @if let Some(task) = task { dt { "task" } dd { (plain(&task)) } }
             @if !command.is_empty() { dt { "command" } dd { code { (plain(&command)) } } }
             dt { "begun" } dd { (time_of_day(run.started)) }
             dt { "wall time" } dd { (format::time(run.wall)) }

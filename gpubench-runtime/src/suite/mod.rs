@@ -73,7 +73,7 @@ fn run(options: &Options, program: Program) -> Result<Exit, Error> {
             Ok(Exit::Done)
         }
         Action::Test => {
-            let (text, ended) = test_mode::test(measure)?;
+            let (text, ended) = test_mode::test(measure, &program.suite)?;
             let printed = printer.print(&text);
             ended.and_then(|exit| printed.map(|()| exit))
         }

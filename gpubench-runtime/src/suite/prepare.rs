@@ -63,9 +63,10 @@ pub(super) fn run_setup(
     {
         return resumed(task, entries, options, program, earlier, sharing);
     }
-    let (planned, Selected { devices, notes, .. }) =
+    let (planned, Selected { devices, mut notes, .. }) =
         plan_on_devices(task, entries, options, options.device.as_deref(), sharing)?;
     let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
+    notes.extend(runs.filter(|_| options.resume.is_some()).and_then(|runs| lost_run(runs, sharing)));
     Ok(RunSetup { plan, devices, notes, resumed: ResumedRecords::default() })
 }
 
@@ -76,6 +77,12 @@ fn earlier_run(runs: &Path, name: &str, suite: &str, sharing: &Sharing) -> Resul
         Some(task) if name == store::LAST => Ok(EarlierRun::of_task(runs, task, suite, host().as_deref())?),
         _ => Ok(Some(EarlierRun::open(runs, name, suite)?)),
     }
+}
+
+/// Returns a note about a task that was started again and has no run, as if its node saw another folder than the one before.
+fn lost_run(runs: &Path, sharing: &Sharing) -> Option<String> {
+    let task = sharing.task().filter(|task| task.restarts.is_some_and(|restarts| restarts > 0))?;
+    Some(format!("{task} was started again and has no earlier run in {}: all is measured", runs.display()))
 }
 
 /// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing

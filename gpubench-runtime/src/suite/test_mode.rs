@@ -19,8 +19,9 @@ use gpubench_report::style::{BOLD, of_state};
 
 /// Launches each benchmark once. Returns the text to print, and the end of the program. A filter that leaves nothing is
 /// no error: `cargo test FILTER` passes it to every target. Benchmarks that need a missing device are ignored, unless
-/// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test.
-pub(super) fn test(options: &MeasureOptions) -> Result<(String, Result<Exit, Error>), Error> {
+/// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test. Of a `suite` that is
+/// split, a task launches its share.
+pub(super) fn test(options: &MeasureOptions, suite: &str) -> Result<(String, Result<Exit, Error>), Error> {
     let entries = Task::Test.entries();
     let (planned, _) =
         plan_on_devices(Task::Test, &entries, options, options.device.as_deref(), &Sharing::default())?;
@@ -29,6 +30,7 @@ pub(super) fn test(options: &MeasureOptions) -> Result<(String, Result<Exit, Err
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
+    let plan = Sharing::of(options, suite, None)?.narrow(plan);
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
     let config = run_config(options, PeakSources::default(), Vec::new());

@@ -164,6 +164,7 @@ fn a_task_that_is_started_again_resumes_its_own_run() {
     };
     let begun = start("0", "n1", &[]);
     assert_eq!(begun.stderr, "", "the first time there is nothing to resume");
+    assert!(!begun.stdout.contains("earlier run"), "{begun}");
     _ = start("1", "n1", &[]);
     // As if the first had been killed in its last case, at a time that is hours ahead of the other node's.
     let runs = job.stored();
@@ -187,6 +188,12 @@ fn a_task_that_is_started_again_resumes_its_own_run() {
     done.shows(&format!("resumed: {0} of {0} cases", run.planned));
     let counts = job.counts();
     assert_eq!(counts.len(), CASES, "{counts:?}");
+    // Its node sees another folder than the one before.
+    let elsewhere = Job::new();
+    let more = [("SLURM_RESTART_COUNT", "1")];
+    let started = Started { node: "n2", task: ["0", "2"], gpus: "0", more: &more };
+    let lost = elsewhere.start(&["--share", "split", "--resume"], &started).with_code(0);
+    lost.shows("task 1/2 of job 4711 was started again and has no earlier run in ");
 }
 
 /// On another GPU of the same model a task measures again: what it measured before is that GPU's. One that was complete is done.
@@ -264,6 +271,13 @@ fn a_wrong_share_says_what_to_give() {
             ended.with_code(2).says_only(&words);
         }
     }
+    let ended = job.start(&["--measure-peaks", "--share", "1/2"], &started).with_code(2);
+    ended.says_only("error: --measure-peaks and --share: each GPU has ceilings of its own");
+    let tested = |share| {
+        let ended = job.start(&["--test", "--share", share], &started).with_code(0);
+        ended.stdout.matches(" ... ok").count()
+    };
+    assert_eq!((tested("1/2"), tested("2/2"), tested("none")), (2, 2, 4));
     let ended = run_with(KERNELS, &["--share", "split"], &[]).with_code(2);
     ended.says_only("error: --share split: no scheduler numbers this task; give its number of how many");
     assert!(job.stored().is_empty());

@@ -77,6 +77,7 @@ impl Options {
         };
         let measure = measure_options(args)?;
         match action {
+            Action::MeasurePeaks if measure.share.splits() => return Err(OptionsError::SplitPeaks),
             Action::Report(_) => measure.validate_for_stored_run()?,
             _ => measure.validate()?,
         }

@@ -65,6 +65,9 @@ pub enum OptionsError {
          `replicate` where a scheduler numbers the tasks, or `none`"
     )]
     Share(String),
+    /// Ceilings are requested, and a share of the cases.
+    #[error("--measure-peaks and --share: each GPU has ceilings of its own; leave out --share, or replicate")]
+    SplitPeaks,
     /// A run of ceilings is to be resumed.
     #[error("--resume goes on with a run of the suite: leave out --measure-peaks")]
     ResumedPeaks,

@@ -16,6 +16,14 @@ pub enum ShareChoice {
     Whole,
 }
 
+impl ShareChoice {
+    /// Returns true if a task measures only a part of the cases.
+    #[must_use]
+    pub fn splits(self) -> bool {
+        matches!(self, Self::Scheduled(ShareMode::Split) | Self::Given(ShareMode::Split, _))
+    }
+}
+
 impl Default for ShareChoice {
     fn default() -> Self {
         Self::Scheduled(ShareMode::Replicate)
