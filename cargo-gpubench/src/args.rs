@@ -17,7 +17,7 @@ pub(crate) enum Cargo {
     Gpubench(Gpubench),
 }
 
-/// Report, compare, list, merge and convert stored runs of gpubench, without a GPU; print batch scripts that measure on a cluster
+/// Report, compare, list, merge and convert stored runs of gpubench, find slow GPUs in them, print batch scripts for a cluster
 #[derive(Debug, Args)]
 #[command(
     version,
@@ -25,7 +25,7 @@ pub(crate) enum Cargo {
                   run, the name of a baseline, or `last`. A file with a list of runs is all of them; FILE#2 is its second.\n\
                   A FILE called `-` is standard output, which then carries nothing else.\n\
                   Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, a case could not be judged, or results \
-                  could not be written, 2 usage, 3 a regression, 4 nothing matched or no records."
+                  could not be written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched or no records."
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
@@ -118,6 +118,26 @@ pub(crate) enum Command {
         after_help = "For example: cargo gpubench slurm --array 8 --share split -- target/release/suite --quick > job.sh"
     )]
     Slurm(SlurmArgs),
+    /// Find slow GPUs among the runs of many; exit with 3 if there is one
+    Fleet {
+        /// Files of runs, folders with such files, or names with `*` and `?`
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// The least difference that counts as slow
+        #[arg(long, value_name = "PERCENT", default_value = "1%")]
+        least: String,
+        /// The share of GPUs called slow that may be wrong, on average (the false discovery rate)
+        #[arg(long, value_name = "PERCENT", default_value = "1%")]
+        fdr: String,
+        #[command(flatten)]
+        selection: SelectionArgs,
+        /// Write the answer as JSON: each GPU on each roof, with intervals
+        #[arg(long, value_name = "FILE", help_heading = "Results")]
+        json: Option<PathBuf>,
+        /// Write a page with a map of hosts, GPUs and roofs, one file that needs no network, as HTML
+        #[arg(long, value_name = "FILE", help_heading = "Results")]
+        html: Option<PathBuf>,
+    },
     /// Write a run in another format
     Convert {
         /// The run

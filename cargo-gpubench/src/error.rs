@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use gpubench_records::exit::Exit;
 use gpubench_records::files::LoadRunError;
+use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
 use gpubench_records::selection::NoArg;
 use gpubench_report::export::{ExportTo, Format, SamePlace};
@@ -36,6 +37,10 @@ pub(crate) enum CommandError {
     WrittenOver(PathBuf),
     #[error("{flag} {text}: give a percentage above 0, such as 5%{also}")]
     Percentage { flag: &'static str, text: String, also: &'static str },
+    #[error("no run could be read. {first}")]
+    NothingRead { first: Box<Gap> },
+    #[error("--json and --html: give each a file of its own")]
+    SameFile,
     #[error("{}: {error}", path.display())]
     NotOpened { path: PathBuf, error: io::Error },
     #[error("{to}: {error}")]

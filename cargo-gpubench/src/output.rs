@@ -49,14 +49,17 @@ pub(crate) fn warn(what: &str) {
 pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) -> Result<(), CommandError> {
     let sources: Vec<ExportTo> =
         runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect();
-    for export in exports {
-        let ExportTo::File(path) = &export.to else { continue };
-        if sources.iter().any(|source| source.is(&export.to)) {
-            return Err(CommandError::WrittenOver(path.clone()));
-        }
-        Destination::open(path).map_err(|error| CommandError::NotOpened { path: path.clone(), error })?;
+    exports.iter().try_for_each(|export| check_destination(&export.to, &sources))
+}
+
+/// Makes sure that `to` can be written, and that it is none of the files that are read.
+pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(), CommandError> {
+    let ExportTo::File(path) = to else { return Ok(()) };
+    if sources.iter().any(|source| source.is(to)) {
+        return Err(CommandError::WrittenOver(path.clone()));
     }
-    Ok(())
+    let opened = Destination::open(path);
+    opened.map(|_| ()).map_err(|error| CommandError::NotOpened { path: path.clone(), error })
 }
 
 /// Writes `run` as each of `exports`. Warns of a run without records, which formats with a row for each case cannot tell.
@@ -65,21 +68,29 @@ pub(crate) fn write(exports: &[Export], run: &Run) -> Result<(), CommandError> {
         warn(&none);
     }
     for export in exports {
-        let exported = |out: &mut dyn Write| export.format.exporter().export(run, out);
-        let visibly = |out: &mut dyn Write| write_visibly(out, &exported);
-        let contents = |is_terminal| -> Contents<'_> { if is_terminal { &visibly } else { &exported } };
-        let written = match &export.to {
-            ExportTo::StandardOutput => {
-                let out = io::stdout().lock();
-                let contents = contents(out.is_terminal());
-                no_error_if_closed(fill(out, contents))
-            }
-            ExportTo::File(path) => Destination::open(path)
-                .and_then(|destination| destination.write(contents(destination.is_terminal()))),
-        };
-        written.map_err(|error| CommandError::NotWritten { to: export.to.clone(), error })?;
+        write_to(&export.to, &|out: &mut dyn Write| export.format.exporter().export(run, out))?;
     }
     Ok(())
+}
+
+/// Writes `contents` to a destination: visibly, if that is a terminal.
+pub(crate) fn write_to(
+    to: &ExportTo,
+    contents: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), CommandError> {
+    let exported = |out: &mut dyn Write| contents(out);
+    let visibly = |out: &mut dyn Write| write_visibly(out, &exported);
+    let contents = |is_terminal| -> Contents<'_> { if is_terminal { &visibly } else { &exported } };
+    let written = match to {
+        ExportTo::StandardOutput => {
+            let out = io::stdout().lock();
+            let contents = contents(out.is_terminal());
+            no_error_if_closed(fill(out, contents))
+        }
+        ExportTo::File(path) => Destination::open(path)
+            .and_then(|destination| destination.write(contents(destination.is_terminal()))),
+    };
+    written.map_err(|error| CommandError::NotWritten { to: to.clone(), error })
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.

@@ -3,6 +3,7 @@
 
 mod commands;
 mod errors;
+mod fleet;
 mod shares;
 
 use std::fs;

@@ -3,6 +3,7 @@
 
 pub mod drawing;
 pub mod export;
+pub mod fleet;
 
 mod aligned;
 mod columns;

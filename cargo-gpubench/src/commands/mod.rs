@@ -2,6 +2,7 @@
 
 mod compare;
 mod convert;
+mod fleet;
 mod list;
 mod merge;
 mod report;
@@ -39,6 +40,11 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         }
         Command::Merge { runs, output } => merge::merge(&stored, runs, output),
         Command::Slurm(args) => slurm::slurm(args, print_options),
+        Command::Fleet { files, least, fdr, selection, json, html } => {
+            let fleet =
+                fleet::FleetFiles { files, least, fdr, selection: selection.selection()?, json, html };
+            fleet::fleet(&fleet, print_options)
+        }
         Command::Convert { run, to, output, selection } => {
             convert::convert(&stored, run, &selection.selection()?, *to, output)
         }

@@ -105,7 +105,7 @@ pub(super) fn groups(runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
                 continue;
             };
             let group = group_of(&mut groups, facts, &program);
-            let gpu = group.member(uuid, facts, host.as_ref());
+            let gpu = group.member(uuid, facts, host.as_deref());
             let before = group.entries.len();
             for record in own {
                 let fresh = |measured: &&KeptMeasurement| {
@@ -168,12 +168,17 @@ fn is_same_build(one: &Program, other: &Program) -> bool {
 }
 
 impl Builder {
-    fn member(&mut self, uuid: &str, facts: &Facts, host: Option<&String>) -> usize {
+    fn member(&mut self, uuid: &str, facts: &Facts, host: Option<&str>) -> usize {
+        // A run that was merged of several hosts names the host with the device.
+        let (host, device) = match facts.device.rsplit_once('/') {
+            Some((host, device)) => (Some(host), device),
+            None => (host, &*facts.device),
+        };
         let place = self.members.iter().position(|member| member.uuid == uuid).unwrap_or_else(|| {
             self.members.push(Member {
                 uuid: uuid.to_owned(),
                 hosts: Vec::new(),
-                device: facts.device.clone(),
+                device: device.to_owned(),
                 facts: facts.clone(),
                 runs: Vec::new(),
                 suspect: BTreeMap::new(),
@@ -181,7 +186,7 @@ impl Builder {
             self.members.len() - 1
         });
         let hosts = &mut self.members[place].hosts;
-        hosts.extend(host.filter(|host| !hosts.contains(host)).cloned());
+        hosts.extend(host.filter(|host| !hosts.iter().any(|known| known == host)).map(str::to_owned));
         place
     }
 

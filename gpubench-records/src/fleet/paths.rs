@@ -44,7 +44,7 @@ fn below(path: &Path, named: bool) -> io::Result<Vec<PathBuf>> {
 
 /// The files whose names match the last part of `pattern`.
 fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
-    let not_found = || io::Error::from(io::ErrorKind::NotFound);
+    let not_found = || io::Error::new(io::ErrorKind::NotFound, "there is no such file");
     let name = pattern.file_name().and_then(|name| name.to_str()).ok_or_else(not_found)?;
     if !name.contains(['*', '?']) {
         return Err(not_found());
@@ -57,7 +57,8 @@ fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
             files.push(folder.map_or_else(|| PathBuf::from(&found), |folder| folder.join(&found)));
         }
     }
-    if files.is_empty() { Err(not_found()) } else { Ok(files) }
+    let none = || io::Error::new(io::ErrorKind::NotFound, "no file has such a name");
+    if files.is_empty() { Err(none()) } else { Ok(files) }
 }
 
 /// Returns true if `name` matches a pattern of `*`, `?` and other characters.

@@ -12,7 +12,7 @@ use super::roof::FleetRoof;
 use super::usual::Usual;
 use crate::exit::Exit;
 use gpubench_stats::fleet::{self, FleetRules, FleetVerdict, Lack, Observation, Standing};
-use gpubench_stats::format::{counted, percent};
+use gpubench_stats::format::percent;
 
 /// The name of this format.
 pub const FLEET_SCHEMA: &str = "gpubench-fleet/1";
@@ -200,12 +200,11 @@ impl FleetGpu {
         most.into_iter().chain(roofs).collect()
     }
 
-    /// The greatest effect among its findings, or among all roofs if there are none.
+    /// The effect of its first finding, or the greatest of all roofs if there are none.
     #[must_use]
     pub fn worst(&self) -> f64 {
-        let findings = self.findings();
-        let found = findings.iter().map(|finding| finding.standing.effect).reduce(f64::max);
-        found.or_else(|| self.roofs.iter().map(|it| it.standing.effect).reduce(f64::max)).unwrap_or_default()
+        let first = self.findings().first().map(|finding| finding.standing.effect);
+        first.or_else(|| self.roofs.iter().map(|it| it.standing.effect).reduce(f64::max)).unwrap_or_default()
     }
 }
 
@@ -214,7 +213,8 @@ impl FleetGpu {
 pub fn lack(lack: &Lack) -> String {
     match lack {
         Lack::Gpus { gpus } => {
-            format!("{}, and a verdict needs {}", counted(*gpus, "GPU"), fleet::FEWEST_GPUS)
+            let are = if *gpus == 1 { "is" } else { "are" };
+            format!("a verdict needs at least {} GPUs, and there {are} {gpus}", fleet::FEWEST_GPUS)
         }
         Lack::Processes => format!(
             "one process on each of fewer than {} GPUs: a second tells a slow GPU from a disturbed process",

@@ -87,7 +87,7 @@ fn title(run: &Run) -> String {
 }
 
 /// The style, with the colours of drawings as variables: for light, for dark, and for the reader's own choice.
-fn style() -> String {
+pub(crate) fn style() -> String {
     let (light, dark) = (variables(|colour| colour.1), variables(|colour| colour.2));
     format!(
         ":root{{{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\

@@ -29,11 +29,13 @@ pub(super) struct Column<'a> {
     near: Vec<bool>,
 }
 
-/// The other GPUs, as one GPU sees them.
-struct Others {
+/// Some GPUs together, such as all others than one.
+struct Together {
     center: f64,
     /// The variance between them, the error of their processes included.
     variance: f64,
+    /// The share of that variance that GPUs of one host have in common.
+    common_to_host: f64,
     /// The number of GPUs that say as much as these if those of a host are alike; at most that of these.
     independent: f64,
 }
@@ -46,9 +48,9 @@ impl<'a> Column<'a> {
         sorted.sort_unstable_by(f64::total_cmp);
         if sorted.len() >= MANY_GPUS {
             let center = column.location();
-            let all = column.crowd(&vec![false; column.len()]);
+            let all = column.crowd(&vec![false; column.len()]).all();
             // The robust spread of few GPUs, or of few hosts whose GPUs are alike, is itself not well known.
-            let freedom = efficient_freedom(all.count / all.alike() - 1.0);
+            let freedom = efficient_freedom(all.map_or(1.0, |all| all.independent - 1.0));
             let limit =
                 student::quantile(NEAR, freedom) * robust(&sorted).unwrap_or_default().max(LEAST_SPREAD);
             let is_near =
@@ -80,7 +82,7 @@ impl<'a> Column<'a> {
 
     /// The standard deviation between the GPUs that are not far out.
     pub(super) fn spread_without_outliers(&self) -> f64 {
-        self.crowd(&vec![false; self.gpus.len()]).variance().sqrt()
+        self.crowd(&vec![false; self.gpus.len()]).all().map_or(0.0, |all| all.variance.sqrt())
     }
 
     /// The probability of each GPU's effect if it belongs to the others; 1 where the effect is less than `least`. Nothing
@@ -98,8 +100,7 @@ impl<'a> Column<'a> {
                 return Some(1.0);
             }
             let variance = others.variance * (1.0 + 1.0 / others.independent) + self.extra_variance(gpu);
-            let freedom = (others.independent - 1.0).max(1.0) as usize;
-            Some(student::above(difference / variance.sqrt(), freedom))
+            Some(above(difference / variance.sqrt(), others.independent - 1.0))
         };
         self.gpus.iter().enumerate().map(test).collect()
     }
@@ -127,7 +128,7 @@ impl<'a> Column<'a> {
         variances / self.values().count() as f64
     }
 
-    fn crowd(&self, found: &[bool]) -> Crowd {
+    fn crowd(&self, found: &[bool]) -> Crowd<'a> {
         let is_in = |number: &usize| self.near[*number] && !found[*number];
         let members = (0..self.gpus.len()).filter(is_in);
         let members: Vec<(usize, f64)> =
@@ -144,9 +145,10 @@ impl<'a> Column<'a> {
             Some(self.standing(gpu, &crowd, number, tests[number], found[number], least))
         };
         let gpus = self.gpus.iter().enumerate().map(standing).collect();
+        let all = crowd.all();
         let spread = Spread {
-            gpus: crowd.variance().sqrt(),
-            common_to_host: crowd.common_to_host,
+            gpus: all.as_ref().map_or(0.0, |all| all.variance.sqrt()),
+            common_to_host: all.map_or(0.0, |all| all.common_to_host),
             processes: self.between_processes.map(|(spread, _)| spread),
             count: self.values().count(),
         };
@@ -156,7 +158,7 @@ impl<'a> Column<'a> {
     fn standing(
         &self,
         gpu: &GpuEffect,
-        crowd: &Crowd,
+        crowd: &Crowd<'_>,
         number: usize,
         p: Option<f64>,
         is_slow: bool,
@@ -195,88 +197,110 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The GPUs that others are held against, with their sums.
-struct Crowd {
-    count: f64,
-    sum: f64,
-    squares: f64,
+/// The GPUs that others are held against, summed up by host.
+struct Crowd<'a> {
+    hosts: &'a [usize],
+    /// Their numbers, in ascending order.
     members: Vec<usize>,
-    /// The mean number of them on the host of one.
-    on_host: f64,
-    common_to_host: f64,
+    by_host: Vec<Sums>,
     least_variance: f64,
 }
 
-impl Crowd {
-    fn of(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Self {
-        let mut by_host: Vec<(f64, f64, f64)> =
-            vec![(0.0, 0.0, 0.0); hosts.iter().max().map_or(0, |it| it + 1)];
-        for (number, value) in members {
-            let (count, sum, squares) = &mut by_host[hosts[*number]];
-            *count += 1.0;
-            *sum += value;
-            *squares += value * value;
-        }
-        by_host.retain(|(count, ..)| *count > 0.0);
-        let total = |of: fn(&(f64, f64, f64)) -> f64| by_host.iter().map(of).sum::<f64>();
-        let count = total(|host| host.0);
+/// The number of values, their sum and the sum of their squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Sums {
+    /// The same with so many times `value` more.
+    fn with(self, times: f64, value: f64) -> Self {
         Self {
-            count,
-            sum: total(|host| host.1),
-            squares: total(|host| host.2),
-            members: members.iter().map(|(number, _)| *number).collect(),
-            on_host: total(|host| host.0 * host.0) / count.max(1.0),
-            common_to_host: common_to_host(&by_host),
-            least_variance,
+            count: self.count + times,
+            sum: self.sum + times * value,
+            squares: self.squares + times * value * value,
         }
     }
 
-    /// The number of GPUs that one of these counts for if those of a host are alike (the design effect of Kish, *Survey
-    /// sampling*, 1965).
-    fn alike(&self) -> f64 {
-        1.0 + (self.on_host - 1.0) * self.common_to_host
-    }
-
-    /// The variance between them all.
-    fn variance(&self) -> f64 {
-        variance(self.count, self.sum, self.squares, self.alike())
-            .unwrap_or_default()
-            .max(self.least_variance)
-    }
-
-    /// Those without a GPU. `None` if none is left.
-    fn without(&self, number: usize, gpu: &GpuEffect) -> Option<Others> {
-        let own = if self.members.binary_search(&number).is_ok() { 1.0 } else { 0.0 };
-        let (count, sum) = (self.count - own, self.sum - own * gpu.value);
-        let squares = self.squares - own * gpu.value * gpu.value;
-        let variance =
-            variance(count, sum, squares, self.alike()).unwrap_or_default().max(self.least_variance);
-        let independent = (count / self.alike()).max(1.0);
-        (count > 0.0).then(|| Others { center: sum / count, variance, independent })
+    /// The sum of squares around the mean. Effects are centred on zero, so that the difference loses no digits that matter.
+    fn around_mean(self) -> f64 {
+        (self.squares - self.sum * self.sum / self.count.max(1.0)).max(0.0)
     }
 }
 
-/// The variance of `count` values of which `alike` count as one. Nothing if there are no two.
-fn variance(count: f64, sum: f64, squares: f64, alike: f64) -> Option<f64> {
-    // Effects are centred on zero, so that the difference of squares loses no digits that matter.
-    (count > alike && count > 1.0).then(|| (squares - sum * sum / count).max(0.0) / (count - alike))
+impl<'a> Crowd<'a> {
+    fn of(members: &[(usize, f64)], hosts: &'a [usize], least_variance: f64) -> Self {
+        let mut by_host = vec![Sums::default(); hosts.iter().max().map_or(0, |last| last + 1)];
+        for (number, value) in members {
+            let sums = &mut by_host[hosts[*number]];
+            *sums = sums.with(1.0, *value);
+        }
+        Self { hosts, members: members.iter().map(|(number, _)| *number).collect(), by_host, least_variance }
+    }
+
+    /// All of them. `None` if there are none.
+    fn all(&self) -> Option<Together> {
+        together(&self.by_host, self.least_variance)
+    }
+
+    /// Those without a GPU. `None` if none is left.
+    fn without(&self, number: usize, gpu: &GpuEffect) -> Option<Together> {
+        if self.members.binary_search(&number).is_err() {
+            return self.all();
+        }
+        let mut by_host = self.by_host.clone();
+        let sums = &mut by_host[self.hosts[number]];
+        *sums = sums.with(-1.0, gpu.value);
+        together(&by_host, self.least_variance)
+    }
+}
+
+/// Sums up the GPUs of all hosts. `None` if there are none.
+fn together(by_host: &[Sums], least_variance: f64) -> Option<Together> {
+    let hosts = || by_host.iter().filter(|host| host.count > 0.5);
+    let all = hosts().fold(Sums::default(), |all, host| Sums {
+        count: all.count + host.count,
+        sum: all.sum + host.sum,
+        squares: all.squares + host.squares,
+    });
+    let on_host = hosts().map(|host| host.count * host.count).sum::<f64>() / all.count.max(1.0);
+    let common_to_host = common_to_host(hosts(), all, on_host);
+    // The number of GPUs that one counts for if those of a host are alike (the design effect of Kish, *Survey sampling*, 1965).
+    let alike = 1.0 + (on_host - 1.0) * common_to_host;
+    let variance = if all.count > alike { all.around_mean() / (all.count - alike) } else { 0.0 };
+    (all.count > 0.5).then(|| Together {
+        center: all.sum / all.count,
+        variance: variance.max(least_variance),
+        common_to_host,
+        independent: (all.count / alike).max(1.0),
+    })
 }
 
 /// The share of the variance that GPUs of one host have in common: the intraclass correlation of a one-way analysis of
 /// variance. Zero with one host, whose effect cancels, and with one GPU a host, where nothing tells the two apart.
-fn common_to_host(hosts: &[(f64, f64, f64)]) -> f64 {
-    let groups = hosts.len() as f64;
-    let count: f64 = hosts.iter().map(|host| host.0).sum();
-    if groups < 2.0 || count <= groups {
+fn common_to_host<'a>(hosts: impl Iterator<Item = &'a Sums> + Clone, all: Sums, on_host: f64) -> f64 {
+    let groups = hosts.clone().count() as f64;
+    if groups < 2.0 || all.count <= groups {
         return 0.0;
     }
-    let mean = hosts.iter().map(|host| host.1).sum::<f64>() / count;
-    let between: f64 = hosts.iter().map(|(n, sum, _)| n * (sum / n - mean).powi(2)).sum();
-    let within: f64 = hosts.iter().map(|(n, sum, squares)| (squares - sum * sum / n).max(0.0)).sum();
-    let (between, within) = (between / (groups - 1.0), within / (count - groups));
-    let size = (count - hosts.iter().map(|host| host.0 * host.0).sum::<f64>() / count) / (groups - 1.0);
+    let mean = all.sum / all.count;
+    let between: f64 = hosts.clone().map(|host| host.count * (host.sum / host.count - mean).powi(2)).sum();
+    let within: f64 = hosts.map(|host| host.around_mean()).sum();
+    let (between, within) = (between / (groups - 1.0), within / (all.count - groups));
+    let size = (all.count - on_host) / (groups - 1.0);
     let of_host = ((between - within) / size).max(0.0);
     if of_host > 0.0 { of_host / (of_host + within) } else { 0.0 }
+}
+
+/// The probability of a value above `t` with so many degrees of freedom, whole or not. Between two whole numbers it lies on the
+/// straight line, which is no lower than the truth.
+fn above(t: f64, freedom: f64) -> f64 {
+    let freedom = freedom.max(1.0);
+    let (whole, part) = (freedom.floor(), freedom.fract());
+    let at = |freedom: f64| student::above(t, freedom as usize);
+    (1.0 - part) * at(whole) + if part > 0.0 { part * at(whole + 1.0) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -305,14 +329,15 @@ mod tests {
         static HOSTS: [usize; 16] = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
         let of_host = |host: usize| [0.0, 0.02, -0.02, 0.01][host];
         let effects: Vec<f64> = HOSTS.iter().map(|host| of_host(*host)).collect();
-        let alike = column(&effects, &HOSTS).crowd(&[false; 16]);
-        assert!((alike.common_to_host - 1.0).abs() < 1e-9 && (alike.alike() - 4.0).abs() < 1e-9);
+        let all = |effects: &[f64]| column(effects, &HOSTS).crowd(&[false; 16]).all().expect("sixteen");
+        let alike = all(&effects);
+        assert!((alike.common_to_host - 1.0).abs() < 1e-9 && (alike.independent - 4.0).abs() < 1e-9);
         // The variance between the four hosts.
         let variance: f64 =
             [0.0, 0.02, -0.02, 0.01].iter().map(|it: &f64| (it - 0.0025).powi(2)).sum::<f64>() / 3.0;
-        assert!((alike.variance() - variance).abs() < 1e-12);
+        assert!((alike.variance - variance).abs() < 1e-12);
         let mixed: Vec<f64> = (0..16).map(|gpu| of_host(gpu % 4)).collect();
-        assert_eq!(column(&mixed, &HOSTS).crowd(&[false; 16]).common_to_host, 0.0);
+        assert_eq!(all(&mixed).common_to_host, 0.0);
     }
 
     #[test]

@@ -1,0 +1,170 @@
+//! `cargo gpubench fleet` as a user runs it: on the four recorded H200s, on damaged files, and on other command lines.
+
+#[path = "../../gpubench-records/examples/fleet_files/made.rs"]
+mod made;
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use self::made::{Place, four_h200s, run_at, template, write};
+use super::Project;
+
+/// A project with the runs of the four H200s in its folder `src/runs`, where commands run.
+fn with_runs() -> Project {
+    let project = Project::new();
+    let folder = project.path("src/runs");
+    fs::create_dir_all(&folder).expect("it can be made");
+    four_h200s(&folder);
+    project
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+#[test]
+fn the_answer_comes_first_and_the_exit_code_is_that_of_a_slow_gpu() {
+    let project = with_runs();
+    let ended = project.run(&["fleet", "runs", "--width", "80"]).code(3);
+    assert_eq!(ended.stderr(), "");
+    let table = ended.stdout();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert_snapshot!("fleet", table);
+}
+
+/// A file is named by a pattern, too; in one or in many, the answer is the same.
+#[test]
+fn files_patterns_and_folders_are_read() {
+    let project = with_runs();
+    let whole = project.run(&["fleet", "runs"]).code(3).stdout();
+    assert_eq!(project.run(&["fleet", "runs/gpu*-process?.json"]).code(3).stdout(), whole);
+    let runs: Vec<Value> = (0..4)
+        .flat_map(|gpu| (0..3).map(move |process| format!("src/runs/gpu{gpu}-process{process}.json")))
+        .map(|file| json_of(&fs::read_to_string(project.path(&file)).expect("a file")))
+        .collect();
+    write(&project.path("src/all.json"), &runs.into());
+    let one = project.run(&["fleet", "all.json"]).code(3).stdout();
+    assert_eq!(one.replace("in 1 file", "in 12 files"), whole);
+}
+
+#[test]
+fn json_has_every_gpu_on_every_roof() {
+    let project = with_runs();
+    let json = json_of(&project.run(&["fleet", "runs", "--json", "-"]).code(3).stdout());
+    assert_eq!((&json["schema"], &json["runs"]), (&json!("gpubench-fleet/1"), &json!(12)));
+    let group = &json["groups"][0];
+    assert_eq!((&group["model"], group["gpus"].as_array().map(Vec::len)), (&json!("NVIDIA H200"), Some(4)));
+    let slow = &group["gpus"][0];
+    assert_eq!((&slow["verdict"], &slow["device"]), (&json!("slow"), &json!("cuda:1")));
+    let reads = &slow["roofs"][0];
+    assert_eq!((&reads["roof"], &reads["verdict"]), (&json!("memory-reads"), &json!("slow")));
+    let ends = [&reads["interval"][0], &reads["effect"], &reads["interval"][1]]
+        .map(|it| it.as_f64().expect("a number"));
+    assert!(ends.is_sorted() && ends[0] > 0.04 && ends[2] < 0.05, "{reads}");
+}
+
+/// It is one file, runs nothing, and escapes what names contain.
+#[test]
+fn the_page_is_one_file_without_a_script() {
+    let project = with_runs();
+    let file = project.path("src/runs/gpu0-process0.json");
+    let changed = fs::read_to_string(&file).expect("a file").replace("node7", "<script>node7");
+    fs::write(&file, changed).expect("it can be written");
+    project.run(&["fleet", "runs", "--html", "page.html"]).code(3);
+    let page = fs::read_to_string(project.path("src/page.html")).expect("it was written");
+    assert!(page.contains("1 of 4 NVIDIA H200 is slow") && page.contains("4.57 % slower on memory reads"));
+    assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
+    assert!(page.contains("&lt;script&gt;node7"));
+}
+
+/// Files that cannot be read do not change the answer, unless there is no other.
+#[test]
+fn damaged_files_are_named() {
+    let project = with_runs();
+    let whole = fs::read(project.path("src/runs/gpu0-process0.json")).expect("a file");
+    fs::write(project.path("src/runs/half.json"), &whole[..whole.len() / 2]).expect("it can be written");
+    fs::write(project.path("src/runs/again.json"), &whole).expect("it can be written");
+    let ended = project.run(&["fleet", "runs", "none-*.json", "--width", "80"]).code(3);
+    assert_snapshot!("fleet-missing", ended.stdout());
+    let ended = project.run(&["fleet", "runs/half.json"]).code(2);
+    assert!(
+        ended.stderr().starts_with("error: no run could be read. runs/half.json: not read: "),
+        "{}",
+        ended.stderr()
+    );
+    let ended = project.run(&["fleet", "none-*.json"]).code(2);
+    assert!(ended.stderr().contains("none-*.json: not read: "), "{}", ended.stderr());
+}
+
+#[test]
+fn what_counts_as_slow_is_the_users_choice() {
+    let project = with_runs();
+    let ended = project.run(&["fleet", "runs", "--least", "6%"]).code(0);
+    assert!(ended.stdout().starts_with("none of 4 NVIDIA H200 is slow"), "{}", ended.stdout());
+    // Without the cases that only read, it is as the others.
+    let without_reads = ["fleet", "runs", "--skip", "sum", "--skip", "dot"];
+    project.run(&without_reads).code(0);
+    let ended = project.run(&["fleet", "runs", "--", "no such case"]).code(4);
+    assert!(ended.stdout().starts_with("no GPU can be judged"), "{}", ended.stdout());
+    for (arguments, told) in [
+        (&["fleet", "runs", "--least", "x"][..], "error: --least x: give a percentage above 0, such as 5%\n"),
+        (&["fleet", "runs", "--fdr", "-1%"], "error: --fdr -1%: give a percentage above 0, such as 5%\n"),
+        (
+            &["fleet", "runs", "--json", "x", "--html", "./x"],
+            "error: --json and --html: give each a file of its own\n",
+        ),
+        (
+            &["fleet", "runs", "--json", "runs/gpu0-process0.json"],
+            "error: runs/gpu0-process0.json would be written over the run that is read from it: give another file\n",
+        ),
+    ] {
+        let arguments: Vec<&str> =
+            arguments.iter().map(|it| if *it == "-1%" { "--fdr=-1%" } else { it }).collect();
+        let arguments: Vec<&str> = match arguments.iter().position(|it| *it == "--fdr=-1%") {
+            Some(place) => [&arguments[..place - 1], &arguments[place..]].concat(),
+            None => arguments,
+        };
+        assert_eq!(project.run(&arguments).code(2).stderr(), told);
+    }
+}
+
+/// Two GPUs that differ: nothing says which is slow, and the difference is shown.
+#[test]
+fn two_gpus_are_too_few_for_a_verdict() {
+    let project = with_runs();
+    let ended = project.run(&["fleet", "runs/gpu0*", "runs/gpu1*", "--width", "80"]).code(0);
+    assert_snapshot!("fleet-of-two", ended.stdout());
+}
+
+/// GPUs of hosts whose names fill a line, of which one is slow on all roofs for a reason that its sensors tell.
+#[test]
+fn many_gpus_have_lines_only_if_they_are_slow() {
+    let project = Project::new();
+    let folder = project.path("src/runs");
+    fs::create_dir_all(&folder).expect("it can be made");
+    let template = template();
+    for gpu in 0..24 {
+        let place = Place {
+            host: format!("gpu-node-{:04}.rack-7.cluster.example.org", gpu / 4),
+            number: gpu % 4,
+            uuid: format!("GPU-{gpu:08x}-0000-0000-0000-000000000000"),
+            process: gpu,
+        };
+        let slow = if gpu == 9 { 1.03 } else { 1.0 };
+        let mut run = run_at(&template, &place, 10, |number, record| {
+            let noise = ((gpu * 7919 + number * 104_729) % 1009) as f64 / 1009.0 - 0.5;
+            Some(record["measurement"]["time"]["median"].as_f64()? * slow * (1.0 + 0.004 * noise))
+        });
+        if gpu == 9 {
+            for record in run["records"].as_array_mut().expect("records") {
+                record["measurement"]["device_clock"]["mean"] = 1_905_000_000.into();
+                record["measurement"]["conditions"]["during"]["slowed_by"] = json!(["SW power cap"]);
+            }
+        }
+        write(&folder.join(format!("{gpu}.json")), &run);
+    }
+    let ended = project.run(&["fleet", "runs", "--width", "80"]).code(3);
+    assert_snapshot!("fleet-of-many", ended.stdout());
+}
