@@ -3,7 +3,7 @@
 //!
 //! | spread between GPUs | standard deviation | source |
 //! |---|---|---|
-//! | compute | 1.48 % | 8 % on average between the whiskers of a box plot, 5.4 standard deviations apart (Sinha et al., *Not all GPUs are created equal*, SC'22) |
+//! | compute | 1.48 % | 8 % on average (Sinha et al., *Not all GPUs are created equal*, SC'22), read as the range between the whiskers of a box plot, which are 5.4 standard deviations apart |
 //! | memory reads | 1.25 % between hosts, 0.05 % within | `sum` of 1 GiB on H200s of three hosts: 233.8, 238.3 and 232.8 µs; equal to 0.04 % within them |
 //! | memory writes, mixed | 0.10 % | fills, copies and stencils of 1 GiB on six H200s: 0.03 to 0.08 %, doubled for want of more hosts |
 //! | L2, latency | 0.5 % | kernels of at most 40 MiB on the same |

@@ -3,9 +3,13 @@
 #[path = "../../examples/fleet_simulation/simulated.rs"]
 mod simulated;
 
+use std::fs;
+use std::path::Path;
+
 use gpubench_stats::fleet::{
     Fleet, FleetResult, FleetRules, FleetVerdict, Lack, Observation, Standing, judge,
 };
+use serde_json::Value;
 
 use self::simulated::{Scenario, Score, Simulated, USUAL, slow};
 
@@ -174,4 +178,32 @@ fn a_slow_host_is_found_by_its_gpus() {
     let found: Vec<usize> =
         (0..64).filter(|gpu| standing(&result, *gpu).verdict == FleetVerdict::Slow).collect();
     assert_eq!(found, (24..32).collect::<Vec<_>>());
+}
+
+/// Of kernels on the four recorded H200s: residuals of processes, over the standard deviation of their case. Copies over PCIe are
+/// left out, which the four disturbed for each other.
+#[test]
+fn processes_differ_by_about_a_normal_distribution() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results/four-h200/medians.json");
+    let recorded: Value = serde_json::from_slice(&fs::read(file).expect("it is recorded")).expect("JSON");
+    let mut residuals = Vec::new();
+    for (case, gpus) in recorded["rows"].as_object().expect("cases") {
+        if case.contains("transfers") {
+            continue;
+        }
+        let of_gpu = |times: &Value| -> Vec<f64> {
+            let logs =
+                times.as_array().expect("processes").iter().map(|time| time.as_f64().expect("a time").ln());
+            let logs: Vec<f64> = logs.collect();
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            logs.iter().map(|log| log - mean).collect()
+        };
+        let of_case: Vec<f64> = gpus.as_object().expect("GPUs").values().flat_map(of_gpu).collect();
+        let deviation = (of_case.iter().map(|it| it * it).sum::<f64>() / of_case.len() as f64).sqrt();
+        residuals.extend(of_case.iter().map(|it| it / deviation));
+    }
+    let moment =
+        |power| residuals.iter().map(|it: &f64| it.powi(power)).sum::<f64>() / residuals.len() as f64;
+    assert_eq!(residuals.len(), 204);
+    assert!(moment(4) < 3.5 && moment(3).abs() < 0.5, "{} {}", moment(4), moment(3));
 }
