@@ -95,7 +95,7 @@ fn ranking(group: &FleetGroup, number: usize, least: f64) -> Markup {
     html! {
         @if !slow.is_empty() {
             h3 { "Slow GPUs, the slowest first" }
-            figure { (PreEscaped(forest(group, &slow, least))) }
+            figure tabindex="0" { (PreEscaped(forest(group, &slow, least))) }
             @for (place, gpu) in slow.iter().enumerate() {
                 details.gpu id=(map::target(number, place)) open[slow.len() <= 8] {
                     summary { b { (words::place(group, gpu)) } ": " (words::finding(gpu).unwrap_or_default()) }
@@ -143,7 +143,7 @@ fn standings(group: &FleetGroup, gpu: &FleetGpu) -> Markup {
     let of_roofs = group.roofs.iter().filter_map(|of| Some((of.roof.to_string(), gpu.on(of.roof)?, "case")));
     let most = gpu.most_roofs.as_ref().map(|most| ("in common".to_owned(), most, "roof"));
     html! {
-        div.wide {
+        div.wide tabindex="0" {
             table.standings {
                 thead { tr {
                     th scope="col" { "roof" } th.number scope="col" { "time" } th.number scope="col" { "95 % interval" }
@@ -194,14 +194,14 @@ fn spreads(group: &FleetGroup) -> Markup {
     html! {
         h3 { "How GPUs differ by nature" }
         @if group.gpus.len() >= 8 {
-            figure { (PreEscaped(BoxPlot {
+            figure tabindex="0" { (PreEscaped(BoxPlot {
                 title: "All GPUs, on each roof".to_owned(),
                 subtitle: "half of them are in the box; points are far from it".to_owned(),
                 axis: Axis::near("time over that of the others", Unit::CHANGE),
                 rows,
             }.drawing().element())) }
         }
-        div.wide {
+        div.wide tabindex="0" {
             table.standings {
                 thead { tr {
                     th scope="col" { "roof" } th.number scope="col" { "cases" } th.number scope="col" { "slow" }
@@ -233,7 +233,7 @@ fn every(group: &FleetGroup) -> Markup {
     html! {
         @if gpus.len() <= LISTED {
             h3 { "Each GPU" }
-            div.wide {
+            div.wide tabindex="0" {
                 table.standings {
                     thead { tr {
                         th scope="col" { "GPU" }
