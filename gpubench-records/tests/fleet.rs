@@ -168,6 +168,49 @@ fn a_run_in_two_files_counts_once() {
     assert!(report.groups[0].gpus.iter().all(|gpu| gpu.runs.len() == 3));
 }
 
+/// A task that was requeued goes on from its run: the first file ends early, and the second begins with its measurements.
+#[test]
+fn a_run_that_was_resumed_is_whole() {
+    let report = with_fault(|folder, files| {
+        let whole: Value = serde_json::from_slice(&fs::read(&files[4]).expect("a file")).expect("JSON");
+        changed(&files[4], |run| run["records"].as_array_mut().expect("records").truncate(7));
+        changed(&files[4], |run| run["planned"] = 19.into());
+        let mut resumed = whole;
+        resumed["resumed"] = json!({"run": "gpu1-process1", "kept": 7, "planned": 19});
+        write(&folder.join("gpu1-process1-again.json"), &resumed);
+    });
+    assert_answer(&report);
+    assert_eq!(missing(&report), Vec::<String>::new());
+}
+
+#[test]
+fn an_answer_beside_the_runs_is_no_run() {
+    let report =
+        with_fault(|folder, _| write(&folder.join("answer.json"), &json!({"schema": "gpubench-fleet/1"})));
+    assert_answer(&report);
+    assert_eq!(missing(&report), Vec::<String>::new());
+}
+
+#[test]
+fn hosts_that_cannot_be_are_told() {
+    let report = with_fault(|folder, files| {
+        changed(&files[4], |run| run["environment"]["host"] = "node9".into());
+        let template = template();
+        for gpu in 0..65 {
+            let place =
+                Place { host: "vm".to_owned(), number: 0, uuid: format!("GPU-vm{gpu}"), process: 100 + gpu };
+            let run = run_at(&template, &place, 5, |number, record| {
+                let median = record["measurement"]["time"]["median"].as_f64();
+                median.filter(|_| number == 0).map(|median| median + gpu as f64)
+            });
+            write(&folder.join(format!("vm{gpu}.json")), &run);
+        }
+    });
+    let told = missing(&report).join("\n");
+    assert!(told.contains("measured on several hosts (node7, node9): counts as one of the first"), "{told}");
+    assert!(told.contains("vm: 65 GPUs: machines of one name count as one host"), "{told}");
+}
+
 /// The four GPUs of a node that calls them otherwise after it started again.
 #[test]
 fn a_gpu_is_known_by_its_uuid() {

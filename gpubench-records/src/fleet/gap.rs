@@ -57,6 +57,13 @@ pub enum Gap {
         /// Its hosts.
         hosts: Vec<String>,
     },
+    /// A host has more GPUs than a machine can have: several share its name, and count as one.
+    CrowdedHost {
+        /// The host.
+        host: String,
+        /// The number of its GPUs.
+        gpus: usize,
+    },
     /// A row is invalid.
     Invalid {
         /// The file.
@@ -126,6 +133,10 @@ impl Display for Gap {
                     hosts.join(", ")
                 )
             }
+            Self::CrowdedHost { host, gpus } => write!(
+                f,
+                "{host}: {gpus} GPUs: machines of one name count as one host, so that what their GPUs have in common is not known"
+            ),
             Self::Invalid { file, gpu, case, why } => {
                 write!(f, "{file}: `{case}` is invalid on {gpu} and left out: {why}")
             }

@@ -10,7 +10,8 @@ use std::thread;
 use super::gap::Gap;
 use super::kept::KeptRun;
 use super::paths::fleet_files;
-use crate::files::load_all;
+use super::report::FLEET_SCHEMA;
+use crate::files::{FormatError, LoadRunError, load_all};
 use crate::selection::CaseSelection;
 
 /// The runs of a fleet, without their samples.
@@ -89,10 +90,14 @@ fn read_all(files: &[PathBuf], selection: &CaseSelection) -> Vec<Read> {
 
 fn read_file(path: &Path, selection: &CaseSelection) -> Read {
     let file = path.display().to_string();
-    let stored = load_all(path).map_err(|error| {
-        let why = error.to_string();
-        why.strip_prefix(&file).unwrap_or(&why).trim_start_matches([':', ' ']).to_owned()
-    })?;
+    let stored = match load_all(path) {
+        Ok(stored) => stored,
+        Err(error) if is_answer(&error) => return Ok(Vec::new()),
+        Err(error) => {
+            let why = error.to_string();
+            return Err(why.strip_prefix(&file).unwrap_or(&why).trim_start_matches([':', ' ']).to_owned());
+        }
+    };
     let count = stored.len();
     let kept = |(number, mut stored): (usize, crate::files::Stored)| {
         let name = if count == 1 { file.clone() } else { format!("{file}#{number}") };
@@ -105,4 +110,12 @@ fn read_file(path: &Path, selection: &CaseSelection) -> Read {
         kept
     };
     Ok((1..).zip(stored).map(kept).collect())
+}
+
+/// Returns true for the answer about a fleet, which users may write beside its runs.
+fn is_answer(error: &LoadRunError) -> bool {
+    let LoadRunError::Damaged { why: FormatError::OtherSchema { schema, .. }, .. } = error else {
+        return false;
+    };
+    schema == FLEET_SCHEMA
 }

@@ -12,6 +12,9 @@ use crate::program::Program;
 use crate::verdict::State;
 use gpubench_stats::units::Nanoseconds;
 
+/// The number of GPUs that a host has at most.
+const MOST_OF_A_HOST: usize = 64;
+
 /// GPUs of one model, measured by one build.
 #[derive(Debug)]
 pub(super) struct Builder {
@@ -82,11 +85,13 @@ impl Member {
 }
 
 /// The groups of `runs`, the largest first, and what was left out.
-pub(super) fn groups(runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
+pub(super) fn groups(mut runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
+    // Behind those that they resumed.
+    runs.sort_by_key(|run| run.is_resumed);
     let (mut groups, mut gaps) = (Vec::new(), Vec::new());
     let mut seen: HashMap<(String, u64), String> = HashMap::new();
     for (number, run) in runs.into_iter().enumerate() {
-        let KeptRun { name, program, host, devices, records, faults, unfinished } = run;
+        let KeptRun { name, program, host, devices, records, faults, unfinished, is_resumed } = run;
         gaps.extend(faults.into_iter().map(|what| Gap::Damaged { file: name.clone(), what }));
         gaps.extend(unfinished.map(|(measured, planned)| Gap::Unfinished {
             file: name.clone(),
@@ -122,6 +127,11 @@ pub(super) fn groups(runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
             if group.entries.len() > before {
                 group.members[gpu].runs.push(name.clone());
             }
+        }
+        if is_resumed {
+            // It finishes the earlier run, and what both have is no mistake.
+            gaps.retain(|gap| !matches!(gap, Gap::Unfinished { file, .. } if repeated.contains_key(file)));
+            continue;
         }
         gaps.extend(repeated.into_iter().map(|(also, measurements)| Gap::Repeated {
             file: name.clone(),
@@ -247,6 +257,7 @@ impl Builder {
         for member in self.members.iter().filter(|member| member.hosts.len() > 1) {
             gaps.push(Gap::Moved { gpu: member.name(), hosts: member.hosts.clone() });
         }
+        gaps.extend(self.crowded_hosts());
         gaps
     }
 
@@ -304,6 +315,16 @@ impl Builder {
         let (case, cases) = (self.cases[first].to_string(), 1 + rare.count());
         self.entries.retain(|entry| !is_rare[entry.case]);
         Some(Gap::RareCases { model: self.model.name.clone(), case, cases })
+    }
+
+    /// Hosts with more GPUs than a machine has.
+    fn crowded_hosts(&self) -> Vec<Gap> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for host in self.members.iter().filter_map(|member| member.hosts.first()) {
+            *counts.entry(host).or_default() += 1;
+        }
+        let crowded = counts.into_iter().filter(|(_, gpus)| *gpus > MOST_OF_A_HOST);
+        crowded.map(|(host, gpus)| Gap::CrowdedHost { host: host.to_owned(), gpus }).collect()
     }
 
     fn missing_cases(&self) -> Vec<Gap> {

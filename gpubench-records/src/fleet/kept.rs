@@ -47,6 +47,8 @@ pub(super) struct KeptRun {
     pub(super) faults: Vec<String>,
     /// The numbers of cases that were measured and planned, if some are left.
     pub(super) unfinished: Option<(usize, usize)>,
+    /// True if it begins with measurements of an earlier run, which it resumed.
+    pub(super) is_resumed: bool,
 }
 
 /// A record without its samples.
@@ -83,8 +85,9 @@ impl KeptRun {
         let faults = stored.faults();
         let run = stored.run;
         let records = run.records.iter().map(|record| KeptRecord::of(record, &run)).collect();
+        let is_resumed = run.resumed.is_some();
         let Run { program, environment, devices, .. } = run;
-        Self { name, program, host: environment.host, devices, records, faults, unfinished: None }
+        Self { name, program, host: environment.host, devices, records, faults, unfinished: None, is_resumed }
     }
 }
 

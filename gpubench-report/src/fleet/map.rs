@@ -18,6 +18,9 @@ const PLACE: usize = 10;
 const LARGER: usize = 2;
 const FEW: usize = 64;
 
+/// The number of GPUs beside each other.
+const ACROSS: usize = 32;
+
 /// The map, with its legend and a switch that hides hosts without a slow GPU.
 pub(super) fn map(group: &FleetGroup, number: usize, least: f64) -> Markup {
     let roofs: Vec<FleetRoof> = group.roofs.iter().map(|it| it.roof).collect();
@@ -38,7 +41,7 @@ pub(super) fn map(group: &FleetGroup, number: usize, least: f64) -> Markup {
                 @for (host, gpus) in &hosts {
                     div.host.has-slow[gpus.iter().any(|gpu| gpu.verdict == GpuVerdict::Slow)] {
                         span.host-name { (plain(host)) }
-                        (PreEscaped(block(group, gpus, &roofs, number, least)))
+                        @for gpus in gpus.chunks(ACROSS) { (PreEscaped(block(group, gpus, &roofs, number, least))) }
                     }
                 }
             }
