@@ -46,7 +46,8 @@ pub enum JoinError {
     OneRun(String),
     /// Two runs mean different devices by the same name.
     #[error(
-        "{device} is {one} in one run and {other} in another: processes on different devices are no repetitions"
+        "{device} is {one} in one run and {other} in another: processes on different devices are no repetitions; `cargo gpubench \
+         fleet` holds GPUs against each other"
     )]
     OtherDevice {
         /// The device in the words of the command line.

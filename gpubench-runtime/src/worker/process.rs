@@ -5,7 +5,7 @@ use std::env;
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
 use super::pipe::{decode, send};
 use super::{Loss, Reply, Request, Worker};
@@ -31,6 +32,10 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// The longest wait for a worker that was killed. The driver may hold it until a kernel is done.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The longest time between the signal that ends a worker and the one that ends this process, where somebody signals both: a
+/// scheduler signals all processes of a job, in any order.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
 
 /// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker
 /// may still be running.
@@ -61,7 +66,7 @@ impl Worker for Process {
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), Loss> {
         if send(&mut self.requests, request).is_err() {
-            return Err(self.ended());
+            return Err(self.lost(stop));
         }
         let mut begin = Instant::now();
         let (mut opened, mut allowed) = (false, limit.max(OPENING));
@@ -81,13 +86,13 @@ impl Worker for Process {
                     reply(answer);
                 }
                 Ok(Err(error)) => return Err(Loss::Garbled(error)),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.lost(stop)),
                 Err(RecvTimeoutError::Timeout) if stop() => return Err(Loss::Interrupted),
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
                     return Err(if opened { Loss::TimedOut(allowed) } else { Loss::Silent(allowed) });
                 }
                 // A forked copy of the worker that lives on would keep the socket open.
-                Err(RecvTimeoutError::Timeout) if self.has_ended() => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) if self.has_ended() => return Err(self.lost(stop)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -125,6 +130,17 @@ impl Process {
         let (sender, replies) = channel();
         thread::spawn(move || forward(stream, &sender));
         Ok(Self { child, group, requests, replies, gone: false })
+    }
+
+    /// Returns the loss of the process. If somebody else ended it, waits a little for this process to be ended too: the loss is
+    /// then no result of the case in progress.
+    fn lost(&mut self, stop: &dyn Fn() -> bool) -> Loss {
+        let loss = self.ended();
+        let deadline = Instant::now() + BETWEEN_SIGNALS;
+        while is_from_outside(&loss) && !stop() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        loss
     }
 
     /// Returns the way the process ended, after its socket closed. A worker that closed the socket and lives on is
@@ -176,6 +192,12 @@ impl Drop for Process {
             self.end();
         }
     }
+}
+
+/// Returns true if the process was ended by a signal that others send.
+fn is_from_outside(loss: &Loss) -> bool {
+    let Loss::Ended(status) = loss else { return false };
+    status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
 }
 
 /// Reads replies until the socket closes.

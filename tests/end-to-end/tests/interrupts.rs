@@ -104,6 +104,26 @@ fn rows_are_printed_while_the_run_goes_on() {
     ended.with_code(130).shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
 }
 
+/// A scheduler that preempts a job signals all of its processes, and the worker may end first. That is no failure of its case,
+/// which a resumed run would keep.
+#[test]
+fn a_worker_that_is_signalled_first_is_no_failed_case() {
+    let waiting = Waiting::start();
+    kill_process(waiting.worker, Signal::TERM).expect("it runs");
+    thread::sleep(Duration::from_millis(100));
+    waiting.signal(Signal::TERM);
+    waiting.ends_in_order(143);
+    let waiting = Waiting::start();
+    let child = waiting.child.parse().ok().and_then(Pid::from_raw).expect("a number");
+    kill_process(waiting.worker, Signal::KILL).expect("it runs");
+    thread::sleep(Duration::from_millis(100));
+    waiting.signal(Signal::KILL);
+    let (ended, folder) = waiting.end();
+    // Nobody is left to end it.
+    _ = kill_process(child, Signal::KILL);
+    assert_eq!((ended.code, stored_in(&folder)), (None, vec![FIRST.to_owned()]), "{ended}");
+}
+
 const FIRST: &str = "interrupted::first hot";
 
 /// `program`, which heeds SIGHUP also where these tests run under `nohup`.
