@@ -34,7 +34,7 @@ fn changed(file: &Path, change: impl Fn(&mut Value)) {
     write(file, &run);
 }
 
-/// What is missing, a line each, with the names of files alone.
+/// The missing parts, a line each, with the names of files alone.
 fn missing(report: &FleetReport) -> Vec<String> {
     let told = |gap: &Gap| {
         let words = gap.to_string();

@@ -1,4 +1,4 @@
-//! What an answer about a fleet lacks. In: files, runs and rows that could not be used; out: a sentence for each, with its file.
+//! The gaps in the data of a fleet. In: files, runs and rows that could not be used; out: a sentence for each, with its file.
 //! None of it stops the answer.
 
 use std::fmt::{self, Display};

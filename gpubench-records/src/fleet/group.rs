@@ -28,7 +28,7 @@ pub(super) struct Builder {
     processes: HashMap<(usize, usize, usize), usize>,
 }
 
-/// What GPUs have in common that may be held against each other.
+/// The model of GPUs that may be held against each other.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Model {
     pub(super) name: String,

@@ -1,4 +1,4 @@
-//! What a fleet keeps of a run. In: a stored run; out: for each measurement its median, its roof and what the sensors said,
+//! A run without its samples, as a fleet keeps it. In: a stored run; out: for each measurement its median, its roof and what the sensors said,
 //! and nothing of its samples, so that thousands of runs fit into memory.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

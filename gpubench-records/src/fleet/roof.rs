@@ -10,7 +10,7 @@ use crate::record::Measurement;
 use crate::work::{Counts, Link};
 use gpubench_stats::units::Bytes;
 
-/// What binds a case, as far as GPUs of a model differ in it.
+/// The part of a GPU that binds a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FleetRoof {

@@ -1,4 +1,4 @@
-//! What the sensors say about a GPU. In: its measurements and its properties, and those of the other GPUs; out: the differences
+//! The sensors' word on a GPU. In: its measurements and its properties, and those of the other GPUs; out: the differences
 //! from what is usual in the fleet, in words.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const TEMPERATURE: f64 = 8.0;
 /// A cause that held clocks down is told if it did in so much more of a GPU's rows than it usually does.
 const SLOWED: f64 = 0.2;
 
-/// What is usual for each case, over all GPUs.
+/// The usual readings of each case, over all GPUs.
 #[derive(Debug)]
 pub(super) struct Usual {
     clock: Vec<Option<f64>>,

@@ -122,7 +122,7 @@ pub(super) fn target(group: usize, gpu: usize) -> String {
     format!("g{group}-{gpu}")
 }
 
-/// What a reader sees who points at a column.
+/// The words that a pointer at a column shows.
 fn title(group: &FleetGroup, gpu: &FleetGpu) -> String {
     let told = words::finding(gpu).unwrap_or_else(|| {
         let verdict = match gpu.verdict {

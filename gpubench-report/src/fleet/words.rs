@@ -90,7 +90,7 @@ pub(super) fn data(finding: &Finding) -> String {
     }
 }
 
-/// What the sensors say about a GPU.
+/// The differences of a GPU from what is usual.
 pub(super) fn sensors(gpu: &FleetGpu) -> String {
     if gpu.reasons.is_empty() {
         return "its sensors and properties show nothing unusual".to_owned();
@@ -105,7 +105,7 @@ pub(super) fn suspect(gpu: &FleetGpu) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("suspect rows, which count: {reasons}"))
 }
 
-/// What the fast side of the spread says about the slow side, if it says something.
+/// A warning if GPUs are as far out on the fast side as on the slow one.
 pub(super) fn tails(group: &FleetGroup) -> Option<String> {
     let fast = match group.fast {
         0 => return None,

@@ -171,7 +171,7 @@ impl Simulated {
     }
 }
 
-/// What was found in several fleets.
+/// The findings in several fleets, beside the truth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Score {
     pub(crate) everywhere: usize,

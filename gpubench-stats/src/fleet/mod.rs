@@ -5,10 +5,10 @@
 //! that binds the case, plus the case's own deviation on that GPU. GPUs of a model differ by nature, so that the question is
 //! not if an effect is zero. It is if this GPU belongs to the others. The steps:
 //!
-//! 1. [`pooled`]: one number for each process and roof, from all cases that the roof binds;
-//! 2. [`spread`]: the median of a GPU's processes, and robust spreads between processes, GPUs and hosts;
-//! 3. [`belongs`]: each GPU against the others, by Student's t;
-//! 4. [`discoveries`]: the GPUs that are slow, at a false discovery rate.
+//! 1. `pooled`: one number for each process and roof, from all cases that the roof binds;
+//! 2. `spread`: the median of a GPU's processes, and robust spreads between processes, GPUs and hosts;
+//! 3. `belongs`: each GPU against the others, by Student's t;
+//! 4. `discoveries`: the GPUs that are slow, at a false discovery rate.
 //!
 //! `docs/fleet.md` has the reasons and the tests of the assumptions.
 

@@ -98,7 +98,7 @@ fn nothing_measured_is_nothing_judged() {
     assert_eq!((none.roofs.len(), none.most.gpus.len()), (0, 0));
 }
 
-/// What a rule finds in the fleets of these seeds.
+/// The findings of a rule in the fleets of these seeds.
 fn scored(scenario: Scenario, seeds: std::ops::Range<u64>, rule: impl Fn(&Simulated) -> Vec<bool>) -> Score {
     let mut score = Score::default();
     for seed in seeds {
