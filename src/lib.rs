@@ -148,6 +148,12 @@ macro_rules! group {
 #[doc = include_str!("../docs/annotating.md")]
 mod pages {}
 
+/// The attribute's own page. Its examples need gpubench, which `gpubench-macros` is built before: as its dev-dependency,
+/// everything would be compiled once more, for the compiler's machine.
+#[cfg(doctest)]
+#[doc = include_str!("../gpubench-macros/src/gpu_bench.md")]
+mod attribute {}
+
 /// Names for the expansions of `#[gpu_bench]` and `main!`. Not public: they change without notice.
 #[doc(hidden)]
 pub mod __private {

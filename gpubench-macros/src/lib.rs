@@ -23,7 +23,8 @@ mod signature;
 mod spans;
 mod variants;
 
-#[doc = include_str!("gpu_bench.md")]
+// Its examples need gpubench, and are tests of that crate.
+#[cfg_attr(not(doctest), doc = include_str!("gpu_bench.md"))]
 #[proc_macro_attribute]
 pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
     let function = proc_macro2::TokenStream::from(function);
