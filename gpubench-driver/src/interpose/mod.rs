@@ -8,16 +8,11 @@
 #![expect(unsafe_code, reason = "loads a shared object and writes its table of symbols")]
 
 mod elf;
-mod export_table;
 mod load;
-mod proc_address;
 
 use std::env;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
-
-pub(crate) use self::export_table::table_found;
-pub(crate) use self::proc_address::function_found;
 
 use self::elf::{MACHINE, Symbol, TABLE, shared_object};
 use self::load::Loaded;

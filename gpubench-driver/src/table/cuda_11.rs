@@ -359,8 +359,8 @@ forwarders! {
     cuGraphicsResourceSetMapFlags_v2(resource: CUgraphicsResource, flags: c_uint);
     cuGraphicsMapResources(count: c_uint, resources: *mut CUgraphicsResource, hStream: CUstream) | crate::memory::made_unlisted => ();
     cuGraphicsUnmapResources(count: c_uint, resources: *mut CUgraphicsResource, hStream: CUstream);
-    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: cuuint64_t) | crate::interpose::function_found => (symbol, pfn);
-    cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | crate::interpose::table_found => (pExportTableId);
+    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, cudaVersion: c_int, flags: cuuint64_t) | crate::proc_address::function_found => (symbol, pfn, super::forwarders());
+    cuGetExportTable(ppExportTable: *mut *const c_void, pExportTableId: *const CUuuid) | crate::export_table::table_found => (pExportTableId);
     cuProfilerInitialize(configFile: *const c_char, outputFile: *const c_char, outputMode: CUoutput_mode);
     cuProfilerStart();
     cuProfilerStop();

@@ -1,6 +1,8 @@
 //! Private tables of functions, which `cuGetExportTable` returns. In: the number of a table. Out: a note that memory may be
 //! made which this crate does not list, unless the CUDA runtime or cuBLAS gets the table.
 
+#![expect(unsafe_code, reason = "reads the number where the driver has read it")]
+
 use crate::memory::made_unlisted;
 use crate::sys::CUuuid;
 

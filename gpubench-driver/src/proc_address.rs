@@ -1,28 +1,30 @@
-//! Answers of `cuGetProcAddress`, by which newer programs find all functions. In: the driver's answer. Out: the
-//! forwarder of the same function, if there is one.
+//! Answers of `cuGetProcAddress`, by which newer programs find all functions. In: the driver's answer, and all
+//! forwarders. Out: the forwarder of the same function, if there is one.
+
+#![expect(unsafe_code, reason = "reads and writes where the driver has written its answer")]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
-use crate::library;
+use crate::library::{self, Function};
 use crate::memory::made_unlisted;
-use crate::table::forwarders;
 
 /// The forwarders by the addresses of the driver's functions. The driver answers with the addresses of its exported
 /// symbols, per version and per kind of default stream.
-static FORWARDER_OF: LazyLock<HashMap<usize, usize>> = LazyLock::new(|| {
-    let both = |(name, forwarder): &(&str, library::Function)| {
-        Some((library::symbol(name)? as usize, *forwarder as usize))
-    };
-    forwarders().filter_map(both).collect()
-});
+static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory.
+/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory. The
+/// first call reads `forwarders`.
 ///
 /// # Safety
 /// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.
-pub(crate) unsafe fn function_found(code: u32, name: *const c_char, place: *mut *mut c_void) {
+pub(crate) unsafe fn function_found(
+    code: u32,
+    name: *const c_char,
+    place: *mut *mut c_void,
+    forwarders: impl Iterator<Item = &'static (&'static str, Function)>,
+) {
     if code != 0 || name.is_null() || place.is_null() {
         return;
     }
@@ -31,7 +33,11 @@ pub(crate) unsafe fn function_found(code: u32, name: *const c_char, place: *mut 
     if found.is_null() {
         return;
     }
-    if let Some(forwarder) = FORWARDER_OF.get(&(found as usize)) {
+    let both = |(name, forwarder): &(&str, Function)| {
+        Some((library::symbol(name)? as usize, *forwarder as usize))
+    };
+    let forwarder_of = FORWARDER_OF.get_or_init(|| forwarders.filter_map(both).collect());
+    if let Some(forwarder) = forwarder_of.get(&(found as usize)) {
         // SAFETY: as above.
         unsafe { *place = std::ptr::with_exposed_provenance_mut(*forwarder) };
         return;
