@@ -33,9 +33,8 @@ pub(crate) unsafe fn function_found(
     if found.is_null() {
         return;
     }
-    let both = |(name, forwarder): &(&str, Function)| {
-        Some((library::symbol(name)? as usize, *forwarder as usize))
-    };
+    let both =
+        |(name, forwarder): &(&str, Function)| Some((library::symbol(name)? as usize, *forwarder as usize));
     let forwarder_of = FORWARDER_OF.get_or_init(|| forwarders.filter_map(both).collect());
     if let Some(forwarder) = forwarder_of.get(&(found as usize)) {
         // SAFETY: as above.
