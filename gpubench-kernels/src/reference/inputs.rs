@@ -58,7 +58,7 @@ fn fill<const SIZE: usize>(
     call: &KernelCall,
     first: u64,
     out: &mut [u8],
-    element: fn(u64, usize) -> [u8; SIZE],
+    element: impl Fn(u64, usize) -> [u8; SIZE],
 ) {
     let seed = call.word(2);
     set(out, |index| element(seed, first as usize + index));

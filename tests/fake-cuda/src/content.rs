@@ -179,9 +179,11 @@ impl Content {
         match self {
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[offset as usize..][..out.len()]),
             Self::Word(word) => {
-                for (index, byte) in out.iter_mut().enumerate() {
-                    *byte = word[(offset as usize + index) % 4];
-                }
+                let mut word = *word;
+                word.rotate_left((offset % 4) as usize);
+                let (words, rest) = out.as_chunks_mut::<4>();
+                words.fill(word);
+                rest.copy_from_slice(&word[..rest.len()]);
             }
             Self::Output(output) => output.read(offset, out),
             Self::Complement(view) => {
