@@ -1,6 +1,6 @@
 //! A crate as somebody else would write it (`tests/downstream`), built as the README says: without our cargo
-//! configuration, with `CUDA_LIBRARY_PATH=/usr` alone, and by either linker. The first build takes a minute or two; later
-//! ones find it in the target folder.
+//! configuration, with `CUDA_LIBRARY_PATH=/usr` alone, and by either linker. The first build takes a minute; later ones find
+//! it in the target folder.
 
 #![cfg(target_os = "linux")]
 
@@ -19,14 +19,30 @@ use object::read::elf::{Dyn, FileHeader};
 const REQUIREMENT: (&str, &str) = ("CUDA_LIBRARY_PATH", "/usr");
 /// All that `cust` takes for a toolkit.
 const TOOLKIT: [&str; 4] = ["CUDA_LIBRARY_PATH", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
-/// Optimising would take longer than all other tests, and tell nothing more.
-const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
+/// The profile of `cargo bench`, unoptimised: optimising would take longer than all other tests, and tell nothing more. It
+/// goes by the name of the dev profile and builds derive macros as the workspace does, so that those of the workspace serve.
+const UNOPTIMISED_BENCH: [(&str, &str); 7] = [
+    ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
+    ("CARGO_PROFILE_DEV_DEBUG", "false"),
+    ("CARGO_PROFILE_DEV_DEBUG_ASSERTIONS", "false"),
+    ("CARGO_PROFILE_DEV_OVERFLOW_CHECKS", "false"),
+    ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
+    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG_ASSERTIONS", "true"),
+    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_OVERFLOW_CHECKS", "true"),
+];
 
-/// The same for what is no bench target, so that both share what they depend on.
-const UNOPTIMISED_TOO: (&str, &str) = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+/// The folder of what the workspace builds.
+fn shared_target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it lies in the target folder").to_owned()
+}
+
+/// A folder for a build that shares nothing.
+fn own_target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("downstream-without")
+}
 
 /// `cargo` as a user of the crate calls it, keeping what it builds in the folder `target`.
-fn cargo(target: &str, command: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+fn cargo(target: &Path, command: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     // One at a time: all of them write the lock file.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +58,7 @@ fn cargo(target: &str, command: &str, arguments: &[&str], environment: &[(&str, 
         for name in TOOLKIT.iter().chain(&["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]) {
             cargo.env_remove(name);
         }
-        cargo.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(target));
+        cargo.env("CARGO_TARGET_DIR", target).envs(UNOPTIMISED_BENCH);
         cargo.envs(environment.iter().chain(network).copied()).current_dir(elsewhere.path());
         cargo.arg(command).arg("--manifest-path").arg(downstream.join("Cargo.toml")).args(arguments);
         cargo.output().expect("cargo starts")
@@ -58,10 +74,8 @@ fn told(output: &Output) -> String {
 /// The crate's bench target, linked with `flags`.
 #[track_caller]
 fn build(flags: &[&str]) -> PathBuf {
-    let bench = ["--bench=own", "--features=bench", "--profile=bench"];
-    let messages = ["--message-format=json-render-diagnostics", "--"];
-    let built =
-        cargo("downstream", "rustc", &[&bench[..], &messages, flags].concat(), &[REQUIREMENT, UNOPTIMISED]);
+    let bench = ["--bench=own", "--features=bench", "--message-format=json-render-diagnostics", "--"];
+    let built = cargo(&shared_target(), "rustc", &[&bench, flags].concat(), &[REQUIREMENT]);
     assert!(built.status.success(), "{}", told(&built));
     let messages = String::from_utf8(built.stdout).expect("cargo writes UTF-8");
     let messages = messages.lines().map(|line| serde_json::from_str(line).expect("JSON"));
@@ -179,13 +193,17 @@ fn a_count_that_wraps_is_told() {
 #[test]
 fn without_its_feature_it_does_without_gpubench() {
     // Names alone: the folders of packages may be called anything.
-    let told =
-        cargo("downstream", "tree", &["--edges=normal", "--prefix=none", "--format={lib}"], &[REQUIREMENT]);
+    let told = cargo(
+        &shared_target(),
+        "tree",
+        &["--edges=normal", "--prefix=none", "--format={lib}"],
+        &[REQUIREMENT],
+    );
     let tree = String::from_utf8(told.stdout).expect("cargo writes UTF-8");
     let named = |name: &str| tree.lines().any(|line| line == name);
     assert!(named("cust") && named("downstream"), "{tree}");
     assert!(!tree.lines().any(|line| line.starts_with("gpubench")), "{tree}");
-    let library = cargo("downstream", "rustc", &["--lib", "--release"], &[REQUIREMENT, UNOPTIMISED_TOO]);
+    let library = cargo(&shared_target(), "rustc", &["--lib"], &[REQUIREMENT]);
     assert!(library.status.success(), "{}", self::told(&library));
 }
 
@@ -204,13 +222,13 @@ fn gnu_ld_links_it_too() {
 /// Why the README has that line. Only what it is about is built.
 #[test]
 fn without_a_toolkit_or_the_variable_cust_says_what_is_missing() {
-    let built = cargo("downstream-without", "check", &["--package=cust_raw"], &[]);
+    let built = cargo(&own_target(), "check", &["--package=cust_raw"], &[]);
     if built.status.success() {
         return skip("there is a CUDA toolkit here");
     }
     let told = told(&built);
     assert!(told.contains("Could not find a cuda installation"), "{told}");
-    let built = cargo("downstream-without", "check", &["--package=cust_raw"], &[REQUIREMENT]);
+    let built = cargo(&own_target(), "check", &["--package=cust_raw"], &[REQUIREMENT]);
     assert!(built.status.success(), "{}", self::told(&built));
 }
 
