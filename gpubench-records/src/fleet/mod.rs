@@ -2,17 +2,19 @@
 //! roof if it is slow, with the interval of the effect, what the sensors say, and what is missing.
 //!
 //! `paths` → `gather` (files, side by side) → `kept` (medians, no samples) → `group` (what may be compared) →
-//! [`gpubench_stats::fleet`] → `report`, with `usual` for the sensors and [`Gap`] for all that was left out.
+//! [`gpubench_stats::fleet`], by `judged` → `report`, with `usual` for the sensors and [`Gap`] for all that was left out.
 //!
 //! A GPU is known by its UUID, and shown by its host and device. Nothing depends on the time of a run by its host's clock.
 
 mod gap;
 mod gather;
 mod group;
+mod judged;
 mod kept;
 mod paths;
 mod report;
 mod roof;
+mod settle;
 mod usual;
 
 pub use self::gap::Gap;

@@ -13,6 +13,7 @@
 //! `docs/fleet.md` has the reasons and the tests of the assumptions.
 
 mod belongs;
+mod crowd;
 mod discoveries;
 mod pooled;
 mod spread;
