@@ -37,6 +37,7 @@
 use std::process::ExitCode;
 
 pub use gpubench_macros::gpu_bench;
+pub use gpubench_records::peer::Peer;
 pub use gpubench_records::{conditions, facts, failure, id, launch, method, record, samples, verdict};
 pub use gpubench_report::{self as report, drawing};
 pub use gpubench_runtime::bind::pow2;

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod merge;
 pub mod method;
 pub mod metrics;
+pub mod peer;
 mod program;
 pub mod record;
 pub mod resumed;

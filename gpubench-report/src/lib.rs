@@ -13,6 +13,7 @@ mod gate;
 mod header;
 mod html;
 mod launch;
+mod links;
 mod listing;
 mod notes;
 mod page;
@@ -53,7 +54,8 @@ fn planned(record: &Record) -> Planned<'_> {
 #[must_use]
 pub fn end(run: &Run, table: &TableWriter, page: Page) -> String {
     let [meaning, peaks] = [table.end(), header::peaks(run, page)];
-    let parts = [meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
+    let links = links::links(run, page);
+    let parts = [meaning, links, compared::compared(run, page), peaks, remarks::remarks(run, page)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };

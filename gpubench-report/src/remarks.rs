@@ -5,7 +5,7 @@ use super::rows::listed;
 use super::text::{paragraph, plain};
 use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
-use gpubench_records::record::{Measurement, Record, Run, Skipped};
+use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
@@ -18,10 +18,28 @@ pub(super) fn remarks(run: &Run, page: Page) -> String {
     parts.map(|part| paragraph(&part, page)).collect::<Vec<_>>().join("\n")
 }
 
-/// The cases that benchmarks leave out, each in its own words.
+/// The benchmarks that leave cases out, each in its own words, with the case or the number of cases.
 fn skipped(run: &Run) -> String {
-    let line = |skipped: &Skipped| format!("skipped {}: {}\n", plain(&skipped.name()), plain(&skipped.why));
-    run.skipped.iter().map(line).collect()
+    let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
+    for skipped in &run.skipped {
+        let name = plain(&skipped.name());
+        let is_same = |(benchmark, why, _): &&mut (&str, &str, _)| {
+            (*benchmark, *why) == (&skipped.benchmark, &skipped.why)
+        };
+        match reasons.iter_mut().find(is_same) {
+            // The same case on another device.
+            Some((_, _, names)) if names.contains(&name) => {}
+            Some((_, _, names)) => names.push(name),
+            None => reasons.push((&skipped.benchmark, &skipped.why, vec![name])),
+        }
+    }
+    let line = |(benchmark, why, names): (&str, &str, Vec<String>)| match &names[..] {
+        [name] => format!("skipped {name}: {}\n", plain(why)),
+        all => {
+            format!("skipped {}, {}: {}\n", plain(benchmark), format::counted(all.len(), "case"), plain(why))
+        }
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.

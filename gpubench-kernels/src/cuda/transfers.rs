@@ -4,6 +4,9 @@
 //! Managed memory is prefetched to the host before each copy, which may have moved it. It is 1 GiB at most, and never more
 //! than the device has free.
 
+pub mod p2p;
+mod peer_memory;
+
 use std::fmt::{self, Display};
 use std::str::FromStr;
 

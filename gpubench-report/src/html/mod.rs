@@ -6,6 +6,7 @@ mod appendix;
 mod baseline;
 mod cases;
 mod details;
+mod links;
 mod medians;
 mod roofline;
 mod samples;
@@ -43,6 +44,7 @@ fn page(run: &Run) -> Markup {
         ("sweeps", "Sweeps", sweeps::sweeps(&view)),
         ("roofline", "Roofline", roofline::rooflines(&view)),
         ("medians", "Bandwidth", medians::medians(&view)),
+        ("links", "Links", links::links(&view)),
         ("energy", "Energy", medians::energy(&view)),
         ("baseline", "Comparisons", baseline::baseline(&view)),
         ("method", "Method", appendix::appendix(run)),
@@ -81,7 +83,8 @@ fn page(run: &Run) -> Markup {
 }
 
 fn title(run: &Run) -> String {
-    let devices: Vec<_> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
+    let mut devices: Vec<_> = run.devices.iter().map(|facts| plain(&facts.name)).collect();
+    devices.dedup();
     let suite = if run.program.suite.is_empty() { "gpubench".to_owned() } else { plain(&run.program.suite) };
     if devices.is_empty() { suite } else { format!("{suite} on {}", devices.join(", ")) }
 }

@@ -9,6 +9,7 @@ mod error;
 pub mod host;
 pub mod kind;
 pub mod kinds;
+mod listed;
 mod monitor;
 pub mod one_by_one;
 pub mod select;
@@ -21,6 +22,8 @@ pub use available::{Available, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
 pub(crate) use host::cpu_name;
+pub use listed::listed_ordinal;
+pub(crate) use listed::while_listed;
 pub use monitor::Monitor;
 
 use gpubench_records::facts::Facts;

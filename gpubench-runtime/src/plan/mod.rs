@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Missing, kinds};
+use crate::device::{Missing, kinds, while_listed};
 use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
@@ -219,7 +219,8 @@ impl Plan {
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
         let wanted = |args: &[Arg]| selection.cases.matches(&shown_name(&benchmark, args));
-        let listed = match list(variant, &generics, &selection.cases.args, &wanted) {
+        let listed = || list(variant, &generics, &selection.cases.args, &wanted);
+        let listed = match while_listed(device, listed) {
             Ok(listed) => listed,
             Err(failure) => {
                 let wanted = selection.cases.matches(&benchmark);

@@ -29,7 +29,7 @@ pub(crate) type Answer = Result<(), Code>;
 pub(crate) const BEGIN: f64 = 1e9 + 5.0;
 
 /// The handle of the first GPU's primary context; those of the others follow.
-const PRIMARY: usize = 0xc0;
+pub(crate) const PRIMARY: usize = 0xc0;
 
 /// The distance of the handles of one GPU from those of the next.
 const HANDLES: usize = 0x100_0000;
@@ -60,6 +60,8 @@ pub(crate) struct Driver {
     /// The code with which it is lost as soon as somebody waits for the device.
     pub(crate) doomed: Option<Code>,
     pub(crate) initialised: bool,
+    /// The other GPUs whose memory it reaches, in the order in which that was allowed.
+    pub(crate) reaches: Vec<usize>,
     /// The bytes of the L2 that may be set aside for persisting accesses. The model evicts them all the same.
     pub(crate) persisting: usize,
     calls: HashMap<&'static str, u64>,
@@ -94,11 +96,14 @@ pub(crate) fn made(name: &'static str, body: impl FnOnce(&mut Driver) -> Answer)
     });
     let mut gpus = GPUS.lock().unwrap_or_else(PoisonError::into_inner);
     let initialised = gpus[0].initialised;
-    let gpu = &mut gpus[current()];
+    let current = current();
+    lend(&mut gpus, current);
+    let gpu = &mut gpus[current];
     gpu.initialised = initialised;
     let code = gpu.call(name, body);
     let initialised = gpu.initialised;
     gpus[0].initialised = initialised;
+    give_back(&mut gpus, current);
     if code == NEVER {
         drop(gpus);
         loop {
@@ -106,6 +111,23 @@ pub(crate) fn made(name: &'static str, body: impl FnOnce(&mut Driver) -> Answer)
         }
     }
     code
+}
+
+/// Lets a GPU have the memory of those that it reaches, for one call.
+fn lend(gpus: &mut [Driver], current: usize) {
+    for peer in gpus[current].reaches.clone() {
+        let memory = std::mem::take(&mut gpus[peer].memory);
+        gpus[current].memory.peers.push(memory);
+    }
+}
+
+fn give_back(gpus: &mut [Driver], current: usize) {
+    let lent = std::mem::take(&mut gpus[current].memory.peers);
+    // A call that has just begun to reach another GPU had not yet its memory.
+    let reached = gpus[current].reaches.clone();
+    for (peer, memory) in reached.into_iter().zip(lent) {
+        gpus[peer].memory = memory;
+    }
 }
 
 /// The state that a call needs before it does anything.
@@ -145,6 +167,7 @@ impl Driver {
             lost: None,
             doomed: None,
             initialised: false,
+            reaches: Vec::new(),
             persisting: 0,
             calls: HashMap::new(),
             handles: 0x1000 + ordinal * HANDLES,

@@ -36,9 +36,12 @@ struct Allocation {
     kind: Kind,
 }
 
-/// All of it.
-#[derive(Debug)]
+/// All of a GPU's, and that of other GPUs while the current one reaches it.
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
+    /// The memory of other GPUs, which a call of this one may read and write.
+    pub(crate) peers: Vec<Self>,
+
     /// By their first address.
     allocations: BTreeMap<u64, Allocation>,
     /// The contents of device memory by their first addresses; disjoint.
@@ -51,7 +54,7 @@ impl Memory {
     /// The memory of GPU `ordinal`.
     pub(crate) fn of(ordinal: usize) -> Self {
         let next = FIRST + ordinal as u64 * APART;
-        Self { allocations: BTreeMap::new(), pieces: BTreeMap::new(), next, used: 0 }
+        Self { next, ..Self::default() }
     }
 
     pub(crate) fn free(&self) -> u64 {
@@ -101,14 +104,25 @@ impl Memory {
         Ok(range)
     }
 
+    /// The memory that holds an address: this one or a peer's.
+    fn at(&self, address: u64) -> &Self {
+        let holds = |memory: &&Self| memory.holding(&(address..address + 1)).is_some();
+        if holds(&self) { self } else { self.peers.iter().find(holds).unwrap_or(self) }
+    }
+
+    /// Returns true for an address in a peer's memory.
+    pub(crate) fn is_peers(&self, address: u64) -> bool {
+        !std::ptr::eq(self.at(address), self)
+    }
+
     /// The kind of memory at an address.
     pub(crate) fn kind(&self, address: u64) -> Option<Kind> {
-        self.holding(&(address..address + 1)).map(|allocation| allocation.kind)
+        self.at(address).holding(&(address..address + 1)).map(|allocation| allocation.kind)
     }
 
     /// Tells whether all of `range` lies in one allocation.
     pub(crate) fn has(&self, range: &Range<u64>) -> bool {
-        self.holding(range).is_some()
+        self.at(range.start).holding(range).is_some()
     }
 
     /// From an address to the end of the allocation that it is in.
@@ -125,6 +139,9 @@ impl Memory {
 
     /// Returns the content of `range`, which must be [allocated](Self::has).
     pub(crate) fn view(&self, range: Range<u64>) -> View {
+        if self.is_peers(range.start) {
+            return self.at(range.start).view(range);
+        }
         if self.kind(range.start).is_some_and(|kind| kind != Kind::Device) {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             // SAFETY: the range lies in an allocation of ours that the host may read, and `bytes` is as long.
@@ -155,6 +172,10 @@ impl Memory {
     /// Has memory from `start` on, which must be [there](Self::has), hold `view`.
     pub(crate) fn put(&mut self, start: u64, view: View) {
         let range = start..start + view.bytes();
+        if self.is_peers(start) {
+            let peer = self.peers.iter_mut().find(|peer| peer.kind(start).is_some());
+            return peer.map_or((), |peer| peer.put(start, view));
+        }
         if self.kind(start).is_some_and(|kind| kind != Kind::Device) {
             let bytes = view.to_bytes();
             // SAFETY: the range lies in an allocation of ours that the host may write, and is as long as `bytes`.

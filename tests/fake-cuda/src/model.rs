@@ -31,6 +31,8 @@ pub(crate) const L2: f64 = 7000.0;
 pub(crate) const ALLOCATION: f64 = 12_000.0;
 /// Between host and device.
 pub(crate) const LINK: f64 = 55.0;
+/// Of one link to another GPU, one way: what copies of an H200 reach of its 25.
+pub(crate) const PEER_LINK: f64 = 20.0;
 /// Between the start of a graph and its first node.
 pub(crate) const GRAPH: f64 = 2000.0;
 

@@ -150,10 +150,11 @@ impl Driver {
                 self.spoil(written);
             }
         }
+        let crossing = self.crossing(&doing.touched);
         let duration = match doing.lasts {
             Lasts::Exactly(duration) => return duration,
             Lasts::AndMemory(duration) => duration + model::moving(&traffic),
-            Lasts::Model => model::kernel(launch.blocks, &traffic),
+            Lasts::Model => model::kernel(launch.blocks, &traffic).max(crossing),
         };
         if launch.is_ours() { duration } else { self.unrest.apply(duration, begin) }
     }
@@ -194,7 +195,12 @@ impl Driver {
             }
             _ => Traffic::default(),
         };
-        let link = if traffic == Traffic::default() { bytes as f64 / model::LINK } else { 0.0 };
+        let link = match (to, from) {
+            (Place::Device(to), Place::Device(from)) => {
+                self.crossing(&[(from..from + bytes, Access::Read), (to..to + bytes, Access::Write)])
+            }
+            _ => bytes as f64 / model::LINK,
+        };
         match to {
             Place::Device(to) => {
                 _ = write!(words, " write={}", Span(&(to..to + bytes)));
@@ -214,9 +220,17 @@ impl Driver {
         model::LAUNCH + model::moving(&traffic) + link
     }
 
+    /// The time that bytes take over the links to other GPUs.
+    fn crossing(&self, touched: &[(Range<u64>, Access)]) -> f64 {
+        let crosses = touched.iter().filter(|(range, _)| self.memory.is_peers(range.start));
+        let bytes: u64 = crosses.map(|(range, _)| range.end - range.start).sum();
+        bytes as f64 / (model::PEER_LINK * f64::from(self.config.nvlinks.max(1)))
+    }
+
     fn touch(&mut self, touched: &[(Range<u64>, Access)]) -> Traffic {
         let mut traffic = Traffic::default();
-        for (range, access) in touched {
+        // The L2 caches the GPU's own memory.
+        for (range, access) in touched.iter().filter(|(range, _)| !self.memory.is_peers(range.start)) {
             self.l2.touch(range.clone(), *access, &mut traffic);
         }
         traffic

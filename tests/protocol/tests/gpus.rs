@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use end_to_end::running::run_with;
+use gpubench_records::facts::Quantity;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::State;
 use protocol::fake::{Measured, failed, library, measure};
@@ -243,4 +244,42 @@ fn both_gpus_are_in_the_file_of_the_run() {
     let run: Run = serde_json::from_str(&fs::read_to_string(&json).expect("it is there")).expect("a run");
     let devices: Vec<&str> = run.records.iter().map(|record| record.device.as_str()).collect();
     assert_eq!(devices, ["cuda:0", "cuda:1"]);
+}
+
+/// Every GPU copies to each of the others and from it, one GPU at a time, and what arrives is checked.
+#[test]
+fn links_are_measured_between_all_pairs_in_both_directions() {
+    let p2p = ["--quick", "transfers::p2p", "--arg", "bytes=1048576", "--device", "0,1,2"];
+    let links = [("GPUS", "3"), ("NVLINKS", "18")];
+    let measured = measure(KERNELS, &[&p2p[..], &["--width", "120", "--color", "never"]].concat(), &links);
+    assert_eq!((measured.ended.code, failed(&measured.run)), (Some(0), Vec::new()), "{}", measured.ended);
+    // Two ways, two kinds of copies, six pairs.
+    assert_eq!(measured.run.records.len(), 24);
+    for record in &measured.run.records {
+        let row = record.measurement.as_ref().expect("it was measured");
+        assert!(row.checked && record.verdict.state == State::Valid, "{}: {:?}", record.case, record.verdict);
+        let share = row.metrics.share(&Quantity::PeerToPeer).expect("NVLink's peak is known");
+        assert!(share > 0.1 && share < 0.9, "{}: {share}", record.case);
+    }
+    measured.ended.shows("transfers::p2p::kernel[way=read, bytes=1048576], GB/s (% of the link's peak)");
+    measured.ended.shows("p2p: 24 rows over that link, held against its peak");
+}
+
+#[test]
+fn a_pair_without_access_is_skipped_with_the_reason() {
+    let p2p = ["--quick", "transfers::p2p", "cuda::empty", "--device", "all"];
+    let measured = measure(KERNELS, &p2p, &[TWO]);
+    assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
+    assert_eq!((measured.run.records.len(), measured.run.skipped.len()), (2, 8), "{}", measured.ended);
+    measured.ended.shows("no other GPU is there that this one reaches directly");
+}
+
+/// What arrives somewhere else is no copy.
+#[test]
+fn a_copy_to_another_gpu_that_does_not_arrive_is_invalid() {
+    let p2p = ["--quick", "p2p::copy", "--arg", "bytes=1048576", "--arg", "way=write", "--device", "0"];
+    let links = [TWO, ("NVLINKS", "18"), ("KERNEL", "memcpy:nothing")];
+    let measured = measure(KERNELS, &p2p, &links);
+    assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
+    measured.ended.shows("check: element 0 is 4294967295, not ");
 }

@@ -3,8 +3,11 @@
 use std::ffi::{c_char, c_int};
 
 use crate::call::{Out, exports};
-use crate::code::{Code, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, known};
-use crate::driver::{Answer, Driver, primary, with_contexts};
+use crate::code::{
+    Code, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED,
+    PEER_ACCESS_UNSUPPORTED, known,
+};
+use crate::driver::{Answer, Driver, PRIMARY, primary, with_contexts};
 use crate::model::{L2_SIZE, MEMORY_SIZE};
 
 /// The number of the one limit that it has: how much of the L2 may be kept.
@@ -144,6 +147,25 @@ exports! {
         driver.device(device)?;
         flags.set(0)?;
         active.set(1)
+    }
+
+    // GPUs with links reach each other.
+    fn cuDeviceCanAccessPeer(driver, reaches: Out<c_int>, device: c_int, peer: c_int) {
+        let (device, peer) = (driver.device(device)?, driver.device(peer)?);
+        reaches.set(c_int::from(device != peer && driver.config.nvlinks > 0))
+    }
+
+    fn cuCtxEnablePeerAccess(driver, context: usize, flags: u32) {
+        driver.refuse_strange(context)?;
+        let peer = context - PRIMARY;
+        if flags != 0 || driver.config.nvlinks == 0 || peer == driver.ordinal {
+            return Err(PEER_ACCESS_UNSUPPORTED);
+        }
+        if driver.reaches.contains(&peer) {
+            return Err(PEER_ACCESS_ALREADY_ENABLED);
+        }
+        driver.reaches.push(peer);
+        Ok(())
     }
 
     fn cuCtxPushCurrent_v2(driver, context: usize) {
