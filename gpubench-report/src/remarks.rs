@@ -33,11 +33,13 @@ fn skipped(run: &Run) -> String {
             None => reasons.push((&skipped.benchmark, &skipped.why, vec![name])),
         }
     }
-    let line = |(benchmark, why, names): (&str, &str, Vec<String>)| match &names[..] {
-        [name] => format!("skipped {name}: {}\n", plain(why)),
-        all => {
-            format!("skipped {}, {}: {}\n", plain(benchmark), format::counted(all.len(), "case"), plain(why))
+    let line = |(benchmark, why, names): (&str, &str, Vec<String>)| -> String {
+        let why = plain(why);
+        if names.len() > NAMED_CASES {
+            let cases = format::counted(names.len(), "case");
+            return format!("skipped {}, {cases}: {why}\n", plain(benchmark));
         }
+        names.iter().map(|name| format!("skipped {name}: {why}\n")).collect()
     };
     reasons.into_iter().map(line).collect()
 }
@@ -77,7 +79,7 @@ pub(super) fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// So many cases with one reason are named, if they are not all.
+/// So many cases with one reason are named; of more, their number is told.
 const NAMED_CASES: usize = 2;
 
 /// Why rows were not timed on the path that their device prefers, each reason once with its cases.

@@ -29,6 +29,7 @@ pub const CU_MEMORYTYPE_HOST: CUmemorytype = 1;
 pub const CU_LIMIT_PERSISTING_L2_CACHE_SIZE: CUlimit = 6;
 
 pub const CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUpointer_attribute = 2;
+pub const CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUpointer_attribute = 3;
 pub const CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: CUpointer_attribute = 9;
 
 pub const CU_DEVICE_ATTRIBUTE_CLOCK_RATE: CUdevice_attribute = 13;

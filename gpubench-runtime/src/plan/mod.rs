@@ -45,9 +45,28 @@ pub struct Job {
     /// The benchmark to compare them with.
     #[serde(default)]
     pub with: Option<BenchmarkId>,
-    /// True if nothing may be measured on another device meanwhile, because it moves bytes over what devices share.
+    /// What it shares with jobs on other devices.
     #[serde(default)]
-    pub alone: bool,
+    pub shares: Shares,
+}
+
+/// What a job shares with jobs on other devices, which decides about those that may run beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Shares {
+    /// Nothing: it runs beside all that do not share the machine.
+    #[default]
+    Nothing,
+    /// A bus or a link to other devices, and the host's memory at its end: no other such job runs meanwhile.
+    Link,
+    /// The CPU, or something that is not known: it runs alone.
+    Machine,
+}
+
+impl Shares {
+    /// The part of the machine that a job shares whose bytes move over `link`.
+    fn over(link: Option<Link>) -> Self {
+        if link.is_some_and(Link::is_shared) { Self::Link } else { Self::Nothing }
+    }
 }
 
 impl Job {
@@ -155,7 +174,7 @@ impl Plan {
 
     /// Lets each job run alone.
     pub fn one_at_a_time(&mut self) {
-        self.jobs.iter_mut().for_each(|(job, _)| job.alone = true);
+        self.jobs.iter_mut().for_each(|(job, _)| job.shares = Shares::Machine);
     }
 
     /// Returns the number of cases that will be measured, or that have already failed.
@@ -206,8 +225,10 @@ impl Plan {
             true => vec![Cache::Hot, Cache::Cold],
             false => vec![Cache::Hot],
         });
-        let alone =
-            entry.options.link.is_some_and(Link::is_shared) || !kinds::runs_beside_others(variant.device);
+        let shares = match kinds::runs_beside_others(variant.device) {
+            true => Shares::over(entry.options.link),
+            false => Shares::Machine,
+        };
         let job = |args| Job {
             benchmark: benchmark.clone(),
             args,
@@ -215,7 +236,7 @@ impl Plan {
             caches: caches.clone(),
             timeout: entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             with: None,
-            alone,
+            shares,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
         let wanted = |args: &[Arg]| selection.cases.matches(&shown_name(&benchmark, args));

@@ -3,12 +3,11 @@
 //! given arguments; the others are the job's own.
 
 use super::error::Unpaired;
-use super::{Arg, BenchmarkId, Fate, Job, PlanError};
+use super::{Arg, BenchmarkId, Fate, Job, PlanError, Shares};
 use crate::catch::catch;
 use crate::registry::{ArgAxis, Case, Entry, Generic, UnknownValue, Variant, Visitor};
 use gpubench_records::failure::Stage;
 use gpubench_records::id::DeviceId;
-use gpubench_records::work::Link;
 
 /// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no
 /// others.
@@ -30,8 +29,8 @@ pub(super) fn pair(
             why,
         })?;
         let fate = skipped.map_or(Fate::Measured, Fate::Skipped);
-        let alone = job.alone || wanted.entry.options.link.is_some_and(Link::is_shared);
-        paired.push((Job { with: Some(with), alone, ..job }, fate));
+        let shares = job.shares.max(Shares::over(wanted.entry.options.link));
+        paired.push((Job { with: Some(with), shares, ..job }, fate));
     }
     let itself = |job: &Job| {
         job.with.as_ref().is_some_and(|with| with.benchmark == job.benchmark && with.args == job.args)

@@ -95,6 +95,7 @@ pub(super) fn cases(jobs: &[(Job, Fate)]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Shares;
     use proptest::prelude::*;
 
     fn job(name: &str, device: &str, caches: &[Cache]) -> (Job, Fate) {
@@ -106,7 +107,7 @@ mod tests {
             caches: caches.to_vec(),
             timeout: None,
             with: None,
-            alone: false,
+            shares: Shares::Nothing,
         };
         (job, Fate::Measured)
     }

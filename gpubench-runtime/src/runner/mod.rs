@@ -189,7 +189,7 @@ impl Runner<'_, '_> {
         let scheduled = |(number, (job, _)): (usize, &(Job, Fate))| Scheduled {
             lane: self.lanes.of(&job.device),
             row: rows.of_job(number),
-            alone: job.alone,
+            shares: job.shares,
         };
         let jobs: Vec<Scheduled> = plan.jobs.iter().enumerate().map(scheduled).collect();
         let mut schedule = Schedule::of(&jobs, self.lanes.count());

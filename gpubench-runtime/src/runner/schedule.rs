@@ -1,8 +1,10 @@
 //! The order in which jobs are measured. In: the jobs of a plan, each with its lane; out: the next job that may begin. Jobs
-//! that share nothing run side by side, one on each lane. The others run alone, behind them: transfers share the bus and the
-//! host's memory, and the CPU feeds the GPUs.
+//! that share nothing run side by side, one on each lane. Of those that share a link, one runs at a time, beside others that
+//! do not. Those that share the machine run alone, behind all others.
 
 use std::collections::VecDeque;
+
+use crate::plan::Shares;
 
 /// A job as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
@@ -11,65 +13,74 @@ pub(super) struct Scheduled {
     pub(super) lane: usize,
     /// The number of its row: jobs that differ in their device alone have the same.
     pub(super) row: usize,
-    /// True if nothing else may be measured meanwhile.
-    pub(super) alone: bool,
+    /// What it shares with jobs on other lanes.
+    pub(super) shares: Shares,
 }
 
 /// The jobs that are left, and those in progress.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// The lane of each job.
-    lanes: Vec<usize>,
-    /// For each lane, the jobs that run beside those of others.
-    beside: Vec<VecDeque<usize>>,
+    jobs: Vec<Scheduled>,
+    /// For each lane, the jobs that share nothing, and those that share a link.
+    beside: Vec<[VecDeque<usize>; 2]>,
     alone: VecDeque<usize>,
     /// The job in progress on each lane.
     running: Vec<Option<usize>>,
-    /// True if the job in progress is one of those that run alone.
-    is_alone: bool,
 }
 
 impl Schedule {
-    /// Schedules `jobs` on so many lanes; all of them alone if there is one lane. Jobs that run alone are in the order of their
-    /// rows.
+    /// Schedules `jobs` on so many lanes; all of them alone if there is one lane. Each kind is in the order of its rows.
     pub(super) fn of(jobs: &[Scheduled], lanes: usize) -> Self {
-        let all_alone = lanes < 2;
         let mut by_row: Vec<usize> = (0..jobs.len()).collect();
         by_row.sort_by_key(|job| jobs[*job].row);
-        let (mut beside, mut alone) = (vec![VecDeque::new(); lanes], VecDeque::new());
+        let (mut beside, mut alone) = (vec![<[VecDeque<usize>; 2]>::default(); lanes], VecDeque::new());
         for job in by_row {
-            let Scheduled { lane, alone: is_alone, .. } = jobs[job];
-            if all_alone || is_alone { alone.push_back(job) } else { beside[lane].push_back(job) }
+            let Scheduled { lane, shares, .. } = jobs[job];
+            match shares {
+                _ if lanes < 2 => alone.push_back(job),
+                Shares::Nothing => beside[lane][0].push_back(job),
+                Shares::Link => beside[lane][1].push_back(job),
+                Shares::Machine => alone.push_back(job),
+            }
         }
-        let lanes: Vec<usize> = jobs.iter().map(|job| job.lane).collect();
-        Self { running: vec![None; beside.len()], lanes, beside, alone, is_alone: false }
+        Self { jobs: jobs.to_vec(), running: vec![None; lanes], beside, alone }
     }
 
     /// Begins the next job, if one may begin now.
     pub(super) fn next(&mut self) -> Option<usize> {
-        if self.is_idle() {
-            self.is_alone = false;
-        }
-        if self.is_alone {
+        let in_progress = || self.running.iter().flatten().map(|job| self.jobs[*job].shares);
+        if self.alone_in_progress() {
             return None;
         }
-        let free = (0..self.running.len()).filter(|lane| self.running[*lane].is_none());
-        let beside = free.clone().find_map(|lane| self.beside[lane].pop_front());
+        let link_is_free = in_progress().all(|shares| shares != Shares::Link);
+        let free: Vec<usize> = (0..self.running.len()).filter(|lane| self.running[*lane].is_none()).collect();
+        let mut beside = None;
+        for lane in free {
+            let [nothing, link] = &mut self.beside[lane];
+            // Those over links first: at the end other lanes would have to wait for them.
+            beside = if link_is_free { link.pop_front() } else { None }.or_else(|| nothing.pop_front());
+            if beside.is_some() {
+                break;
+            }
+        }
         let next = match beside {
             Some(job) => job,
-            None if self.is_idle() => {
-                self.is_alone = true;
-                self.alone.pop_front()?
-            }
+            None if self.is_idle() => self.alone.pop_front()?,
             None => return None,
         };
-        self.running[self.lanes[next]] = Some(next);
+        self.running[self.jobs[next].lane] = Some(next);
         Some(next)
+    }
+
+    /// Returns true if the job in progress is one that runs alone.
+    fn alone_in_progress(&self) -> bool {
+        let one_lane = self.running.len() < 2;
+        self.running.iter().flatten().any(|job| one_lane || self.jobs[*job].shares == Shares::Machine)
     }
 
     /// Ends a job in progress.
     pub(super) fn end(&mut self, job: usize) {
-        self.running[self.lanes[job]] = None;
+        self.running[self.jobs[job].lane] = None;
     }
 
     /// The job in progress on a lane.
@@ -87,10 +98,11 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// Three rows on two lanes, in the order of devices, of which the second row runs alone.
+    /// Four rows on two lanes, in the order of devices, of which the second is a transfer and the third one of the CPU.
     fn jobs() -> Vec<Scheduled> {
-        let job = |lane, row| Scheduled { lane, row, alone: row == 1 };
-        (0..2).flat_map(|lane| (0..3).map(move |row| job(lane, row))).collect()
+        let shares = [Shares::Nothing, Shares::Link, Shares::Machine, Shares::Nothing];
+        let job = move |lane, row: usize| Scheduled { lane, row, shares: shares[row] };
+        (0..2).flat_map(|lane| (0..4).map(move |row| job(lane, row))).collect()
     }
 
     /// The jobs that are in progress together, until all are done.
@@ -107,20 +119,21 @@ mod tests {
     }
 
     #[test]
-    fn jobs_run_side_by_side_and_those_that_share_something_alone_behind_them() {
+    fn jobs_run_side_by_side_transfers_one_at_a_time_and_the_cpus_alone() {
         let schedule = Schedule::of(&jobs(), 2);
-        assert_eq!(steps(schedule), [vec![0, 3], vec![2, 5], vec![1], vec![4]]);
+        assert_eq!(steps(schedule), [vec![1, 4], vec![0, 5], vec![3, 7], vec![2], vec![6]]);
     }
 
     #[test]
     fn jobs_that_all_run_alone_are_in_the_order_of_rows() {
-        let alone: Vec<_> = jobs().into_iter().map(|job| Scheduled { alone: true, ..job }).collect();
-        assert_eq!(steps(Schedule::of(&alone, 2)), [[0], [3], [1], [4], [2], [5]]);
+        let alone: Vec<_> =
+            jobs().into_iter().map(|job| Scheduled { shares: Shares::Machine, ..job }).collect();
+        assert_eq!(steps(Schedule::of(&alone, 2)), [[0], [4], [1], [5], [2], [6], [3], [7]]);
     }
 
     #[test]
     fn one_lane_measures_in_the_order_of_the_plan() {
-        let jobs: Vec<_> = (0..4).map(|row| Scheduled { lane: 0, row, alone: row % 2 == 0 }).collect();
+        let jobs: Vec<_> = jobs().into_iter().filter(|job| job.lane == 0).collect();
         assert_eq!(steps(Schedule::of(&jobs, 1)), [[0], [1], [2], [3]]);
     }
 
@@ -129,17 +142,21 @@ mod tests {
     fn nothing_begins_beside_a_job_that_runs_alone() {
         let mut schedule = Schedule::of(&jobs(), 2);
         let first: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
-        assert_eq!(first, [0, 3]);
-        schedule.end(0);
-        assert_eq!(schedule.next(), Some(2));
-        schedule.end(2);
-        assert_eq!(schedule.next(), None, "lane 1 has jobs beside others left");
-        schedule.end(3);
-        assert_eq!(schedule.next(), Some(5));
-        assert_eq!(schedule.next(), None);
-        schedule.end(5);
-        assert_eq!((schedule.next(), schedule.next()), (Some(1), None));
+        assert_eq!(first, [1, 4]);
+        schedule.end(4);
+        assert_eq!(schedule.next(), Some(7), "the link is not free");
         schedule.end(1);
-        assert_eq!((schedule.next(), schedule.on(1)), (Some(4), Some(4)));
+        schedule.end(7);
+        let next: Vec<usize> = std::iter::from_fn(|| schedule.next()).collect();
+        assert_eq!(next, [0, 5]);
+        schedule.end(5);
+        assert_eq!(schedule.next(), None, "lane 0 is still at work");
+        schedule.end(0);
+        assert_eq!(schedule.next(), Some(3));
+        assert_eq!(schedule.next(), None);
+        schedule.end(3);
+        assert_eq!((schedule.next(), schedule.next()), (Some(2), None));
+        schedule.end(2);
+        assert_eq!((schedule.next(), schedule.on(1)), (Some(6), Some(6)));
     }
 }

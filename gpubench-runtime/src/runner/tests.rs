@@ -13,7 +13,7 @@ use super::supervisor::Supervisor;
 use super::{Beginning, RunConfig, RunError, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
-use crate::plan::{Fate, Job, Plan};
+use crate::plan::{Fate, Job, Plan, Shares};
 use crate::worker::{Loss, Reply, Request, Worker};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
@@ -178,7 +178,7 @@ fn plan(benchmarks: &[&str], devices: &[&str]) -> Plan {
         caches: vec![Cache::Hot, Cache::Cold],
         timeout: None,
         with: None,
-        alone: false,
+        shares: Shares::Nothing,
     };
     let of_device =
         |device: &&str| benchmarks.iter().map(|name| (job(device, name), Fate::Measured)).collect::<Vec<_>>();
@@ -289,24 +289,35 @@ fn each_device_has_a_worker_of_its_own() {
 }
 
 #[test]
-fn devices_are_measured_side_by_side_and_what_they_share_alone() {
-    let mut plan = plan(&["slow kernel", "slow transfer", "slow sum"], &["fake:0", "fake:1"]);
-    plan.jobs.iter_mut().for_each(|(job, _)| job.alone = job.benchmark == "slow transfer");
+fn devices_are_measured_side_by_side_and_one_that_shares_the_machine_alone() {
+    let mut plan = plan(&["slow kernel", "slow cpu", "slow sum"], &["fake:0", "fake:1"]);
+    for (job, _) in &mut plan.jobs {
+        job.shares = if job.benchmark == "slow cpu" { Shares::Machine } else { Shares::Nothing };
+    }
     let together = |plan: &Plan| {
         let done = measured(plan, &[]);
         assert!(done.ended.is_ok() && done.run.records.len() == 12);
         done.script.together
     };
     for (job, others) in together(&plan) {
-        assert_eq!(others, if job.starts_with("slow transfer") { 1 } else { 2 }, "{job}");
+        assert_eq!(others, if job.starts_with("slow cpu") { 1 } else { 2 }, "{job}");
     }
     plan.one_at_a_time();
     let order = together(&plan);
     assert!(order.iter().all(|(_, others)| *others == 1), "{order:?}");
     let jobs: Vec<&str> = order.iter().map(|(job, _)| &**job).collect();
-    let [kernel, transfer, sum] = ["kernel", "transfer", "sum"];
-    let expected = [kernel, transfer, sum].map(|name| [0, 1].map(|on| format!("slow {name} on fake:{on}")));
+    let expected = ["kernel", "cpu", "sum"].map(|name| [0, 1].map(|on| format!("slow {name} on fake:{on}")));
     assert_eq!(jobs, expected.concat());
+}
+
+/// With nothing else to do, the second transfer waits for the first.
+#[test]
+fn transfers_are_measured_one_at_a_time() {
+    let mut plan = plan(&["slow up", "slow down"], &["fake:0", "fake:1"]);
+    plan.jobs.iter_mut().for_each(|(job, _)| job.shares = Shares::Link);
+    let done = measured(&plan, &[]);
+    assert!(done.ended.is_ok() && done.run.records.len() == 8);
+    assert!(done.script.together.iter().all(|(_, others)| *others == 1), "{:?}", done.script.together);
 }
 
 /// Rows are finished when the last device has them, and stand together in the run.

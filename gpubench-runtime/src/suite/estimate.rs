@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::plan::{Fate, Job, Plan};
+use crate::plan::{Fate, Job, Plan, Shares};
 use gpubench_records::id::PlannedCase;
 use gpubench_records::record::Record;
 
@@ -25,7 +25,10 @@ impl Estimate {
     pub(super) fn of(plan: &Plan, runs: usize) -> Self {
         let jobs = plan.jobs.iter().filter(|(_, fate)| !matches!(fate, Fate::Skipped(_)));
         let of_job = |(job, _): &(Job, Fate)| {
-            job.caches.iter().map(|cache| (job.case(*cache), !job.alone)).collect::<Vec<_>>()
+            job.caches
+                .iter()
+                .map(|cache| (job.case(*cache), job.shares != Shares::Machine))
+                .collect::<Vec<_>>()
         };
         let cases_of_a_run: Vec<_> = jobs.flat_map(of_job).collect();
         let cases = (0..runs).flat_map(|_| cases_of_a_run.iter().cloned()).collect();

@@ -259,7 +259,7 @@ mod tests {
     use std::sync::{Arc, Mutex, MutexGuard};
 
     use super::*;
-    use crate::plan::Fate;
+    use crate::plan::{Fate, Shares};
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::method::Cache;
 
@@ -308,7 +308,7 @@ mod tests {
             caches: vec![Cache::Hot, Cache::Cold],
             timeout: None,
             with: None,
-            alone: false,
+            shares: Shares::Nothing,
         }
     }
 

@@ -115,7 +115,7 @@ fn resumed(run: Run) {
             caches: vec![record.case.cache],
             timeout: None,
             with: None,
-            alone: false,
+            shares: Default::default(),
         };
         (job, Fate::Measured)
     });

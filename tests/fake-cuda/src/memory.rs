@@ -110,6 +110,12 @@ impl Memory {
         if holds(&self) { self } else { self.peers.iter().find(holds).unwrap_or(self) }
     }
 
+    /// The number of the GPU whose device memory has this address.
+    #[expect(clippy::unused_self, reason = "asked like everything else about an address")]
+    pub(crate) fn gpu_of(&self, address: u64) -> u64 {
+        (address - FIRST) / APART
+    }
+
     /// Returns true for an address in a peer's memory.
     pub(crate) fn is_peers(&self, address: u64) -> bool {
         !std::ptr::eq(self.at(address), self)

@@ -258,6 +258,8 @@ fn links_are_measured_between_all_pairs_in_both_directions() {
     for record in &measured.run.records {
         let row = record.measurement.as_ref().expect("it was measured");
         assert!(row.checked && record.verdict.state == State::Valid, "{}: {:?}", record.case, record.verdict);
+        let written = row.seen.written.as_ref().expect("memory was looked at");
+        assert!(!written.nothing(), "{}: writes to another GPU are seen too", record.case);
         let share = row.metrics.share(&Quantity::PeerToPeer).expect("NVLink's peak is known");
         assert!(share > 0.1 && share < 0.9, "{}: {share}", record.case);
     }

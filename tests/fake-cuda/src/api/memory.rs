@@ -10,6 +10,8 @@ use crate::work::Work;
 
 /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`
 const DEVICE_ORDINAL: u32 = 9;
+/// `CU_POINTER_ATTRIBUTE_DEVICE_POINTER`
+const DEVICE_POINTER: u32 = 3;
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`, and the types of memory.
 const MEMORY_TYPE: u32 = 2;
 pub(super) const HOST: u32 = 1;
@@ -80,9 +82,13 @@ exports! {
         Ok(())
     }
 
-    fn cuPointerGetAttribute(driver, value: Out<u32>, attribute: u32, address: u64) {
+    fn cuPointerGetAttribute(driver, value: usize, attribute: u32, address: u64) {
         let kind = driver.memory.kind(address).ok_or(INVALID_VALUE)?;
-        value.set(match (attribute, kind) {
+        if attribute == DEVICE_POINTER {
+            return Out::<u64>::there(value).set(address);
+        }
+        Out::<u32>::there(value).set(match (attribute, kind) {
+            (DEVICE_ORDINAL, Kind::Device) => driver.memory.gpu_of(address) as u32,
             (DEVICE_ORDINAL, _) => driver.ordinal as u32,
             (MEMORY_TYPE, Kind::Pinned) => HOST,
             (MEMORY_TYPE, Kind::Device | Kind::Managed) => DEVICE,

@@ -129,10 +129,12 @@ impl WriteDetector {
         Regions::of(&memory).ok_or(Unreadable::TooManyPieces)
     }
 
-    /// Returns true if this device can reach the memory. Returns an error if the driver does not know the memory.
+    /// Returns true if this device can reach the memory, which may be that of another. Returns an error if the driver does not
+    /// know the memory.
     fn is_ours(&self, memory: &Memory) -> Result<bool, Unreadable> {
         let device = device_of(memory).ok_or(Unreadable::Forgotten)?;
-        Ok(device == self.device || matches!(memory.kind, MemoryKind::Pinned | MemoryKind::Managed))
+        let of_host = matches!(memory.kind, MemoryKind::Pinned | MemoryKind::Managed);
+        Ok(device == self.device || of_host || is_reached(memory))
     }
 
     /// Stores the fingerprints of `regions` in the table.
@@ -240,6 +242,18 @@ fn device_of(memory: &Memory) -> Option<CUdevice> {
         return None;
     }
     Some(device)
+}
+
+/// Returns true if kernels of the current context read and write the memory, as they do with that of a peer.
+fn is_reached(memory: &Memory) -> bool {
+    let mut pointer = 0_u64;
+    let attribute = sys::CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
+    // SAFETY: as in `device_of`; this attribute is an address.
+    let result = unsafe { sys::cuPointerGetAttribute((&raw mut pointer).cast(), attribute, memory.address) };
+    if result != CUDA_SUCCESS {
+        _ = gpubench_driver::take_failure();
+    }
+    result == CUDA_SUCCESS && pointer == memory.address
 }
 
 /// Returns the free and the total memory of the device.
