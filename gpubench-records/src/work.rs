@@ -40,12 +40,6 @@ pub enum Link {
 }
 
 impl Link {
-    /// Returns true for a link that several devices share, so that transfers over it disturb each other.
-    #[must_use]
-    pub fn is_shared(self) -> bool {
-        matches!(self, Self::H2d | Self::D2h | Self::P2p)
-    }
-
     /// The limit of bytes that move over `link`: that of the link, and not of the memory at its ends; without a link, that
     /// of the memory.
     #[must_use]

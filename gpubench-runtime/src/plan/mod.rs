@@ -56,16 +56,21 @@ pub enum Shares {
     /// Nothing: it runs beside all that do not share the machine.
     #[default]
     Nothing,
-    /// A bus or a link to other devices, and the host's memory at its end: no other such job runs meanwhile.
+    /// A bus to the host and its memory: no other such job runs meanwhile.
     Link,
-    /// The CPU, or something that is not known: it runs alone.
+    /// The CPU, another device that it copies to or from, or something that is not known: it runs alone.
     Machine,
 }
 
 impl Shares {
     /// The part of the machine that a job shares whose bytes move over `link`.
     fn over(link: Option<Link>) -> Self {
-        if link.is_some_and(Link::is_shared) { Self::Link } else { Self::Nothing }
+        match link {
+            Some(Link::H2d | Link::D2h) => Self::Link,
+            // The other device has the context of this process too, which its own rows would be blamed for.
+            Some(Link::P2p) => Self::Machine,
+            None | Some(Link::D2d | Link::L2) => Self::Nothing,
+        }
     }
 }
 
