@@ -102,8 +102,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         exports: ExportArgs<false>,
     },
-    /// Make one run of several, such as those of several processes, or the shares of a split; what is missing of those is told, and
-    /// the exit code is 1
+    /// Make one run of several, such as those of several processes, or the shares of a split; exit with 1 if cases of a split are
+    /// missing
     Merge {
         /// The runs, or a file with several
         #[arg(value_name = "RUN", required = true)]
@@ -155,9 +155,10 @@ pub(crate) enum Command {
 
 /// The tasks of a batch script.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("tasks").args(["array", "nodes"]).required(true))]
 pub(crate) struct SlurmArgs {
     /// Submit an array of N jobs, each with one GPU, which may run at different times
-    #[arg(long, value_name = "N", value_parser = count(), conflicts_with = "nodes", required_unless_present = "nodes")]
+    #[arg(long, value_name = "N", value_parser = count())]
     pub(crate) array: Option<u64>,
     /// Take N nodes at once, with a task for each GPU
     #[arg(long, value_name = "N", value_parser = count(), default_value = "1", hide_default_value = true)]

@@ -6,7 +6,9 @@ mod made;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::fleet::{FleetReport, FleetRoof, FleetRules, FleetRuns, FleetVerdict, Gap, GpuVerdict};
+use gpubench_records::fleet::{
+    FleetGpu, FleetReport, FleetRoof, FleetRules, FleetRuns, FleetVerdict, Gap, GpuVerdict,
+};
 use gpubench_records::selection::CaseSelection;
 use serde_json::{Value, json};
 
@@ -28,7 +30,7 @@ fn with_fault(fault: impl Fn(&Path, &[PathBuf])) -> FleetReport {
     report(&[folder.path().to_owned()])
 }
 
-fn changed(file: &Path, change: impl Fn(&mut Value)) {
+fn changed(file: &Path, change: impl FnOnce(&mut Value)) {
     let mut run = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
     change(&mut run);
     write(file, &run);
@@ -370,4 +372,38 @@ fn nothing_to_read_is_no_answer() {
     let report = report(&[PathBuf::from("there/is/none.json")]);
     assert_eq!((report.groups.len(), report.exit().code()), (0, 4));
     assert!(report.missing[0].to_string().starts_with("there/is/none.json: not read: "));
+}
+
+/// Under Slurm each task has one GPU, which it calls `cuda:0`.
+#[test]
+fn gpus_of_a_host_with_one_name_are_shown_by_their_uuids() {
+    let report = with_fault(|_, files| {
+        for file in files {
+            changed(file, |run| {
+                run["devices"][0]["device"] = "cuda:0".into();
+                for record in run["records"].as_array_mut().expect("records") {
+                    record["device"] = "cuda:0".into();
+                }
+            });
+        }
+    });
+    let slow: Vec<String> = report.slow().map(FleetGpu::place).collect();
+    assert_eq!(slow, ["node7 GPU-10000000"]);
+}
+
+/// `--runs 3` stores a record of each process in one run.
+#[test]
+fn records_of_several_processes_in_one_run_are_several_processes() {
+    let report = with_fault(|_, files| {
+        for files in files.chunks(3) {
+            let mut records = Vec::new();
+            for file in files {
+                changed(file, |run| records.append(run["records"].as_array_mut().expect("records")));
+            }
+            changed(&files[0], |run| run["records"] = records.clone().into());
+            files[1..].iter().for_each(|file| fs::remove_file(file).expect("a file"));
+        }
+    });
+    assert_eq!(report.runs, 4);
+    assert_answer(&report);
 }

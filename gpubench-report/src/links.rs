@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::page::Page;
 use super::style::{BOLD, heading};
-use super::text::{left, plain, right, width};
+use super::text::{left, paragraph, plain, right, width};
 use gpubench_records::facts::Quantity;
 use gpubench_records::id::{Arg, DeviceId, shown_name};
 use gpubench_records::peer::Peer;
@@ -13,6 +13,10 @@ use gpubench_records::record::{Record, Run};
 use gpubench_records::work::Link;
 use gpubench_stats::format;
 use gpubench_stats::units::BytesPerSecond;
+
+/// The meaning of rows and columns, which the terminal and the page share.
+pub(super) const DIRECTIONS: &str =
+    "The device of a row copies: `write` to the device of the column, `read` from it.";
 
 /// The rates of a benchmark between devices.
 #[derive(Debug)]
@@ -92,6 +96,9 @@ pub(super) fn links(run: &Run, page: Page) -> String {
             let row: String = row.iter().map(|it| right(&cell(it), room)).collect();
             _ = writeln!(text, "{}{row}", left(name, first));
         }
+    }
+    if !text.is_empty() {
+        text += &paragraph(DIRECTIONS, page);
     }
     text
 }

@@ -23,6 +23,8 @@ pub(super) struct Builder {
     pub(super) entries: Vec<Entry>,
     numbers: HashMap<FleetCase, usize>,
     processes: HashMap<(usize, usize, usize), usize>,
+    /// By run, GPU and case: the number of its measurements so far. A run of several processes has a record of each.
+    measured: HashMap<(usize, usize, usize), usize>,
 }
 
 /// The model of GPUs that may be held against each other.
@@ -157,6 +159,7 @@ fn group_of<'a>(groups: &'a mut Vec<Builder>, facts: &Facts, program: &Program) 
             entries: Vec::new(),
             numbers: HashMap::new(),
             processes: HashMap::new(),
+            measured: HashMap::new(),
         });
         groups.len() - 1
     });
@@ -233,9 +236,11 @@ impl Builder {
         if case == next {
             self.cases.push(record.case.clone());
         }
-        for (number, measured) in measured.into_iter().enumerate() {
+        let before = self.measured.entry((run, gpu, case)).or_default();
+        for measured in measured {
             let next = self.processes.len();
-            let process = *self.processes.entry((run, gpu, number)).or_insert(next);
+            let process = *self.processes.entry((run, gpu, *before)).or_insert(next);
+            *before += 1;
             self.entries.push(Entry { case, gpu, process, roof: measured.roof, measured, run });
         }
         None

@@ -42,6 +42,7 @@ pub(super) fn group(builder: &Builder, rules: FleetRules) -> FleetGroup {
     };
     let mut gpus: Vec<FleetGpu> = (0..builder.members.len()).map(gpu).collect();
     add_hosts(&mut gpus);
+    tell_apart(&mut gpus);
     gpus.sort_by(|a, b| {
         let slowest = |gpu: &FleetGpu| if gpu.verdict == GpuVerdict::Slow { -gpu.worst() } else { 0.0 };
         slowest(a).total_cmp(&slowest(b)).then_with(|| (&a.host, &a.device).cmp(&(&b.host, &b.device)))
@@ -137,5 +138,20 @@ fn add_hosts(gpus: &mut [FleetGpu]) {
         if slow > 1 && 2 * slow > all {
             gpu.reasons.insert(0, format!("{slow} of the {all} GPUs of this host are slow"));
         }
+    }
+}
+
+/// Names GPUs by the first part of their UUIDs if others of their host have the same name: a scheduler may give each task one
+/// GPU, and then each calls its own `cuda:0`.
+fn tell_apart(gpus: &mut [FleetGpu]) {
+    let first_part = |uuid: &str| uuid.split('-').take(2).collect::<Vec<_>>().join("-");
+    let (mut named, mut parts) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    for gpu in gpus.iter() {
+        *named.entry(gpu.place()).or_default() += 1;
+        *parts.entry(first_part(&gpu.uuid)).or_default() += 1;
+    }
+    for gpu in gpus.iter_mut().filter(|gpu| named[&gpu.place()] > 1) {
+        let part = first_part(&gpu.uuid);
+        gpu.device = if parts[&part] > 1 { gpu.uuid.clone() } else { part };
     }
 }

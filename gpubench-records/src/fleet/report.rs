@@ -79,7 +79,7 @@ pub struct FleetGpu {
     pub uuid: String,
     /// Its host, if that is known.
     pub host: Option<String>,
-    /// The device in the words of its first run.
+    /// The device in the words of its first run, or the first part of its UUID if another GPU of its host is called the same.
     pub device: String,
     /// The verdict on the GPU: slow if it is on any roof.
     pub verdict: GpuVerdict,

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::view::View;
-use crate::links::{Cell, Matrix, matrices, shown};
+use crate::links::{Cell, DIRECTIONS, Matrix, matrices, shown};
 use crate::text::plain;
 
 pub(super) fn links(view: &View<'_>) -> Markup {
@@ -14,8 +14,7 @@ pub(super) fn links(view: &View<'_>) -> Markup {
             section #links aria-labelledby="links-title" {
                 h2 #links-title { "Links between devices" }
                 p.soft {
-                    "GB/s between each two devices, and the share of the link's peak. The device of a row copies: `write` to the \
-                     device of the column, `read` from it."
+                    "GB/s between each two devices, and the share of the link's peak. " (DIRECTIONS)
                 }
                 @for matrix in &matrices { (map(view, matrix)) }
             }

@@ -264,6 +264,7 @@ fn links_are_measured_between_all_pairs_in_both_directions() {
         assert!(share > 0.1 && share < 0.9, "{}: {share}", record.case);
     }
     measured.ended.shows("transfers::p2p::kernel[way=read, bytes=1048576], GB/s (% of the link's peak)");
+    measured.ended.shows("The device of a row copies: `write` to the device of the column, `read` from it.");
     measured.ended.shows("p2p: 24 rows over that link, held against its peak");
 }
 
