@@ -25,7 +25,8 @@ pub(crate) enum Cargo {
                   run, the name of a baseline, or `last`. A file with a list of runs is all of them; FILE#2 is its second.\n\
                   A FILE called `-` is standard output, which then carries nothing else.\n\
                   Exit codes: 0 done, 1 a benchmark of the run failed or is invalid, a case could not be judged, or results \
-                  could not be written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched or no records."
+                  could not be written, 2 usage, 3 a regression or a slow GPU, 4 nothing matched, no \
+                  records, or no GPU judged."
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]

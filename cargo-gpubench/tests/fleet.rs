@@ -134,7 +134,7 @@ fn what_counts_as_slow_is_the_users_choice() {
 #[test]
 fn two_gpus_are_too_few_for_a_verdict() {
     let project = with_runs();
-    let ended = project.run(&["fleet", "runs/gpu0*", "runs/gpu1*", "--width", "80"]).code(0);
+    let ended = project.run(&["fleet", "runs/gpu0*", "runs/gpu1*", "--width", "80"]).code(4);
     assert_snapshot!("fleet-of-two", ended.stdout());
 }
 

@@ -151,13 +151,14 @@ impl FleetReport {
         self.groups.iter().flat_map(FleetGroup::slow)
     }
 
-    /// The exit code: 3 if a GPU is slow, 4 if there is none at all.
+    /// The exit code: 3 if a GPU is slow, 4 if none could be judged.
     #[must_use]
     pub fn exit(&self) -> Exit {
-        match self.slow().next() {
-            _ if self.groups.is_empty() => Exit::Nothing,
-            Some(_) => Exit::Regression,
-            None => Exit::Done,
+        let verdicts = self.groups.iter().flat_map(|group| &group.gpus).map(|gpu| gpu.verdict);
+        match verdicts.min() {
+            Some(GpuVerdict::Slow) => Exit::Regression,
+            Some(GpuVerdict::Normal) => Exit::Done,
+            Some(GpuVerdict::NotEnoughData) | None => Exit::Nothing,
         }
     }
 }
