@@ -368,6 +368,27 @@ fn a_device_without_an_identity_is_named() {
     assert_eq!(missing(&report), ["vgpu.json: cuda:0 has no UUID, which tells GPUs apart: left out"]);
 }
 
+/// The driver does not start on a GPU that fell off its bus: its run has failures, and no facts of it.
+#[test]
+fn a_gpu_that_was_not_opened_is_named() {
+    let report = with_fault(|folder, _| {
+        let place = Place { host: "node8".to_owned(), number: 0, uuid: String::new(), process: 99 };
+        let mut run =
+            run_at(&template(), &place, 30, |_, record| record["measurement"]["time"]["median"].as_f64());
+        run["devices"] = json!([]);
+        let failed = json!({ "failed": { "stage": "device", "message": "cuInit returned 999" } });
+        for record in run["records"].as_array_mut().expect("records") {
+            record["measurement"] = Value::Null;
+            record["verdict"] = json!({ "state": "invalid", "reasons": [failed] });
+        }
+        write(&folder.join("lost.json"), &run);
+    });
+    let told = missing(&report);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("lost.json: node8 cuda:0 was not opened, and is not judged: "), "{told:?}");
+    assert!(told[0].contains("cuInit returned 999"), "{told:?}");
+}
+
 #[test]
 fn nothing_to_read_is_no_answer() {
     let report = report(&[PathBuf::from("there/is/none.json")]);

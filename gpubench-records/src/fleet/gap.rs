@@ -50,6 +50,15 @@ pub enum Gap {
         /// The device in the words of that run.
         device: String,
     },
+    /// A device was never opened, so that its run does not tell which GPU it is.
+    NotOpened {
+        /// The file.
+        file: String,
+        /// The device in the words of that run, with its host.
+        device: String,
+        /// The reason.
+        why: String,
+    },
     /// A GPU was measured on several hosts. It counts as one of the first.
     Moved {
         /// The GPU.
@@ -125,6 +134,9 @@ impl Display for Gap {
             ),
             Self::NoUuid { file, device } => {
                 write!(f, "{file}: {device} has no UUID, which tells GPUs apart: left out")
+            }
+            Self::NotOpened { file, device, why } => {
+                write!(f, "{file}: {device} was not opened, and is not judged: {why}")
             }
             Self::Moved { gpu, hosts } => {
                 write!(

@@ -97,6 +97,7 @@ pub(super) fn groups(mut runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
             measured,
             planned,
         }));
+        gaps.extend(not_opened(&name, host.as_deref(), &devices, &records));
         let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
         for facts in devices.iter().filter(|facts| !facts.runs_program_code) {
             let own: Vec<&KeptRecord> =
@@ -144,6 +145,17 @@ pub(super) fn groups(mut runs: Vec<KeptRun>) -> (Vec<Builder>, Vec<Gap>) {
         gaps.extend(group.settle());
     }
     (groups, gaps)
+}
+
+/// A gap for each device that has records and no facts: it failed before it told who it is.
+fn not_opened(file: &str, host: Option<&str>, devices: &[Facts], records: &[KeptRecord]) -> Vec<Gap> {
+    let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
+    for record in records.iter().filter(|record| devices.iter().all(|facts| facts.device != record.device)) {
+        reasons.entry(&record.device).or_insert_with(|| record.reasons.join("; "));
+    }
+    let named = |device: &str| host.map_or_else(|| device.to_owned(), |host| format!("{host} {device}"));
+    let gap = |(device, why)| Gap::NotOpened { file: file.to_owned(), device: named(device), why };
+    reasons.into_iter().map(gap).collect()
 }
 
 /// The group of a device that a build measured.

@@ -14,32 +14,49 @@ const ENDINGS: [&str; 2] = ["json", "jsonl"];
 pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, io::Error)>) {
     let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
     for path in given {
-        let found = if path.exists() { below(path, true) } else { matching(path) };
-        match found {
-            Ok(found) => files.extend(found),
-            Err(error) => faults.push((path.clone(), error)),
+        if path.is_dir() {
+            below(path, &mut files, &mut faults);
+        } else if path.exists() {
+            files.insert(path.clone());
+        } else {
+            match matching(path) {
+                Ok(found) => files.extend(found),
+                Err(error) => faults.push((path.clone(), error)),
+            }
         }
     }
     (files.into_iter().collect(), faults)
 }
 
-/// The file at `path`, or those below it.
-fn below(path: &Path, named: bool) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
+/// Adds the files of runs below `folder`. A part of it that cannot be read is a fault, and the rest is read.
+fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<(PathBuf, io::Error)>) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return faults.push((folder.to_owned(), error)),
+    };
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => return faults.push((folder.to_owned(), error)),
+        };
+        let path = entry.path();
         let is_run = path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it == *ending));
-        return Ok(if named || is_run { vec![path.to_owned()] } else { Vec::new() });
-    }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
         // A link to a folder may lead back here.
-        let is_linked_folder = entry.file_type()?.is_symlink() && entry.path().is_dir();
-        if !is_hidden && !is_linked_folder {
-            files.extend(below(&entry.path(), false)?);
+        let is_linked_folder = path.is_dir() && entry.file_type().is_ok_and(|it| it.is_symlink());
+        if entry.file_name().to_string_lossy().starts_with('.') || is_linked_folder {
+            continue;
+        }
+        if path.is_dir() {
+            below(&path, files, faults);
+        } else if is_run && !is_endless(&path) {
+            files.insert(path);
         }
     }
-    Ok(files)
+}
+
+/// Returns true for a pipe, a socket or a device, whose end may never come: it is read only by its own name.
+fn is_endless(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| !it.is_file())
 }
 
 /// The files whose names match the last part of `pattern`.
@@ -93,5 +110,19 @@ mod tests {
         assert_eq!(names(&["log.txt"]), ["log.txt"], "a file that is named is read");
         let (files, faults) = fleet_files(&[folder.join("c*.json"), folder.join("d.json")]);
         assert_eq!((files.len(), faults.len()), (0, 2));
+    }
+
+    #[test]
+    fn the_rest_of_a_folder_is_read_beside_what_cannot_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        fs::write(folder.join("a.json"), "").expect("a file");
+        // A pipe or a socket is never read, since its end may never come.
+        let _socket = std::os::unix::net::UnixListener::bind(folder.join("b.json")).expect("a socket");
+        let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
+        below(&folder.join("gone"), &mut files, &mut faults);
+        below(folder, &mut files, &mut faults);
+        assert_eq!(files.into_iter().collect::<Vec<_>>(), [folder.join("a.json")]);
+        assert_eq!(faults.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&folder.join("gone")]);
     }
 }

@@ -184,22 +184,25 @@ fn leave_out_doubles(runs: &mut [NamedRun]) -> Vec<String> {
         .filter(|record| record.measurement.is_some())
         .map(anywhere)
         .collect();
-    let mut seen: BTreeMap<Anywhere, Vec<Record>> = BTreeMap::new();
-    for run in runs.iter_mut().map(|named| &mut named.run) {
+    let mut seen: BTreeMap<Anywhere, Vec<(usize, Record)>> = BTreeMap::new();
+    for (number, run) in runs.iter_mut().map(|named| &mut named.run).enumerate() {
         run.records.retain(|record| {
             let case = anywhere(record);
             if record.measurement.is_none() && measured.contains(&case) {
                 return false;
             }
             let earlier = seen.entry(case).or_default();
-            let is_new = !earlier.iter().any(|earlier| is_copy(earlier, record));
+            let is_new = !earlier.iter().any(|(_, earlier)| is_copy(earlier, record));
             if is_new {
-                earlier.push(record.clone());
+                earlier.push((number, record.clone()));
             }
             is_new
         });
     }
-    let several = seen.values().filter(|records| records.len() > 1).count();
+    // A task with several GPUs measures each of its cases on all of them.
+    let is_again =
+        |records: &&Vec<(usize, Record)>| records.iter().any(|(number, _)| *number != records[0].0);
+    let several = seen.values().filter(is_again).count();
     let remark =
         || format!("{} measured more than once, by tasks that were started again", counted(several, "case"));
     if several > 0 { vec![remark()] } else { Vec::new() }
@@ -281,6 +284,29 @@ mod tests {
         let uuids: Vec<_> = joined.run.devices.iter().map(|facts| facts.text(UUID)).collect();
         assert_eq!(uuids, [Some("GPU-a"), Some("GPU-b"), Some("GPU-c")]);
     }
+
+    /// A task with two GPUs measures each case on both, and was not started again.
+    #[test]
+    fn several_gpus_of_a_task_are_no_repetition() {
+        let mut runs = [1, 2, 3].map(|number| share(number, "n1", "GPU-a", 0));
+        for run in &mut runs {
+            let mut second = share(1, "n1", "GPU-b", 0).devices.remove(0);
+            second.device = "cuda:1".to_owned();
+            run.devices.push(second);
+            let on_second = run.records.iter().cloned().map(|mut record| {
+                record.device = "cuda:1".to_owned();
+                record
+            });
+            let on_second: Vec<Record> = on_second.collect();
+            run.records.extend(on_second);
+        }
+        for record in runs.iter_mut().flat_map(|run| &mut run.records).filter(|it| it.device == "cuda:1") {
+            record.measurement.as_mut().expect("it was measured").samples.wall += Nanoseconds(1.0);
+        }
+        let both = joined(&runs).expect("three shares");
+        assert_eq!((both.run.records.len(), both.remarks.len()), (12, 0), "{:?}", both.remarks);
+    }
+
     #[test]
     fn what_is_missing_is_named() {
         let mut early = share(3, "n2", "GPU-c", 0);
