@@ -66,10 +66,12 @@ pub(super) fn share(mut jobs: Vec<(Job, Fate)>, part: Part, times: &CaseTimes) -
         }
     }
     units.sort_by(|(one, first), (other, second)| other.total_cmp(one).then_with(|| first.cmp(second)));
+    // With more tasks than cases, the last ones get none.
+    let tasks = part.of().min(units.len());
     let mut loads: HashMap<String, Vec<f64>> = HashMap::new();
     let mut own = BTreeSet::new();
     for (time, unit) in units {
-        let loads = loads.entry(unit.0.clone()).or_insert_with(|| vec![0.0; part.of()]);
+        let loads = loads.entry(unit.0.clone()).or_insert_with(|| vec![0.0; tasks]);
         // The last of the maxima is the first task with the least load.
         let least = (0..loads.len()).max_by(|one, other| {
             loads[*other].total_cmp(&loads[*one]).then_with(|| Reverse(*one).cmp(&Reverse(*other)))
@@ -139,6 +141,14 @@ mod tests {
         assert_eq!(names(&share(jobs.clone(), part(2, 2), &times)), ["b", "d"]);
         // Without times all are the same.
         assert_eq!(names(&share(jobs, part(1, 2), &CaseTimes::default())), ["a", "c", "e"]);
+    }
+
+    #[test]
+    fn of_more_tasks_than_cases_the_last_get_none() {
+        let jobs = ["a", "b"].map(|name| job(name, "cuda:0", &[Cache::Hot])).to_vec();
+        let of = |number| share(jobs.clone(), part(number, usize::MAX), &CaseTimes::default());
+        assert_eq!([names(&of(1)), names(&of(2))], [["a"], ["b"]]);
+        assert!(of(3).is_empty() && of(usize::MAX).is_empty());
     }
 
     #[test]
