@@ -214,8 +214,8 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_NO_WAIT", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) no_wait: bool,
 
-    /// Measure one case at a time. Without this, several GPUs are measured side by side, except for cases that move bytes over
-    /// what they share: the host's memory and the buses
+    /// Measure one case at a time. Without this, several GPUs are measured side by side: of copies from and to the host one at a
+    /// time, and copies between GPUs and cases of the CPU alone
     #[arg(
         long,
         env = "GPUBENCH_ONE_AT_A_TIME",
