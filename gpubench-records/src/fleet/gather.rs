@@ -10,7 +10,7 @@ use std::thread;
 use super::gap::Gap;
 use super::kept::KeptRun;
 use super::paths::fleet_files;
-use super::report::FLEET_SCHEMA;
+use super::schema::FLEET_SCHEMA;
 use crate::files::{FormatError, LoadRunError, load_all};
 use crate::selection::CaseSelection;
 

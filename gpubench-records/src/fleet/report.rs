@@ -6,21 +6,15 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::gap::Gap;
-use super::gather::FleetRuns;
-use super::group::groups;
-use super::judged::group;
 use super::roof::FleetRoof;
 use crate::exit::Exit;
-use gpubench_stats::fleet::{self, FleetRules, FleetVerdict, Lack, Standing};
+use gpubench_stats::fleet::{self, FleetVerdict, Lack, Standing};
 use gpubench_stats::format::percent;
-
-/// The name of this format.
-pub const FLEET_SCHEMA: &str = "gpubench-fleet/1";
 
 /// The answer about a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetReport {
-    /// [`FLEET_SCHEMA`].
+    /// [`FLEET_SCHEMA`](super::FLEET_SCHEMA).
     pub schema: &'static str,
     /// The least effect that counts as slow, as a fraction.
     pub least: f64,
@@ -128,24 +122,6 @@ pub struct Finding {
 }
 
 impl FleetReport {
-    /// The answer about the GPUs of `runs`.
-    #[must_use]
-    pub fn of(runs: FleetRuns, rules: FleetRules) -> Self {
-        let FleetRuns { files, runs, gaps: mut missing } = runs;
-        let count = runs.len();
-        let (builders, gaps) = groups(runs);
-        missing.extend(gaps);
-        Self {
-            schema: FLEET_SCHEMA,
-            least: rules.least,
-            false_discoveries: rules.false_discoveries,
-            files,
-            runs: count,
-            groups: builders.iter().map(|builder| group(builder, rules)).collect(),
-            missing,
-        }
-    }
-
     /// The slow GPUs of all groups.
     pub fn slow(&self) -> impl Iterator<Item = &FleetGpu> {
         self.groups.iter().flat_map(FleetGroup::slow)

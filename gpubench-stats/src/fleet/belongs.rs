@@ -67,7 +67,7 @@ impl<'a> Column<'a> {
 
     /// The median effect.
     pub(super) fn location(&self) -> f64 {
-        super::pooled::median(&mut self.values().collect::<Vec<_>>()).unwrap_or_default()
+        crate::quantile::median_of(&mut self.values().collect::<Vec<_>>()).unwrap_or_default()
     }
 
     /// The standard deviation between the GPUs that are not far out.

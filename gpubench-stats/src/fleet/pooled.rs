@@ -3,7 +3,7 @@
 
 use super::spread::GpuEffect;
 use super::{Fleet, ROOFS_OF_MOST};
-use crate::quantile::quantile;
+use crate::quantile::median_of;
 
 /// Cases count as no more precise than this, which is what processes on one GPU agree to: else the one whose timer happens to
 /// step in the right place would decide alone.
@@ -49,7 +49,7 @@ impl Pooled {
         let noise = vec![FINEST; fleet.roofs.len()];
         let mut pooled = Self { cases, processes, noise, of_gpu };
         pooled.center();
-        pooled.pool(|values| median(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>()));
+        pooled.pool(|values| median_of(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>()));
         pooled.estimate_noise();
         pooled.pool(huber);
         pooled
@@ -64,7 +64,7 @@ impl Pooled {
         for case in 0..self.noise.len() {
             let mut medians: Vec<f64> =
                 (0..self.of_gpu.len()).filter_map(|gpu| self.of_case(gpu, case)).collect();
-            let Some(center) = median(&mut medians) else { continue };
+            let Some(center) = median_of(&mut medians) else { continue };
             for process in &mut self.processes {
                 process.deviations[case] -= center;
             }
@@ -90,7 +90,7 @@ impl Pooled {
                     deviation.is_finite().then_some(deviation.abs())
                 };
                 let mut residuals: Vec<f64> = self.processes.iter().filter_map(around).collect();
-                let spread = median(&mut residuals).unwrap_or_default() * NORMAL * follows.sqrt();
+                let spread = median_of(&mut residuals).unwrap_or_default() * NORMAL * follows.sqrt();
                 self.noise[*case] = spread.max(FINEST);
             }
         }
@@ -128,7 +128,7 @@ impl Pooled {
     /// The median deviation of a case over the processes of a GPU.
     fn of_case(&self, gpu: usize, case: usize) -> Option<f64> {
         let values = self.of_gpu[gpu].iter().map(|place| self.processes[*place].deviations[case]);
-        median(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+        median_of(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>())
     }
 
     /// The effects of the processes of each GPU.
@@ -170,7 +170,7 @@ fn processes(fleet: &Fleet<'_>) -> Vec<Process> {
 
 /// Huber's mean of values, each with its noise. `None` if there are none.
 fn huber(values: &[(f64, f64)]) -> Option<f64> {
-    let mut center = median(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
+    let mut center = median_of(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
     // The weights settle within a few rounds to far below the noise.
     for _ in 0..10 {
         let weigh = |(value, noise): &(f64, f64)| {
@@ -212,12 +212,6 @@ fn error(values: impl Iterator<Item = (f64, f64)>, mean: f64) -> (f64, usize) {
 
 fn huber_weight(residual: f64, noise: f64) -> f64 {
     (HUBER * noise / residual.abs().max(f64::MIN_POSITIVE)).min(1.0)
-}
-
-/// The median of values in any order. `None` if there are none.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    (!values.is_empty()).then(|| quantile(values, 0.5))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Spreads between processes, GPUs and hosts. In: the effects of processes, pooled by roof; out: the effect of each GPU, and
 //! standard deviations that neither a disturbed process nor a slow GPU moves much.
 
-use super::pooled::median;
+use crate::quantile::median_of;
 
 /// The spreads of a roof: standard deviations of logarithms, which are fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct GpuEffect {
 impl GpuEffect {
     /// The effect of a GPU whose processes have these. `None` if there are none.
     pub(super) fn of(mut processes: Vec<f64>) -> Option<Self> {
-        Some(Self { value: median(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
+        Some(Self { value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
     }
 
     /// The same with slow and fast exchanged.
