@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
+use super::checksum::{self, Checksum};
 use super::fault::Fault;
 use super::format::{FormatError, RUN, SchemaVersion, by_newer};
 use super::sound::unsound_time;
@@ -39,9 +40,10 @@ pub(super) enum Line<'a> {
 }
 
 impl Line<'_> {
-    /// The line as it is written, its end included.
+    /// The line as it is written, its checksum and its end included.
     pub(super) fn written(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
+        checksum::add(&mut line);
         line.push(b'\n');
         Ok(line)
     }
@@ -91,13 +93,13 @@ pub enum NotARun {
 /// If the first line begins no run.
 pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
-    let (version, mut run) = lines.head()?;
+    let Head { version, mut run, is_summed } = lines.head()?;
     let (mut remarks, mut is_cut_off) = (Remarks::default(), false);
     loop {
         match lines.next().map_err(NotARun::Unreadable)? {
             None => break,
             Some(Found::CutOff) => is_cut_off = true,
-            Some(Found::Whole(line)) => match RUN.read_as(version, &line) {
+            Some(Found::Whole(line)) => match read_line(version, &line, is_summed) {
                 Ok(Line::Record { at, record }) => match unsound_time(&record) {
                     None => {
                         run.wall = run.wall.max(at);
@@ -107,7 +109,7 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
                 },
                 Ok(Line::End { wall }) => run.wall = run.wall.max(wall),
                 Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
-                Err(error) => remarks.add(lines.number, &Fault::of(&error, &line, 0).reason()),
+                Err(why) => remarks.add(lines.number, &why),
             },
         }
     }
@@ -117,18 +119,41 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
 
 /// The run of a file without its records, which are not read.
 pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
-    Lines { from: BufReader::new(from), number: 0 }.head().map(|(_, run)| run)
+    Lines { from: BufReader::new(from), number: 0 }.head().map(|head| head.run)
 }
 
-fn head(line: &[u8]) -> Result<(SchemaVersion, Run), NotARun> {
+/// Reads a line behind the first. The reason that it is none is in words.
+fn read_line(version: SchemaVersion, line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
+    let read = RUN.read_as(version, line).map_err(|error| Fault::of(&error, line, 0).reason())?;
+    match checksum::look(line) {
+        Checksum::Differs => Err(CHANGED.to_owned()),
+        Checksum::Missing if is_summed => Err("it has no checksum, which the first line has".to_owned()),
+        Checksum::Fits | Checksum::Missing => Ok(read),
+    }
+}
+
+/// The reason to refuse a line whose checksum is another.
+const CHANGED: &str = "it was changed after it was written: its checksum is another";
+
+/// The first line of a run.
+struct Head {
+    version: SchemaVersion,
+    run: Run,
+    /// True if it has a checksum: then all others have one.
+    is_summed: bool,
+}
+
+fn head(line: &[u8]) -> Result<Head, NotARun> {
     let missing = || NotARun::Foreign("line 1: that of a run is missing".to_owned());
     let version = RUN.version_of(line, 0).map_err(|error| match error {
         FormatError::OtherSchema { schema, .. } => NotARun::OtherSchema(schema),
         FormatError::Foreign { .. } if serde_json::from_slice::<Line<'_>>(line).is_ok() => missing(),
         FormatError::Foreign { why, .. } => NotARun::Foreign(why.to_string()),
     })?;
+    let sum = checksum::look(line);
     match RUN.read_as(version, line) {
-        Ok(Line::Run(run)) => Ok((version, run.into_owned())),
+        Ok(Line::Run(_)) if sum == Checksum::Differs => Err(NotARun::Foreign(format!("line 1: {CHANGED}"))),
+        Ok(Line::Run(run)) => Ok(Head { version, run: run.into_owned(), is_summed: sum == Checksum::Fits }),
         Ok(Line::Record { .. } | Line::End { .. }) => Err(missing()),
         Err(error) => Err(NotARun::Foreign(Fault::of(&error, line, 0).to_string())),
     }
@@ -172,7 +197,7 @@ struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    fn head(&mut self) -> Result<(SchemaVersion, Run), NotARun> {
+    fn head(&mut self) -> Result<Head, NotARun> {
         match self.next().map_err(NotARun::Unreadable)? {
             Some(Found::Whole(line)) => head(&line),
             Some(Found::CutOff) => Err(NotARun::Foreign("its first line has no end".to_owned())),

@@ -5,6 +5,7 @@
 //! never finds a part of one.
 
 pub mod ceilings;
+mod checksum;
 mod earlier;
 mod fault;
 mod file;

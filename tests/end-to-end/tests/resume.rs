@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
-use end_to_end::running::{Ended, cases, run_with};
+use end_to_end::running::{Ended, cases, run_with, without_checksums};
 use gpubench_records::files;
 use gpubench_records::record::Run;
 use tempfile::TempDir;
@@ -59,11 +59,18 @@ impl Runs {
         files::read(file).unwrap_or_else(|error| panic!("it {error}")).run
     }
 
-    /// Does something to the lines of the only run, and goes on from it.
+    /// Does something to the lines of the only run, which have no checksums, and goes on from it.
     #[track_caller]
     fn resume_after(&self, change: impl FnOnce(&mut Vec<String>)) -> Ended {
         let [name] = &self.names()[..] else { panic!("{:?}", self.names()) };
         let text = fs::read_to_string(self.file(name)).expect("UTF-8");
+        self.resume_with(&without_checksums(&text), change)
+    }
+
+    /// Does something to the lines of the only run, and goes on from it.
+    #[track_caller]
+    fn resume_with(&self, text: &str, change: impl FnOnce(&mut Vec<String>)) -> Ended {
+        let name = &self.names()[0];
         let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
         assert_eq!(lines.len(), 5, "a beginning, three records and an end: {text}");
         change(&mut lines);
@@ -137,12 +144,58 @@ fn foreign_lines_cost_nothing_but_themselves() {
     row(here!(), "foreign lines", "measured again; the first such line is told", "kept");
 }
 
+/// The line is refused with its number and the reason, whether its checksum or its time gives it away.
+#[test]
+fn a_line_that_was_changed_by_hand_is_refused() {
+    let median = |line: &mut String| {
+        let (begin, rest) = line.split_once("\"median\":").expect("a median");
+        let (_, end) = rest.split_once(',').expect("more behind it");
+        *line = format!("{begin}\"median\":-5.0,{end}");
+    };
+    let refused = |text: &dyn Fn(&str) -> String, place: usize, reason: &str| {
+        let runs = Runs::new();
+        let stored = fs::read_to_string(runs.file(&runs.names()[0])).expect("UTF-8");
+        let ended = runs.resume_with(&text(&stored), |lines| median(&mut lines[place])).with_code(0);
+        assert!(
+            ended.stderr.contains(&format!("line {} is no record ({reason}): left out", place + 1)),
+            "{ended}"
+        );
+        runs.has_all(&ended, 2);
+    };
+    let reason = "it was changed after it was written: its checksum is another";
+    refused(&str::to_owned, 2, reason);
+    refused(
+        &without_checksums,
+        2,
+        "`two_devices::sweep[n=2] hot` has a median of -5.000 ns, which no clock gives",
+    );
+    row(here!(), "a line that was changed by hand", &format!("measured again: {}", quoted(reason)), "kept");
+
+    // A line without a checksum among others, and a first line that was changed.
+    let runs = Runs::new();
+    let stored = fs::read_to_string(runs.file(&runs.names()[0])).expect("UTF-8");
+    let ended = runs.resume_with(&stored, |lines| lines[2] = without_checksums(&lines[2])).with_code(0);
+    assert!(
+        ended.stderr.contains("line 3 is no record (it has no checksum, which the first line has)"),
+        "{ended}"
+    );
+    runs.has_all(&ended, 2);
+    let runs = Runs::new();
+    let stored = fs::read_to_string(runs.file(&runs.names()[0])).expect("UTF-8");
+    let name = runs.names().remove(0);
+    let changed = stored.replacen("\"planned\":3", "\"planned\":4", 1);
+    assert_ne!(changed, stored);
+    fs::write(runs.file(&name), changed).expect("it can be written");
+    let ended = runs.run(&[&SWEEP[..], &[&format!("--resume={name}")]].concat());
+    ended.with_code(2).says_only(&format!("is no run of gpubench: line 1: {reason}"));
+}
+
 #[test]
 fn what_is_no_run_of_this_suite_is_refused() {
     let refused = |change: &dyn Fn(&mut Vec<String>), words: &str| {
         let runs = Runs::new();
         let name = runs.names().remove(0);
-        let text = fs::read_to_string(runs.file(&name)).expect("UTF-8");
+        let text = without_checksums(&fs::read_to_string(runs.file(&name)).expect("UTF-8"));
         let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
         change(&mut lines);
         fs::write(runs.file(&name), lines.concat()).expect("it can be written");
@@ -315,7 +368,7 @@ fn old_runs_go() {
     let theirs = runs.file("1999-01-01T00-00-00Z");
     fs::create_dir(theirs.parent().expect("a folder")).expect("it is new");
     let text = fs::read_to_string(runs.file(&first)).expect("UTF-8");
-    fs::write(&theirs, text.replace("end-to-end/two_devices", "end-to-end/another"))
+    fs::write(&theirs, without_checksums(&text).replace("end-to-end/two_devices", "end-to-end/another"))
         .expect("it can be written");
     let busy = File::open(runs.file("2000-01-01T00-00-00Z")).expect("it is there");
     busy.lock().expect("nobody else has it");
