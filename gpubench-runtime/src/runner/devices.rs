@@ -55,6 +55,7 @@ impl Runner<'_, '_> {
             match self.lanes.wait()?.1 {
                 LaneEvent::Facts(facts) => answer = facts.map(|facts| *facts),
                 LaneEvent::Done(done) => return done.map(|()| answer).map_err(RunError::from),
+                LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
                 LaneEvent::Step(_) | LaneEvent::Interval { .. } | LaneEvent::Record(_) => {}
             }
         }
@@ -67,11 +68,12 @@ impl Lane<'_> {
         let request = Request::Facts { device: device.to_owned() };
         let mut answer = Err(DeviceRefusal::NoFacts);
         let limit = FACTS_LIMIT.max(self.config.timeout);
-        let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
+        let config = self.config;
+        let lost = self.ask(&request, limit, &mut |reply| match reply {
             // The name under which its cases ask for it, whatever it calls itself.
             Reply::Facts(mut facts) => {
                 device.clone_into(&mut facts.device);
-                let locked = self.config.locked.iter().filter(|(locked, _)| locked == device);
+                let locked = config.locked.iter().filter(|(locked, _)| locked == device);
                 let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
                 facts.properties.extend(locked);
                 answer = Ok(Box::new(facts));

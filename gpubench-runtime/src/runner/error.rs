@@ -3,6 +3,7 @@
 
 use std::io;
 
+use super::audit::OtherRecords;
 use super::supervisor::Ended;
 use gpubench_records::failure::Failure;
 
@@ -20,6 +21,9 @@ pub enum RunError {
         /// The reason.
         why: DeviceRefusal,
     },
+    /// The records are not those of the plan.
+    #[error(transparent)]
+    OtherRecords(#[from] OtherRecords),
     /// No worker process can be started.
     #[error("cannot start a process to measure in: {0}")]
     NoWorker(io::Error),

@@ -53,7 +53,7 @@ impl Lane<'_> {
             let request = Request::Measure { job: job.clone(), sampling, facts, limit };
             let before = job.caches.len();
             let mut refused = None;
-            let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
+            let lost = self.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.case.cache);
                     if record.write_undetected() {
@@ -100,7 +100,7 @@ impl Lane<'_> {
         let request = Request::Writes { job: job.clone() };
         let mut writes = None;
         let limit = self.config.limit(job).min(WRITES_LIMIT);
-        let lost = self.supervisor.ask(&request, limit, &mut |reply| {
+        let lost = self.ask(&request, limit, &mut |reply| {
             if let Reply::Writes(found) = reply {
                 writes = found;
             }

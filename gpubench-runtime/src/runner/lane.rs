@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
+use std::time::Duration;
 
 use super::RunConfig;
 use super::error::{DeviceRefusal, RunError};
-use super::supervisor::{Ended, Supervisor};
+use super::supervisor::{Ended, Lost, Supervisor};
 use crate::device::Available;
 use crate::plan::Job;
+use crate::worker::{Reply, Request};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::Step;
 use gpubench_records::record::Record;
@@ -39,6 +41,8 @@ pub(super) enum LaneEvent {
     Interval { samples: usize, half_width: f64 },
     /// A case is finished.
     Record(Box<Record>),
+    /// Something that the user needs to know and that is no result.
+    Warning(String),
     /// The command is done, or nothing more can be done.
     Done(Result<(), Ended>),
 }
@@ -141,6 +145,20 @@ impl Lane<'_> {
             self.tell(LaneEvent::Done(done));
         }
         self.supervisor.dismiss();
+    }
+
+    /// Sends a request to the worker of its device. Tells of replies that belong to no request in progress.
+    pub(super) fn ask(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<Option<Lost>, Ended> {
+        let asked = self.supervisor.ask(request, limit, reply);
+        for remark in self.supervisor.take_remarks() {
+            self.tell(LaneEvent::Warning(remark));
+        }
+        asked
     }
 
     /// Tells whoever leads the run, who may have given up.

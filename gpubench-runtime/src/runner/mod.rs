@@ -1,10 +1,12 @@
 //! Leads a run: asks for the devices' facts, gives each job to the lane of its device when its turn has come, and collects the
 //! records. In: a plan. Out: a [`Run`].
 
+mod audit;
 pub(crate) mod clock_lock;
 mod devices;
 mod error;
 mod events;
+mod expected;
 mod job;
 mod lane;
 pub(crate) mod lock;
@@ -19,6 +21,7 @@ pub mod trial;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+pub use self::audit::OtherRecords;
 pub use self::error::{DeviceRefusal, RunError};
 pub use self::events::RunEvents;
 
@@ -131,6 +134,7 @@ fn measure_by<'a>(
         runner.devices(devices, plan).and_then(|()| runner.plans(plan))
     });
     let mut run = results.run;
+    let ended = ended.and_then(|()| audit::audit(plan, &run.records, config.runs.max(1)));
     if config.runs > 1 {
         run.records = merged(run.records);
     }
@@ -174,9 +178,10 @@ impl Runner<'_, '_> {
         for lane in 0..self.lanes.count() {
             self.lanes.send(lane, Command::Renew);
             loop {
-                if let (_, LaneEvent::Done(done)) = self.lanes.wait()? {
-                    done?;
-                    break;
+                match self.lanes.wait()?.1 {
+                    LaneEvent::Done(done) => break done?,
+                    LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
+                    _ => {}
                 }
             }
         }
@@ -223,6 +228,7 @@ impl Runner<'_, '_> {
                     self.results.observer.interval_narrowed(job, samples, half_width);
                 }
                 LaneEvent::Record(record) => self.results.add((number, job), *record),
+                LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
                 LaneEvent::Facts(_) => {}
                 LaneEvent::Done(done) => {
                     schedule.end(number);

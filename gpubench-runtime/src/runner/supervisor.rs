@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use crate::worker::{Loss, Process, Reply, Request, Worker, WorkerState};
+use super::expected::Expected;
+use crate::worker::{Loss, Numbered, Process, Reply, Request, Worker, WorkerState};
 use gpubench_records::failure::{Failure, Stage, Step};
 
 /// The link from the process that plans and reports to the workers that measure.
@@ -18,6 +19,10 @@ pub(crate) struct Supervisor<'a> {
     /// True if one worker has all devices open.
     shared: bool,
     stop: &'a dyn Fn() -> bool,
+    /// The number of requests so far.
+    asked: u64,
+    /// Replies that were dropped, and the reasons.
+    remarks: Vec<String>,
 }
 
 /// Starts a worker.
@@ -48,9 +53,10 @@ impl Lost {
     /// Returns this loss as a failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
         let failure = Failure::new(Stage::Worker, &self.loss);
-        match self.step {
-            Some(step) => failure.at(step),
-            None => failure,
+        match (self.step, &self.loss) {
+            // The worker has gone on since the fork.
+            (_, Loss::Forked) | (None, _) => failure,
+            (Some(step), _) => failure.at(step),
         }
     }
 }
@@ -63,13 +69,13 @@ impl<'a> Supervisor<'a> {
         } else {
             Box::new(|| Ok(Box::new(Process::start()?)))
         };
-        Self { workers: BTreeMap::new(), start, shared: in_process, stop }
+        Self { workers: BTreeMap::new(), start, shared: in_process, stop, asked: 0, remarks: Vec::new() }
     }
 
     /// Uses workers made by `start`, one for each device.
     #[cfg(test)]
     pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool) -> Self {
-        Self { workers: BTreeMap::new(), start, shared: false, stop }
+        Self { workers: BTreeMap::new(), start, shared: false, stop, asked: 0, remarks: Vec::new() }
     }
 
     /// Returns true if the user wants to stop.
@@ -85,24 +91,29 @@ impl<'a> Supervisor<'a> {
         limit: Duration,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Option<Lost>, Ended> {
-        let whose = self.whose(request.device().unwrap_or_default());
-        let mut worker = match self.workers.remove(whose) {
+        let whose = self.whose(request.device().unwrap_or_default()).to_owned();
+        let mut worker = match self.workers.remove(&whose) {
             Some(worker) => worker,
             None => (self.start)().map_err(Ended::NoWorker)?,
         };
+        self.asked += 1;
+        let request = Numbered { number: self.asked, request: request.clone() };
+        let mut expected = Expected::of(&request);
         let (mut step, mut device_lost) = (None, false);
-        let asked = worker.ask(request, limit, self.stop, &mut |answer| match answer {
-            Reply::Step(reached) => {
+        let remarks = &mut self.remarks;
+        let asked = worker.ask(&request, limit, self.stop, &mut |answer| match expected.take(answer) {
+            Err(unexpected) => remarks.push(unexpected.to_string()),
+            Ok(Reply::Step(reached)) => {
                 step = Some(reached);
                 reply(Reply::Step(reached));
             }
-            Reply::DeviceLost => device_lost = true,
-            Reply::Record(record) => {
+            Ok(Reply::DeviceLost) => device_lost = true,
+            Ok(Reply::Record(record)) => {
                 // A loss from here on belongs to the next case.
                 step = Some(Step::Preparation);
                 reply(Reply::Record(record));
             }
-            answer => reply(answer),
+            Ok(answer) => reply(answer),
         });
         match asked {
             Ok(()) if device_lost => {
@@ -110,13 +121,18 @@ impl<'a> Supervisor<'a> {
                 Ok(None)
             }
             Ok(()) => {
-                self.workers.insert(whose.to_owned(), worker);
+                self.workers.insert(whose, worker);
                 Ok(None)
             }
             Err(Loss::Interrupted) => Err(Ended::Interrupted),
             Err(_) if self.stops() => Err(Ended::Interrupted),
             Err(loss) => Ok(Some(Lost { loss, step })),
         }
+    }
+
+    /// Takes the remarks on replies that were dropped.
+    pub(crate) fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     /// Returns the name under which the worker of a device is kept.

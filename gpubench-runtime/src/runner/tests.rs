@@ -8,13 +8,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use super::audit::audit;
 use super::resume::ResumedRecords;
 use super::supervisor::Supervisor;
 use super::{Beginning, RunConfig, RunError, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan, Shares};
-use crate::worker::{Loss, Reply, Request, Worker};
+use crate::worker::{Answer, Loss, Numbered, Reply, Request, Worker};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::Cache;
@@ -33,6 +34,12 @@ enum Fault {
     EndsOpening(&'static str),
     /// It sends no record and no error.
     SaysNothing(&'static str),
+    /// A launch forks, and both processes return: a copy sends what an earlier one had to say, and its own.
+    Forks(&'static str),
+    /// It answers an earlier request once more.
+    AnswersLate(&'static str),
+    /// It sends the first of its records twice, and the record of a case that nobody asked for in place of the last.
+    MixesUp(&'static str),
 }
 
 /// The state that all fake workers share: faults, each of which happens once, and the requests by worker.
@@ -92,17 +99,19 @@ struct FakeWorker {
 impl Worker for FakeWorker {
     fn ask(
         &mut self,
-        request: &Request,
+        numbered: &Numbered,
         limit: Duration,
         stop: &dyn Fn() -> bool,
-        reply: &mut dyn FnMut(Reply),
+        hear: &mut dyn FnMut(Answer),
     ) -> Result<(), Loss> {
+        let Numbered { number, request } = numbered;
         if let Request::Measure { job, .. } = request
             && job.benchmark.starts_with("slow")
         {
             self.shared.take_part(format!("{job} on {}", job.device));
         }
         let mut script = self.shared.lock();
+        let mut reply = |reply| hear(Answer::new(*number, reply));
         match request {
             Request::Facts { device } => {
                 script.asked.push((self.number, format!("facts of {device}")));
@@ -127,10 +136,25 @@ impl Worker for FakeWorker {
                 if script.befalls(|fault| matches!(fault, Fault::SaysNothing(name) if is(name))) {
                     return Ok(());
                 }
+                if script.befalls(|fault| matches!(fault, Fault::Forks(name) if is(name))) {
+                    return Err(Loss::Forked);
+                }
+                if script.befalls(|fault| matches!(fault, Fault::AnswersLate(name) if is(name))) {
+                    let failed = Record::failed(job.case(Cache::Hot), Failure::new(Stage::Launch, "late"));
+                    hear(Answer::new(number - 1, Reply::Record(Box::new(failed))));
+                }
+                let mut reply = |reply| hear(Answer::new(*number, reply));
                 let loses = script.befalls(|fault| matches!(fault, Fault::LosesDevice(name) if is(name)));
+                let mixes_up = script.befalls(|fault| matches!(fault, Fault::MixesUp(name) if is(name)));
                 for &cache in &job.caches {
                     let verdict = Verdict::of(Vec::new());
-                    reply(Reply::Record(Box::new(Record::new(job.case(cache), None, verdict))));
+                    let mut record = Box::new(Record::new(job.case(cache), None, verdict));
+                    if mixes_up && cache == Cache::Hot {
+                        reply(Reply::Record(record.clone()));
+                    } else if mixes_up {
+                        "another".clone_into(&mut record.case.benchmark);
+                    }
+                    reply(Reply::Record(record));
                     if loses {
                         reply(Reply::DeviceLost);
                         return Ok(());
@@ -157,6 +181,7 @@ fn facts(device: &str) -> Facts {
 struct Heard {
     jobs: Vec<String>,
     records: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl RunEvents for Heard {
@@ -166,6 +191,10 @@ impl RunEvents for Heard {
 
     fn record_finished(&mut self, record: &Record) {
         self.records.push(record.case.to_string());
+    }
+
+    fn warning(&mut self, warning: &str) {
+        self.warnings.push(warning.to_owned());
     }
 }
 
@@ -342,6 +371,57 @@ fn a_worker_that_hangs_costs_one_case_and_another_goes_on() {
     );
     assert_eq!(done.script.started, 2);
     assert_eq!(done.script.asked.last(), Some(&(2, "b on fake".to_owned())));
+}
+
+/// The copy's records would be doubles of the worker's, or take the places of others.
+#[test]
+fn a_worker_that_forks_and_returns_twice_costs_one_case() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::Forks("a")]);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.rows(), [invalid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    let [failure] = &done.failures()[..] else { panic!("{:?}", done.failures()) };
+    assert!(failure.starts_with("worker: the process was forked and both came back"), "{failure}");
+}
+
+#[test]
+fn a_reply_to_another_request_is_dropped_and_told() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::AnswersLate("b")]);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    let warning = "dropped a reply to request 2, which came while request 3 was in progress";
+    assert_eq!(done.heard.warnings, [warning]);
+}
+
+#[test]
+fn records_that_nobody_asked_for_are_dropped_and_the_missing_one_is_no_success() {
+    let done = measured(&plan(&["a"], &["fake"]), &[Fault::MixesUp("a")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")], "the rest is asked for again");
+    assert_eq!(
+        done.heard.warnings,
+        [
+            "dropped a second record of `a hot` on `fake`",
+            "dropped a record of `another cold` on `fake`, which was not asked for"
+        ]
+    );
+}
+
+/// Whatever the reason: a run that is not complete must not look so.
+#[test]
+fn the_records_of_a_run_that_ended_are_those_of_its_plan() {
+    let plan = plan(&["a", "b"], &["fake"]);
+    let records = measured(&plan, &[]).run.records;
+    assert!(audit(&plan, &records, 1).is_ok());
+    let mut others = records.clone();
+    others.truncate(3);
+    others.push(records[0].clone());
+    others.push(Record { device: "other".to_owned(), ..records[1].clone() });
+    let error = audit(&plan, &others, 1).expect_err("they differ").to_string();
+    assert_eq!(
+        error,
+        "the records are not those of the plan: missing: `b cold` on `fake` (1 case); too often: `a hot` on `fake` (1 case); \
+         not planned: `a cold` on `other` (1 case)"
+    );
+    assert!(audit(&plan, &records, 2).is_err(), "each repetition has its own");
 }
 
 #[test]

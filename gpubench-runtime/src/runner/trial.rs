@@ -47,11 +47,13 @@ impl Display for Outcome {
     }
 }
 
-/// Tries every job of `plan`, until all are done or `stop` returns true. Calls `job_started` before each launch.
+/// Tries every job of `plan`, until all are done or `stop` returns true. Calls `job_started` before each launch, and `warn` with
+/// what the user needs to know beside the outcomes.
 pub fn run(
     plan: &Plan,
     config: &RunConfig,
     job_started: &mut dyn FnMut(&Job),
+    warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut supervisor = Supervisor::new(config.in_process, stop);
@@ -66,6 +68,7 @@ pub fn run(
                 test(&mut supervisor, job, config.limit(job))
             }
         };
+        supervisor.take_remarks().iter().for_each(|remark| warn(remark));
         match outcome {
             Ok(outcome) => trials.push(Trial { name: job.to_string(), outcome }),
             Err(error) => return (trials, Err(error)),

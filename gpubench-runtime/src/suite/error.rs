@@ -202,7 +202,7 @@ impl Error {
             | Self::StoredRun(_)
             | Self::WrittenOver(_)
             | Self::OutputNotOpened { .. } => Exit::Usage,
-            Self::Ended { cause: RunError::NoWorker(_), .. }
+            Self::Ended { cause: RunError::NoWorker(_) | RunError::OtherRecords(_), .. }
             | Self::BaselineNotSaved(_)
             | Self::ClocksNotReset(_)
             | Self::CeilingsNotStored(_)

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use super::Error;
 use super::cli::Exit;
 use super::measure::{ended_early, run_config};
 use super::options::MeasureOptions;
@@ -11,6 +10,7 @@ use super::prepare::{Task, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
 use super::signals::Stop;
+use super::{Error, messages};
 use crate::peaks::PeakSources;
 use crate::plan::{Ignored, Plan, PlanError};
 use crate::runner::trial::{self, Outcome, Trial};
@@ -34,8 +34,9 @@ pub(super) fn test(options: &MeasureOptions, suite: &str) -> Result<(String, Res
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
     let config = run_config(options, PeakSources::default(), Vec::new());
+    let stops = || stop.signal().is_some();
     let (mut trials, ended) =
-        trial::run(&plan, &config, &mut |job| progress.try_job(job), &|| stop.signal().is_some());
+        trial::run(&plan, &config, &mut |job| progress.try_job(job), &mut messages::warn, &stops);
     drop(progress);
     let demanded = options.selection.ignored == Ignored::Only;
     trials.extend(trial::absent(&plan, demanded));

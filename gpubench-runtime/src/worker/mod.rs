@@ -5,6 +5,7 @@ mod action;
 mod comparison;
 mod job;
 mod measurement;
+mod numbered;
 mod pipe;
 mod prepared;
 mod process;
@@ -28,6 +29,7 @@ use gpubench_records::id::DeviceId;
 use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 
+pub use self::numbered::{Answer, Numbered};
 pub use self::pipe::serve;
 pub use self::process::FLAG;
 pub(crate) use self::process::Process;

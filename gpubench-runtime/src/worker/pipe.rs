@@ -11,11 +11,11 @@ use std::process;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
+use rustix::process::{Pid, Signal, getpgrp, getpid, kill_current_process_group, kill_process};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Reply, Request, WorkerState};
+use super::{Answer, Numbered, Reply, Request, WorkerState};
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
@@ -32,9 +32,10 @@ pub fn serve() -> io::Result<()> {
     let mut replies = socket.try_clone()?;
     let (sender, requests) = channel();
     thread::spawn(move || receive(socket, &sender));
-    let mut worker = WorkerState::for_one_device();
+    let (mut worker, itself) = (WorkerState::for_one_device(), getpid());
     for request in requests {
-        worker.answer(&request?, &mut |reply| say(&mut replies, &reply));
+        let Numbered { number, request } = request?;
+        worker.answer(&request, &mut |reply| say(&mut replies, itself, &Answer::new(number, reply)));
     }
     Ok(())
 }
@@ -50,10 +51,10 @@ fn call_it_by_its_name() {
 
 /// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
 /// doing, and then ends the worker.
-fn receive(from: File, to: &Sender<io::Result<Request>>) {
+fn receive(from: File, to: &Sender<io::Result<Numbered>>) {
     for line in BufReader::new(from).lines() {
         match line.and_then(|line| decode(&line)) {
-            Ok(Request::End) => return,
+            Ok(Numbered { request: Request::End, .. }) => return,
             request => {
                 // The receiver is gone only when this process ends.
                 _ = to.send(request);
@@ -63,13 +64,20 @@ fn receive(from: File, to: &Sender<io::Result<Request>>) {
     end_orphaned();
 }
 
-fn say(replies: &mut File, reply: &Reply) {
+/// Sends an answer of the worker, which is the process `itself`. A copy of it says that it is one, and ends.
+fn say(replies: &mut File, itself: Pid, answer: &Answer) {
+    let own = getpid();
+    if own != itself {
+        // Nothing that it has inherited is dropped or written: all of it belongs to the worker.
+        _ = send(replies, &Answer { is_copy: true, ..Answer::new(answer.number, Reply::Done) });
+        _ = kill_process(own, Signal::KILL);
+    }
     // Printed output comes before the reply.
-    let sent = io::stdout().flush().and_then(|()| send(replies, reply));
+    let sent = io::stdout().flush().and_then(|()| send(replies, answer));
     if sent.is_err() {
         end_orphaned();
     }
-    if let Reply::DeviceLost = reply {
+    if let Reply::DeviceLost = answer.reply {
         leave();
     }
 }

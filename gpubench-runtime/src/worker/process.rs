@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
 use super::pipe::{decode, send};
-use super::{Loss, Reply, Request, Worker};
+use super::{Answer, Loss, Numbered, Reply, Request, Worker};
 
 /// The first argument of a worker process.
 pub const FLAG: &str = "--gpubench-worker";
@@ -46,7 +46,7 @@ pub(crate) struct Process {
     child: Child,
     group: Pid,
     requests: UnixStream,
-    replies: Receiver<io::Result<Reply>>,
+    replies: Receiver<io::Result<Answer>>,
     /// True if the process was reaped, after which its number may belong to another.
     gone: bool,
 }
@@ -60,10 +60,10 @@ fn program() -> io::Result<PathBuf> {
 impl Worker for Process {
     fn ask(
         &mut self,
-        request: &Request,
+        request: &Numbered,
         limit: Duration,
         stop: &dyn Fn() -> bool,
-        reply: &mut dyn FnMut(Reply),
+        hear: &mut dyn FnMut(Answer),
     ) -> Result<(), Loss> {
         if send(&mut self.requests, request).is_err() {
             return Err(self.lost(stop));
@@ -72,18 +72,20 @@ impl Worker for Process {
         let (mut opened, mut allowed) = (false, limit.max(OPENING));
         loop {
             match self.replies.recv_timeout(GLANCE) {
-                Ok(Ok(Reply::Done)) => return Ok(()),
-                Ok(Ok(Reply::DeviceLost)) => {
-                    reply(Reply::DeviceLost);
-                    return Ok(());
-                }
+                Ok(Ok(answer)) if answer.number != request.number => hear(answer),
+                Ok(Ok(Answer { is_copy: true, .. })) => return Err(Loss::Forked),
+                Ok(Ok(Answer { reply: Reply::Done, .. })) => return Ok(()),
                 Ok(Ok(answer)) => {
                     // The limit is per case. The first case begins with its first step, each other with the record
                     // before it.
-                    if !opened || matches!(answer, Reply::Record(_)) {
+                    if !opened || matches!(answer.reply, Reply::Record(_)) {
                         (begin, opened, allowed) = (Instant::now(), true, limit);
                     }
-                    reply(answer);
+                    let is_last = matches!(answer.reply, Reply::DeviceLost);
+                    hear(answer);
+                    if is_last {
+                        return Ok(());
+                    }
                 }
                 Ok(Err(error)) => return Err(Loss::Garbled(error)),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.lost(stop)),
@@ -101,7 +103,7 @@ impl Worker for Process {
     /// Asks an idle worker to end by itself, so that it prints its buffered output.
     fn dismiss(mut self: Box<Self>) {
         // Fails if the worker is already ending.
-        _ = send(&mut self.requests, &Request::End);
+        _ = send(&mut self.requests, &Numbered { number: u64::MAX, request: Request::End });
         self.ends_within(LAST_WORDS);
     }
 }
@@ -201,7 +203,7 @@ fn is_from_outside(loss: &Loss) -> bool {
 }
 
 /// Reads replies until the socket closes.
-fn forward(from: UnixStream, to: &Sender<io::Result<Reply>>) {
+fn forward(from: UnixStream, to: &Sender<io::Result<Answer>>) {
     for line in BufReader::new(from).lines() {
         let reply = line.and_then(|line| decode(&line));
         if to.send(reply).is_err() {

@@ -6,21 +6,21 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use super::{Reply, Request, WorkerState};
+use super::{Answer, Numbered, WorkerState};
 
 /// Answers requests. It is a process of its own, this very process (for debuggers), or a script (in tests).
 pub(crate) trait Worker {
-    /// Sends `request` and passes each reply to `reply`, until the request is done, a case takes longer than `limit`,
-    /// or `stop` returns true.
+    /// Sends `request` and passes each answer to `hear`, also one to another request, until the request is done, a case takes
+    /// longer than `limit`, or `stop` returns true.
     ///
     /// # Errors
     /// Returns a [`Loss`] if the worker was lost; it is of no use then.
     fn ask(
         &mut self,
-        request: &Request,
+        request: &Numbered,
         limit: Duration,
         stop: &dyn Fn() -> bool,
-        reply: &mut dyn FnMut(Reply),
+        hear: &mut dyn FnMut(Answer),
     ) -> Result<(), Loss>;
 
     /// Ends a worker that has nothing left to do.
@@ -31,12 +31,12 @@ pub(crate) trait Worker {
 impl Worker for WorkerState {
     fn ask(
         &mut self,
-        request: &Request,
+        request: &Numbered,
         _: Duration,
         _: &dyn Fn() -> bool,
-        reply: &mut dyn FnMut(Reply),
+        hear: &mut dyn FnMut(Answer),
     ) -> Result<(), Loss> {
-        self.answer(request, reply);
+        self.answer(&request.request, &mut |reply| hear(Answer::new(request.number, reply)));
         Ok(())
     }
 
@@ -52,6 +52,8 @@ pub(crate) enum Loss {
     TimedOut(Duration),
     /// It did not even open its device, and was killed.
     Silent(Duration),
+    /// A `fork` made a copy of it, which came back from the user's code too.
+    Forked,
     /// It sent something that is no reply.
     Garbled(io::Error),
     /// It sends nothing more, and does not end though it was killed.
@@ -78,6 +80,9 @@ impl Display for Loss {
             Self::Silent(limit) => {
                 write!(f, "took longer than {} s over its device, and was killed", limit.as_secs_f64())
             }
+            Self::Forked => f.write_str(
+                "the process was forked and both came back: the copy must end by itself or become another program",
+            ),
             Self::Garbled(error) => write!(f, "the process said what is no reply: {error}"),
             Self::Stays => f.write_str("the process was killed and does not end: the driver may hold it"),
             Self::Interrupted => f.write_str("interrupted"),

@@ -75,7 +75,7 @@ const FAILURES: [Fault; 14] = [
 const WHILE: &str = "error of a launch after a while";
 
 /// Faults that cost the process.
-const LOSSES: [Fault; 8] = [
+const LOSSES: [Fault; 9] = [
     (
         "`abort` in a launch",
         "aborts_when_hot hot",
@@ -83,6 +83,11 @@ const LOSSES: [Fault; 8] = [
     ),
     ("`abort` in a launch", "aborts hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
     ("`exit(0)` in a launch", "exits hot", &["worker (checked launch): ", "exited with code 0"]),
+    (
+        "a launch that forks and returns twice",
+        "forks hot",
+        &["worker: the process was forked and both came back: "],
+    ),
     ("segmentation fault", "segfaults hot", &["worker (checked launch): ", "ended by signal SIGSEGV"]),
     ("stack overflow", "overflows_its_stack hot", &["worker (checked launch): ", "ended by signal SIGABRT"]),
     (
@@ -131,7 +136,7 @@ fn every_fault_has_its_row_and_the_rest_is_measured() {
         .collect();
     assert_eq!(cases(&run).into_iter().collect::<HashSet<_>>(), expected);
     assert_eq!(run.records.len(), expected.len());
-    ended.shows("27 cases: 5 valid, 0 suspect, 22 invalid");
+    ended.shows("28 cases: 5 valid, 0 suspect, 23 invalid");
     for (fault, case, _) in FAILURES.iter().chain(&LOSSES) {
         // The last of several cases stands on the page.
         if FAILURES
@@ -251,7 +256,7 @@ fn ten_thousand_failing_cases_are_ten_thousand_rows() {
 /// For debuggers: the very same records, without a process in between.
 #[test]
 fn in_process_records_are_the_same() {
-    let select = ["--skip", "aborts,exits,never_ends,segfaults,overflows,leaves,prints"];
+    let select = ["--skip", "aborts,exits,forks,never_ends,segfaults,overflows,leaves,prints"];
     let (apart, records) = faults(&select);
     let (together, same) = faults(&[&select[..], &["--in-process"]].concat());
     assert_eq!((apart.code, together.code), (Some(1), Some(1)), "{together}");

@@ -167,6 +167,18 @@ fn exits(_stream: &Clockwork) {
     process::exit(0);
 }
 
+/// As a launch in C that starts a process by `fork` and forgets to end it: both come back.
+#[gpu_bench]
+#[expect(unsafe_code, reason = "forks")]
+fn forks(stream: &Clockwork) {
+    unsafe extern "C" {
+        fn fork() -> i32;
+    }
+    stream.advance(LAUNCH);
+    // SAFETY: none. The copy goes on as if it were the worker, which is what this is for.
+    black_box(unsafe { fork() });
+}
+
 #[gpu_bench]
 #[expect(unsafe_code, reason = "crashes")]
 fn segfaults(_stream: &Clockwork) {
