@@ -36,6 +36,11 @@ impl Clockwork {
         self.now.set(self.now.get() + nanoseconds);
     }
 
+    /// Turns the clock back by `nanoseconds`, as no clock should be.
+    pub fn turn_back(&self, nanoseconds: u64) {
+        self.now.set(self.now.get().saturating_sub(nanoseconds));
+    }
+
     /// The cache state of the launch in progress; nothing before the first sampler.
     #[must_use]
     pub fn sampled(&self) -> Option<Cache> {
@@ -118,7 +123,7 @@ impl Clockwork {
         let start = self.read();
         self.advance(FLOOR);
         work.launch()?;
-        Ok(Nanoseconds((self.read() - start) as f64))
+        Ok(Nanoseconds(self.read() as f64 - start as f64))
     }
 }
 
@@ -128,7 +133,7 @@ impl Sampler for Readings<'_, &mut dyn Work> {
         for _ in 0..samples {
             events.push(self.clock.sample(self.works, self.cache)?);
         }
-        Ok(Nanoseconds((self.clock.read() - begin) as f64))
+        Ok(Nanoseconds(self.clock.read() as f64 - begin as f64))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
@@ -151,7 +156,7 @@ impl PairSampler for Readings<'_, [&mut dyn Work; 2]> {
             }
             events.push(read);
         }
-        Ok(Nanoseconds((self.clock.read() - begin) as f64))
+        Ok(Nanoseconds(self.clock.read() as f64 - begin as f64))
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +31,12 @@ pub(crate) const BEGIN: f64 = 1e9 + 5.0;
 
 /// The handle of the first GPU's primary context; those of the others follow.
 pub(crate) const PRIMARY: usize = 0xc0;
+
+/// The distance of the handle of a primary context from those of the other contexts of its GPU.
+pub(crate) const CONTEXTS_APART: usize = 0x100;
+
+/// The number of contexts that were created beside the primary ones.
+static CREATED: AtomicUsize = AtomicUsize::new(0);
 
 /// The distance of the handles of one GPU from those of the next.
 const HANDLES: usize = 0x100_0000;
@@ -83,9 +90,24 @@ pub(crate) fn primary(ordinal: usize) -> usize {
     PRIMARY + ordinal
 }
 
+/// Makes another context of a GPU, and returns its handle.
+pub(crate) fn create(ordinal: usize) -> usize {
+    primary(ordinal) + CONTEXTS_APART * (CREATED.fetch_add(1, Ordering::Relaxed) + 1)
+}
+
+/// The number of contexts that were made so.
+pub(crate) fn created() -> usize {
+    CREATED.load(Ordering::Relaxed)
+}
+
+/// The number of a context's GPU.
+pub(crate) fn ordinal_of(context: usize) -> usize {
+    context.saturating_sub(PRIMARY) % CONTEXTS_APART
+}
+
 /// The GPU that this thread's calls go to: that of its current context, and the first where none is current.
 fn current() -> usize {
-    with_contexts(|contexts| contexts.last().map_or(0, |context| context - PRIMARY))
+    with_contexts(|contexts| contexts.last().map_or(0, |context| ordinal_of(*context)))
 }
 
 /// Makes the call `name`, which does `body`.

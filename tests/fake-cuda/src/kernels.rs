@@ -4,6 +4,7 @@
 //! takes as long as an empty one.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::content::{Content, View};
 use crate::l2::Traffic;
@@ -32,10 +33,35 @@ pub(crate) struct Launch {
 pub(crate) struct Doing {
     pub(crate) touched: Vec<(Range<u64>, Access)>,
     pub(crate) discarded: Option<Range<u64>>,
+    /// It does nothing if memory holds these bytes, or does not.
+    pub(crate) skips: Option<Skips>,
     /// It goes astray unless this memory is all zeros.
     pub(crate) trusts: Option<Range<u64>>,
     pub(crate) effect: Effect,
     pub(crate) lasts: Lasts,
+}
+
+/// The memory that tells a kernel to do nothing, and its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Skips {
+    IfSet(Range<u64>),
+    IfHolds(Range<u64>, [u8; 4]),
+}
+
+impl Skips {
+    /// The memory that is looked at.
+    pub(crate) fn looks_at(&self) -> &Range<u64> {
+        let (Self::IfSet(range) | Self::IfHolds(range, _)) = self;
+        range
+    }
+
+    /// Tells whether a kernel that finds these bytes there does nothing.
+    pub(crate) fn skips(&self, found: &[u8]) -> bool {
+        match self {
+            Self::IfSet(_) => found.iter().any(|byte| *byte != 0),
+            Self::IfHolds(_, word) => found == word,
+        }
+    }
 }
 
 /// The time of a kernel.
@@ -62,6 +88,11 @@ pub(crate) enum Effect {
     /// So many nanoseconds, and before them the cycles of as long.
     Cycles(u64, u64),
     Complement(Range<u64>),
+    /// Two, one after the other.
+    Both(Box<Self>, Box<Self>),
+    /// So many times the mean of the two numbers of the range, added in whatever order they come: every other launch has another
+    /// last bit.
+    Total(Range<u64>, u64, u64),
     /// Of a range in blocks of so many bytes: the fingerprints go to the table; or if there is a place for it, the
     /// bytes of blocks with another one than is there are added.
     Fingerprint {
@@ -189,6 +220,32 @@ impl Launch {
                 lasts: Lasts::AndMemory(nanoseconds as f64),
                 ..done(vec![(range(start, bytes), Read)], Effect::None)
             },
+            // As `caught.cu` of the end-to-end tests has them.
+            ("once", [8, 4, 8, 8], &[flag, a, y, n]) => {
+                let (flag, y) = (range(flag, 4), range(y, 4 * n));
+                let fill = Effect::Fill((a as u32).to_le_bytes(), y.clone());
+                let mark = Effect::Fill([1, 0, 0, 0], flag.clone());
+                let effect = Effect::Both(Box::new(fill), Box::new(mark));
+                let skips = Some(Skips::IfSet(flag.clone()));
+                Doing { skips, ..done(vec![(flag, Update), (y, Write)], effect) }
+            }
+            ("unless_done", [4, 8, 8], &[a, y, n]) => {
+                let (a, y) = ((a as u32).to_le_bytes(), range(y, 4 * n));
+                let skips = Some(Skips::IfHolds(y.start..y.start + 4, a));
+                Doing { skips, ..done(vec![(y.clone(), Write)], Effect::Fill(a, y)) }
+            }
+            ("atomic_sum", [8, 8, 8], &[x, n, total]) => {
+                let effect = Effect::Total(range(x, 8), n, total);
+                done(vec![(range(x, 4 * n), Read), (range(total, 4), Update)], effect)
+            }
+            // The only inputs that are given to it are negative.
+            ("relu", [8, 8, 8], &[x, y, n]) => {
+                let (x, y) = (range(x, 4 * n), range(y, 4 * n));
+                done(vec![(x, Read), (y.clone(), Write)], Effect::Fill([0; 4], y))
+            }
+            ("pause", [8], &[nanoseconds]) => {
+                Doing { lasts: Lasts::AndMemory(nanoseconds as f64), ..Doing::default() }
+            }
             // It goes astray unless its flag is 0, and writes nothing.
             ("trusts", [8], &[flag]) => {
                 Doing { trusts: Some(range(flag, 4)), ..done(vec![(range(flag, 4), Read)], Effect::None) }
@@ -214,6 +271,8 @@ impl Effect {
             Self::Fill(_, to) | Self::Complement(to) => to.clone(),
             Self::Output(launched) => launched.output().map(addresses).unwrap_or_default(),
             Self::Cycles(_, to) => *to..*to + 16,
+            Self::Both(first, _) => first.written(),
+            Self::Total(_, _, to) => *to..*to + 4,
             Self::Fingerprint { table, .. } => *table..*table + 8,
         }
     }
@@ -228,6 +287,18 @@ impl Effect {
             Self::Cycles(nanoseconds, to) => {
                 let counts = [clock * nanoseconds / 1000, nanoseconds].map(u64::to_le_bytes).concat();
                 memory.put(to, View::of(Content::Bytes(counts), 16));
+            }
+            Self::Both(first, second) => {
+                first.apply(memory, clock);
+                second.apply(memory, clock);
+            }
+            Self::Total(of, times, to) => {
+                static LAUNCHES: AtomicU32 = AtomicU32::new(0);
+                let bytes = memory.view(of).to_bytes();
+                let two: f32 = bytes.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)).sum();
+                let total =
+                    (two / 2.0 * times as f32).to_bits() ^ (LAUNCHES.fetch_add(1, Ordering::Relaxed) % 2);
+                memory.put(to, View::of(Content::Bytes(total.to_le_bytes().to_vec()), 4));
             }
             Self::Complement(all) => {
                 let view = memory.view(all.clone()).complement();

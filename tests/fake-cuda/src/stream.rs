@@ -5,8 +5,8 @@
 use std::thread::{self, ThreadId};
 
 use crate::code::{
-    CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_ISOLATION, CAPTURE_UNSUPPORTED, Code, INVALID_HANDLE,
-    NEVER,
+    CAPTURE_IMPLICIT, CAPTURE_INVALIDATED, CAPTURE_ISOLATION, CAPTURE_UNSUPPORTED, CAPTURED_EVENT, Code,
+    INVALID_HANDLE, NEVER,
 };
 use crate::driver::{Answer, Driver};
 use crate::work::Work;
@@ -214,6 +214,36 @@ impl Driver {
                 Err(CAPTURE_UNSUPPORTED)
             }
             None => Ok(()),
+        }
+    }
+
+    /// Refuses to wait for a stream, or to tell its state, while this thread captures one.
+    pub(crate) fn refuse_wait(&mut self, stream: usize) -> Answer {
+        self.refuse_if_captured(stream)?;
+        self.refuse_null(stream)?;
+        self.refuse_while_capturing()
+    }
+
+    /// Tells whether an event stands for a place in a capture that goes on.
+    pub(crate) fn is_captured(&self, event: usize) -> bool {
+        let graph = self.events.get(&event).and_then(|event| event.place).map(|place| place.graph);
+        let mut captures = self.streams.values().filter_map(|stream| stream.capture.as_ref());
+        graph.is_some_and(|graph| captures.any(|capture| capture.graph == graph))
+    }
+
+    /// Refuses a call on an event of a capture that goes on. The call invalidates the capture.
+    pub(crate) fn refuse_captured_event(&mut self, event: usize) -> Answer {
+        if !self.is_captured(event) {
+            return Ok(());
+        }
+        self.refuse_while_capturing().or(Err(CAPTURED_EVENT))
+    }
+
+    /// Invalidates the capture of a stream, if it is captured: a call on it has failed.
+    pub(crate) fn invalidate(&mut self, stream: usize) {
+        if let Some(capture) = self.streams.get_mut(&named(stream)).and_then(|stream| stream.capture.as_mut())
+        {
+            capture.invalidated = true;
         }
     }
 

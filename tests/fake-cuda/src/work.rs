@@ -135,6 +135,14 @@ impl Driver {
             }
             _ => {}
         }
+        if let Some(skips) = &doing.skips {
+            let found = self.memory.view(skips.looks_at().clone()).to_bytes();
+            if skips.skips(&found) {
+                words.push_str(" skipped");
+                let traffic = self.touch(&[(skips.looks_at().clone(), Access::Read)]);
+                return self.unrest.apply(model::kernel(launch.blocks, &traffic), begin);
+            }
+        }
         let traffic = self.touch(&doing.touched);
         if misdeed != Some(Misdeed::Nothing) {
             if let Some(range) = doing.discarded {

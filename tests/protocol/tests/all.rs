@@ -2,6 +2,7 @@
 
 mod bindings;
 mod capture;
+mod caught;
 mod engine;
 mod experiments;
 mod faults;

@@ -67,7 +67,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     // The host waits for it, which a graph would not.
     for (name, expected) in [
         ("is_waited_for_beside", "the launch cannot be captured: cuStreamSynchronize returned 900"),
-        ("is_passed_beside", "the host waits for work of the launch on another stream"),
+        ("is_passed_beside", "the launch cannot be captured: cuEventSynchronize returned 900"),
     ] {
         let method = &of(&measured, name).samples.method;
         assert_eq!(method.path, Path::Stream);

@@ -7,7 +7,9 @@ use crate::code::{
     Code, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, PEER_ACCESS_ALREADY_ENABLED,
     PEER_ACCESS_UNSUPPORTED, known,
 };
-use crate::driver::{Answer, Driver, PRIMARY, primary, with_contexts};
+use crate::driver::{
+    Answer, CONTEXTS_APART, Driver, PRIMARY, create, created, ordinal_of, primary, with_contexts,
+};
 use crate::model::{L2_SIZE, MEMORY_SIZE};
 
 /// The number of the one limit that it has: how much of the L2 may be kept.
@@ -67,7 +69,8 @@ impl Driver {
 
     /// Refuses what is the primary context of no device.
     fn refuse_strange(&self, context: usize) -> Answer {
-        let known = (0..self.config.gpus).any(|ordinal| primary(ordinal) == context);
+        let (ordinal, number) = (ordinal_of(context), context.saturating_sub(PRIMARY) / CONTEXTS_APART);
+        let known = context >= PRIMARY && ordinal < self.config.gpus && number <= created();
         if known { Ok(()) } else { Err(INVALID_CONTEXT) }
     }
 }
@@ -157,7 +160,7 @@ exports! {
 
     fn cuCtxEnablePeerAccess(driver, context: usize, flags: u32) {
         driver.refuse_strange(context)?;
-        let peer = context - PRIMARY;
+        let peer = ordinal_of(context);
         if flags != 0 || driver.config.nvlinks == 0 || peer == driver.ordinal {
             return Err(PEER_ACCESS_UNSUPPORTED);
         }
@@ -167,6 +170,21 @@ exports! {
         driver.reaches.push(peer);
         Ok(())
     }
+
+    // Another context of a GPU: a handle of its own over the same memory, streams and modules.
+    fn cuCtxCreate_v2(driver, context: Out<usize>, _flags: u32, device: c_int) {
+        let created = create(driver.device(device)?);
+        with_contexts(|contexts| contexts.push(created));
+        context.set(created)
+    }
+
+    fn cuCtxDestroy_v2(driver, context: usize) {
+        driver.refuse_strange(context)?;
+        with_contexts(|contexts| contexts.retain(|other| *other != context));
+        Ok(())
+    }
+
+    fn cuCtxSetFlags(driver, _flags: u32) { Ok(()) }
 
     fn cuCtxPushCurrent_v2(driver, context: usize) {
         driver.refuse_strange(context)?;
@@ -220,6 +238,7 @@ exports! {
         if limit != PERSISTING_L2 {
             return Err(INVALID_VALUE);
         }
+        driver.refuse_while_capturing()?;
         driver.persisting = value;
         Ok(())
     }

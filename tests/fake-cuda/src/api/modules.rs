@@ -114,6 +114,7 @@ exports! {
     }
 
     fn cuModuleUnload(driver, module: usize) {
+        driver.refuse_while_capturing()?;
         let kernels = driver.modules.remove(&module).ok_or(INVALID_HANDLE)?;
         for (function, _) in kernels {
             driver.functions.remove(&function);
@@ -189,10 +190,9 @@ exports! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let all = |sizes: [u32; 3]| sizes.into_iter().map(u64::from).product::<u64>();
         let too_many = block.iter().zip(MOST_THREADS).any(|(threads, most)| *threads > most);
-        if shared > driver.allowed_shared.get(&function).copied().unwrap_or(MOST_SHARED) {
-            return Err(INVALID_VALUE);
-        }
-        if too_many || all(block) > MOST_TOGETHER || all(block) == 0 || all(grid) == 0 {
+        let too_much = shared > driver.allowed_shared.get(&function).copied().unwrap_or(MOST_SHARED);
+        if too_much || too_many || all(block) > MOST_TOGETHER || all(block) == 0 || all(grid) == 0 {
+            driver.invalidate(stream);
             return Err(INVALID_VALUE);
         }
         let sizes = entry.parameters.iter().enumerate();

@@ -5,8 +5,8 @@ use std::thread;
 
 use crate::call::{Out, exports};
 use crate::code::{
-    CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, INVALID_HANDLE,
-    INVALID_VALUE, NOT_READY,
+    CAPTURE_INVALIDATED, CAPTURE_UNJOINED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, CAPTURED_EVENT,
+    INVALID_HANDLE, INVALID_VALUE, NOT_READY,
 };
 use crate::model::shown;
 use crate::stream::{Capture, Event, NULL, Stream, named};
@@ -51,16 +51,14 @@ exports! {
         priority.set(driver.stream(stream)?.priority)
     }
 
-    // A thread that captures one stream may not wait for any, as an H200's driver has it.
+    // A thread that captures one stream may neither wait for any nor ask for its state, as an H200's driver has it.
     fn cuStreamSynchronize(driver, stream: usize) {
-        driver.refuse_if_captured(stream)?;
-        driver.refuse_while_capturing()?;
-        driver.refuse_null(stream)?;
+        driver.refuse_wait(stream)?;
         driver.wait_for(stream)
     }
 
     fn cuStreamQuery(driver, stream: usize) {
-        driver.refuse_if_captured(stream)?;
+        driver.refuse_wait(stream)?;
         let idle = driver.stream(stream)?.idle;
         if idle <= driver.now { Ok(()) } else { Err(NOT_READY) }
     }
@@ -148,16 +146,23 @@ exports! {
     }
 
     fn cuEventQuery(driver, event: usize) {
+        driver.refuse_captured_event(event)?;
+        driver.refuse_while_capturing()?;
         let now = driver.now;
         if driver.event(event)?.time.is_none_or(|time| time <= now) { Ok(()) } else { Err(NOT_READY) }
     }
 
     fn cuEventSynchronize(driver, event: usize) {
+        driver.refuse_captured_event(event)?;
+        driver.refuse_while_capturing()?;
         let time = driver.event(event)?.time;
         time.map_or(Ok(()), |time| driver.wait_until(time))
     }
 
     fn cuEventElapsedTime(driver, milliseconds: Out<f32>, start: usize, end: usize) {
+        if driver.is_captured(start) || driver.is_captured(end) {
+            return Err(CAPTURED_EVENT);
+        }
         let mut time = |event| driver.event(event)?.time.ok_or(INVALID_HANDLE);
         let (start, end) = (time(start)?, time(end)?);
         if end > driver.now {

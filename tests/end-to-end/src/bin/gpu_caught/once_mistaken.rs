@@ -1,0 +1,204 @@
+//! Launches that gpubench once took for right, or for something else than they are.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use end_to_end::clockwork::Clockwork;
+use gpubench::cuda::RawStream;
+use gpubench::gpu_bench;
+
+use crate::calls::{copy_pageable, slots, synchronize};
+use crate::gpu::{Array, DEFAULT, Done, ELEMENTWISE, Module, POWER, REDUCTION, TENSOR, THREADS, bits};
+
+/// The elements of most arrays here: 4 MiB.
+pub(crate) const N: u64 = 1 << 20;
+
+/// An array to fill, and the number of launches so far.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    pub(crate) module: Module,
+    pub(crate) y: Array,
+    launches: Cell<u64>,
+}
+
+impl Filled {
+    pub(crate) fn new(n: u64) -> Done<Self> {
+        Ok(Self { module: Module::load(ELEMENTWISE)?, y: Array::of(0.0, n)?, launches: Cell::new(0) })
+    }
+
+    /// Fills the first `n` elements by the grid that all of them need.
+    pub(crate) fn first(&self, n: u64, a: f32, stream: gpubench_driver::sys::CUstream) -> Done {
+        self.module.launch("fill", self.blocks(), &[bits(a), self.y.at, n], stream)
+    }
+
+    pub(crate) fn fill(&self, a: f32, stream: gpubench_driver::sys::CUstream) -> Done {
+        self.first(self.y.n, a, stream)
+    }
+
+    /// The blocks of a grid for all elements, four a thread.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.y.n / 4 / THREADS
+    }
+
+    /// The number of this launch, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.launches.set(self.launches.get() + 1);
+        self.launches.get()
+    }
+}
+
+#[gpu_bench(setup = Filled::new(N))]
+fn default_stream_alone(filled: &Filled, stream: &RawStream) -> Done {
+    _ = stream;
+    filled.fill(0.5, DEFAULT)
+}
+
+#[gpu_bench(setup = Filled::new(N))]
+fn default_stream_beside(filled: &Filled, stream: &RawStream) -> Done {
+    filled.fill(0.5, stream.stream())?;
+    filled.fill(0.5, DEFAULT)
+}
+
+#[gpu_bench(setup = Filled::new(N), cold)]
+fn synchronises(filled: &Filled, stream: &RawStream) -> Done {
+    filled.fill(0.5, stream.stream())?;
+    synchronize(stream.stream())
+}
+
+#[gpu_bench(setup = Filled::new(N), cold)]
+fn allocates(filled: &Filled, stream: &RawStream) -> Done {
+    let scratch = Array::of(0.0, N)?;
+    filled.fill(0.5, stream.stream())?;
+    drop(scratch);
+    Ok(())
+}
+
+/// A copy from memory that is not pinned keeps it out of a graph.
+#[gpu_bench(setup = Ok((Filled::new(N)?, vec![0.5_f32])))]
+fn idles(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
+    copy_pageable(&filled.y, x, stream.stream())?;
+    filled.fill(0.5, stream.stream())?;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(1) {
+        std::hint::spin_loop();
+    }
+    filled.fill(0.5, stream.stream())
+}
+
+/// A sum of 16 MiB.
+struct Summed {
+    module: Module,
+    x: Array,
+    slots: Array,
+    total: Array,
+}
+
+/// The blocks of the sum.
+const SUMS: u64 = 528;
+
+impl Summed {
+    fn new(n: u64) -> Done<Self> {
+        let module = Module::load(REDUCTION)?;
+        // What a slot holds while there is no sum in it, as `reduction.cu` has it.
+        let slots = slots(SUMS as usize, 0x7FF4_0000_0000_0000)?;
+        Ok(Self { module, x: Array::of(0.5, n)?, slots, total: Array::of(0.0, 2)? })
+    }
+}
+
+#[gpu_bench(setup = Summed::new(4 << 20), bytes = 2 * summed.x.bytes(), cold)]
+fn claims_twice(summed: &Summed, stream: &RawStream) -> Done {
+    let Summed { module, x, slots, total } = summed;
+    module.launch("sum", SUMS, &[x.at, x.n, slots.at, total.at], stream.stream())
+}
+
+#[gpu_bench(setup = Filled::new(4 * N), writes = filled.y.bytes())]
+fn claims_all_changes_half(filled: &Filled, stream: &RawStream) -> Done {
+    filled.first(2 * N, 0.5, stream.stream())
+}
+
+#[gpu_bench(setup = Filled::new(N))]
+fn fifty_then_one(filled: &Filled, stream: &RawStream) -> Done {
+    let kernels = if filled.number() == 1 { 50 } else { 1 };
+    (0..kernels).try_for_each(|_| filled.fill(0.5, stream.stream()))
+}
+
+/// No block has so many threads.
+pub(crate) fn impossible_launch(filled: &Filled, stream: &RawStream) {
+    let arguments = [bits(0.5), filled.y.at, filled.y.n];
+    _ = filled.module.launch_by("fill", filled.blocks(), 4096, &arguments, stream.stream());
+}
+
+#[gpu_bench(setup = Filled::new(N))]
+fn ignores_an_error(filled: &Filled, stream: &RawStream) -> Done {
+    filled.fill(0.5, stream.stream())?;
+    impossible_launch(filled, stream);
+    Ok(())
+}
+
+/// On a device of its own, since no launch moves a GPU's clock.
+#[gpu_bench(setup = Ok(0_u64))]
+fn negative_times(launches: &mut u64, stream: &Clockwork) {
+    *launches += 1;
+    if launches.is_multiple_of(100) { stream.turn_back(32_000) } else { stream.advance(16_000) }
+}
+
+/// What the clockwork's measured peak allows in 3.2 µs, 10¹⁴ times.
+const FAR_TOO_MUCH: u64 = 3_840_000_000_000_000_000;
+
+#[gpu_bench(bytes = FAR_TOO_MUCH)]
+fn beats_a_measured_peak(stream: &Clockwork) {
+    stream.advance(3_200);
+}
+
+/// Whose speed is impossible is not also in two modes.
+#[gpu_bench(setup = Ok(0_u64), bytes = FAR_TOO_MUCH)]
+fn beats_it_in_two_modes(launches: &mut u64, stream: &Clockwork) {
+    *launches += 1;
+    stream.advance(if launches.is_multiple_of(2) { 3_200 } else { 6_400 });
+}
+
+/// An array to fill, after a second and a half in which the GPU drew what it can.
+fn after_load() -> Done<Filled> {
+    /// Their time is about 1.5 ms each.
+    const LAUNCHES: u64 = 1000;
+    const STEPS: u64 = 4096;
+    let (module, blocks) = (Module::load(TENSOR)?, 8 * 132);
+    let one = f32::from_bits(0x3f80_3f80);
+    let (left, right) = (Array::of(one, 2 * 32 * 4)?, Array::of(one, 2 * 32 * 2)?);
+    let sums = Array::of(0.0, 4 * blocks * THREADS)?;
+    for _ in 0..LAUNCHES {
+        module.launch("products", blocks, &[left.at, right.at, STEPS, sums.at], DEFAULT)?;
+    }
+    synchronize(DEFAULT)?;
+    Filled::new(N)
+}
+
+#[gpu_bench(setup = after_load())]
+fn after_power_cap(filled: &Filled, stream: &RawStream) -> Done {
+    filled.fill(0.5, stream.stream())
+}
+
+/// Arithmetic of `f32` on the whole device.
+pub(crate) struct Turned {
+    module: Module,
+    inputs: Array,
+    sums: Array,
+}
+
+impl Turned {
+    const BLOCKS: u64 = 8 * 132;
+    const STEPS: u64 = 4096;
+
+    pub(crate) fn new() -> Done<Self> {
+        let inputs = Array::of(0.25, 16 * THREADS)?;
+        Ok(Self { module: Module::load(POWER)?, inputs, sums: Array::of(0.0, Self::BLOCKS * THREADS)? })
+    }
+
+    /// The operations of a launch.
+    pub(crate) const FLOPS: u64 = 32 * Self::STEPS * Self::BLOCKS * THREADS;
+
+    pub(crate) fn launch(&self, stream: &RawStream) -> Done {
+        let arguments = [bits(0.3), self.inputs.at, Self::STEPS, self.sums.at];
+        self.module.launch("turn", Self::BLOCKS, &arguments, stream.stream())
+    }
+}
