@@ -5,6 +5,8 @@ mod given;
 
 use std::collections::{BTreeMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::facts::{Facts, UUID};
 use crate::id::{Arg, shown_name};
 use crate::method::Cache;
@@ -13,7 +15,7 @@ use crate::record::{Record, Run, Skipped};
 pub use self::given::{NoArg, parse_args, split_names, split_outside_brackets};
 
 /// The user's selection of cases.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseSelection {
     /// Parts of names, one of which a case must contain; full names with `exact`.
     pub filters: Vec<String>,

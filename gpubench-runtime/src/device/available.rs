@@ -1,5 +1,7 @@
 //! Devices before they are opened: those that are there, and kinds that are missing.
 
+use serde::{Deserialize, Serialize};
+
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,12 +14,23 @@ pub struct Available {
     pub name: String,
     /// The UUID, if the device has one.
     pub uuid: Option<String>,
+    /// The reason that the driver says nothing of it, though it lists it.
+    pub fault: Option<String>,
+}
+
+/// A device as another process of this program has found it, which knows its kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundDevice {
+    device: String,
+    name: String,
+    uuid: Option<String>,
+    fault: Option<String>,
 }
 
 impl Available {
     /// Returns a device of this kind. Only the opened device knows its name.
     pub fn new(device: impl Into<String>, kind: &'static str) -> Self {
-        Self { device: device.into(), kind, name: String::new(), uuid: None }
+        Self { device: device.into(), kind, name: String::new(), uuid: None, fault: None }
     }
 
     /// States the name that its maker gave it.
@@ -30,6 +43,24 @@ impl Available {
     #[must_use]
     pub fn with_uuid(self, uuid: impl Into<String>) -> Self {
         Self { uuid: Some(uuid.into()), ..self }
+    }
+
+    /// States the reason that the driver says nothing of it.
+    #[must_use]
+    pub fn with_fault(self, fault: impl Into<String>) -> Self {
+        Self { fault: Some(fault.into()), ..self }
+    }
+
+    /// Returns a device of this kind that another process has found.
+    pub(crate) fn of(found: FoundDevice, kind: &'static str) -> Self {
+        let FoundDevice { device, name, uuid, fault } = found;
+        Self { device, kind, name, uuid, fault }
+    }
+
+    /// Returns the device for another process.
+    pub(crate) fn into_found(self) -> FoundDevice {
+        let Self { device, kind: _, name, uuid, fault } = self;
+        FoundDevice { device, name, uuid, fault }
     }
 
     /// Returns the device and the name its maker gave it, in words.

@@ -1,7 +1,6 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
 use gpubench_records::files::ceilings::Ceiling;
-use gpubench_records::id::DeviceId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
 
@@ -52,9 +51,8 @@ pub struct ClockControl {
 pub struct Ceilings {
     /// The benchmarks, in the order in which they are measured.
     pub entries: fn() -> Vec<&'static Entry>,
-    /// Returns the cache state of this benchmark on this device, or the reason why it is left out; `None` for other
-    /// benchmarks.
-    pub cache: fn(&str, &DeviceId<'_>) -> Option<Result<Cache, &'static str>>,
+    /// Returns the cache state of this benchmark; `None` for other benchmarks.
+    pub cache: fn(&str) -> Option<Cache>,
     /// Returns the ceilings that this device reached in a run of these benchmarks.
     pub reached: fn(&Run, &str) -> Vec<Ceiling>,
 }

@@ -18,7 +18,7 @@ pub mod turns;
 use std::any::Any;
 use std::borrow::Borrow;
 
-pub use available::{Available, Missing};
+pub use available::{Available, FoundDevice, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
 pub(crate) use host::cpu_name;

@@ -2,7 +2,7 @@
 //! devices, notes for the reader of the results, and the kinds that are missing.
 
 use super::kind::{DefaultChoice, DeviceKind};
-use super::kinds::{self, KINDS};
+use super::kinds;
 use super::{Available, Missing};
 use gpubench_records::id::DeviceId;
 use gpubench_records::selection::names_device;
@@ -60,6 +60,19 @@ struct Absent {
     /// The words for a device of this kind.
     noun: &'static str,
     reason: String,
+    /// True if the search did not come to its end, so that a device may be there.
+    is_lost: bool,
+}
+
+/// The result of a search for devices of a kind.
+#[derive(Clone, Debug)]
+pub(crate) enum Search {
+    /// These are there.
+    Found(Vec<Available>),
+    /// There is none, for this reason.
+    Absent(String),
+    /// The driver cost the process that searched, in these words.
+    Lost(String),
 }
 
 impl Absent {
@@ -69,19 +82,25 @@ impl Absent {
 }
 
 impl Devices {
-    /// Looks for devices of these `kinds`. A kind that a program has added is assumed to be present.
+    /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
     #[must_use]
-    pub fn find(kinds: &[&'static str]) -> Self {
+    pub(crate) fn of(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
         let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
         let (mut first, mut others) = (Vec::new(), Vec::new());
-        for DeviceKind { name, noun, list, choice, .. } in &KINDS {
-            match (list(), choice) {
-                (Ok(found), DefaultChoice::First) => first.extend(found),
-                (Ok(found), DefaultChoice::StandIn) => others.extend(found),
-                (Err(reason), _) => {
-                    devices.absent.push(Absent { kind: name, noun, reason: reason.to_string() });
+        for (DeviceKind { name: kind, noun, choice, .. }, search) in searched {
+            let (reason, is_lost) = match (search, choice) {
+                (Search::Found(found), DefaultChoice::First) => {
+                    first.extend(found);
+                    continue;
                 }
-            }
+                (Search::Found(found), DefaultChoice::StandIn) => {
+                    others.extend(found);
+                    continue;
+                }
+                (Search::Absent(reason), _) => (reason, false),
+                (Search::Lost(reason), _) => (reason, true),
+            };
+            devices.absent.push(Absent { kind, noun, reason, is_lost });
         }
         let unknown = kinds.iter().copied().filter(|name| kinds::kind(name).is_none());
         others.extend(unknown.map(|kind| Available::new(kind, kind)));
@@ -92,14 +111,16 @@ impl Devices {
         devices
     }
 
-    /// Selects the devices for `wanted`. If the user names none: the first GPU, or this machine's CPU if there is no
+    /// Selects the devices for `wanted`. If the user names none: the first GPU that works, or this machine's CPU if there is no
     /// GPU; and every kind of device that a program has added.
     ///
     /// # Errors
-    /// Returns an error if `wanted` is missing.
+    /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
+    /// is no stand-in for a GPU that may be there.
     pub fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
-        let Some(wanted) = wanted else { return Ok(self.usual()) };
+        let Some(wanted) = wanted else { return self.usual() };
         if wanted == "all" {
+            self.refuse_lost()?;
             let missing = self.missing(Some(wanted));
             return Ok(Selected { devices: self.there.clone(), notes: Vec::new(), missing });
         }
@@ -122,7 +143,7 @@ impl Devices {
     pub fn given(&self, given: &str, all: bool) -> Result<Selected, NoSuchDevice> {
         let is_gpu = |kind: &str| chosen(kind) == Some(DefaultChoice::First);
         if !self.wanted.iter().any(|kind| is_gpu(kind)) {
-            return Ok(self.usual());
+            return self.usual();
         }
         let gpus =
             self.there.iter().filter(|found| is_gpu(found.kind)).take(if all { usize::MAX } else { 1 });
@@ -144,8 +165,18 @@ impl Devices {
         missing.map(Absent::missing).collect()
     }
 
-    fn usual(&self) -> Selected {
-        let first = self.there.iter().find(|found| chosen(found.kind) == Some(DefaultChoice::First));
+    /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
+    fn refuse_lost(&self) -> Result<(), NoSuchDevice> {
+        match self.absent.iter().find(|absent| absent.is_lost && self.wanted.contains(&absent.kind)) {
+            Some(Absent { noun, .. }) => Err(self.refused(format!("the search for a {noun} failed"))),
+            None => Ok(()),
+        }
+    }
+
+    fn usual(&self) -> Result<Selected, NoSuchDevice> {
+        self.refuse_lost()?;
+        let gpus = || self.there.iter().filter(|found| chosen(found.kind) == Some(DefaultChoice::First));
+        let first = gpus().find(|found| found.fault.is_none()).or_else(|| gpus().next());
         let usual = self.there.iter().filter(|found| match chosen(found.kind) {
             Some(DefaultChoice::First) => first == Some(*found),
             Some(DefaultChoice::StandIn) => first.is_none(),
@@ -158,8 +189,15 @@ impl Devices {
             let missing = self.absent.iter().map(Absent::missing);
             missing.map(|Missing { why, .. }| format!("{why}: measuring this machine's {noun}")).collect()
         };
-        let notes = stand_in.map_or_else(Vec::new, |kind| note(kind.noun));
-        Selected { devices, notes, missing: self.missing(None) }
+        let mut notes = stand_in.map_or_else(Vec::new, |kind| note(kind.noun));
+        if let Some(first) = first.filter(|first| first.fault.is_none()) {
+            let broken = gpus().take_while(|found| *found != first);
+            let told = broken.filter_map(|found| Some((&found.device, found.fault.as_ref()?)));
+            notes.extend(told.map(|(device, fault)| {
+                format!("`{device}` does not work ({fault}): measuring `{}`", first.device)
+            }));
+        }
+        Ok(Selected { devices, notes, missing: self.missing(None) })
     }
 
     fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
@@ -198,8 +236,12 @@ mod tests {
 
     fn without_gpu() -> Devices {
         let there = vec![device("host", "host"), device("clockwork", "clockwork")];
-        let absent =
-            vec![Absent { kind: "cuda", noun: "CUDA device", reason: "libcuda.so.1 not found".to_owned() }];
+        let absent = vec![Absent {
+            kind: "cuda",
+            noun: "CUDA device",
+            reason: "libcuda.so.1 not found".to_owned(),
+            is_lost: false,
+        }];
         Devices { there, absent, wanted: vec!["host", "clockwork"] }
     }
 
@@ -270,6 +312,41 @@ mod tests {
         // A program without benchmarks for GPUs.
         let usual = vec!["host".to_owned(), "clockwork".to_owned()];
         assert_eq!(given(&without_gpu(), true), Ok(usual));
+    }
+
+    /// A broken GPU costs its own rows: it is passed over where nobody names it, and tried where somebody does.
+    #[test]
+    fn a_broken_gpu_hides_no_other() {
+        let mut devices = with_gpus();
+        devices.there[0] = Available::new("cuda:0", "cuda").with_fault("it fell off the bus");
+        let usual = devices.select(None).expect("one works");
+        assert_eq!((usual.devices.len(), &*usual.devices[0].device), (1, "cuda:1"));
+        assert_eq!(usual.notes, ["`cuda:0` does not work (it fell off the bus): measuring `cuda:1`"]);
+        assert_eq!(selected(&devices, Some("0")), ["cuda:0"]);
+        assert_eq!(selected(&devices, Some("all")), ["cuda:0", "cuda:1", "host"]);
+        // It alone is opened, fails and says why: the CPU is not measured in its place.
+        devices.there.remove(1);
+        assert_eq!(selected(&devices, None), ["cuda:0"]);
+    }
+
+    /// Nobody knows if a GPU is there, so that the CPU is measured only for those who ask for it.
+    #[test]
+    fn a_search_that_fails_is_no_machine_without_a_gpu() {
+        let mut devices = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        devices.absent[0] = Absent {
+            reason: "the process exited with code 0".to_owned(),
+            is_lost: true,
+            ..devices.absent[0].clone()
+        };
+        for wanted in [None, Some("all")] {
+            let refused = devices.select(wanted).expect_err("it is not known").to_string();
+            let words = "the search for a CUDA device failed (no CUDA device: the process exited with code 0). There is: ";
+            assert!(refused.starts_with(words), "{refused}");
+        }
+        assert_eq!(selected(&devices, Some("host")), ["host"]);
+        // A program without benchmarks for GPUs needs none.
+        devices.wanted = vec!["host", "clockwork"];
+        assert_eq!(selected(&devices, None), ["host", "clockwork"]);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub enum PlanError {
 }
 
 /// The reason that two cases do not pair.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unpaired {
     /// They run on different devices.
     #[error("that runs on {}, and this on {device}; only what runs on one device is compared", runs_on.join(", "))]

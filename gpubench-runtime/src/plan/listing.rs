@@ -3,19 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Arg, Fate};
 use crate::catch::catch;
 use crate::registry::{ArgAxis, Case, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage};
 
 /// The cases that an instance offers.
-pub(super) struct Listed {
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
     /// The selected combinations, the last axis varying fastest.
-    pub(super) combinations: Vec<(Vec<Arg>, Fate)>,
+    pub combinations: Vec<(Vec<Arg>, Fate)>,
     /// The names of its axes.
-    pub(super) axes: Vec<&'static str>,
+    pub axes: Vec<String>,
     /// An axis that cannot take the user's value, and the reason.
-    pub(super) refused: Option<(&'static str, String)>,
+    pub refused: Option<(String, String)>,
 }
 
 /// Values that replace the listed ones, by the name of their axis.
@@ -57,6 +60,7 @@ impl Listing<'_> {
     fn list(&self, sweeps: &[&[&dyn ArgAxis]], case: &dyn Case) -> Result<Listed, Failure> {
         let rows = sweeps.iter().map(|axes| AxisRows::of(axes, self.given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
+        let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
         let mut combinations = product(self.generics, &rows);
         combinations.retain(|args| (self.wanted)(args));
         let axes: Vec<&dyn ArgAxis> = sweeps.iter().flat_map(|axes| axes.iter().copied()).collect();
@@ -73,14 +77,14 @@ impl Listing<'_> {
             });
             match skipped {
                 Ok(None) => Fate::Measured,
-                Ok(Some(why)) => Fate::Skipped(why),
+                Ok(Some(why)) => Fate::Skipped(why.to_owned()),
                 Err(failure) => Fate::Broken(failure),
             }
         };
         let fates: Vec<Fate> = combinations.iter().map(|args| fate(args)).collect();
         Ok(Listed {
             combinations: combinations.into_iter().zip(fates).collect(),
-            axes: axes.iter().map(|axis| axis.name()).collect(),
+            axes: axes.iter().map(|axis| axis.name().to_owned()).collect(),
             refused,
         })
     }

@@ -1,8 +1,9 @@
 //! The cases that a run measures, in order. In: the registered entries, the user's selection and the devices
 //! to measure on. Out: a [`Plan`] of jobs, or the reason that there is none. Planning asks benchmarks for
-//! their axes, never for their inputs.
+//! their axes, never for their inputs, and through a [`Lister`] alone.
 
 mod error;
+mod lister;
 mod listing;
 mod partner;
 mod selection;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Missing, kinds, while_listed};
+use crate::device::{Missing, kinds};
 use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
@@ -24,10 +25,11 @@ use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
 use gpubench_records::task::Part;
 
 pub use self::error::{PlanError, Unpaired};
+pub use self::lister::{InProcess, ListedVariant, Lister};
+pub use self::listing::Listed;
+pub use self::partner::PartnerAxes;
 pub use self::selection::{Ignored, Selection};
 pub use self::share::CaseTimes;
-
-use self::listing::{Listed, list};
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,18 +103,18 @@ pub struct Plan {
 }
 
 /// The fate of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
     /// It is measured.
     Measured,
     /// It is left out, for the reason that its benchmark gives.
-    Skipped(&'static str),
+    Skipped(String),
     /// Listing its arguments failed.
     Broken(Failure),
 }
 
 impl Plan {
-    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device.
+    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device, with lists that are made in this process.
     ///
     /// # Errors
     /// Returns a [`PlanError`] if there is nothing to run.
@@ -121,10 +123,11 @@ impl Plan {
         selection: &Selection,
         devices: &[(String, &str)],
     ) -> Result<Self, PlanError> {
-        Self::with_missing(entries, selection, devices, &[])
+        Self::with_missing(entries, selection, devices, &[], &mut InProcess(entries))
     }
 
-    /// Plans the same while some devices are `missing`. Jobs that need one are [`absent`](Self::absent).
+    /// Plans the same with the lists of `lister`, while some devices are `missing`. Jobs that need one are
+    /// [`absent`](Self::absent).
     ///
     /// # Errors
     /// Returns a [`PlanError`] if there is nothing to run.
@@ -133,25 +136,32 @@ impl Plan {
         selection: &Selection,
         devices: &[(String, &str)],
         missing: &[Missing],
+        lister: &mut dyn Lister,
     ) -> Result<Self, PlanError> {
         if entries.is_empty() {
             return Err(PlanError::Empty);
         }
         refuse_duplicates(entries)?;
-        let mut plan = Self::default();
-        let mut axes_seen = BTreeSet::new();
+        let mut instances = Vec::new();
         for (device, kind) in devices {
-            plan.add_all(entries, (device, kind), selection, &mut axes_seen)?;
+            instances.extend(Instance::all(entries, (device, kind), selection, None));
         }
         for Missing { kind, why } in missing {
+            instances.extend(Instance::all(entries, (kind, kind), selection, Some(why)));
+        }
+        let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
+        let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
+        for (instance, listed) in instances.iter().zip(lister.list(&variants, &selection.cases)) {
             let present = plan.jobs.len();
-            plan.add_all(entries, (kind, kind), selection, &mut axes_seen)?;
-            plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.clone())));
+            plan.add(instance, listed, selection, &mut axes_seen)?;
+            if let Some(why) = instance.missing {
+                plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.to_owned())));
+            }
         }
         if plan.jobs.is_empty() && plan.absent.is_empty() {
             return Err(PlanError::Nothing {
                 selection: selection.describe(devices),
-                available: listed(entries),
+                available: available(entries, lister),
                 ignored: plan.ignored,
             });
         }
@@ -159,7 +169,7 @@ impl Plan {
             return Err(PlanError::NoSuchAxis(name.clone()));
         }
         if let Some(name) = &selection.compare_with {
-            plan.jobs = partner::pair(plan.jobs, entries, name)?;
+            plan.jobs = partner::pair(plan.jobs, entries, name, lister)?;
         }
         Ok(plan)
     }
@@ -201,30 +211,15 @@ impl Plan {
         Self { jobs: share::share(self.jobs, part, times), ..self }
     }
 
-    /// Adds the selected jobs of a device.
-    fn add_all(
-        &mut self,
-        entries: &[&Entry],
-        (device, kind): (&str, &str),
-        selection: &Selection,
-        axes_seen: &mut BTreeSet<&'static str>,
-    ) -> Result<(), PlanError> {
-        for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
-            for variant in entry.variants.iter().filter(|variant| variant.device == kind) {
-                self.add(entry, variant, device, selection, axes_seen)?;
-            }
-        }
-        Ok(())
-    }
-
+    /// Adds the selected jobs of an instance, as they are `listed`.
     fn add(
         &mut self,
-        entry: &Entry,
-        variant: &Variant,
-        device: &str,
+        instance: &Instance<'_>,
+        listed: Result<Listed, Failure>,
         selection: &Selection,
-        axes_seen: &mut BTreeSet<&'static str>,
+        axes_seen: &mut BTreeSet<String>,
     ) -> Result<(), PlanError> {
+        let Instance { entry, variant, device, .. } = *instance;
         let benchmark = entry.path();
         let caches = selection.cases.caches.clone().unwrap_or_else(|| match entry.options.cold {
             true => vec![Cache::Hot, Cache::Cold],
@@ -244,14 +239,12 @@ impl Plan {
             shares,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
-        let wanted = |args: &[Arg]| selection.cases.matches(&shown_name(&benchmark, args));
-        let listed = || list(variant, &generics, &selection.cases.args, &wanted);
-        let listed = match while_listed(device, listed) {
+        let listed = match listed {
             Ok(listed) => listed,
             Err(failure) => {
                 let wanted = selection.cases.matches(&benchmark);
                 let listed = wanted.then_some((generics.clone(), Fate::Broken(failure)));
-                Listed { combinations: listed.into_iter().collect(), axes: Vec::new(), refused: None }
+                Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
             }
         };
         if listed.combinations.is_empty() {
@@ -261,9 +254,10 @@ impl Plan {
             self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };
             return Ok(());
         }
-        axes_seen.extend(listed.axes.iter().chain(variant.generics.iter().map(|generic| &generic.name)));
+        axes_seen.extend(listed.axes);
+        axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
         if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
-            return Err(PlanError::BadArg { axis: axis.to_owned(), benchmark, message });
+            return Err(PlanError::BadArg { axis, benchmark, message });
         }
         let chosen =
             |arg: &Arg| selection.cases.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
@@ -275,15 +269,53 @@ impl Plan {
     }
 }
 
+/// An instance of a benchmark on a device.
+struct Instance<'a> {
+    entry: &'a Entry,
+    variant: &'a Variant,
+    number: usize,
+    device: &'a str,
+    /// The reason that its device is missing.
+    missing: Option<&'a str>,
+}
+
+impl<'a> Instance<'a> {
+    /// Returns the selected instances for a device, which has a name and a kind.
+    fn all(
+        entries: &[&'a Entry],
+        (device, kind): (&'a str, &'a str),
+        selection: &Selection,
+        missing: Option<&'a str>,
+    ) -> Vec<Self> {
+        let selected = entries.iter().copied().filter(|entry| selection.takes_tags_of(&entry.options));
+        let all = selected.flat_map(|entry| entry.variants.iter().enumerate().map(move |one| (entry, one)));
+        all.filter(|(_, (_, variant))| variant.device == kind)
+            .map(|(entry, (number, variant))| Self { entry, variant, number, device, missing })
+            .collect()
+    }
+
+    fn variant(&self) -> ListedVariant {
+        let (benchmark, device) = (self.entry.path(), self.device.to_owned());
+        ListedVariant { benchmark, variant: self.number, device }
+    }
+}
+
 /// Returns the number of benchmarks in a list of all of `entries`.
-fn listed(entries: &[&Entry]) -> usize {
+fn available(entries: &[&Entry], lister: &mut dyn Lister) -> usize {
     let all = Selection { ignored: Ignored::Included, ..Selection::default() };
+    let mut kinds: Vec<&str> = Vec::new();
+    for variant in entries.iter().flat_map(|entry| entry.variants) {
+        if !kinds.contains(&variant.device) {
+            kinds.push(variant.device);
+        }
+    }
+    let instances: Vec<Instance<'_>> =
+        kinds.iter().flat_map(|kind| Instance::all(entries, (kind, kind), &all, None)).collect();
+    let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
     let mut plan = Plan::default();
-    let variants =
-        entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)));
-    for (entry, variant) in variants {
+    for (instance, listed) in instances.iter().zip(lister.list(&variants, &all.cases)) {
         // No value is given that a benchmark could refuse.
-        _ = plan.add(entry, variant, variant.device, &all, &mut BTreeSet::new());
+        _ = plan.add(instance, listed, &all, &mut BTreeSet::new());
     }
     plan.jobs.len()
 }
@@ -297,7 +329,7 @@ impl Generic {
 }
 
 /// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.
-fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str, String)> {
+fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
         let wanted = selection.cases.args.get(name)?;
@@ -311,7 +343,7 @@ fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(&'static str
             }
         }
         let unknown = wanted.iter().find(|wanted| !values.contains(wanted))?;
-        Some((name, format!("`{unknown}` is none of `{name}` (it has {})", values.join(", "))))
+        Some((name.to_owned(), format!("`{unknown}` is none of `{name}` (it has {})", values.join(", "))))
     })
 }
 

@@ -2,11 +2,16 @@
 //! of its arguments. Out: each job with its partner, or the reason that they do not pair. The partner has the
 //! given arguments; the others are the job's own.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
 use super::error::Unpaired;
+use super::lister::{ListedVariant, Lister};
 use super::{Arg, BenchmarkId, Fate, Job, PlanError, Shares};
 use crate::catch::catch;
 use crate::registry::{ArgAxis, Case, Entry, Generic, UnknownValue, Variant, Visitor};
-use gpubench_records::failure::Stage;
+use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::id::DeviceId;
 
 /// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no
@@ -15,15 +20,18 @@ pub(super) fn pair(
     jobs: Vec<(Job, Fate)>,
     entries: &[&Entry],
     named: &BenchmarkId,
+    lister: &mut dyn Lister,
 ) -> Result<Vec<(Job, Fate)>, PlanError> {
     let wanted = Wanted::find(named, entries)?;
+    let measured = jobs.iter().filter(|(_, fate)| *fate == Fate::Measured).map(|(job, _)| job);
+    let mut partners = wanted.partners(&measured.collect::<Vec<_>>(), entries, lister).into_iter();
     let mut paired = Vec::with_capacity(jobs.len());
     for (job, fate) in jobs {
-        if fate != Fate::Measured {
+        let Some(partner) = (fate == Fate::Measured).then(|| partners.next()).flatten() else {
             paired.push((job, fate));
             continue;
-        }
-        let (with, skipped) = wanted.partner(&job, entries).map_err(|why| PlanError::Unpaired {
+        };
+        let (with, skipped) = partner.map_err(|why| PlanError::Unpaired {
             case: job.to_string(),
             name: named.to_string(),
             why,
@@ -40,6 +48,9 @@ pub(super) fn pair(
     }
     Ok(paired)
 }
+
+/// The partner of a job, and the benchmark's reason if that partner is left out.
+type Partner = (BenchmarkId, Option<String>);
 
 /// The requested benchmark, with the arguments that its name gives.
 struct Wanted<'a> {
@@ -66,36 +77,80 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Returns the partner of `job`, and the benchmark's reason if that partner is left out.
-    fn partner(
+    /// Returns the partner of each of `jobs`.
+    fn partners(
+        &self,
+        jobs: &[&Job],
+        entries: &[&Entry],
+        lister: &mut dyn Lister,
+    ) -> Vec<Result<Partner, Unpaired>> {
+        let mut names = BTreeMap::new();
+        let chosen = jobs.iter().map(|job| {
+            let names =
+                names.entry(&job.device).or_insert_with(|| self.names(&job.device, lister)).clone()?;
+            self.chosen(job, &names, entries)
+        });
+        let chosen: Vec<Result<(ListedVariant, Vec<Arg>), Unpaired>> = chosen.collect();
+        let mut of_variant: BTreeMap<&ListedVariant, Vec<Vec<Arg>>> = BTreeMap::new();
+        for (variant, args) in chosen.iter().flatten() {
+            of_variant.entry(variant).or_default().push(args.clone());
+        }
+        let ask = |(variant, args): (&ListedVariant, Vec<Vec<Arg>>)| {
+            let failed = |failure: Failure| vec![Err(failure.message); args.len()];
+            let outcomes = lister.axes(variant, &args).map_or_else(failed, |axes| axes.outcomes);
+            (variant.clone(), outcomes.into_iter())
+        };
+        let mut outcomes: BTreeMap<ListedVariant, _> = of_variant.into_iter().map(ask).collect();
+        let partner = |chosen: Result<(ListedVariant, Vec<Arg>), Unpaired>| {
+            let (variant, args) = chosen?;
+            let outcome = outcomes.get_mut(&variant).and_then(Iterator::next);
+            let outcome = outcome.unwrap_or_else(|| Err("there is no answer".to_owned()));
+            let skipped = outcome.map_err(Unpaired::Refused)?;
+            Ok((BenchmarkId { benchmark: self.entry.path(), args }, skipped))
+        };
+        chosen.into_iter().map(partner).collect()
+    }
+
+    /// Returns the names of its types, constants and axes on a device.
+    fn names(&self, device: &str, lister: &mut dyn Lister) -> Result<Vec<String>, Unpaired> {
+        let (number, variant) = self.variants_on(device)?[0];
+        let axes = lister.axes(&self.listed(number, device), &[]);
+        let axes = axes.map_err(|failure| Unpaired::Refused(failure.message))?;
+        let generics = variant.generics.iter().map(|generic| generic.name.to_owned());
+        Ok(generics.chain(axes.names).collect())
+    }
+
+    /// Returns the instance and the arguments of the partner of `job`.
+    fn chosen(
         &self,
         job: &Job,
+        names: &[String],
         entries: &[&Entry],
-    ) -> Result<(BenchmarkId, Option<&'static str>), Unpaired> {
-        let variants = self.variants_on(&job.device)?;
-        let names = names(variants[0])?;
-        let args = self.args(job, &names)?;
+    ) -> Result<(ListedVariant, Vec<Arg>), Unpaired> {
+        let args = self.args(job, names)?;
         let only_job = job
             .args
             .iter()
-            .find(|arg| !names.contains(&&*arg.name) && !is_generic(&arg.name, &job.benchmark, entries));
+            .find(|arg| !names.contains(&arg.name) && !is_generic(&arg.name, &job.benchmark, entries));
         if let Some(arg) = only_job {
             return Err(Unpaired::OnlyJob(arg.name.clone()));
         }
-        let variant = choose(&variants, &args)?;
-        let mut axes = Axes { names: Vec::new(), selected: &args, outcome: Ok(None) };
-        axes.see(variant)?;
-        let skipped = axes.outcome.map_err(|error| Unpaired::Refused(error.to_string()))?;
-        Ok((BenchmarkId { benchmark: self.entry.path(), args }, skipped))
+        let number = choose(&self.variants_on(&job.device)?, &args)?;
+        Ok((self.listed(number, &job.device), args))
     }
 
-    /// Returns the instances for the kind of this device; at least one.
-    fn variants_on(&self, device: &str) -> Result<Vec<&'a Variant>, Unpaired> {
+    fn listed(&self, variant: usize, device: &str) -> ListedVariant {
+        ListedVariant { benchmark: self.entry.path(), variant, device: device.to_owned() }
+    }
+
+    /// Returns the instances for the kind of this device with their numbers; at least one.
+    fn variants_on(&self, device: &str) -> Result<Vec<(usize, &'a Variant)>, Unpaired> {
         let kind = DeviceId::parse(device).kind;
-        let all = self.entry.variants.iter();
-        let here: Vec<&Variant> = all.clone().filter(|variant| variant.device == kind).collect();
+        let all = self.entry.variants;
+        let here: Vec<(usize, &Variant)> =
+            all.iter().enumerate().filter(|(_, variant)| variant.device == kind).collect();
         if here.is_empty() {
-            let mut runs_on: Vec<_> = all.map(|variant| variant.device).collect();
+            let mut runs_on: Vec<_> = all.iter().map(|variant| variant.device).collect();
             runs_on.dedup();
             return Err(Unpaired::Device { device: device.to_owned(), runs_on });
         }
@@ -103,24 +158,17 @@ impl<'a> Wanted<'a> {
     }
 
     /// Returns a value for each of `names`: the given one, else the job's.
-    fn args(&self, job: &Job, names: &[&str]) -> Result<Vec<Arg>, Unpaired> {
-        if let Some(arg) = self.given.iter().find(|arg| !names.contains(&&*arg.name)) {
+    fn args(&self, job: &Job, names: &[String]) -> Result<Vec<Arg>, Unpaired> {
+        if let Some(arg) = self.given.iter().find(|arg| !names.contains(&arg.name)) {
             return Err(Unpaired::NoSuchAxis(arg.name.clone()));
         }
         let args = names.iter().map(|name| {
             let mut values = self.given.iter().chain(&job.args);
             let arg = values.find(|arg| arg.name == *name).cloned();
-            arg.ok_or_else(|| Unpaired::OnlyPartner((*name).to_owned()))
+            arg.ok_or_else(|| Unpaired::OnlyPartner(name.clone()))
         });
         args.collect()
     }
-}
-
-/// Returns the names of a variant's types, constants and axes.
-fn names(variant: &Variant) -> Result<Vec<&'static str>, Unpaired> {
-    let mut axes = Axes { names: Vec::new(), selected: &[], outcome: Ok(None) };
-    axes.see(variant)?;
-    Ok(variant.generics.iter().map(|generic| generic.name).chain(axes.names).collect())
 }
 
 /// Returns true if `name` is a type or a constant of `benchmark`. These choose the code to measure, so only
@@ -134,11 +182,13 @@ fn generics<'v>(variants: impl Iterator<Item = &'v Variant>) -> impl Iterator<It
     variants.flat_map(|variant| variant.generics)
 }
 
-/// Returns the instance with these types and constants.
-fn choose<'v>(variants: &[&'v Variant], args: &[Arg]) -> Result<&'v Variant, Unpaired> {
-    let chosen = |variant: &&&Variant| variant.generics.iter().all(|generic| args.contains(&generic.arg()));
-    variants.iter().find(chosen).copied().ok_or_else(|| {
-        let all = || generics(variants.iter().copied());
+/// Returns the number of the instance with these types and constants.
+fn choose(variants: &[(usize, &Variant)], args: &[Arg]) -> Result<usize, Unpaired> {
+    let chosen = |(_, variant): &&(usize, &Variant)| {
+        variant.generics.iter().all(|generic| args.contains(&generic.arg()))
+    };
+    variants.iter().find(chosen).map(|(number, _)| *number).ok_or_else(|| {
+        let all = || generics(variants.iter().map(|(_, variant)| *variant));
         let missing = args.iter().find(|arg| {
             all().any(|generic| generic.name == arg.name) && !all().any(|generic| generic.arg() == **arg)
         });
@@ -146,35 +196,50 @@ fn choose<'v>(variants: &[&'v Variant], args: &[Arg]) -> Result<&'v Variant, Unp
     })
 }
 
-/// Reads the axes of a variant. For selected arguments, finds out if the variant takes them, and its reason
-/// if it leaves them out.
-struct Axes<'a> {
-    names: Vec<&'static str>,
-    selected: &'a [Arg],
-    outcome: Result<Option<&'static str>, UnknownValue>,
+/// The axes of an instance, and what it makes of combinations of arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartnerAxes {
+    /// The names of its axes.
+    pub names: Vec<String>,
+    /// For each combination the reason if the benchmark leaves it out, or the reason that it does not take it.
+    pub outcomes: Vec<Result<Option<String>, String>>,
 }
 
-impl Axes<'_> {
-    fn see(&mut self, variant: &Variant) -> Result<(), Unpaired> {
-        let seen = catch(Stage::Args, || {
-            (variant.visit)(self);
+/// Reads the axes of an instance. Finds out if it takes each of these combinations, and its reason if it leaves one out.
+pub(super) struct Axes<'a> {
+    combinations: &'a [Vec<Arg>],
+    seen: PartnerAxes,
+}
+
+impl<'a> Axes<'a> {
+    /// Visits `variant`.
+    ///
+    /// # Errors
+    /// Returns an error if the user's code for the axes panics.
+    pub(super) fn of(variant: &Variant, combinations: &'a [Vec<Arg>]) -> Result<PartnerAxes, Failure> {
+        let mut axes = Axes { combinations, seen: PartnerAxes::default() };
+        catch(Stage::Args, || {
+            (variant.visit)(&mut axes);
             Ok(())
-        });
-        seen.map_err(|failure| Unpaired::Refused(failure.message))
+        })?;
+        Ok(axes.seen)
     }
 }
 
 impl Visitor for Axes<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
         let axes = || sweeps.iter().copied().flatten();
-        self.names = axes().map(|axis| axis.name()).collect();
-        if self.selected.is_empty() {
-            return;
-        }
-        let selected = axes().try_for_each(|axis| {
-            let arg = self.selected.iter().find(|arg| arg.name == axis.name());
-            arg.map_or(Ok(()), |arg| axis.select(&arg.value))
-        });
-        self.outcome = selected.map(|()| if case.skips() { case.skipped() } else { None });
+        let select = |args: &[Arg]| -> Result<(), UnknownValue> {
+            axes().try_for_each(|axis| {
+                let arg = args.iter().find(|arg| arg.name == axis.name());
+                arg.map_or(Ok(()), |arg| axis.select(&arg.value))
+            })
+        };
+        let outcome = |args: &Vec<Arg>| {
+            select(args).map_err(|error| error.to_string())?;
+            Ok(if case.skips() { case.skipped().map(str::to_owned) } else { None })
+        };
+        let outcomes = self.combinations.iter().map(outcome).collect();
+        self.seen = PartnerAxes { names: axes().map(|axis| axis.name().to_owned()).collect(), outcomes };
     }
 }

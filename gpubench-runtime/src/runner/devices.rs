@@ -84,6 +84,7 @@ impl Lane<'_> {
             | Reply::Record(_)
             | Reply::Tested(_)
             | Reply::Writes(_)
+            | Reply::Planning(_)
             | Reply::DeviceLost
             | Reply::Done => {}
         })?;

@@ -65,7 +65,12 @@ impl Lane<'_> {
                 Reply::NoDevice(message) => refused = Some(DeviceRefusal::NotOpened(message)),
                 Reply::Step(step) => tell(LaneEvent::Step(step)),
                 Reply::Interval { samples, half_width } => tell(LaneEvent::Interval { samples, half_width }),
-                Reply::Facts(_) | Reply::Tested(_) | Reply::Writes(_) | Reply::DeviceLost | Reply::Done => {}
+                Reply::Facts(_)
+                | Reply::Tested(_)
+                | Reply::Writes(_)
+                | Reply::Planning(_)
+                | Reply::DeviceLost
+                | Reply::Done => {}
             })?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.before_the_case()) {
                 refused = Some(DeviceRefusal::WorkerLost(lost.failure()));

@@ -9,6 +9,7 @@ mod events;
 mod expected;
 mod job;
 mod lane;
+pub(crate) mod lister;
 pub(crate) mod lock;
 mod results;
 pub mod resume;
@@ -18,6 +19,7 @@ pub(crate) mod supervisor;
 mod tests;
 pub mod trial;
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -57,6 +59,8 @@ pub struct RunConfig {
     pub locked: Vec<(String, String)>,
     /// The number of times to measure the plan, each time in a new process.
     pub runs: usize,
+    /// The path of the driver's library, if a worker has found it.
+    pub library: Option<PathBuf>,
 }
 
 impl RunConfig {
@@ -93,7 +97,7 @@ pub fn measure(
     observer: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, Result<(), RunError>) {
-    let supervisor = || Supervisor::new(config.in_process, stop);
+    let supervisor = || Supervisor::new(config.in_process, config.library.clone(), stop);
     measure_by(&supervisor, plan, devices, beginning, config, observer, stop)
 }
 
@@ -144,7 +148,7 @@ fn measure_by<'a>(
 
 /// Returns the cases that benchmarks leave out.
 fn skipped(plan: &Plan) -> Vec<Skipped> {
-    let why = |fate: &Fate| if let Fate::Skipped(why) = fate { Some((*why).to_owned()) } else { None };
+    let why = |fate: &Fate| if let Fate::Skipped(why) = fate { Some(why.clone()) } else { None };
     let skipped = plan.jobs.iter().filter_map(|(job, fate)| Some((job.clone(), why(fate)?)));
     skipped
         .map(|(Job { benchmark, args, device, .. }, why)| Skipped { benchmark, args, device, why })

@@ -3,7 +3,9 @@
 //! then gets a new worker.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::expected::Expected;
@@ -50,6 +52,11 @@ impl Lost {
         self.step.is_none()
     }
 
+    /// Returns true if it took longer than its limit.
+    pub(crate) fn timed_out(&self) -> bool {
+        matches!(self.loss, Loss::TimedOut(_) | Loss::Silent(_))
+    }
+
     /// Returns this loss as a failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
         let failure = Failure::new(Stage::Worker, &self.loss);
@@ -61,13 +68,20 @@ impl Lost {
     }
 }
 
+impl Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&self.loss, f)
+    }
+}
+
 impl<'a> Supervisor<'a> {
-    /// Uses worker processes, or this process if `in_process`, until `stop` returns true.
-    pub(crate) fn new(in_process: bool, stop: &'a dyn Fn() -> bool) -> Self {
+    /// Uses worker processes, or this process if `in_process`, until `stop` returns true. The driver's library has the path
+    /// `library`, if a worker has found it.
+    pub(crate) fn new(in_process: bool, library: Option<PathBuf>, stop: &'a dyn Fn() -> bool) -> Self {
         let start: Start<'a> = if in_process {
             Box::new(|| Ok(Box::new(WorkerState::for_all_devices())))
         } else {
-            Box::new(|| Ok(Box::new(Process::start()?)))
+            Box::new(move || Ok(Box::new(Process::start(library.as_deref())?)))
         };
         Self { workers: BTreeMap::new(), start, shared: in_process, stop, asked: 0, remarks: Vec::new() }
     }

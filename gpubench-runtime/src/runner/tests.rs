@@ -161,7 +161,7 @@ impl Worker for FakeWorker {
                     }
                 }
             }
-            Request::Test { .. } | Request::Writes { .. } | Request::End => {
+            Request::Test { .. } | Request::Writes { .. } | Request::Planning(_) | Request::End => {
                 unreachable!("nobody asks for it")
             }
         }
@@ -279,6 +279,7 @@ fn config(runs: usize) -> RunConfig {
         in_process: false,
         locked: Vec::new(),
         runs,
+        library: None,
     }
 }
 
@@ -490,7 +491,7 @@ fn a_repeat_that_fails_is_the_row_that_is_shown() {
 #[test]
 fn skipped_and_broken_jobs_reach_no_worker() {
     let mut plan = plan(&["a", "b", "c"], &["fake"]);
-    plan.jobs[0].1 = Fate::Skipped("too small");
+    plan.jobs[0].1 = Fate::Skipped("too small".to_owned());
     plan.jobs[1].1 = Fate::Broken(Failure::new(Stage::Args, "no values"));
     let done = measured(&plan, &[]);
     assert_eq!(done.rows(), [invalid("b hot"), invalid("b cold"), valid("c hot"), valid("c cold")]);

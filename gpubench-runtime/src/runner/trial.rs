@@ -27,7 +27,7 @@ pub enum Outcome {
     /// It launched; it has no check.
     Launched,
     /// It is left out, for the reason that its benchmark gives.
-    Skipped(&'static str),
+    Skipped(String),
     /// It needs a missing device.
     Ignored(String),
     /// Something went wrong.
@@ -56,11 +56,11 @@ pub fn run(
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {
-    let mut supervisor = Supervisor::new(config.in_process, stop);
+    let mut supervisor = Supervisor::new(config.in_process, config.library.clone(), stop);
     let mut trials = Vec::with_capacity(plan.jobs.len());
     for (job, fate) in &plan.jobs {
         let outcome = match fate {
-            Fate::Skipped(why) => Ok(Outcome::Skipped(why)),
+            Fate::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
             Fate::Broken(failure) => Ok(Outcome::Failed(failure.clone())),
             Fate::Measured if supervisor.stops() => Err(RunError::Interrupted),
             Fate::Measured => {
@@ -98,6 +98,7 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         Reply::Facts(_)
         | Reply::Record(_)
         | Reply::Writes(_)
+        | Reply::Planning(_)
         | Reply::Step(_)
         | Reply::Interval { .. }
         | Reply::DeviceLost

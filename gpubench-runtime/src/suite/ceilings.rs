@@ -8,23 +8,19 @@ use super::options::MeasureOptions;
 use super::prepare::Task;
 use crate::device::kinds;
 use crate::peaks::{CeilingCache, PeakSources};
-use crate::plan::{Fate, Plan};
+use crate::plan::Plan;
 use crate::registry::Entry;
 use crate::runner::RunEvents;
 use gpubench_records::facts::{Peak, Quantity};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
 
-/// Sets the cache state of each ceiling benchmark to the one that its limit needs, or leaves the benchmark
-/// out.
+/// Sets the cache state of each ceiling benchmark to the one that its limit needs.
 pub(super) fn settle(plan: &mut Plan) {
-    for (job, fate) in &mut plan.jobs {
-        let device = DeviceId::parse(&job.device);
-        let ceilings = kinds::kind(device.kind).and_then(|kind| kind.ceilings);
-        match ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark, &device)) {
-            Some(Ok(cache)) => job.caches = vec![cache],
-            Some(Err(why)) => *fate = Fate::Skipped(why),
-            None => {}
+    for (job, _) in &mut plan.jobs {
+        let ceilings = kinds::kind(DeviceId::parse(&job.device).kind).and_then(|kind| kind.ceilings);
+        if let Some(cache) = ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark)) {
+            job.caches = vec![cache];
         }
     }
 }

@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::Error;
 use super::cli::ListFormat;
 use super::options::MeasureOptions;
-use super::prepare::kinds_of;
+use super::prepare::{found, kinds_of, lister};
 use super::sharing::Sharing;
-use crate::device::select::{self, Devices};
+use crate::device::select;
 use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::method::Cache;
@@ -31,8 +31,10 @@ pub(super) fn list(
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
     // a device.
     let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;
+    let mut lister = lister(options);
     let missing = if runner_asks {
-        Devices::find(&kinds.iter().map(|(_, kind)| *kind).collect::<Vec<_>>()).missing(device)
+        let kinds: Vec<&str> = kinds.iter().map(|(_, kind)| *kind).collect();
+        found(&kinds, device, &mut lister).missing(device)
     } else {
         Vec::new()
     };
@@ -41,7 +43,7 @@ pub(super) fn list(
     let all = Selection { ignored: Ignored::Included, ..options.selection.clone() };
     let mut plan = Plan::default();
     for (selection, kinds) in [(&options.selection, there), (&all, lacking)] {
-        match Plan::of(entries, selection, &kinds) {
+        match Plan::with_missing(entries, selection, &kinds, &[], &mut lister) {
             Ok(part) => plan.jobs.extend(part.jobs),
             Err(PlanError::Nothing { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -81,7 +83,7 @@ struct ListedJob<'a> {
 }
 
 fn as_json(job: &Job, fate: &Fate) -> String {
-    let skipped = if let Fate::Skipped(why) = fate { Some(*why) } else { None };
+    let skipped = if let Fate::Skipped(why) = fate { Some(&**why) } else { None };
     let line = ListedJob { name: job.to_string(), device: &job.device, caches: &job.caches, skipped };
     serde_json::to_string(&line).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::checkout::Lookup;
 use super::options::MeasureOptions;
-use super::prepare::{RunSetup, Task, run_setup, runs_folder};
+use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
 use super::signals::Stop;
@@ -38,6 +38,8 @@ pub(super) struct Prepared<'a> {
     peak_sources: PeakSources,
     baselines: OpenBaselines,
     sharing: Sharing,
+    /// The path of the driver's library, if it was found.
+    library: Option<PathBuf>,
 }
 
 /// A run that has ended.
@@ -81,8 +83,10 @@ impl<'a> Prepared<'a> {
             Task::Measure => Sharing::of(options, &program.suite, runs_folder.as_deref())?,
             Task::MeasurePeaks | Task::Test => Sharing::default(),
         };
+        let mut lister = lister(options);
         let RunSetup { mut plan, devices, mut notes, resumed } =
-            run_setup(task, &entries, options, &program, runs_folder.as_deref(), &mut sharing)?;
+            run_setup(task, &entries, options, &program, runs_folder.as_deref(), &mut sharing, &mut lister)?;
+        let library = lister.library.take();
         if task == Task::MeasurePeaks {
             ceilings::settle(&mut plan);
         }
@@ -111,6 +115,7 @@ impl<'a> Prepared<'a> {
             peak_sources,
             baselines,
             sharing,
+            library,
         })
     }
 
@@ -147,7 +152,7 @@ impl<'a> Prepared<'a> {
         self.program.package = self.checkout.end();
         let task = self.sharing.task().cloned();
         let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed, task };
-        let config = run_config(options, self.peak_sources, locked);
+        let config = run_config(options, self.peak_sources, locked, self.library);
         let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), &options.runs_dir);
         let (mut run, ended) =
             runner::measure(&self.plan, &self.devices, beginning, &config, &mut recorder, &stops);
@@ -204,6 +209,7 @@ pub(super) fn run_config(
     options: &MeasureOptions,
     peak_sources: PeakSources,
     locked: Vec<(String, String)>,
+    library: Option<PathBuf>,
 ) -> RunConfig {
     RunConfig {
         sampling: options.sampling(),
@@ -213,6 +219,7 @@ pub(super) fn run_config(
         in_process: options.in_process,
         locked,
         runs: options.repeats(),
+        library,
     }
 }
 

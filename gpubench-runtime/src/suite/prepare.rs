@@ -9,13 +9,16 @@ use super::sharing::Sharing;
 use super::{Error, RunsFolderError};
 use crate::device::Available;
 use crate::device::Missing;
-use crate::device::kinds;
-use crate::device::select::{Devices, Selected};
+use crate::device::kind::DeviceKind;
+use crate::device::kinds::{self, KINDS};
+use crate::device::select::{self, Devices, Selected};
 use crate::environment::host;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::registry::{self, Entry};
 use crate::runner::RunEvents;
+use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
+use crate::runner::supervisor::Supervisor;
 use gpubench_records::files::{self as store, EarlierRun};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Program;
@@ -41,6 +44,12 @@ impl Task {
     }
 }
 
+/// Returns what lists arguments and devices: a worker, or this process with `--in-process`.
+pub(super) fn lister(options: &MeasureOptions) -> WorkerLister<'static> {
+    // A signal ends this process while it plans, and with it the worker.
+    WorkerLister::new(Supervisor::new(options.in_process, None, &|| false), options.time_limit())
+}
+
 /// The cases to measure, and the devices to measure them on.
 pub(super) struct RunSetup {
     pub(super) plan: Plan,
@@ -57,14 +66,15 @@ pub(super) fn run_setup(
     program: &Program,
     runs: Option<&Path>,
     sharing: &mut Sharing,
+    lister: &mut WorkerLister<'_>,
 ) -> Result<RunSetup, Error> {
     if let (Some(name), Some(runs)) = (&options.resume, runs)
         && let Some(earlier) = earlier_run(runs, name, &program.suite, sharing)?
     {
-        return resumed(task, entries, options, program, earlier, sharing);
+        return resumed(task, entries, options, program, earlier, sharing, lister);
     }
     let (planned, Selected { devices, mut notes, .. }) =
-        plan_on_devices(task, entries, options, options.device.as_deref(), sharing)?;
+        plan_on_devices(task, entries, options, options.device.as_deref(), sharing, lister)?;
     let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
     notes.extend(runs.filter(|_| options.resume.is_some()).and_then(|runs| lost_run(runs, sharing)));
     Ok(RunSetup { plan, devices, notes, resumed: ResumedRecords::default() })
@@ -93,14 +103,20 @@ pub(super) fn plan_on_devices(
     options: &MeasureOptions,
     device: Option<&str>,
     sharing: &Sharing,
+    lister: &mut WorkerLister<'_>,
 ) -> Result<(Result<Plan, PlanError>, Selected), Error> {
-    let found = Devices::find(&kinds_of(entries));
-    let mut selected = match sharing.given() {
-        Some((given, all)) if device.is_none() => found.given(given, all)?,
-        _ => found.select(device)?,
+    let kinds = kinds_of(entries);
+    let mut selected = match (sharing.given(), device) {
+        (Some((given, all)), None) => found(&kinds, None, lister).given(given, all)?,
+        (_, Some(device)) => match found(&kinds, Some(device), lister).select(Some(device)) {
+            Ok(selected) => selected,
+            // The error names all that is there.
+            Err(_) => found(&kinds, None, lister).select(Some(device))?,
+        },
+        (_, None) => found(&kinds, None, lister).select(None)?,
     };
     let devices = names(&selected.devices);
-    let planned = planned(task, entries, &options.selection, &devices, &selected.missing);
+    let planned = planned(task, entries, &options.selection, &devices, &selected.missing, lister);
     if let Ok(plan) = &planned {
         note_absent(plan, &mut selected.notes);
     }
@@ -108,6 +124,13 @@ pub(super) fn plan_on_devices(
         return Err(Error::NoGpu);
     }
     Ok((planned, selected))
+}
+
+/// Searches for devices of these `kinds`, or only for those that `wanted` may name: a driver that nobody needs is not started.
+pub(super) fn found(kinds: &[&'static str], wanted: Option<&str>, lister: &mut WorkerLister<'_>) -> Devices {
+    let searched: Vec<&DeviceKind> =
+        KINDS.iter().filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name))).collect();
+    Devices::of(kinds, lister.devices(&searched))
 }
 
 /// Plans the selection while devices are `missing`. In test mode, benchmarks that need one are ignored, so
@@ -118,12 +141,14 @@ fn planned(
     selection: &Selection,
     devices: &[(String, &str)],
     missing: &[Missing],
+    lister: &mut WorkerLister<'_>,
 ) -> Result<Plan, PlanError> {
     if !(task == Task::Test && selection.ignored == Ignored::Only) {
-        return Plan::with_missing(entries, selection, devices, missing);
+        return Plan::with_missing(entries, selection, devices, missing, lister);
     }
     let all = Selection { ignored: Ignored::Included, ..selection.clone() };
-    match (Plan::of(entries, selection, devices), Plan::with_missing(entries, &all, &[], missing)) {
+    let own = Plan::with_missing(entries, selection, devices, &[], lister);
+    match (own, Plan::with_missing(entries, &all, &[], missing, lister)) {
         (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
         (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
         (plan, _) => plan,
@@ -153,6 +178,7 @@ fn resumed(
     program: &Program,
     earlier: EarlierRun,
     sharing: &mut Sharing,
+    lister: &mut WorkerLister<'_>,
 ) -> Result<RunSetup, Error> {
     let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
     let notes = earlier.run.notes.clone();
@@ -165,7 +191,8 @@ fn resumed(
     let earlier_devices = Some(earlier_devices).filter(|devices| is_free && !devices.is_empty());
     if let Some(devices) = &earlier_devices {
         let devices = as_named(devices, &kinds_of(entries));
-        let plan = sharing.narrow(Plan::of(entries, &options.selection, &names(&devices))?);
+        let planned = Plan::with_missing(entries, &options.selection, &names(&devices), &[], lister);
+        let plan = sharing.narrow(planned?);
         let resumed = still_valid(earlier.clone(), &plan);
         if resumed.is_all_of(&plan) {
             return Ok(RunSetup { plan, devices, notes, resumed });
@@ -173,7 +200,7 @@ fn resumed(
     }
     let device = options.device.clone().or_else(|| Some(earlier_devices?.join(",")));
     let (planned, Selected { devices, .. }) =
-        plan_on_devices(task, entries, options, device.as_deref(), sharing)?;
+        plan_on_devices(task, entries, options, device.as_deref(), sharing, lister)?;
     let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
     let resumed = still_valid(earlier, &plan);
     Ok(RunSetup { plan, devices, notes, resumed })

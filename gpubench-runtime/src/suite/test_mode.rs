@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::cli::Exit;
 use super::measure::{ended_early, run_config};
 use super::options::MeasureOptions;
-use super::prepare::{Task, plan_on_devices};
+use super::prepare::{Task, lister, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
 use super::signals::Stop;
@@ -23,8 +23,15 @@ use gpubench_report::style::{BOLD, of_state};
 /// split, a task launches its share.
 pub(super) fn test(options: &MeasureOptions, suite: &str) -> Result<(String, Result<Exit, Error>), Error> {
     let entries = Task::Test.entries();
-    let (planned, _) =
-        plan_on_devices(Task::Test, &entries, options, options.device.as_deref(), &Sharing::default())?;
+    let mut lister = lister(options);
+    let (planned, _) = plan_on_devices(
+        Task::Test,
+        &entries,
+        options,
+        options.device.as_deref(),
+        &Sharing::default(),
+        &mut lister,
+    )?;
     let plan = match planned {
         Ok(plan) => plan,
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
@@ -33,7 +40,8 @@ pub(super) fn test(options: &MeasureOptions, suite: &str) -> Result<(String, Res
     let plan = Sharing::of(options, suite, None)?.narrow(plan);
     let stop = Stop::on_signals();
     let mut progress = Progress::over(plan.jobs.len(), "benchmarks");
-    let config = run_config(options, PeakSources::default(), Vec::new());
+    let config = run_config(options, PeakSources::default(), Vec::new(), lister.library.take());
+    drop(lister);
     let stops = || stop.signal().is_some();
     let (mut trials, ended) =
         trial::run(&plan, &config, &mut |job| progress.try_job(job), &mut messages::warn, &stops);

@@ -7,6 +7,7 @@ mod job;
 mod measurement;
 mod numbered;
 mod pipe;
+mod planning;
 mod prepared;
 mod process;
 mod progress;
@@ -31,6 +32,7 @@ use gpubench_records::sampling::Sampling;
 
 pub use self::numbered::{Answer, Numbered};
 pub use self::pipe::serve;
+pub use self::planning::{PlanningReply, PlanningRequest};
 pub use self::process::FLAG;
 pub(crate) use self::process::Process;
 pub(crate) use self::seam::{Loss, Worker};
@@ -66,6 +68,8 @@ pub enum Request {
         /// The job.
         job: Job,
     },
+    /// Find out something for the plan.
+    Planning(PlanningRequest),
     /// End: there is nothing more to do.
     End,
 }
@@ -91,6 +95,8 @@ pub enum Reply {
     Tested(Result<bool, Failure>),
     /// True if launches of a job write anything; `None` if that cannot be found out.
     Writes(Option<bool>),
+    /// Something for the plan.
+    Planning(PlanningReply),
     /// The device cannot be used.
     NoDevice(String),
     /// After an error the device is of no more use to this process; another process may use it. A worker process says
@@ -107,7 +113,7 @@ impl Request {
         match self {
             Self::Facts { device } => Some(device),
             Self::Measure { job, .. } | Self::Test { job } | Self::Writes { job } => Some(&job.device),
-            Self::End => None,
+            Self::Planning(_) | Self::End => None,
         }
     }
 }
@@ -204,6 +210,9 @@ impl WorkerState {
                 self.on_device(job, reply, |(_, variant), device, reply| {
                     action::writes(job, variant, device, reply);
                 });
+            }
+            Request::Planning(request) => {
+                planning::answer(request, &self.entries, &mut |answer| reply(Reply::Planning(answer)));
             }
             Request::End => {}
         }

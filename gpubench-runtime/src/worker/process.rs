@@ -77,8 +77,8 @@ impl Worker for Process {
                 Ok(Ok(Answer { reply: Reply::Done, .. })) => return Ok(()),
                 Ok(Ok(answer)) => {
                     // The limit is per case. The first case begins with its first step, each other with the record
-                    // before it.
-                    if !opened || matches!(answer.reply, Reply::Record(_)) {
+                    // before it. For a plan the limit is per list.
+                    if !opened || matches!(answer.reply, Reply::Record(_) | Reply::Planning(_)) {
                         (begin, opened, allowed) = (Instant::now(), true, limit);
                     }
                     let is_last = matches!(answer.reply, Reply::DeviceLost);
@@ -109,19 +109,19 @@ impl Worker for Process {
 }
 
 impl Process {
-    /// Starts this program again as a worker. Its output goes to standard error.
+    /// Starts this program again as a worker. Its output goes to standard error. `library` is the path of the driver's library, for
+    /// `interpose`: the worker must not search for the driver by its name.
     ///
     /// # Errors
     /// Returns an error if the system cannot start a process.
-    pub(crate) fn start() -> io::Result<Self> {
+    pub(crate) fn start(library: Option<&Path>) -> io::Result<Self> {
         let (requests, theirs) = UnixStream::pair()?;
         let mut command = Command::new(program()?);
         command.arg(FLAG).stdin(OwnedFd::from(theirs)).stdout(io::stderr()).process_group(0);
         if let Some(name) = env::args_os().next() {
             command.arg0(name);
         }
-        if let Some(library) = gpubench_driver::library_path() {
-            // For `interpose`: the worker must not search for the driver by its name.
+        if let Some(library) = library {
             command.env(gpubench_driver::VARIABLE, library);
         }
         let child = command.spawn()?;

@@ -8,6 +8,7 @@ mod environment;
 mod faults;
 mod interrupts;
 mod limits;
+mod lists;
 mod numbers;
 mod options;
 mod own_device;

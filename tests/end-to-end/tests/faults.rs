@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use end_to_end::here;
 use end_to_end::reliability::{PARTS, is_written, path, quoted, row};
-use end_to_end::running::{Ended, cases, is_alive, measure, record, run};
+use end_to_end::running::{Ended, cases, is_alive, measure, record, run, run_with};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
@@ -194,7 +194,7 @@ const PRINTING: [&str; 8] = ["args", "condition", "setup", "counts", "launch", "
 
 #[test]
 fn what_is_printed_goes_to_standard_error() {
-    let ended = run(SUITE, &["prints", "good", "--quick", "--device", "clockwork"]).with_code(0);
+    let ended = prints(&["good", "--quick", "--device", "clockwork"]);
     prints_to_standard_error_only(&ended);
     ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
     row(here!(), "printing from everywhere", "measured; what was printed is on standard error", OTHERS);
@@ -202,19 +202,24 @@ fn what_is_printed_goes_to_standard_error() {
 
 #[test]
 fn so_it_does_in_process() {
-    let ended =
-        run(SUITE, &["prints", "good", "--quick", "--device", "clockwork", "--in-process"]).with_code(0);
+    let ended = prints(&["good", "--quick", "--device", "clockwork", "--in-process"]);
     prints_to_standard_error_only(&ended);
     ended.shows("2 cases: 2 valid, 0 suspect, 0 invalid");
 }
 
 #[test]
 fn what_is_printed_while_listing_is_on_no_list() {
-    let ended = run(SUITE, &["prints", "--list", "--format", "json"]).with_code(0);
+    let ended = prints(&["--list", "--format", "json"]);
     assert!(ended.stderr.contains("printed to standard output by args"), "{ended}");
     assert_eq!(ended.stdout.lines().count(), 1, "{ended}");
     let listed: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON and nothing else");
     assert_eq!(listed["name"], "faults::prints[n=1]");
+}
+
+/// Runs the benchmark that prints from everywhere.
+#[track_caller]
+fn prints(arguments: &[&str]) -> Ended {
+    run_with(SUITE, &[&["prints"], arguments].concat(), &[("FAULTS_PRINT", "1")]).with_code(0)
 }
 
 #[track_caller]

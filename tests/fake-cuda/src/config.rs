@@ -3,6 +3,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::process;
 use std::str::FromStr;
 
 use crate::code::Code;
@@ -59,6 +60,27 @@ pub(crate) struct Config {
     pub(crate) hides: bool,
     /// The compute capability, times 10.
     pub(crate) capability: u32,
+    /// The end of the process in `cuInit`, if it comes there.
+    pub(crate) init: Option<Init>,
+    /// The GPUs that are listed and of which no call tells anything.
+    pub(crate) broken: Vec<usize>,
+}
+
+/// The fault of a driver that ends the process which starts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Init {
+    Aborts,
+    Exits,
+}
+
+impl Init {
+    /// Ends the process.
+    pub(crate) fn end(self) -> ! {
+        match self {
+            Self::Aborts => process::abort(),
+            Self::Exits => process::exit(0),
+        }
+    }
 }
 
 /// `cuMemAlloc_v2#3=2`, with `!` behind it where the context is lost with it, and with `@1` behind that where GPU 1 alone
@@ -167,6 +189,13 @@ impl Config {
             virtualised: number(value, "VIRTUAL", 0),
             hides: number(value, "HIDES", false),
             capability: number(value, "CAPABILITY", 90),
+            init: value("INIT").map(|what| init(&what).unwrap_or_else(refuse)),
+            broken: items(&list("BROKEN"))
+                .iter()
+                .map(|item| {
+                    item.parse().unwrap_or_else(|_| refuse(format!("a GPU is a number, not `{item}`")))
+                })
+                .collect(),
         }
     }
 }
@@ -184,6 +213,15 @@ const USUAL_CLOCK: u64 = 1980;
 fn number<T: FromStr>(value: &dyn Fn(&str) -> Option<String>, name: &str, usual: T) -> T {
     let Some(text) = value(name) else { return usual };
     text.parse().unwrap_or_else(|_| refuse(format!("GPUBENCH_FAKE_{name}={text} is no number")))
+}
+
+/// `aborts` or `exits`.
+fn init(text: &str) -> Result<Init, String> {
+    match text {
+        "aborts" => Ok(Init::Aborts),
+        "exits" => Ok(Init::Exits),
+        _ => Err(format!("`cuInit` `aborts` or `exits`, and does not `{text}`")),
+    }
 }
 
 /// `5x16`.

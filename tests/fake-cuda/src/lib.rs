@@ -31,6 +31,8 @@
 //! | `VIRTUAL` | `1` | The GPU is that of a virtual machine, as the management library numbers its modes: 1 passed through, 2 shared. |
 //! | `HIDES` | `true` | The clocks and the width of the memory's bus are not told. |
 //! | `CAPABILITY` | `75` | The compute capability, also that of the newest PTX that is compiled; usually 90. |
+//! | `INIT` | `aborts` | `cuInit` ends the process by SIGABRT; with `exits` it exits with code 0. |
+//! | `BROKEN` | `0` | This GPU is listed, and every call that names it returns 101. |
 //! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
 
 mod api;

@@ -15,6 +15,7 @@ mod locks;
 mod log;
 mod no_gpu;
 mod opened;
+mod searched;
 mod sensors;
 mod tasks;
 mod truth;

@@ -64,7 +64,7 @@ impl Driver {
     /// The device with this number, if it is there.
     fn device(&self, device: c_int) -> Result<usize, Code> {
         let device = usize::try_from(device).ok().filter(|device| *device < self.config.gpus);
-        device.ok_or(INVALID_DEVICE)
+        device.filter(|device| !self.config.broken.contains(device)).ok_or(INVALID_DEVICE)
     }
 
     /// Refuses what is the primary context of no device.
@@ -79,6 +79,9 @@ exports! {
     fn cuInit(driver, flags: u32) {
         if flags != 0 {
             return Err(INVALID_VALUE);
+        }
+        if let Some(init) = driver.config.init {
+            init.end();
         }
         driver.initialised = true;
         Ok(())

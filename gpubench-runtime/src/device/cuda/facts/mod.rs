@@ -19,6 +19,9 @@ use crate::device::{DeviceError, DeviceType};
 use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, UUID, Value};
 use gpubench_stats::units::{Bytes, Hertz};
 
+/// The property that tells the compute capability.
+pub(crate) const CAPABILITY: &str = "compute capability";
+
 /// The reason why this machine has no GPU, in a few words.
 #[derive(Debug, thiserror::Error)]
 enum NoGpu {
@@ -54,13 +57,17 @@ pub(in crate::device) fn list() -> Result<Vec<Available>, DeviceError> {
     if count == 0 {
         return Err(NoGpu::None.into());
     }
-    (0..count as usize).map(find).collect()
+    Ok((0..count as usize).map(find).collect())
 }
 
-fn find(ordinal: usize) -> Result<Available, DeviceError> {
-    let device = device(ordinal)?;
+/// Finds a GPU. One that is broken costs no other.
+fn find(ordinal: usize) -> Available {
     let found = Available::new(format!("{}:{ordinal}", Cuda::KIND), Cuda::KIND);
-    Ok(found.with_name(name(device)?).with_uuid(uuid(device)?))
+    let named = device(ordinal).and_then(|device| Ok((name(device)?, uuid(device)?)));
+    match named {
+        Ok((name, uuid)) => found.with_name(name).with_uuid(uuid),
+        Err(fault) => found.with_fault(fault.to_string()),
+    }
 }
 
 /// Returns the facts of GPU `ordinal`.
@@ -79,7 +86,7 @@ pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
         Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
     let mut facts = Facts::new(format!("{}:{ordinal}", Cuda::KIND), name(device)?)
         .with_property(UUID, Value::Text(uuid(device)?))
-        .with_property("compute capability", Value::Text(format!("{major}.{minor}")))
+        .with_property(CAPABILITY, Value::Text(format!("{major}.{minor}")))
         .with_property("multiprocessors", Value::Count(multiprocessors))
         .with_property("clock", Value::Hertz(Hertz(clock)))
         .with_property("memory", Value::Bytes(Bytes(memory)))

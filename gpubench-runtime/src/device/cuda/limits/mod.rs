@@ -4,12 +4,13 @@
 pub(crate) mod launches;
 
 use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
+use crate::device::cuda::facts::CAPABILITY;
 use crate::device::cuda::{self, RawStream};
 use crate::device::kind::Ceilings;
+use crate::device::listed_ordinal;
 use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_records::files::ceilings::Ceiling;
-use gpubench_records::id::DeviceId;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Measurement, Record, Run};
 use gpubench_records::verdict::State;
@@ -47,7 +48,8 @@ impl<const N: usize> Nth<N> {
             |_| ceiling.prepare().map_err(UserError::new),
             |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(UserError::new),
         )
-        .counts(|launch| Ok(counts(launch)));
+        .counts(|launch| Ok(counts(launch)))
+        .skip_if(|| ceiling.lacks_instructions(), "its instructions need compute capability 8.0");
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
             case = case.check(|launch| launch.check().map_err(UserError::new));
         }
@@ -85,15 +87,18 @@ fn counts(launch: &ReadyLaunch) -> Counts {
 }
 
 /// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
-/// the launch before left in the L2, so that as much is written back. Leaves out a benchmark if the GPU lacks its
-/// instructions.
-fn cache(benchmark: &str, device: &DeviceId<'_>) -> Option<Result<Cache, &'static str>> {
+/// the launch before left in the L2, so that as much is written back.
+fn cache(benchmark: &str) -> Option<Cache> {
     let ceiling = named(benchmark)?;
-    let capability = cuda::capability(device.ordinal);
-    if ceiling.limit.needs_8_0() && capability.is_some_and(|capability| capability < (8, 0)) {
-        return Some(Err("its instructions need compute capability 8.0"));
+    Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
+}
+
+impl CeilingLaunch {
+    /// Returns true if the GPU whose cases are listed lacks its instructions.
+    fn lacks_instructions(&self) -> bool {
+        let capability = || cuda::capability(listed_ordinal()?);
+        self.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0))
     }
-    Some(Ok(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot }))
 }
 
 /// Returns the ceiling that a benchmark's path names.
@@ -106,11 +111,18 @@ fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
 /// as one that may be off.
 fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
-    let capability = cuda::capability(DeviceId::parse(device).ordinal);
+    let facts = run.devices.iter().find(|facts| facts.device == device);
+    let capability = facts.and_then(|facts| facts.text(CAPABILITY)).and_then(parse_capability);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
     let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
     Ceiling::sort(&mut reached);
     reached
+}
+
+/// Reads a compute capability, such as 9.0.
+fn parse_capability(text: &str) -> Option<(u64, u64)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
