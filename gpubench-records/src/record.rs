@@ -231,6 +231,34 @@ impl Record {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
     }
 
+    /// Returns its failure, if the case failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        self.verdict.reasons.iter().find_map(|reason| match reason {
+            Reason::Failed(failure) => Some(failure),
+            _ => None,
+        })
+    }
+
+    /// Makes it the record of a second try, whose first ended with this failure. If both failed, the first failure is told, and
+    /// the second where it is another.
+    pub fn set_first_failure(&mut self, first: &Failure) {
+        let second = self.verdict.reasons.iter_mut().find_map(|reason| match reason {
+            Reason::Failed(failure) => Some(failure),
+            _ => None,
+        });
+        let Some(second) = second else {
+            self.verdict = self.verdict.clone().and(Reason::SecondTry(first.clone()));
+            return;
+        };
+        let is_same = second.stage == first.stage && second.message == first.message;
+        let message = match is_same {
+            true => first.message.clone(),
+            false => format!("{}; at the second try, in a new process: {second}", first.message),
+        };
+        *second = first.clone().with_message(message);
+    }
+
     /// Takes the model, and whether it is a fake, from the facts of its device.
     pub fn measured_on(&mut self, facts: &Facts) {
         self.case.model.clone_from(&facts.name);

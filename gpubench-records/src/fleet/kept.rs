@@ -100,11 +100,13 @@ impl KeptRecord {
         // than they did.
         let mut measured: Vec<KeptMeasurement> = all.filter_map(kept).collect();
         measured.sort_by(|a, b| a.median.total_cmp(&b.median));
+        // A remark on a valid row is no reservation.
+        let against = record.verdict.reasons.iter().filter(|reason| reason.state() != State::Valid);
         Self {
             case: FleetCase::of(&record.case),
             device: record.device.clone(),
             state: record.verdict.state,
-            reasons: record.verdict.reasons.iter().map(ToString::to_string).collect(),
+            reasons: against.map(ToString::to_string).collect(),
             measured,
         }
     }

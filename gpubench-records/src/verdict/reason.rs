@@ -18,6 +18,8 @@ use gpubench_stats::{Drift, Modes, format};
 pub enum Reason {
     /// The case failed before it had a result.
     Failed(Failure),
+    /// The case failed, and was measured at the second try, in a new process. This is the first failure.
+    SecondTry(Failure),
     /// The time is too short for the work that the launch claims to do.
     ImpossibleSpeed(ImpossibleSpeed),
     /// The launch claims to write, and changes no memory, whatever its contents.
@@ -77,6 +79,7 @@ impl Reason {
     #[must_use]
     pub fn state(&self) -> State {
         match self {
+            Self::SecondTry(_) => State::Valid,
             Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
             Self::NothingWritten { .. }
             | Self::NotConverged { .. }
@@ -95,6 +98,12 @@ impl Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(failure) => write!(f, "{failure}"),
+            Self::SecondTry(first) => {
+                write!(
+                    f,
+                    "second try: measured in a new process, after it had failed in an earlier one ({first})"
+                )
+            }
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
             Self::NothingWritten { claimed, may_be_read } => {
                 let claimed = format::bytes(*claimed);

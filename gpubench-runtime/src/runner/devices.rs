@@ -85,6 +85,8 @@ impl Lane<'_> {
             | Reply::Tested(_)
             | Reply::Writes(_)
             | Reply::Planning(_)
+            | Reply::Remark(_)
+            | Reply::Changed(_)
             | Reply::DeviceLost
             | Reply::Done => {}
         })?;

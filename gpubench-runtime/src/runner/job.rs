@@ -1,11 +1,13 @@
 //! One job of a run, measured by the workers of a lane. In: the job; out: a record or a failure for each of its cases. A lost
-//! worker costs one case, and the next one measures the rest.
+//! worker costs one case, and the next one measures the rest. A case that fails is tried once more, in a new worker, before its
+//! failure is told.
 
 use std::time::Duration;
 
 use super::devices::OPENINGS;
 use super::error::DeviceRefusal;
 use super::lane::{Lane, LaneEvent, Refused};
+use super::round::{FailedTry, Round};
 use super::supervisor::Ended;
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
@@ -16,12 +18,32 @@ use gpubench_records::record::Record;
 /// The limit for write detection, which may well hang.
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
 
+/// The number of cases of a benchmark that fail twice at a stage before all others are told at their first failure there: the time
+/// that failures take is bounded, however many cases there are.
+const CONFIRMED: usize = 3;
+
 impl Lane<'_> {
-    /// Measures a job. If it seems to have written nothing, runs write detection before its records are told.
+    /// Measures a job. Cases that fail are tried once more. If it seems to have written nothing, runs write detection before its
+    /// records are told.
     pub(super) fn job(&mut self, job: Job, facts: Option<Box<Facts>>) -> Result<(), Ended> {
-        let mut unwritten = Vec::new();
-        let measured = self.measure(job.clone(), facts, &mut unwritten);
-        let writes = match unwritten.is_empty() || measured.is_err() {
+        let mut first = Round::first(self.teller());
+        let mut ended = self.measure(job.clone(), facts.clone(), &mut first);
+        let mut unwritten = first.unwritten;
+        let (again, blamed): (Vec<_>, Vec<_>) =
+            first.failed.into_iter().partition(|failed| self.is_tried_again(&job, failed));
+        blamed.into_iter().for_each(|failed| self.tell(LaneEvent::Record(Box::new(failed.record))));
+        let mut second = Round::second(self.teller(), again);
+        if ended.is_ok() && !second.caches().is_empty() {
+            self.supervisor.replace(&job.device);
+            ended = self.measure(Job { caches: second.caches(), ..job.clone() }, facts, &mut second);
+        }
+        second.failed.iter().for_each(|failed| *self.confirmed.entry(failed.kind()).or_default() += 1);
+        // After an interrupt nobody knows if these would have failed again: they are left for the run that resumes this one.
+        if !matches!(ended, Err(Ended::Interrupted)) {
+            second.tell_unchecked();
+        }
+        unwritten.extend(second.unwritten);
+        let writes = match unwritten.is_empty() || ended.is_err() {
             true => Ok(None),
             false => self.writes(&job),
         };
@@ -29,38 +51,36 @@ impl Lane<'_> {
             record.set_written_when_altered(*writes.as_ref().unwrap_or(&None));
             self.tell(LaneEvent::Record(Box::new(record)));
         }
-        measured.and(writes.map(drop))
+        ended.and(writes.map(drop))
     }
 
-    /// Measures a job. Each lost worker costs one of its cases. Records of cases that may have written
-    /// nothing go to `unwritten`; all others are told.
-    fn measure(
-        &mut self,
-        mut job: Job,
-        facts: Option<Box<Facts>>,
-        unwritten: &mut Vec<Record>,
-    ) -> Result<(), Ended> {
+    /// Returns true if a case that failed is tried once more. One that took its whole limit in a worker of its own is not: it would
+    /// take the limit twice.
+    fn is_tried_again(&self, job: &Job, failed: &FailedTry) -> bool {
+        let confirmed = self.confirmed.get(&failed.kind()).is_some_and(|times| *times >= CONFIRMED);
+        let is_open = self.refused.get(&job.device).is_none_or(|refused| refused.times < OPENINGS);
+        !self.config.in_process && !failed.is_final && is_open && !confirmed
+    }
+
+    /// Measures a job. Each lost worker costs one of its cases. All records go to `round`.
+    fn measure(&mut self, mut job: Job, facts: Option<Box<Facts>>, round: &mut Round) -> Result<(), Ended> {
         let tell = self.teller();
         while !job.caches.is_empty() {
             if let Some(refused) = self.refused.get(&job.device).filter(|refused| refused.times >= OPENINGS) {
                 let failure = Failure::new(Stage::Device, &refused.why);
                 let failed = |cache| Record::failed(job.case(cache), failure.clone());
-                job.caches.iter().for_each(|cache| tell(LaneEvent::Record(Box::new(failed(*cache)))));
+                job.caches.iter().for_each(|cache| round.end_with(failed(*cache)));
                 return Ok(());
             }
             let Some(facts) = facts.clone() else { return Ok(()) };
             let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
             let request = Request::Measure { job: job.clone(), sampling, facts, limit };
-            let before = job.caches.len();
+            let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
             let mut refused = None;
             let lost = self.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if record.write_undetected() {
-                        unwritten.push(*record);
-                    } else {
-                        tell(LaneEvent::Record(record));
-                    }
+                    round.take(*record);
                 }
                 Reply::NoDevice(message) => refused = Some(DeviceRefusal::NotOpened(message)),
                 Reply::Step(step) => tell(LaneEvent::Step(step)),
@@ -69,6 +89,8 @@ impl Lane<'_> {
                 | Reply::Tested(_)
                 | Reply::Writes(_)
                 | Reply::Planning(_)
+                | Reply::Remark(_)
+                | Reply::Changed(_)
                 | Reply::DeviceLost
                 | Reply::Done => {}
             })?;
@@ -82,6 +104,7 @@ impl Lane<'_> {
                 continue;
             }
             self.refused.remove(&job.device);
+            let is_final = lost.as_ref().is_some_and(|lost| lost.timed_out() && !is_used);
             let failure = match lost {
                 Some(lost) => lost.failure(),
                 // The device was lost after a case. A new worker measures the others.
@@ -90,7 +113,8 @@ impl Lane<'_> {
             };
             if let Some(cache) = job.caches.first().copied() {
                 job.caches.remove(0);
-                tell(LaneEvent::Record(Box::new(Record::failed(job.case(cache), failure))));
+                let record = Record::failed(job.case(cache), failure);
+                if is_final { round.end_with(record) } else { round.take(record) }
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::device::Available;
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
 use gpubench_records::facts::Facts;
-use gpubench_records::failure::Step;
+use gpubench_records::failure::{Stage, Step};
 use gpubench_records::record::Record;
 
 /// The stack of a lane: with `--in-process` user code runs there, and expects as much as a main thread has.
@@ -75,8 +75,8 @@ impl Lanes {
             let (command, wanted) = channel();
             let sender = sender.clone();
             let lane = move || {
-                let (refused, supervisor) = (BTreeMap::new(), supervisor());
-                Lane { refused, supervisor, config, number, events: sender }.run(&wanted);
+                let (refused, confirmed, supervisor) = (BTreeMap::new(), BTreeMap::new(), supervisor());
+                Lane { refused, confirmed, supervisor, config, number, events: sender }.run(&wanted);
             };
             let thread = Builder::new().name(format!("lane {number}")).stack_size(STACK);
             thread.spawn_scoped(scope, lane).map_err(RunError::NoWorker)?;
@@ -125,6 +125,8 @@ pub(super) struct Refused {
 pub(super) struct Lane<'a> {
     /// Devices that could not be opened, and the reasons.
     pub(super) refused: BTreeMap<String, Refused>,
+    /// The number of cases of each benchmark that have failed twice at a stage.
+    pub(super) confirmed: BTreeMap<(String, Stage), usize>,
     pub(super) supervisor: Supervisor<'a>,
     pub(super) config: &'a RunConfig,
     number: usize,

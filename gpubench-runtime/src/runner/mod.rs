@@ -13,6 +13,7 @@ pub(crate) mod lister;
 pub(crate) mod lock;
 mod results;
 pub mod resume;
+mod round;
 mod schedule;
 pub(crate) mod supervisor;
 #[cfg(test)]

@@ -16,7 +16,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 pub(crate) struct Supervisor<'a> {
     /// The workers, by the device that each has open. A shared worker has all devices open, under an empty
     /// name.
-    workers: BTreeMap<String, Box<dyn Worker>>,
+    workers: BTreeMap<String, KeptWorker>,
     start: Start<'a>,
     /// True if one worker has all devices open.
     shared: bool,
@@ -25,6 +25,13 @@ pub(crate) struct Supervisor<'a> {
     asked: u64,
     /// Replies that were dropped, and the reasons.
     remarks: Vec<String>,
+}
+
+/// A worker between two requests.
+struct KeptWorker {
+    worker: Box<dyn Worker>,
+    /// True if it has done a job: that may have left something behind.
+    is_used: bool,
 }
 
 /// Starts a worker.
@@ -106,14 +113,16 @@ impl<'a> Supervisor<'a> {
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Option<Lost>, Ended> {
         let whose = self.whose(request.device().unwrap_or_default()).to_owned();
-        let mut worker = match self.workers.remove(&whose) {
-            Some(worker) => worker,
-            None => (self.start)().map_err(Ended::NoWorker)?,
+        let KeptWorker { mut worker, is_used } = match self.workers.remove(&whose) {
+            Some(kept) => kept,
+            None => KeptWorker { worker: (self.start)().map_err(Ended::NoWorker)?, is_used: false },
         };
+        let is_used = is_used || request.is_job();
         self.asked += 1;
         let request = Numbered { number: self.asked, request: request.clone() };
         let mut expected = Expected::of(&request);
-        let (mut step, mut device_lost) = (None, false);
+        let (mut step, mut is_spent) = (None, false);
+        let shared = self.shared;
         let remarks = &mut self.remarks;
         let asked = worker.ask(&request, limit, self.stop, &mut |answer| match expected.take(answer) {
             Err(unexpected) => remarks.push(unexpected.to_string()),
@@ -121,7 +130,10 @@ impl<'a> Supervisor<'a> {
                 step = Some(reached);
                 reply(Reply::Step(reached));
             }
-            Ok(Reply::DeviceLost) => device_lost = true,
+            Ok(Reply::Remark(remark)) => remarks.push(remark),
+            Ok(Reply::DeviceLost) => is_spent = true,
+            // This process cannot be replaced.
+            Ok(Reply::Changed(_)) => is_spent = !shared,
             Ok(Reply::Record(record)) => {
                 // A loss from here on belongs to the next case.
                 step = Some(Step::Preparation);
@@ -130,12 +142,12 @@ impl<'a> Supervisor<'a> {
             Ok(answer) => reply(answer),
         });
         match asked {
-            Ok(()) if device_lost => {
+            Ok(()) if is_spent => {
                 worker.dismiss();
                 Ok(None)
             }
             Ok(()) => {
-                self.workers.insert(whose, worker);
+                self.workers.insert(whose, KeptWorker { worker, is_used });
                 Ok(None)
             }
             Err(Loss::Interrupted) => Err(Ended::Interrupted),
@@ -156,13 +168,18 @@ impl<'a> Supervisor<'a> {
 
     /// Ends the worker of a device, which is no longer usable.
     pub(crate) fn replace(&mut self, device: &str) {
-        if let Some(worker) = self.workers.remove(self.whose(device)) {
-            worker.dismiss();
+        if let Some(kept) = self.workers.remove(self.whose(device)) {
+            kept.worker.dismiss();
         }
+    }
+
+    /// Returns true if the next request for a device goes to a worker that has done a job before.
+    pub(crate) fn is_used(&self, device: &str) -> bool {
+        self.workers.get(self.whose(device)).is_some_and(|kept| kept.is_used)
     }
 
     /// Lets all workers end by themselves.
     pub(crate) fn dismiss(&mut self) {
-        std::mem::take(&mut self.workers).into_values().for_each(<dyn Worker>::dismiss);
+        std::mem::take(&mut self.workers).into_values().for_each(|kept| kept.worker.dismiss());
     }
 }

@@ -18,6 +18,7 @@ use crate::plan::{Fate, Job, Plan, Shares};
 use crate::worker::{Answer, Loss, Numbered, Reply, Request, Worker};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_records::sampling::Sampling;
@@ -34,8 +35,10 @@ enum Fault {
     EndsOpening(&'static str),
     /// It sends no record and no error.
     SaysNothing(&'static str),
-    /// A launch forks, and both processes return: a copy sends what an earlier one had to say, and its own.
+    /// A launch of its hot case forks, and both processes return, each time.
     Forks(&'static str),
+    /// It leaves its process changed.
+    Changes(&'static str),
     /// It answers an earlier request once more.
     AnswersLate(&'static str),
     /// It sends the first of its records twice, and the record of a case that nobody asked for in place of the last.
@@ -48,6 +51,8 @@ struct Script {
     faults: Vec<Fault>,
     closed: Vec<&'static str>,
     started: usize,
+    /// The number of processes that can be started, if it is limited.
+    most: Option<usize>,
     asked: Vec<(usize, String)>,
     /// The jobs in progress, and the most that there were together with each.
     in_progress: Vec<String>,
@@ -136,9 +141,11 @@ impl Worker for FakeWorker {
                 if script.befalls(|fault| matches!(fault, Fault::SaysNothing(name) if is(name))) {
                     return Ok(());
                 }
-                if script.befalls(|fault| matches!(fault, Fault::Forks(name) if is(name))) {
+                let forks = script.faults.iter().any(|fault| matches!(fault, Fault::Forks(name) if is(name)));
+                if forks && job.caches.contains(&Cache::Hot) {
                     return Err(Loss::Forked);
                 }
+                let changes = script.befalls(|fault| matches!(fault, Fault::Changes(name) if is(name)));
                 if script.befalls(|fault| matches!(fault, Fault::AnswersLate(name) if is(name))) {
                     let failed = Record::failed(job.case(Cache::Hot), Failure::new(Stage::Launch, "late"));
                     hear(Answer::new(number - 1, Reply::Record(Box::new(failed))));
@@ -147,7 +154,9 @@ impl Worker for FakeWorker {
                 let loses = script.befalls(|fault| matches!(fault, Fault::LosesDevice(name) if is(name)));
                 let mixes_up = script.befalls(|fault| matches!(fault, Fault::MixesUp(name) if is(name)));
                 for &cache in &job.caches {
-                    let verdict = Verdict::of(Vec::new());
+                    let failure = Failure::new(Stage::Launch, "it always does");
+                    let fails = job.benchmark.starts_with("fails").then_some(Reason::Failed(failure));
+                    let verdict = Verdict::of(fails.into_iter().collect());
                     let mut record = Box::new(Record::new(job.case(cache), None, verdict));
                     if mixes_up && cache == Cache::Hot {
                         reply(Reply::Record(record.clone()));
@@ -159,6 +168,9 @@ impl Worker for FakeWorker {
                         reply(Reply::DeviceLost);
                         return Ok(());
                     }
+                }
+                if changes {
+                    reply(Reply::Changed("the umask".to_owned()));
                 }
             }
             Request::Test { .. } | Request::Writes { .. } | Request::Planning(_) | Request::End => {
@@ -237,6 +249,9 @@ impl Outcome {
         let supervisor = || {
             let start = || -> io::Result<Box<dyn Worker>> {
                 let mut script = shared.lock();
+                if script.most == Some(script.started) {
+                    return Err(io::Error::other("no more processes"));
+                }
                 script.started += 1;
                 Ok(Box::new(FakeWorker { number: script.started, shared: Arc::clone(&shared) }))
             };
@@ -432,11 +447,75 @@ fn a_device_that_is_lost_after_a_record_leaves_the_rest_to_a_new_worker() {
     assert_eq!(done.script.started, 2);
 }
 
+/// The second try is by a new worker, and its record is the case's.
 #[test]
-fn a_worker_that_says_nothing_costs_one_case() {
-    let done = measured(&plan(&["a"], &["fake"]), &[Fault::SaysNothing("a")]);
-    assert_eq!(done.rows(), [invalid("a hot"), valid("a cold")]);
-    assert_eq!(done.failures(), ["worker: sent no result"]);
+fn a_failure_that_does_not_happen_again_is_a_remark() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::SaysNothing("a")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    assert_eq!(
+        done.failures(),
+        [
+            "second try: measured in a new process, after it had failed in an earlier one (worker: sent no result)"
+        ]
+    );
+    let asked =
+        [(1, "facts of fake"), (1, "a on fake"), (1, "a on fake"), (2, "a on fake"), (2, "b on fake")];
+    assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
+    assert_eq!(
+        done.heard.records,
+        ["a cold", "a hot", "b hot", "b cold"],
+        "nothing is told that is not certain"
+    );
+}
+
+/// A worker that was used may hang over what an earlier row has left behind; one of its own takes the limit once.
+#[test]
+fn a_case_that_hangs_is_tried_again_if_another_was_before_it() {
+    let plan = plan(&["a", "b"], &["fake"]);
+    let done = measured(&plan, &[Fault::Hangs("b")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    let [remark] = &done.failures()[..] else { panic!("{:?}", done.failures()) };
+    assert!(remark.starts_with("second try: ") && remark.contains("took longer than 7 s"), "{remark}");
+    let done = measured(&plan, &[Fault::Hangs("a")]);
+    assert_eq!(done.rows()[0], invalid("a hot"));
+}
+
+/// A failure is told where no second process can be started, and left for the next run where the user wants to stop.
+#[test]
+fn a_failure_that_cannot_be_checked_is_told_unless_the_run_is_interrupted() {
+    let plan = plan(&["fails"], &["fake"]);
+    let asked = AtomicUsize::new(0);
+    let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 2;
+    let done = Outcome::of(&plan, Script::default(), 1, &stop);
+    assert!(matches!(done.ended, Err(RunError::Interrupted)));
+    assert_eq!(done.rows(), []);
+    let script = Script { most: Some(1), ..Script::default() };
+    let done = Outcome::of(&plan, script, 1, &|| false);
+    assert!(matches!(done.ended, Err(RunError::NoWorker(_))));
+    assert_eq!(done.rows(), [invalid("fails hot"), invalid("fails cold")]);
+}
+
+/// Three cases of a benchmark are checked, and the others believed: ten thousand would cost as many processes.
+#[test]
+fn failures_are_checked_a_few_times() {
+    let mut plan = plan(&["fails"; 10], &["fake"]);
+    for (number, (job, _)) in plan.jobs.iter_mut().enumerate() {
+        job.args = vec![Arg { name: "n".to_owned(), value: number.to_string() }];
+        job.caches = vec![Cache::Hot];
+    }
+    let done = measured(&plan, &[]);
+    assert!(done.ended.is_ok() && done.rows().iter().all(|(_, state)| *state == State::Invalid));
+    assert_eq!(done.failures(), vec!["launch: it always does"; 10]);
+    assert_eq!(done.script.asked.len(), 1 + 10 + 3);
+    assert_eq!(done.script.started, 4);
+}
+
+#[test]
+fn a_worker_that_a_job_has_changed_is_replaced() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::Changes("a")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+    assert_eq!((done.script.started, done.failures().len()), (2, 0));
+    assert_eq!(done.script.asked.last(), Some(&(2, "b on fake".to_owned())));
 }
 
 /// The first process may have lost the device itself.

@@ -65,7 +65,15 @@ pub fn run(
             Fate::Measured if supervisor.stops() => Err(RunError::Interrupted),
             Fate::Measured => {
                 job_started(job);
-                test(&mut supervisor, job, config.limit(job))
+                let is_used = supervisor.is_used(&job.device);
+                match test(&mut supervisor, job, config.limit(job)) {
+                    // Something that an earlier job has left behind may be at fault: it is tried once more, alone.
+                    Ok(Outcome::Failed(_)) if is_used && !config.in_process => {
+                        supervisor.replace(&job.device);
+                        test(&mut supervisor, job, config.limit(job))
+                    }
+                    tested => tested,
+                }
             }
         };
         supervisor.take_remarks().iter().for_each(|remark| warn(remark));
@@ -99,6 +107,8 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         | Reply::Record(_)
         | Reply::Writes(_)
         | Reply::Planning(_)
+        | Reply::Remark(_)
+        | Reply::Changed(_)
         | Reply::Step(_)
         | Reply::Interval { .. }
         | Reply::DeviceLost

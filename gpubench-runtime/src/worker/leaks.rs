@@ -32,7 +32,8 @@ impl ProcessState {
     /// Reads the state of this process and of this thread.
     pub(super) fn now() -> Self {
         let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-        let line = |(name, _): (&str, &str)| status.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        let line =
+            |(name, _): (&str, &str)| status.lines().find(|line| line.starts_with(name)).map(str::to_owned);
         Self {
             folder: env::current_dir().ok(),
             environment: env::vars_os().collect(),

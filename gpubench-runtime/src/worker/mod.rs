@@ -4,6 +4,7 @@
 mod action;
 mod comparison;
 mod job;
+mod leaks;
 mod measurement;
 mod numbered;
 mod pipe;
@@ -19,6 +20,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::leaks::ProcessState;
+use crate::catch::ThreadPanics;
 use crate::device::kinds;
 use crate::device::{Device, DeviceError};
 use crate::plan::Job;
@@ -99,6 +102,10 @@ pub enum Reply {
     Planning(PlanningReply),
     /// The device cannot be used.
     NoDevice(String),
+    /// Something that the user needs to know and that is no result.
+    Remark(String),
+    /// The job has left this process in another state than it found, in words: the next one needs a new process.
+    Changed(String),
     /// After an error the device is of no more use to this process; another process may use it. A worker process says
     /// nothing after this: it ends at once, so that nothing is dropped on a lost device.
     DeviceLost,
@@ -115,6 +122,14 @@ impl Request {
             Self::Measure { job, .. } | Self::Test { job } | Self::Writes { job } => Some(&job.device),
             Self::Planning(_) | Self::End => None,
         }
+    }
+}
+
+impl Request {
+    /// Returns true if it runs a benchmark.
+    #[must_use]
+    pub fn is_job(&self) -> bool {
+        matches!(self, Self::Measure { .. } | Self::Test { .. } | Self::Writes { .. })
     }
 }
 
@@ -231,9 +246,13 @@ impl WorkerState {
             .and_then(|found| Ok((found, self.open(&job.device, found.1)?)));
         match found {
             Ok((found, device)) => {
-                work(found, device, reply);
+                let before = ProcessState::now();
+                watched(reply, |reply| work(found, device, reply));
+                let left = matches!(device.make_current(), Ok(Some(_))).then_some("the current context");
                 if device.settle().is_err() {
                     reply(Reply::DeviceLost);
+                } else if let Some(what) = left.or_else(|| ProcessState::now().change_since(&before)) {
+                    reply(Reply::Changed(what.to_owned()));
                 }
             }
             Err(error) => reply(Reply::NoDevice(error.to_string())),
@@ -282,6 +301,29 @@ impl WorkerState {
         slot.make_current()?;
         Ok(slot.as_mut())
     }
+}
+
+/// Does the work of a job, and fails its cases if a thread panics that it has started and does not wait for. A panic of a thread
+/// that was there before is a remark: it is no fault of this job.
+fn watched(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
+    let (panics, late) = ThreadPanics::watch();
+    let remark = |panic: String| {
+        Reply::Remark(format!(
+            "a thread that an earlier benchmark had started panicked at {panic}: it ended no row"
+        ))
+    };
+    late.into_iter().for_each(|panic| reply(remark(panic)));
+    work(&mut |answer| {
+        reply(match (answer, panics.failure()) {
+            (Reply::Record(record), Some(failure)) if record.failure().is_none() => {
+                let failed = Record::failed(record.planned(), failure);
+                Reply::Record(Box::new(failed))
+            }
+            (Reply::Tested(Ok(_)), Some(failure)) => Reply::Tested(Err(failure)),
+            (answer, _) => answer,
+        });
+    });
+    panics.end().into_iter().for_each(|panic| reply(remark(panic)));
 }
 
 #[cfg(test)]

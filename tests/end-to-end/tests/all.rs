@@ -7,6 +7,7 @@ mod downstream;
 mod environment;
 mod faults;
 mod interrupts;
+mod leaves;
 mod limits;
 mod lists;
 mod numbers;

@@ -55,6 +55,20 @@ impl Waiting {
         Self { suite, worker, child, json, folder }
     }
 
+    /// Kills the worker, and the one that tries its case again.
+    #[track_caller]
+    fn kill_workers(&mut self) {
+        kill_process(self.worker, Signal::KILL).expect("it runs");
+        let mut stderr = BufReader::new(self.suite.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("UTF-8");
+        self.suite.stderr = Some(stderr.into_inner());
+        let second = line.strip_prefix("waiting in ").and_then(|said| said.split_once(" with "));
+        let second = second.and_then(|(worker, _)| Pid::from_raw(worker.parse().ok()?));
+        kill_process(second.unwrap_or_else(|| panic!("the suite said {line:?}")), Signal::KILL)
+            .expect("it runs");
+    }
+
     fn pid(&self) -> Pid {
         Pid::from_child(&self.suite)
     }
@@ -228,11 +242,11 @@ fn a_second_signal_ends_a_run_at_once() {
     );
 }
 
-/// The worker's end is the case's loss, whoever asked for it.
+/// The worker's end is the case's loss, whoever asked for it, if the second try ends so too.
 #[test]
 fn a_worker_that_is_killed_costs_its_case() {
-    let waiting = Waiting::start();
-    kill_process(waiting.worker, Signal::KILL).expect("it runs");
+    let mut waiting = Waiting::start();
+    waiting.kill_workers();
     let child = waiting.child.clone();
     let (ended, folder) = waiting.end();
     let ended = ended.with_code(1);
@@ -241,7 +255,7 @@ fn a_worker_that_is_killed_costs_its_case() {
     ended.shows("3 cases: 2 valid, 0 suspect, 1 invalid");
     assert!(!is_alive(&child), "its child lives on");
     assert_eq!(stored_in(&folder).len(), 3);
-    row(here!(), "worker killed from outside", &quoted(reason), "all measured");
+    row(here!(), "worker killed from outside, twice", &quoted(reason), "all measured");
 }
 
 /// As by a CI that has lost patience, or by the kernel that needs memory.
@@ -288,7 +302,7 @@ fn are_gone(processes: &[String]) {
 fn a_pipe_that_is_closed_midway_ends_nothing() {
     let mut waiting = Waiting::start();
     drop(waiting.suite.stdout.take());
-    kill_process(waiting.worker, Signal::KILL).expect("it runs");
+    waiting.kill_workers();
     let json = waiting.json.clone();
     let (ended, folder) = waiting.end();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended}");
@@ -309,10 +323,10 @@ fn a_suite_that_is_built_anew_meanwhile_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("suite");
     copy(SUITE, &program);
-    let waiting = Waiting::start_of(&program, folder);
+    let mut waiting = Waiting::start_of(&program, folder);
     fs::remove_file(&program).expect("it is there");
     fs::write(&program, "no program").expect("it can be written");
-    kill_process(waiting.worker, Signal::KILL).expect("it runs");
+    waiting.kill_workers();
     let (ended, _folder) = waiting.end();
     ended.with_code(1).shows("3 cases: 2 valid, 0 suspect, 1 invalid");
     row(

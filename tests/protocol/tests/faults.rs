@@ -123,15 +123,31 @@ fn an_instantiation_that_fails_costs_its_case_alone() {
 
 /// The context is lost while the first case is sampled. A new process measures the rest.
 #[test]
-fn a_lost_context_costs_its_case_and_its_process() {
-    let says: &[&str] =
-        &["sampling (before the warm-up): cuStreamSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED)"];
-    let asked = [("FAULT", "cuStreamSynchronize#40=719!"), ("ONCE", ""), ("LOG", "")];
-    let measured = costs(&asked, &[], &[("copy[n=4096] hot", says)]);
+fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
+    let says = "sampling (before the warm-up): cuStreamSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED)";
+    let once = [("FAULT", "cuStreamSynchronize#40=719!"), ("ONCE", ""), ("LOG", "")];
+    let measured = costs(&once, &[], &[]);
+    measured.ended.shows(&format!(
+        "    [1] valid: second try: measured in a new process, after it had failed in an earlier one ({says}"
+    ));
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();
-    assert_eq!(processes.len(), 2, "those that measured: {processes:?}");
-    row(here!(), "context lost while sampling", &first_reason(&measured), OTHERS);
+    assert_eq!(
+        processes.len(),
+        3,
+        "one for the first case, one for the second, and one that tried the first again"
+    );
+    // In every process that comes so far, and another case is the first of each.
+    let each_time = [("FAULT", "cuStreamSynchronize#40=719!")];
+    let measured = measure(
+        KERNELS,
+        &[&SMALL[..], &["--exact", "gpubench_kernels::cuda::copy[n=4096]", "--cache", "hot"]].concat(),
+        &each_time,
+    );
+    let [(case, reason)] = &failed(&measured.run)[..] else { panic!("{}", measured.ended) };
+    assert_eq!((&**case, measured.ended.code), ("gpubench_kernels::cuda::copy[n=4096] hot", Some(1)));
+    assert!(reason.starts_with(says) && !reason.contains("second try"), "{reason}");
+    row(here!(), "context lost while sampling, twice", &quoted(reason), OTHERS);
 }
 
 /// A GPU that falls off its bus: every call fails from then on, in every process. The rest of the cases is told why, without

@@ -1,0 +1,121 @@
+//! A suite whose benchmarks leave their process in another state than they found it, or fail for reasons that are not theirs.
+//! Those whose names begin with `after` find nothing of it.
+
+use std::ffi::c_char;
+use std::fs::File;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use std::{env, process};
+
+use end_to_end::clockwork::Clockwork;
+use gpubench::gpu_bench;
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+
+gpubench::main!();
+
+const LAUNCH: u64 = 3_200;
+
+#[gpu_bench]
+#[expect(unsafe_code, reason = "changes the environment, as a library in C may")]
+fn leaves_everything_changed(stream: &Clockwork) {
+    unsafe extern "C" {
+        fn setenv(name: *const c_char, value: *const c_char, overwrite: i32) -> i32;
+    }
+    stream.advance(LAUNCH);
+    env::set_current_dir("/").expect("it is there");
+    umask(Mode::from_raw_mode(0o777));
+    let core = getrlimit(Resource::Core);
+    setrlimit(Resource::Core, Rlimit { current: Some(1), maximum: core.maximum }).expect("less is allowed");
+    // SAFETY: no other thread of this program reads the environment.
+    unsafe { setenv(c"LEFT_BEHIND".as_ptr(), c"1".as_ptr(), 1) };
+}
+
+#[gpu_bench]
+fn after_everything(stream: &Clockwork) -> Result<(), String> {
+    stream.advance(LAUNCH);
+    // No test starts it there.
+    let folder = env::current_dir().map_err(|error| error.to_string())?;
+    if folder == Path::new("/") || env::var_os("LEFT_BEHIND").is_some() {
+        return Err(format!("in {} and with {:?}", folder.display(), env::var_os("LEFT_BEHIND")));
+    }
+    // The state can only be read by another change.
+    let mask = umask(Mode::from_raw_mode(0o22));
+    umask(mask);
+    let limit = getrlimit(Resource::Core).current;
+    if mask.as_raw_mode() == 0o777 || limit == Some(1) {
+        return Err(format!("with the umask {mask:?} and the limit {limit:?}"));
+    }
+    Ok(())
+}
+
+/// It ends the process while another benchmark is measured.
+#[gpu_bench]
+#[expect(unsafe_code, reason = "sets an alarm, as a library in C may")]
+fn leaves_an_alarm(stream: &Clockwork) {
+    unsafe extern "C" {
+        fn alarm(seconds: u32) -> u32;
+    }
+    stream.advance(LAUNCH);
+    // SAFETY: it touches no memory.
+    unsafe { alarm(1) };
+}
+
+#[gpu_bench]
+fn after_an_alarm(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if stream.sampled().is_none() {
+        thread::sleep(Duration::from_millis(1_500));
+    }
+}
+
+#[gpu_bench(cold)]
+fn panics_in_a_thread(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if stream.sampled().is_none() {
+        // Nobody waits for it.
+        drop(thread::spawn(|| panic!("nobody waits")));
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Its thread panics while another benchmark is measured.
+#[gpu_bench]
+fn panics_later(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if stream.sampled().is_none() {
+        drop(thread::spawn(|| {
+            thread::sleep(Duration::from_millis(1_500));
+            panic!("it is another's turn")
+        }));
+    }
+}
+
+#[gpu_bench]
+fn after_a_thread(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if stream.sampled().is_none() {
+        thread::sleep(Duration::from_millis(2_000));
+    }
+}
+
+/// As where another program held the memory that it needs.
+#[gpu_bench]
+fn fails_once(stream: &Clockwork) -> Result<(), &'static str> {
+    stream.advance(LAUNCH);
+    if is_first("fails") { Err("out of memory for once") } else { Ok(()) }
+}
+
+#[gpu_bench]
+fn aborts_once(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if is_first("aborts") {
+        process::abort();
+    }
+}
+
+/// Returns true the first time that any process asks, if the test gives a folder to remember it.
+fn is_first(name: &str) -> bool {
+    env::var("LEAVES_FOLDER").is_ok_and(|folder| File::create_new(Path::new(&folder).join(name)).is_ok())
+}
