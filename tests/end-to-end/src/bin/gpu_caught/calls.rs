@@ -3,7 +3,7 @@
 
 use std::ptr::null_mut;
 
-use gpubench_driver::sys::{self, CUcontext, CUstream};
+use gpubench_driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 
 use crate::gpu::{Array, Done, called};
 
@@ -30,14 +30,24 @@ pub(crate) fn is_captured(stream: CUstream) -> bool {
     code == sys::CUDA_SUCCESS && status != sys::CU_STREAM_CAPTURE_STATUS_NONE
 }
 
-/// Allocates on a stream, and frees again.
-pub(crate) fn allocate_on(stream: CUstream) -> Done {
+/// Allocates in the order of a stream.
+pub(crate) fn allocate_for(stream: CUstream) -> Done<CUdeviceptr> {
     let mut at = 0;
-    // SAFETY: `at` is a place for an address, which nobody uses.
-    unsafe {
-        called("cuMemAllocAsync", sys::cuMemAllocAsync(&raw mut at, 4096, stream))?;
-        called("cuMemFreeAsync", sys::cuMemFreeAsync(at, stream))
-    }
+    // SAFETY: `at` is a place for an address.
+    called("cuMemAllocAsync", unsafe { sys::cuMemAllocAsync(&raw mut at, 4096, stream) })?;
+    Ok(at)
+}
+
+/// Frees in the order of a stream.
+pub(crate) fn free_for(at: CUdeviceptr, stream: CUstream) -> Done {
+    // SAFETY: nobody uses it.
+    called("cuMemFreeAsync", unsafe { sys::cuMemFreeAsync(at, stream) })
+}
+
+/// Frees at once.
+pub(crate) fn free(at: CUdeviceptr) -> Done {
+    // SAFETY: nobody uses it.
+    called("cuMemFree", unsafe { sys::cuMemFree_v2(at) })
 }
 
 /// Sets an array to a value.

@@ -48,25 +48,25 @@ impl Filled {
 }
 
 #[gpu_bench(setup = Filled::new(N))]
-fn default_stream_alone(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn default_stream_alone(filled: &Filled, stream: &RawStream) -> Done {
     _ = stream;
     filled.fill(0.5, DEFAULT)
 }
 
 #[gpu_bench(setup = Filled::new(N))]
-fn default_stream_beside(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn default_stream_beside(filled: &Filled, stream: &RawStream) -> Done {
     filled.fill(0.5, stream.stream())?;
     filled.fill(0.5, DEFAULT)
 }
 
 #[gpu_bench(setup = Filled::new(N), cold)]
-fn synchronises(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn synchronises(filled: &Filled, stream: &RawStream) -> Done {
     filled.fill(0.5, stream.stream())?;
     synchronize(stream.stream())
 }
 
 #[gpu_bench(setup = Filled::new(N), cold)]
-fn allocates(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn allocates(filled: &Filled, stream: &RawStream) -> Done {
     let scratch = Array::of(0.0, N)?;
     filled.fill(0.5, stream.stream())?;
     drop(scratch);
@@ -75,7 +75,7 @@ fn allocates(filled: &Filled, stream: &RawStream) -> Done {
 
 /// A copy from memory that is not pinned keeps it out of a graph.
 #[gpu_bench(setup = Ok((Filled::new(N)?, vec![0.5_f32])))]
-fn idles(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
+pub(crate) fn idles(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
     copy_pageable(&filled.y, x, stream.stream())?;
     filled.fill(0.5, stream.stream())?;
     let begin = Instant::now();
@@ -86,7 +86,7 @@ fn idles(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
 }
 
 /// A sum of 16 MiB.
-struct Summed {
+pub(crate) struct Summed {
     module: Module,
     x: Array,
     slots: Array,
@@ -97,7 +97,7 @@ struct Summed {
 const SUMS: u64 = 528;
 
 impl Summed {
-    fn new(n: u64) -> Done<Self> {
+    pub(crate) fn new(n: u64) -> Done<Self> {
         let module = Module::load(REDUCTION)?;
         // What a slot holds while there is no sum in it, as `reduction.cu` has it.
         let slots = slots(SUMS as usize, 0x7FF4_0000_0000_0000)?;
@@ -106,18 +106,18 @@ impl Summed {
 }
 
 #[gpu_bench(setup = Summed::new(4 << 20), bytes = 2 * summed.x.bytes(), cold)]
-fn claims_twice(summed: &Summed, stream: &RawStream) -> Done {
+pub(crate) fn claims_twice(summed: &Summed, stream: &RawStream) -> Done {
     let Summed { module, x, slots, total } = summed;
     module.launch("sum", SUMS, &[x.at, x.n, slots.at, total.at], stream.stream())
 }
 
 #[gpu_bench(setup = Filled::new(4 * N), writes = filled.y.bytes())]
-fn claims_all_changes_half(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn claims_all_changes_half(filled: &Filled, stream: &RawStream) -> Done {
     filled.first(2 * N, 0.5, stream.stream())
 }
 
 #[gpu_bench(setup = Filled::new(N))]
-fn fifty_then_one(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn fifty_then_one(filled: &Filled, stream: &RawStream) -> Done {
     let kernels = if filled.number() == 1 { 50 } else { 1 };
     (0..kernels).try_for_each(|_| filled.fill(0.5, stream.stream()))
 }
@@ -129,7 +129,7 @@ pub(crate) fn impossible_launch(filled: &Filled, stream: &RawStream) {
 }
 
 #[gpu_bench(setup = Filled::new(N))]
-fn ignores_an_error(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn ignores_an_error(filled: &Filled, stream: &RawStream) -> Done {
     filled.fill(0.5, stream.stream())?;
     impossible_launch(filled, stream);
     Ok(())
@@ -137,7 +137,7 @@ fn ignores_an_error(filled: &Filled, stream: &RawStream) -> Done {
 
 /// On a device of its own, since no launch moves a GPU's clock.
 #[gpu_bench(setup = Ok(0_u64))]
-fn negative_times(launches: &mut u64, stream: &Clockwork) {
+pub(crate) fn negative_times(launches: &mut u64, stream: &Clockwork) {
     *launches += 1;
     if launches.is_multiple_of(100) { stream.turn_back(32_000) } else { stream.advance(16_000) }
 }
@@ -146,19 +146,19 @@ fn negative_times(launches: &mut u64, stream: &Clockwork) {
 const FAR_TOO_MUCH: u64 = 3_840_000_000_000_000_000;
 
 #[gpu_bench(bytes = FAR_TOO_MUCH)]
-fn beats_a_measured_peak(stream: &Clockwork) {
+pub(crate) fn beats_a_measured_peak(stream: &Clockwork) {
     stream.advance(3_200);
 }
 
 /// Whose speed is impossible is not also in two modes.
 #[gpu_bench(setup = Ok(0_u64), bytes = FAR_TOO_MUCH)]
-fn beats_it_in_two_modes(launches: &mut u64, stream: &Clockwork) {
+pub(crate) fn beats_it_in_two_modes(launches: &mut u64, stream: &Clockwork) {
     *launches += 1;
     stream.advance(if launches.is_multiple_of(2) { 3_200 } else { 6_400 });
 }
 
 /// An array to fill, after a second and a half in which the GPU drew what it can.
-fn after_load() -> Done<Filled> {
+pub(crate) fn after_load() -> Done<Filled> {
     /// Their time is about 1.5 ms each.
     const LAUNCHES: u64 = 1000;
     const STEPS: u64 = 4096;
@@ -174,7 +174,7 @@ fn after_load() -> Done<Filled> {
 }
 
 #[gpu_bench(setup = after_load())]
-fn after_power_cap(filled: &Filled, stream: &RawStream) -> Done {
+pub(crate) fn after_power_cap(filled: &Filled, stream: &RawStream) -> Done {
     filled.fill(0.5, stream.stream())
 }
 

@@ -1,9 +1,11 @@
 //! Launches that are as they should be, although some do what others are refused for.
 
+use std::cell::Cell;
+
 use gpubench::cuda::RawStream;
 use gpubench::gpu_bench;
 
-use crate::calls::{allocate_on, call_host, copy, set};
+use crate::calls::{allocate_for, call_host, copy, free_for, set};
 use crate::gpu::{Array, Beside, Done, Event, Graph, Module, OWN, THREADS, bits};
 use crate::once_mistaken::{Filled, N, Turned};
 
@@ -110,7 +112,19 @@ fn writes_zeros(own: &Module, x: &Array, y: &Array, stream: &RawStream) -> Done 
 
 #[gpu_bench(setup = Filled::new(N))]
 fn allocates_on_its_stream(filled: &Filled, stream: &RawStream) -> Done {
-    allocate_on(stream.stream())?;
+    let scratch = allocate_for(stream.stream())?;
+    filled.fill(0.5, stream.stream())?;
+    free_for(scratch, stream.stream())
+}
+
+/// What a library does when it is first called.
+#[gpu_bench(setup = Ok((Filled::new(N)?, Cell::new(None))))]
+fn allocates_at_first(filled: &Filled, scratch: &Cell<Option<(Array, Module)>>, stream: &RawStream) -> Done {
+    let first = scratch.take();
+    scratch.set(match first {
+        Some(first) => Some(first),
+        None => Some((Array::of(0.0, N)?, Module::load(OWN)?)),
+    });
     filled.fill(0.5, stream.stream())
 }
 
