@@ -7,7 +7,9 @@ use std::thread;
 use gpubench::cuda::RawStream;
 use gpubench::gpu_bench;
 
-use crate::calls::{Sent, allocate_for, call_host, copy, enter, free, is_captured, reset_persisting, set_flags, spin};
+use crate::calls::{
+    Sent, allocate_for, call_host, copy, enter, free, is_captured, reset_persisting, set_flags, spin,
+};
 use crate::gpu::{Array, Beside, Context, DEFAULT, Done, Event, Module, OWN, THREADS, bits};
 use crate::once_mistaken::{Filled, N, Turned, impossible_launch};
 

@@ -161,7 +161,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "another result from its fifth launch on",
                 Invalid,
-                &["outputs: ", "another launch: ", "check: "],
+                &["outputs: ", "another launch: ", "check ("],
             ),
             line("smaller_grid_later", Hot, "one block from its fifth launch on", Invalid, ANOTHER),
             line(
@@ -184,13 +184,7 @@ pub(crate) static GROUPS: &[Group] = &[
             line("waits_for_an_event", Hot, "waits for an event behind its kernel", Invalid, WAITS),
             line("asks_until_done", Hot, "asks its stream until that is done", Invalid, WAITS),
             line("frees", Hot, "calls cuMemAllocAsync and cuMemFree", Invalid, ALLOCATES),
-            line(
-                "loads_a_module",
-                Hot,
-                "loads a module, and unloads it",
-                Invalid,
-                &["loads code: "],
-            ),
+            line("loads_a_module", Hot, "loads a module, and unloads it", Invalid, &["loads code: "]),
             line("leaves_another_context", Hot, "leaves another context current", Invalid, &["context"]),
             line("calls_the_host", Hot, "calls the host, undeclared", Suspect, &["host functions: "]),
             line("ignores_an_error_later", Hot, "ignores errors from its fifth launch on", Invalid, FAILED),

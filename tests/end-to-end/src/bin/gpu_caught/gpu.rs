@@ -120,14 +120,19 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// `n` elements of one value.
-    pub(crate) fn of(x: f32, n: u64) -> Done<Self> {
+    /// `n` elements of any value.
+    pub(crate) fn uninitialized(n: u64) -> Done<Self> {
         let mut at = 0;
         // SAFETY: `at` is a place for an address.
         called("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&raw mut at, 4 * n as usize) })?;
-        let array = Self { at, n };
+        Ok(Self { at, n })
+    }
+
+    /// `n` elements of one value.
+    pub(crate) fn of(x: f32, n: u64) -> Done<Self> {
+        let array = Self::uninitialized(n)?;
         // SAFETY: the array has n words.
-        called("cuMemsetD32", unsafe { sys::cuMemsetD32_v2(at, x.to_bits(), n as usize) })?;
+        called("cuMemsetD32", unsafe { sys::cuMemsetD32_v2(array.at, x.to_bits(), n as usize) })?;
         Ok(array)
     }
 

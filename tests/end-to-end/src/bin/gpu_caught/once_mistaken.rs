@@ -67,7 +67,7 @@ pub(crate) fn synchronises(filled: &Filled, stream: &RawStream) -> Done {
 
 #[gpu_bench(setup = Filled::new(N), cold)]
 pub(crate) fn allocates(filled: &Filled, stream: &RawStream) -> Done {
-    let scratch = Array::of(0.0, N)?;
+    let scratch = Array::uninitialized(N)?;
     filled.fill(0.5, stream.stream())?;
     drop(scratch);
     Ok(())

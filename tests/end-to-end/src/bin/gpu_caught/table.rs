@@ -49,6 +49,8 @@ struct Came {
     state: State,
     time: Option<Nanoseconds>,
     reasons: Vec<String>,
+    /// Why it was timed on the stream, if it was.
+    on_the_stream: Option<String>,
     wall: Duration,
 }
 
@@ -56,7 +58,9 @@ impl Came {
     fn of(record: &Record, wall: Duration) -> Self {
         let reasons = record.verdict.reasons.iter().map(ToString::to_string).collect();
         let time = record.usable_measurement().map(gpubench::record::Measurement::median);
-        Self { state: record.verdict.state, time, reasons, wall }
+        let method = record.measurement.as_ref().map(|measured| &measured.samples.method);
+        let on_the_stream = method.and_then(|method| method.path_reason.clone());
+        Self { state: record.verdict.state, time, reasons, on_the_stream, wall }
     }
 
     /// What is not as `line` has it.
@@ -189,6 +193,7 @@ impl Row {
         add("    ", does);
         if let Some(came) = &self.came {
             came.reasons.iter().for_each(|reason| add("    · ", reason));
+            came.on_the_stream.iter().for_each(|why| add("    timed on the stream: ", why));
         }
         self.hidden.iter().for_each(|why| add("    not shown here: ", why));
         self.differs.iter().for_each(|why| add("    NOT AS EXPECTED: ", why));
