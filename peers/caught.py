@@ -10,6 +10,7 @@ GPU, torch, triton and `cuda-bench`; and for Criterion the program of peers/crit
 """
 
 import argparse
+import importlib.metadata
 import json
 import os
 import re
@@ -123,21 +124,40 @@ def by_criterion(program, name):
         return found
 
 
-def measure(names, tools, criterion, keep):
-    found = {name: {} for name in names}
+def measure(names, tools, criterion, kept, keep):
+    """Fills the launches of `kept`, which goes to `keep` after each."""
     if "nvbench" in tools:
         import cuda.bench  # noqa: F401  Once, before the processes of the launches.
     if "do_bench" in tools:
         import torch  # noqa: F401
         import triton.testing  # noqa: F401
     for name in names:
+        found = kept["launches"][name] = {}
         for tool, by in [("nvbench", by_nvbench), ("do_bench", by_do_bench)]:
             if tool in tools:
-                found[name][tool] = apart(by, name)
+                found[tool] = apart(by, name)
         if criterion:
-            found[name].update(by_criterion(criterion, name))
-        keep(found)
-        print(name, found[name], file=sys.stderr)
+            found.update(by_criterion(criterion, name))
+        keep(kept)
+        print(name, found, file=sys.stderr)
+
+
+def environment(criterion):
+    """What a reader must know of where this was measured."""
+    asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"]
+    try:
+        name, driver = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        name, driver = "unknown", "unknown"
+    found = {"GPU": name, "driver": driver}
+    for package in ["cuda-bench", "triton", "torch"]:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    lock = HERE / "criterion/Cargo.lock"
+    locked = re.search(r'name = "criterion"\nversion = "([^"]+)"', lock.read_text()) if lock.exists() else None
+    found["criterion"] = "left out" if criterion is None else locked[1] if locked else "unknown"
     return found
 
 
@@ -151,12 +171,14 @@ def cell(of):
     return re.sub(r"\s+", " ", of["error"]).replace("|", "/")[:60]
 
 
-def table(found):
+def table(kept):
+    found = kept["launches"]
     there = [tool for tool in TOOLS if any(tool in of for of in found.values())]
     lines = ["| launch | " + " | ".join(TOOLS[tool] for tool in there) + " |", "|---|" + "---|" * len(there)]
     for name, of in found.items():
         lines.append(f"| `{name}` | " + " | ".join(cell(of.get(tool)) for tool in there) + " |")
-    return "\n".join(lines) + "\n"
+    told = ", ".join(f"{name} {value}" for name, value in kept["environment"].items())
+    return "\n".join([f"Measured with {told}.", "", *lines]) + "\n"
 
 
 def present(tools):
@@ -197,22 +219,23 @@ def main():
     if unknown := [name for name in wanted.names if name not in launches.LAUNCHES]:
         parser.error(f"there is no launch {unknown[0]}")
 
-    def keep(found):
+    def keep(kept):
         if wanted.json:
-            Path(wanted.json).write_text(json.dumps(found, indent=1) + "\n")
+            Path(wanted.json).write_text(json.dumps(kept, indent=1) + "\n")
 
     if wanted.stored:
-        found = json.loads(Path(wanted.stored).read_text())
+        kept = json.loads(Path(wanted.stored).read_text())
     else:
         criterion = wanted.criterion if os.access(wanted.criterion, os.X_OK) else None
         if criterion is None:
             print(f"{wanted.criterion} is not there: Criterion is left out", file=sys.stderr)
-        found = measure(wanted.names or list(launches.LAUNCHES), present(["nvbench", "do_bench"]), criterion, keep)
-    keep(found)
+        kept = {"environment": environment(criterion), "launches": {}}
+        measure(wanted.names or list(launches.LAUNCHES), present(["nvbench", "do_bench"]), criterion, kept, keep)
+    keep(kept)
     if wanted.into:
-        put(table(found), wanted.into)
+        put(table(kept), wanted.into)
     else:
-        print(table(found), end="")
+        print(table(kept), end="")
 
 
 if __name__ == "__main__":

@@ -57,16 +57,6 @@ pub(crate) fn set(array: &Array, x: f32, stream: CUstream) -> Done {
     called("cuMemsetD32Async", code)
 }
 
-/// Words of an array that no kernel of the suite takes for a sum: each is `word`.
-pub(crate) fn slots(n: usize, word: u64) -> Done<Array> {
-    let slots = Array::of(0.0, 2 * n as u64)?;
-    let words = vec![word; n];
-    // SAFETY: both have as many bytes.
-    let code = unsafe { sys::cuMemcpyHtoD_v2(slots.at, words.as_ptr().cast(), 8 * n) };
-    called("cuMemcpyHtoD", code)?;
-    Ok(slots)
-}
-
 /// Copies an element from memory that is not pinned, which no graph does.
 pub(crate) fn copy_pageable(to: &Array, from: &[f32], stream: CUstream) -> Done {
     // SAFETY: both have an element.

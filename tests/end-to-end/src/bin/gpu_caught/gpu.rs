@@ -13,9 +13,6 @@ pub(crate) const OWN: &CStr = cstr(concat!(include_str!("kernels.ptx"), "\0"));
 /// Kernels of the suite: `copy`, `fill` and `rmw`.
 pub(crate) const ELEMENTWISE: &CStr =
     cstr(concat!(include_str!("../../../../../gpubench-kernels/ptx/elementwise.ptx"), "\0"));
-/// `sum`.
-pub(crate) const REDUCTION: &CStr =
-    cstr(concat!(include_str!("../../../../../gpubench-kernels/ptx/reduction.ptx"), "\0"));
 /// `turn`: fused multiply-adds of `f32`, 32 operations a thread and step.
 pub(crate) const POWER: &CStr =
     cstr(concat!(include_str!("../../../../../gpubench-kernels/ptx/power.ptx"), "\0"));

@@ -7,8 +7,8 @@ use end_to_end::clockwork::Clockwork;
 use gpubench::cuda::RawStream;
 use gpubench::gpu_bench;
 
-use crate::calls::{copy_pageable, slots, synchronize};
-use crate::gpu::{Array, DEFAULT, Done, ELEMENTWISE, Module, POWER, REDUCTION, TENSOR, THREADS, bits};
+use crate::calls::{copy_pageable, synchronize};
+use crate::gpu::{Array, DEFAULT, Done, ELEMENTWISE, Module, OWN, POWER, TENSOR, THREADS, bits};
 
 /// The elements of most arrays here: 4 MiB.
 pub(crate) const N: u64 = 1 << 20;
@@ -85,30 +85,14 @@ pub(crate) fn idles(filled: &Filled, x: &[f32], stream: &RawStream) -> Done {
     filled.fill(0.5, stream.stream())
 }
 
-/// A sum of 16 MiB.
-pub(crate) struct Summed {
-    module: Module,
-    x: Array,
-    slots: Array,
-    total: Array,
-}
-
-/// The blocks of the sum.
-const SUMS: u64 = 528;
-
-impl Summed {
-    pub(crate) fn new(n: u64) -> Done<Self> {
-        let module = Module::load(REDUCTION)?;
-        // What a slot holds while there is no sum in it, as `reduction.cu` has it.
-        let slots = slots(SUMS as usize, 0x7FF4_0000_0000_0000)?;
-        Ok(Self { module, x: Array::of(0.5, n)?, slots, total: Array::of(0.0, 2)? })
-    }
-}
-
-#[gpu_bench(setup = Summed::new(4 << 20), bytes = 2 * summed.x.bytes(), cold)]
-pub(crate) fn claims_twice(summed: &Summed, stream: &RawStream) -> Done {
-    let Summed { module, x, slots, total } = summed;
-    module.launch("sum", SUMS, &[x.at, x.n, slots.at, total.at], stream.stream())
+/// A read of 16 MiB, eight vectors a thread.
+#[gpu_bench(
+    setup = Ok((Module::load(OWN)?, Array::of(0.5, 4 << 20)?, Array::of(0.0, 1)?)),
+    bytes = 2 * x.bytes(),
+    cold,
+)]
+pub(crate) fn claims_twice(own: &Module, x: &Array, y: &Array, stream: &RawStream) -> Done {
+    own.launch("read_all", 528, &[x.at, x.n, y.at], stream.stream())
 }
 
 #[gpu_bench(setup = Filled::new(4 * N), writes = filled.y.bytes())]
