@@ -1,141 +1,71 @@
-//! The work that a thread enqueues while it is watched. In: the calls that enqueue or wait. Out: each call in
-//! order, with its stream and capture state; for kernels also the launch configuration and the driver's facts
-//! about them. While nobody watches, a call costs one read of a thread-local variable.
+//! What the table's lines tell of a call that enqueues, waits, allocates, loads code or switches the context. In: the result and
+//! the arguments of such a call; out: a [`DriverCall`] for whoever watches, and a [`Piece`](crate::Piece) for whoever compares
+//! launches.
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
-use std::cell::RefCell;
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_uint;
 
-use crate::result::set_detail;
-use crate::sys::{
-    CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUevent, CUfunction, CUkernel, CUlaunchConfig, CUstream,
+use crate::calls::{
+    DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, watched_context,
 };
-
 use crate::capture::is_capturing;
 use crate::entry::EntryPoint;
+use crate::kernel_facts;
 use crate::library::Function;
-use crate::watch::kernel_name;
-
-/// A call that a thread made to the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StreamCall {
-    /// It enqueued work on a stream.
-    Enqueued {
-        /// The stream's handle; 0 is the NULL stream.
-        stream: u64,
-        /// True if the stream was being captured: the work becomes part of a graph and is not executed.
-        captured: bool,
-        /// The work.
-        work: Enqueued,
-    },
-    /// It waited for a stream; `None` if that may be any stream.
-    Waited(Option<u64>),
-    /// It destroyed a stream, whose work goes on.
-    Destroyed(u64),
-}
-
-/// Work on a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Enqueued {
-    /// A kernel.
-    Kernel(KernelLaunch),
-    /// A copy between any kinds of memory.
-    Copy,
-    /// A copy to the host, or to an array.
-    CopyOut,
-    /// A memset.
-    Memset,
-    /// A function of the host.
-    HostFunction,
-    /// A graph that was instantiated before.
-    Graph,
-}
-
-/// A kernel and its launch configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelLaunch {
-    /// Its name in the module, if it was looked up in this process.
-    pub name: Option<String>,
-    /// Blocks in x, y and z.
-    pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
-    pub block: [u32; 3],
-    /// The dynamic shared memory of a block, in bytes.
-    pub dynamic_shared: u32,
-    /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
-    pub facts: Option<KernelFacts>,
-}
-
-/// The driver's facts about a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelFacts {
-    /// Registers per thread.
-    pub registers: u32,
-    /// Local memory per thread, in bytes.
-    pub local: u32,
-    /// The static shared memory of a block, in bytes.
-    pub static_shared: u32,
-    /// The number of these blocks that a multiprocessor holds at once.
-    pub resident_blocks: u32,
-}
+use crate::result::{last_symbol, set_detail};
+use crate::sys::{
+    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
+    CUlaunchConfig, CUstream,
+};
+use crate::watch::{kernel_name, kernel_number};
 
 /// The number of kernels of a watch that the driver is asked about.
 const ASKED: usize = 8;
-/// `CU_FUNC_ATTRIBUTE_…`
-const STATIC_SHARED: c_int = 1;
-const LOCAL: c_int = 3;
-const REGISTERS: c_int = 4;
 
 /// The handle of the calling thread's own default stream, `CU_STREAM_PER_THREAD`.
 const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
 
-thread_local! {
-    static STEPS: RefCell<Option<Vec<StreamCall>>> = const { RefCell::new(None) };
-}
-
-/// Runs `body`. Returns the calls in it that enqueued work or waited, as far as they went through this crate
-/// on this thread.
-pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<StreamCall>) {
-    /// Ends the watch even if `body` panics.
-    struct Ends;
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            STEPS.set(None);
-        }
-    }
-
-    STEPS.set(Some(Vec::new()));
-    let _ends = Ends;
-    let done = body();
-    (done, STEPS.take().unwrap_or_default())
-}
-
-/// Adds the step of a successful call, if somebody watches.
-fn add(code: u32, step: impl FnOnce(&[StreamCall]) -> StreamCall) {
-    // The variable no longer exists in a thread that is ending.
-    _ = STEPS.try_with(|steps| {
-        if let (0, Some(steps)) = (code, &mut *steps.borrow_mut()) {
-            let step = step(steps);
-            steps.push(step);
-        }
-    });
+/// The name of the function that has just been called.
+fn called() -> &'static str {
+    last_symbol().unwrap_or("the driver")
 }
 
 fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
-    add(code, |_| StreamCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+    if code != 0 {
+        return add_failed(called(), code);
+    }
+    add_piece(stream as u64, || work.piece());
+    add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }
 
-pub(crate) unsafe fn copied(code: u32, stream: CUstream) {
-    enqueued(code, stream, Enqueued::Copy);
+/// Adds a call that succeeded.
+fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
+    if code == 0 {
+        add(|_| call(called()));
+    }
 }
 
-pub(crate) unsafe fn copied_out(code: u32, stream: CUstream) {
-    enqueued(code, stream, Enqueued::CopyOut);
+pub(crate) unsafe fn copied(code: u32, stream: CUstream, bytes: usize) {
+    enqueued(code, stream, Enqueued::Copy(bytes as u64));
 }
 
-pub(crate) unsafe fn set(code: u32, stream: CUstream) {
-    enqueued(code, stream, Enqueued::Memset);
+pub(crate) unsafe fn copied_out(code: u32, stream: CUstream, bytes: usize) {
+    enqueued(code, stream, Enqueued::CopyOut(bytes as u64));
+}
+
+pub(crate) unsafe fn set(code: u32, stream: CUstream, bytes: usize) {
+    enqueued(code, stream, Enqueued::Memset(bytes as u64));
+}
+
+/// Records a memset on the NULL stream, which the host does not wait for.
+pub(crate) unsafe fn set_by_default(code: u32, bytes: usize) {
+    enqueued(code, std::ptr::null_mut(), Enqueued::Memset(bytes as u64));
+}
+
+/// Records the same on the thread's own default stream.
+pub(crate) unsafe fn set_by_default_per_thread(code: u32, bytes: usize) {
+    enqueued(code, PER_THREAD, Enqueued::Memset(bytes as u64));
 }
 
 pub(crate) unsafe fn called_back(code: u32, stream: CUstream) {
@@ -146,30 +76,35 @@ pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
     enqueued(code, stream, Enqueued::Graph);
 }
 
+/// Records memory that was allocated or freed in the order of a stream.
+pub(crate) unsafe fn allocated_in_order(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::Allocation);
+}
+
 /// Records a copy on the NULL stream that the host waits for.
 pub(crate) unsafe fn copied_now(code: u32) {
-    waited_for(code, std::ptr::null_mut(), Enqueued::Copy);
+    waited_for(code, std::ptr::null_mut(), Enqueued::Copy(0));
 }
 
 /// Records a copy on the NULL stream to the host or to an array, which the host waits for.
 pub(crate) unsafe fn copied_out_now(code: u32) {
-    waited_for(code, std::ptr::null_mut(), Enqueued::CopyOut);
+    waited_for(code, std::ptr::null_mut(), Enqueued::CopyOut(0));
 }
 
 /// Records the same on the thread's own default stream.
 pub(crate) unsafe fn copied_now_per_thread(code: u32) {
-    waited_for(code, PER_THREAD, Enqueued::Copy);
+    waited_for(code, PER_THREAD, Enqueued::Copy(0));
 }
 
 /// Records the same on the thread's own default stream.
 pub(crate) unsafe fn copied_out_now_per_thread(code: u32) {
-    waited_for(code, PER_THREAD, Enqueued::CopyOut);
+    waited_for(code, PER_THREAD, Enqueued::CopyOut(0));
 }
 
 /// Records work that the host waits for.
 fn waited_for(code: u32, stream: CUstream, work: Enqueued) {
     enqueued(code, stream, work);
-    add(code, |_| StreamCall::Waited(Some(stream as u64)));
+    succeeded(code, |call| DriverCall::Waited { stream: Some(stream as u64), call });
 }
 
 /// Returns the stream that a function means which takes NULL for the thread's own default stream.
@@ -178,16 +113,22 @@ pub(crate) fn per_thread(stream: CUstream) -> CUstream {
 }
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
-    add(code, |_| StreamCall::Waited(Some(stream as u64)));
+    if code == CUDA_ERROR_NOT_READY {
+        return add_poll(called());
+    }
+    succeeded(code, |call| DriverCall::Waited { stream: Some(stream as u64), call });
 }
 
 pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
-    add(code, |_| StreamCall::Destroyed(stream as u64));
+    succeeded(code, |_| DriverCall::Destroyed(stream as u64));
 }
 
 /// Records a wait for an event. The stream that the event was recorded on is not followed.
 pub(crate) unsafe fn waited_for_event(code: u32, _: CUevent) {
-    add(code, |_| StreamCall::Waited(None));
+    if code == CUDA_ERROR_NOT_READY {
+        return add_poll(called());
+    }
+    succeeded(code, |call| DriverCall::Waited { stream: None, call });
 }
 
 /// Explains why a captured stream may not wait for an event.
@@ -200,7 +141,47 @@ pub(crate) unsafe fn made_to_wait(code: u32) {
 }
 
 pub(crate) unsafe fn waited(code: u32) {
-    add(code, |_| StreamCall::Waited(None));
+    succeeded(code, |call| DriverCall::Waited { stream: None, call });
+}
+
+/// Records an allocation or a release that is not in the order of a stream.
+pub(crate) fn allocated(code: u32) {
+    succeeded(code, DriverCall::Allocated);
+}
+
+/// Records that code was loaded or unloaded.
+pub(crate) fn loaded(code: u32) {
+    succeeded(code, DriverCall::Loaded);
+}
+
+/// Records that code was loaded by a call whose arguments nobody reads.
+pub(crate) unsafe fn code_loaded(code: u32) {
+    loaded(code);
+}
+
+/// Records that another context became current.
+pub(crate) unsafe fn made_current(code: u32, context: CUcontext) {
+    if watched_context().is_some_and(|own| own != context as usize) {
+        succeeded(code, DriverCall::SwitchedContext);
+    }
+}
+
+/// Records that a context was made, which is current from then on.
+pub(crate) unsafe fn context_made(code: u32) {
+    succeeded(code, DriverCall::SwitchedContext);
+}
+
+/// Returns the context that is current; 0 if none is.
+pub(crate) fn current_context() -> usize {
+    type GetCurrent = unsafe extern "C" fn(*mut CUcontext) -> u32;
+    static ENTRY: EntryPoint = EntryPoint::new("cuCtxGetCurrent");
+
+    let Some(function) = ENTRY.function() else { return 0 };
+    // SAFETY: this is the C type of the function of that name.
+    let function = unsafe { std::mem::transmute::<Function, GetCurrent>(function) };
+    let mut context = std::ptr::null_mut();
+    // SAFETY: `context` is a place for a handle.
+    if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }
 }
 
 /// # Safety
@@ -213,13 +194,21 @@ pub(crate) unsafe fn kernel_launched(
     dynamic_shared: c_uint,
     stream: CUstream,
 ) {
-    add(code, |steps| {
+    if code != 0 {
+        return add_failed(called(), code);
+    }
+    add_piece(stream as u64, || {
+        Some(Piece::Kernel { function: kernel_number(function), grid, block, dynamic_shared })
+    });
+    add(|calls| {
         let captured = is_capturing(stream);
-        let asks = !captured && steps.len() < ASKED;
+        let asks = !captured && calls.len() < ASKED;
         // SAFETY: the function exists.
-        let facts = asks.then(|| unsafe { facts(function, block, dynamic_shared) }).flatten();
-        let kernel = KernelLaunch { name: kernel_name(function), grid, block, dynamic_shared, facts };
-        StreamCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
+        let facts = asks.then(|| unsafe { kernel_facts::facts(function, block, dynamic_shared) }).flatten();
+        let name = kernel_name(function);
+        let number = kernel_number(function);
+        let kernel = KernelLaunch { function: number, name, grid, block, dynamic_shared, facts };
+        DriverCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }
 
@@ -250,7 +239,7 @@ unsafe fn launched_by(
     meant: impl FnOnce(CUstream) -> CUstream,
 ) {
     if code != 0 {
-        return;
+        return add_failed(called(), code);
     }
     // SAFETY: the driver has just read it.
     let config = unsafe { &*config };
@@ -260,67 +249,11 @@ unsafe fn launched_by(
     unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, meant(config.hStream)) };
 }
 
-/// Returns the driver's facts about a kernel with this launch configuration.
-///
-/// # Safety
-/// The function must exist.
-unsafe fn facts(function: CUfunction, block: [c_uint; 3], dynamic_shared: c_uint) -> Option<KernelFacts> {
-    type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
-    type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
-    static ATTRIBUTE: EntryPoint = EntryPoint::new("cuFuncGetAttribute");
-    static OCCUPANCY: EntryPoint = EntryPoint::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-
-    let (attribute, occupancy) = (ATTRIBUTE.function()?, OCCUPANCY.function()?);
-    // SAFETY: these are the C types of the functions of these names; enums are ints.
-    let (attribute, occupancy) = unsafe {
-        (
-            std::mem::transmute::<Function, GetAttribute>(attribute),
-            std::mem::transmute::<Function, Occupancy>(occupancy),
-        )
-    };
-    let of = |function, which| {
-        let mut value = 0;
-        // SAFETY: the function exists, and `value` is a place for an int.
-        let code = unsafe { attribute(&raw mut value, which, function) };
-        u32::try_from(value).ok().filter(|_| code == 0)
-    };
-    // A launch takes the handle of a library's kernel, which has no attributes. cuBLAS launches so.
-    let function = match of(function, REGISTERS) {
-        Some(_) => function,
-        // SAFETY: the driver refuses a handle of another kind.
-        None => unsafe { function_of(function.cast()) }?,
-    };
-    let get = |which| of(function, which);
-    let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
-    let mut resident = 0;
-    // SAFETY: as above.
-    let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
-    Some(KernelFacts {
-        registers: get(REGISTERS)?,
-        local: get(LOCAL)?,
-        static_shared: get(STATIC_SHARED)?,
-        resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
-    })
-}
-
-/// Returns the function of a library's kernel in the current context.
-///
-/// # Safety
-/// The kernel exists, or the handle is that of a function.
-unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
-    type GetFunction = unsafe extern "C" fn(*mut CUfunction, CUkernel) -> u32;
-    static ENTRY: EntryPoint = EntryPoint::new("cuKernelGetFunction");
-
-    // SAFETY: this is the C type of the function of that name.
-    let get = unsafe { std::mem::transmute::<Function, GetFunction>(ENTRY.function()?) };
-    let mut function = std::ptr::null_mut();
-    // SAFETY: the caller's contract; `function` is a place for a handle.
-    (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::alone;
+    use crate::{pieces, watch as watched};
 
     fn stream(handle: usize) -> CUstream {
         std::ptr::without_provenance_mut(handle)
@@ -328,35 +261,74 @@ mod tests {
 
     /// Without a driver, nothing is captured and no kernel is known.
     #[test]
-    fn steps_are_told_in_order_to_who_watches() {
+    fn calls_are_told_in_order_to_who_watches() {
+        let _alone = alone();
         // SAFETY: without a driver no handle is followed.
-        let ((), steps) = watch(|| unsafe {
-            set(0, stream(7));
+        let ((), calls) = watched(|| unsafe {
+            set(0, stream(7), 64);
             copied_out_now(0);
-            copied(999, stream(7));
+            copied(999, stream(7), 8);
             waited_for_stream(0, stream(7));
+            waited_for_stream(600, stream(7));
+            waited_for_stream(600, stream(7));
             destroyed(0, stream(7));
+            allocated(0);
+            made_current(0, std::ptr::null_mut());
         });
-        let on = |stream, work| StreamCall::Enqueued { stream, captured: false, work };
+        let call = called();
+        let on = |stream, work| DriverCall::Enqueued { stream, captured: false, work };
         assert_eq!(
-            steps,
+            calls,
             [
-                on(7, Enqueued::Memset),
-                on(0, Enqueued::CopyOut),
-                StreamCall::Waited(Some(0)),
-                StreamCall::Waited(Some(7)),
-                StreamCall::Destroyed(7)
+                on(7, Enqueued::Memset(64)),
+                on(0, Enqueued::CopyOut(0)),
+                DriverCall::Waited { stream: Some(0), call },
+                DriverCall::Failed { call, code: 999 },
+                DriverCall::Waited { stream: Some(7), call },
+                DriverCall::Polled { call, times: 2 },
+                DriverCall::Destroyed(7),
+                DriverCall::Allocated(call),
             ]
         );
         // SAFETY: as above.
-        unsafe { set(0, stream(7)) };
-        assert_eq!(watch(|| ()).1, []);
+        unsafe { set(0, stream(7), 64) };
+        assert_eq!(watched(|| ()).1, []);
+    }
+
+    #[test]
+    fn pieces_are_the_work_and_its_first_failure() {
+        let _alone = alone();
+        // SAFETY: without a driver no handle is followed.
+        let ((), found) = pieces(|| unsafe {
+            kernel_launched(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
+            copied(0, stream(7), 4096);
+            allocated_in_order(0, stream(7));
+            kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
+            set(2, stream(7), 1);
+        });
+        let kernel = Piece::Kernel { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 };
+        assert_eq!(found.work, [(7, kernel), (7, Piece::Copy(4096))]);
+        assert_eq!(found.failed, Some((called(), 1)));
+    }
+
+    #[test]
+    fn calls_of_other_threads_are_told_too() {
+        let _alone = alone();
+        let ((), calls) = watched(|| {
+            let other = std::thread::spawn(|| {
+                // SAFETY: without a driver no handle is followed.
+                unsafe { set(0, stream(9), 64) }
+            });
+            other.join().expect("it ends");
+        });
+        let call = DriverCall::Enqueued { stream: 9, captured: false, work: Enqueued::Memset(64) };
+        assert!(calls.contains(&call), "{calls:?}");
     }
 
     #[test]
     fn a_panic_ends_the_watch() {
-        let panicked = std::panic::catch_unwind(|| watch(|| panic!("as asked")));
-        assert!(panicked.is_err());
-        assert!(STEPS.with_borrow(Option::is_none));
+        let _alone = alone();
+        let panicked = std::panic::catch_unwind(|| watched(|| panic!("as asked")));
+        assert!(panicked.is_err() && watched_context().is_none());
     }
 }

@@ -39,6 +39,7 @@
 //! [cust]: https://docs.rs/cust
 //! [cudarc]: https://docs.rs/cudarc
 
+mod calls;
 mod capture;
 mod codes;
 mod driver;
@@ -46,6 +47,7 @@ mod entry;
 mod export_table;
 mod forward;
 mod interpose;
+mod kernel_facts;
 mod launches;
 mod library;
 mod memory;
@@ -56,9 +58,10 @@ mod table;
 mod text;
 mod watch;
 
+pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, pieces, watch};
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
 pub use interpose::{NotInterposed, interpose, interposed};
-pub use launches::{Enqueued, KernelFacts, KernelLaunch, StreamCall, watch};
+pub use kernel_facts::KernelFacts;
 pub use library::{library_path, load};
 pub use memory::{Memory, MemoryKind, memory, unlisted};
 pub use result::{Call, Origin, last_call, take_failure};

@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUfunction, CUjit_option, CUkernel, CUlibrary, CUmodule};
 
 use crate::entry::EntryPoint;
+use crate::launches;
 use crate::library::Function;
 use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;
@@ -37,9 +39,21 @@ pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
 }
 
+/// Returns a number for the name by which a kernel was looked up, or its handle: a module that is loaded anew has other handles.
+pub(crate) fn kernel_number(function: CUfunction) -> u64 {
+    let of_name = |name: &String| {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        hasher.finish()
+    };
+    with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| of_name(name)))
+        .unwrap_or(function as u64)
+}
+
 /// # Safety
 /// The arguments are those of `cuModuleLoadData`, which has returned `code`.
 pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *const c_void) {
+    launches::loaded(code);
     // SAFETY: the driver has just read the image under the same contract.
     let Some(ptx) = (unsafe { as_ptx(image) }) else { return };
     if code == 0 {
@@ -67,6 +81,7 @@ pub(crate) unsafe fn module_loaded_with_options(
 }
 
 pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
+    launches::loaded(code);
     if code == 0 {
         with_modules(|modules| {
             modules.kernels.remove(&(module as usize));
@@ -134,6 +149,7 @@ pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, ke
 
 /// Forgets the kernels of an unloaded library. Safe, but called like the others.
 pub(crate) unsafe fn library_unloaded(code: u32, library: CUlibrary) {
+    launches::loaded(code);
     if code == 0 {
         with_modules(|modules| modules.found.retain(|_, (of, _)| *of != library as usize));
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use cust::sys;
 use gpubench_driver::{
-    Enqueued, KernelFacts, LoadError, MemoryKind, NotInterposed, Origin, StreamCall, interpose, interposed,
+    DriverCall, Enqueued, KernelFacts, LoadError, MemoryKind, NotInterposed, Origin, interpose, interposed,
     last_call, library_path, load, memory, unlisted, watch,
 };
 use libloading::Library;
@@ -52,7 +52,10 @@ fn assert_watched(allocate: Allocate, launch: Launch) {
     assert_eq!((last.address, last.bytes, last.kind), (address, 64, MemoryKind::Device));
     // The fake's memory is always the same.
     assert_eq!(listed.len(), before.max(1));
-    let [StreamCall::Enqueued { stream: 7, captured: false, work: Enqueued::Kernel(kernel) }] = &calls[..]
+    let [
+        DriverCall::Allocated("cuMemAlloc_v2"),
+        DriverCall::Enqueued { stream: 7, captured: false, work: Enqueued::Kernel(kernel) },
+    ] = &calls[..]
     else {
         panic!("{calls:?}")
     };
@@ -170,7 +173,7 @@ fn work_on_the_threads_own_stream_is_told_from_that_on_the_null_stream() {
                     let ((), calls) = watch(|| unsafe {
                         assert_eq!(launch(5, 1, 1, 1, 32, 1, 1, 0, stream, ptr::null(), ptr::null()), 0);
                     });
-                    let [StreamCall::Enqueued { stream, .. }] = &calls[..] else { panic!("{calls:?}") };
+                    let [DriverCall::Enqueued { stream, .. }] = &calls[..] else { panic!("{calls:?}") };
                     *stream
                 };
                 [0, 7].map(on)
@@ -192,7 +195,7 @@ fn facts_of_a_kernel_are_those_of_its_function() {
             // SAFETY: the fake launches nothing.
             let (_, calls) =
                 watch(|| unsafe { sys::cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, none, none) });
-            let [StreamCall::Enqueued { work: Enqueued::Kernel(kernel), .. }] = &calls[..] else {
+            let [DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. }] = &calls[..] else {
                 panic!("{calls:?}")
             };
             kernel.facts

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::observation::Observation;
 use gpubench_stats::units::Bytes;
 
 /// The facts of a launch, as far as its device sees them.
@@ -18,6 +19,9 @@ pub struct LaunchFacts {
     pub multiprocessors: Option<Multiprocessors>,
     /// The memory that it wrote.
     pub written: Option<Written>,
+    /// What it does beside its work on the given stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Observation>,
 }
 
 /// A kernel as it was launched.

@@ -14,6 +14,7 @@ use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
 use crate::launch::LaunchFacts;
 use crate::metrics::Metrics;
 pub use crate::program::{Package, Program};
+use crate::relaunch::Relaunch;
 use crate::resumed::Resumed;
 use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
@@ -177,6 +178,9 @@ pub struct Measurement {
     pub checked: bool,
     /// The facts of the checked launch, as the device saw them.
     pub seen: LaunchFacts,
+    /// The launches after the samples, held against the checked launch, if the device can see their outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relaunch: Option<Relaunch>,
     /// The energy of a launch, or the reason that it is not known, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,

@@ -42,6 +42,14 @@ pub struct Samples {
     pub back_to_back: Option<Nanoseconds>,
     /// The time of a launch of several kernels with the gaps that a stream has, if it was sampled in a graph.
     pub on_stream: Option<Nanoseconds>,
+    /// The time of a call of the launch function on the host, the shortest that was seen, if the device runs launches while the
+    /// host goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Nanoseconds>,
+    /// The time of a launch whose work was all enqueued before the device began with it, if samples may contain waits for the
+    /// host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Nanoseconds>,
     /// The event times in the order they ran.
     pub events: Vec<Nanoseconds>,
 }
@@ -61,6 +69,13 @@ impl Samples {
         }
         let drift = Drift::of(&self.times(), self.timer.step)?;
         ((drift.change * self.time.median).abs() > self.timer.group_spread).then_some(drift)
+    }
+
+    /// The part of the time in which the device waits for the host between pieces of the launch's work, if it was measured.
+    #[must_use]
+    pub fn idle(&self) -> Option<f64> {
+        let busy = self.held? / self.time.median;
+        Some(1.0 - busy).filter(|idle| idle.is_finite() && *idle > 0.0)
     }
 
     /// The two modes of the times, if they are further apart than the timer's own spread. Nothing for launches that took

@@ -27,6 +27,7 @@ pub const LOADS: usize = (1 << 12) - 1;
     args(bytes = [1 << 20, 1 << 30]),
     setup = |bytes| Ok((Latency::load()?, Inputs::on(stream)?.cycle(bytes / LINE)?, DeviceBuffer::from_slice(&[0])?)),
     items = LOADS, "loads",
+    accumulates,
     check = |_kernels, _table, at, bytes| {
         let end = latency::chase(0, LOADS as u64, |word| cycle(word, (bytes / LINE) as u64));
         expect(at, |_| end)

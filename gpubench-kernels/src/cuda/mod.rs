@@ -113,6 +113,7 @@ pub fn fill(kernels: &Elementwise, a: f32, y: &mut DeviceBuffer<f32>, stream: &S
     writes = 4 * x.len(),
     flops = n,
     cold,
+    accumulates,
     check = |_kernels, a, x, _n| expect(x, |i| elementwise::rmw(a, element(X, i) as f32)),
 )]
 pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &Stream) -> CudaResult<()> {
@@ -131,6 +132,7 @@ pub fn rmw(kernels: &Elementwise, a: f32, x: &mut DeviceBuffer<f32>, stream: &St
     writes = 4 * y.len(),
     flops = 2 * n,
     cold,
+    accumulates,
     check = |_kernels, a, _x, y, _n| expect(y, |i| elementwise::saxpy(a, element(X, i) as f32, element(Y, i) as f32)),
 )]
 pub fn saxpy(

@@ -52,6 +52,7 @@ pub fn copy(
     flops = 2 * n,
     items = n, "elements",
     cold,
+    accumulates,
     check = |_kernels, a, _x, y, _n| expect(y, |_| elementwise::saxpy(a, 1.0, 2.0)),
 )]
 pub fn saxpy(

@@ -12,8 +12,18 @@ use crate::errors::{Errors, did_you_mean};
 use crate::spans::{first, mixed};
 
 /// The options that a group takes.
-pub(crate) const KNOWN: [&str; 8] =
-    ["cold", "energy", "precision", "max_time", "timeout", "ignore", "tags", "link"];
+pub(crate) const KNOWN: [&str; 10] = [
+    "cold",
+    "energy",
+    "precision",
+    "max_time",
+    "timeout",
+    "ignore",
+    "tags",
+    "link",
+    "host_work",
+    "accumulates",
+];
 const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
 /// The plain-data options that are given.
@@ -27,6 +37,8 @@ pub(crate) struct Data {
     ignore: Option<bool>,
     tags: Vec<LitStr>,
     link: Option<Ident>,
+    host_work: Option<bool>,
+    accumulates: Option<bool>,
 }
 
 impl Data {
@@ -41,6 +53,8 @@ impl Data {
             "cold" => switch(name, input, errors).map(|cold| self.cold = cold),
             "energy" => switch(name, input, errors).map(|energy| self.energy = energy),
             "ignore" => switch(name, input, errors).map(|ignore| self.ignore = ignore),
+            "host_work" => switch(name, input, errors).map(|host_work| self.host_work = host_work),
+            "accumulates" => switch(name, input, errors).map(|accumulates| self.accumulates = accumulates),
             "precision" => string(name, "such as \"f64\"", input, errors).map(|text| self.precision = text),
             "max_time" => seconds(name, input, errors).map(|seconds| self.max_time = seconds),
             "timeout" => seconds(name, input, errors).map(|seconds| self.timeout = seconds),
@@ -65,7 +79,11 @@ impl Data {
             false => quote_spanned!(mixed()=> tags: &[#(#tags),*],),
         });
         let link = self.link.as_ref().map(|link| quote_spanned!(mixed()=> link: #some(__gb::Link::#link),));
-        quote_spanned!(mixed()=> #cold #energy #ignore #precision #max_time #timeout #tags #link)
+        let host_work = self.host_work.map(|host_work| quote_spanned!(mixed()=> host_work: #host_work,));
+        let accumulates = self.accumulates.map(|it| quote_spanned!(mixed()=> accumulates: #it,));
+        quote_spanned!(mixed()=>
+            #cold #energy #ignore #precision #max_time #timeout #tags #link #host_work #accumulates
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! The trust that a row deserves. In: a case's samples and its claim, or its failure; out: a [`Verdict`] with its reasons.
 
+pub mod observed;
 mod reason;
 
 use std::fmt::{self, Display};

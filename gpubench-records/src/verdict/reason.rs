@@ -8,6 +8,9 @@ use super::State;
 use crate::facts::Quantity;
 use crate::failure::Failure;
 use crate::limits::ImpossibleSpeed;
+use crate::observation::Observation;
+use crate::relaunch::Rewritten;
+use crate::verdict::observed;
 use gpubench_stats::units::{Bytes, BytesPerSecond, FlopsPerSecond, Hertz, Nanoseconds, Range};
 use gpubench_stats::{Drift, Modes, format};
 
@@ -20,6 +23,8 @@ pub enum Reason {
     Failed(Failure),
     /// The case failed, and was measured at the second try, in a new process. This is the first failure.
     SecondTry(Failure),
+    /// A launch or a check after the samples failed.
+    FailedAfterwards(Failure),
     /// The time is too short for the work that the launch claims to do.
     ImpossibleSpeed(ImpossibleSpeed),
     /// The launch claims to write, and changes no memory, whatever its contents.
@@ -28,6 +33,29 @@ pub enum Reason {
         claimed: Bytes,
         /// True if its counts do not tell reads from writes.
         may_be_read: bool,
+    },
+    /// The sampled launches leave out most of an output that the checked launch wrote.
+    StaleOutputs(Rewritten),
+    /// The launch does less work while its output is in place.
+    SkipsWork {
+        /// Its time with the output as it was before the checked launch.
+        without: Nanoseconds,
+        /// Its time with the output in place.
+        with: Nanoseconds,
+    },
+    /// A launch after the samples left other outputs than the checked launch, and nothing checks them.
+    OutputsDiffer {
+        /// The size of the blocks that differ.
+        differs: Bytes,
+    },
+    /// The launch does something that its time may not stand for.
+    Observed(Observation),
+    /// The device waits for the host between pieces of the launch's work.
+    GpuIdle {
+        /// The part of the time.
+        share: f64,
+        /// The time of a launch whose work was all enqueued before.
+        held: Nanoseconds,
     },
     /// The sampling budget was spent before the interval was narrow enough.
     NotConverged {
@@ -80,8 +108,15 @@ impl Reason {
     pub fn state(&self) -> State {
         match self {
             Self::SecondTry(_) => State::Valid,
-            Self::Failed(_) | Self::ImpossibleSpeed(_) => State::Invalid,
+            Self::Failed(_)
+            | Self::FailedAfterwards(_)
+            | Self::ImpossibleSpeed(_)
+            | Self::StaleOutputs(_) => State::Invalid,
             Self::NothingWritten { .. }
+            | Self::SkipsWork { .. }
+            | Self::OutputsDiffer { .. }
+            | Self::Observed(_)
+            | Self::GpuIdle { .. }
             | Self::NotConverged { .. }
             | Self::TooFewSamples { .. }
             | Self::WideInterval { .. }
@@ -97,13 +132,13 @@ impl Reason {
 impl Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(failure) => write!(f, "{failure}"),
             Self::SecondTry(first) => {
                 write!(
                     f,
                     "second try: measured in a new process, after it had failed in an earlier one ({first})"
                 )
             }
+            Self::Failed(failure) | Self::FailedAfterwards(failure) => write!(f, "{failure}"),
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
             Self::NothingWritten { claimed, may_be_read } => {
                 let claimed = format::bytes(*claimed);
@@ -116,6 +151,36 @@ impl Display for Reason {
                      whatever that holds{reads}: did the kernel run, on these buffers and over their whole length?"
                 )
             }
+            Self::StaleOutputs(Rewritten { changed, again, .. }) => {
+                let [changed, again] = [*changed, *again].map(format::bytes);
+                write!(
+                    f,
+                    "outputs: the checked launch wrote {changed}, and a launch after the samples {again} of them: do later \
+                     launches return an earlier result?"
+                )
+            }
+            Self::SkipsWork { without, with } => {
+                let [without, with] = [*without, *with].map(format::time);
+                write!(
+                    f,
+                    "outputs: a launch takes {with} with its output in place, and {without} without: does it skip work that looks \
+                     done? (`reset` puts the inputs back before each sample)"
+                )
+            }
+            Self::OutputsDiffer { differs } => write!(
+                f,
+                "outputs: a launch after the samples left {} other than the checked launch did: declare `accumulates` if \
+                 launches build on each other or their order of additions varies, put the inputs back in `reset`, or add a `check`",
+                format::bytes(*differs)
+            ),
+            Self::Observed(seen) => write!(f, "{seen}: {}", observed::hint(seen)),
+            Self::GpuIdle { share, held } => write!(
+                f,
+                "GPU idle: it waits for the host in {} of the time, and its own work takes {}: enqueue everything at once, or \
+                 declare `host_work` if the host's part belongs to the launch",
+                format::percent(*share),
+                format::time(*held)
+            ),
             Self::NotConverged { reached, wanted } => write!(
                 f,
                 "not converged: the median is known to {} (asked for: {:.2} %)",

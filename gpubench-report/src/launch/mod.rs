@@ -2,6 +2,7 @@
 //! kernels and about the memory that it wrote. `advice` is about making it faster.
 
 mod advice;
+mod watched;
 
 use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
 use gpubench_records::work::Counts;
@@ -9,6 +10,7 @@ use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
 pub(super) use self::advice::better;
+pub(super) use self::watched::{beside, host, outputs};
 
 const WARP: u64 = 32;
 /// The granularity in which a warp gets registers.

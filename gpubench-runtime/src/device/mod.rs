@@ -30,6 +30,8 @@ use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_records::observation::Observation;
+use gpubench_records::relaunch::{Relaunch, Rewritten};
 use gpubench_stats::units::Nanoseconds;
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
@@ -138,6 +140,36 @@ pub trait Device: Any {
         Ok(LaunchFacts::default())
     }
 
+    /// Launches `work` once more, waits for it, and returns what it does beside its work on its stream. Asked for where the
+    /// first launch did what only a first launch may do, such as loading code.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the error that occurred on the device.
+    fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
+        self.observe(work).map(|facts| facts.observations)
+    }
+
+    /// Launches `work` again after its samples, and holds what it does against the launch that was observed. Returns nothing if
+    /// the device does not see its outputs. `host_work` is true if the host's part belongs to the launch, whose time then says
+    /// nothing about its outputs.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the error that occurred on the device.
+    fn relaunch(&mut self, work: &mut dyn Work, host_work: bool) -> Result<Option<Relaunch>, Failure> {
+        _ = (work, host_work);
+        Ok(None)
+    }
+
+    /// Launches `work` again with its largest output as it was before the launch that was observed. Returns nothing if the device
+    /// has no copy of that.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the error that occurred on the device.
+    fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
+        _ = work;
+        Ok(None)
+    }
+
     /// Returns true if launches of `work`, which changed no memory before, write anything once the memory holds other
     /// values; `None` if that cannot be found out. Afterwards the inputs are of no use, and perhaps the process too:
     /// launches may go astray on unexpected values.
@@ -204,6 +236,9 @@ pub struct SampleOptions {
     pub flush: Option<Flush>,
     /// The path to time on; `None` for the one that suits the launch.
     pub path: Option<Path>,
+    /// True if the host's part belongs to the launch: a sample then begins when the launch function is called, on a device
+    /// without work.
+    pub host_work: bool,
 }
 
 impl SampleOptions {
@@ -211,13 +246,19 @@ impl SampleOptions {
     /// chooses.
     #[must_use]
     pub fn new(cache: Cache) -> Self {
-        Self { cache, flush: None, path: None }
+        Self { cache, flush: None, path: None, host_work: false }
     }
 
     /// Asks for this flush, if it is one.
     #[must_use]
     pub fn with_flush(self, flush: impl Into<Option<Flush>>) -> Self {
         Self { flush: flush.into(), ..self }
+    }
+
+    /// Lets samples contain the host's part of the launch, if it belongs to it.
+    #[must_use]
+    pub fn with_host_work(self, host_work: bool) -> Self {
+        Self { host_work, ..self }
     }
 
     /// Asks for this path, if it is one.
@@ -322,6 +363,20 @@ pub trait Sampler {
     /// # Errors
     /// Returns an error if a launch or the device fails.
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        Ok(None)
+    }
+
+    /// Returns the time of a call of the launch function on the host, the shortest so far; `None` if the host waits in it.
+    fn call(&mut self) -> Option<Nanoseconds> {
+        None
+    }
+
+    /// Returns the time of a launch whose work is all enqueued before the device begins with it, if the samples may contain
+    /// waits for the host.
+    ///
+    /// # Errors
+    /// Returns an error if a launch or the device fails.
+    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         Ok(None)
     }
 

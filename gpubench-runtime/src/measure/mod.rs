@@ -126,6 +126,8 @@ pub fn measure(
         time: summary(&events, timer)?,
         back_to_back: None,
         on_stream: None,
+        call: sampler.call(),
+        held: sampler.held()?,
         events,
     };
     if samples.time.median < SHORT {

@@ -118,6 +118,8 @@ pub fn compare(
             time: summary(&events, turns.timer)?,
             back_to_back: None,
             on_stream: None,
+            call: None,
+            held: None,
             events,
         })
     });

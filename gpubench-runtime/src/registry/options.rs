@@ -28,6 +28,10 @@ pub struct BenchmarkOptions {
     pub item: Option<&'static str>,
     /// The link that the bytes move over, if it is not the device's memory.
     pub link: Option<Link>,
+    /// The host's part belongs to the launch: its waits, its allocations and the functions that the device calls.
+    pub host_work: bool,
+    /// Launches leave other outputs each time: they build on each other, or the order of their additions varies.
+    pub accumulates: bool,
 }
 
 impl BenchmarkOptions {
@@ -44,6 +48,8 @@ impl BenchmarkOptions {
         group_tags: &[],
         item: None,
         link: None,
+        host_work: false,
+        accumulates: false,
     };
 
     /// Returns true if the benchmark or its group has the tag `tag`.

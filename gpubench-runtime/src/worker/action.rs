@@ -6,14 +6,19 @@ use super::prepared::{Launches, PreparedCase, report_lost_device, select, set_up
 use crate::catch::catch;
 use crate::device::Device;
 use crate::plan::Job;
-use crate::registry::{ArgAxis, Case, Variant, Visitor};
+use crate::registry::{ArgAxis, Case, Entry, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage, Step};
 
 /// Runs `job` once without timing: sets up, launches, and checks the outputs. Replies true if the benchmark has a
 /// check.
-pub(super) fn test(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+pub(super) fn test(
+    job: &Job,
+    (entry, variant): (&Entry, &Variant),
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+) {
     run_action(job, variant, device, reply, &Reply::Tested, &mut |case, device, reply| {
-        let prepared = catch(Stage::Device, || PreparedCase::of(case, device, reply))?;
+        let prepared = catch(Stage::Device, || PreparedCase::of(case, &entry.options, device, reply))?;
         Ok(prepared.checked)
     });
 }

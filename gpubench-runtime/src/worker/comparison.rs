@@ -142,12 +142,21 @@ impl Inner<'_, '_> {
         let device = &mut *self.outer.device;
         let monitor = device.monitor().ok();
         let wanted = SampleOptions::new(cache).with_flush(sampling.flush).with_path(sampling.path);
+        let wanted = wanted.with_host_work(own.host_work || other.host_work);
+        let options = [own, other];
         let works = [Launches(self.case), Launches(partner)];
         let progress = RefCell::new(StepReporter::new(self.outer.reply));
         let report_step = |step| progress.borrow_mut().step_reached(step);
         let mut shared = SharedProgress(&progress);
-        let mut beside =
-            Beside { works, with, device: &mut *device, wanted, report_step: &report_step, prepared: None };
+        let mut beside = Beside {
+            works,
+            options,
+            with,
+            device: &mut *device,
+            wanted,
+            report_step: &report_step,
+            prepared: None,
+        };
         let compared = catch(Stage::Launch, || {
             // The worker is killed at `limit`, and its samples are lost with it: this stops earlier.
             measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut shared)
@@ -220,6 +229,7 @@ impl StepObserver for SharedProgress<'_, '_> {
 /// Two launches whose inputs exist at the same time.
 struct Beside<'a> {
     works: [Launches<'a>; 2],
+    options: [&'a BenchmarkOptions; 2],
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
     wanted: SampleOptions,
@@ -244,10 +254,10 @@ impl Rounds for Beside<'_> {
                 self.of(whose, launch)?;
             }
         } else {
-            let report_step = self.report_step;
+            let (report_step, options) = (self.report_step, self.options);
             let mut launched = |whose| {
                 self.of(whose, |case, device| {
-                    PreparedCase::launched(case, device, &mut |step| report_step(step))
+                    PreparedCase::launched(case, options[whose], device, &mut |step| report_step(step))
                 })
             };
             self.prepared = Some([launched(0)?, launched(1)?]);

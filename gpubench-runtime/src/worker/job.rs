@@ -3,7 +3,7 @@
 
 use super::Reply;
 use super::measurement::MeasurementContext;
-use super::prepared::{Launches, PreparedCase, remarked, report_lost_device, select};
+use super::prepared::{Launches, PreparedCase, relaunched, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler};
@@ -11,12 +11,12 @@ use crate::measure;
 use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
-use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::Energy;
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::State;
+use gpubench_records::verdict::{Reason, State, Verdict, observed};
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
@@ -68,8 +68,9 @@ struct JobVisitor<'a> {
 
 impl Visitor for JobVisitor<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        let prepared = select(&self.job.args, sweeps)
-            .and_then(|()| catch(Stage::Device, || PreparedCase::of(case, self.device, self.reply)));
+        let prepared = select(&self.job.args, sweeps).and_then(|()| {
+            catch(Stage::Device, || PreparedCase::of(case, &self.options, self.device, self.reply))
+        });
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(failure) => {
@@ -122,6 +123,7 @@ impl JobVisitor<'_> {
             let mut launches = Launches(case);
             let Sampling { flush, path, .. } = self.sampling;
             let wanted = SampleOptions::new(cache).with_flush(flush).with_path(path);
+            let wanted = wanted.with_host_work(self.options.host_work);
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
             let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut progress)?;
@@ -138,7 +140,19 @@ impl JobVisitor<'_> {
         };
         let context =
             MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.facts };
-        let (measurement, verdict) = context.build((samples, energy), prepared, cache, hot);
+        let (mut measurement, mut verdict) = context.build((samples, energy), prepared, cache, hot);
+        match relaunched(case, &self.options, prepared, self.device) {
+            Ok(None) => {}
+            Ok(Some(relaunch)) => {
+                let reasons = observed::relaunched(&relaunch, self.options.accumulates);
+                verdict = reasons.into_iter().fold(verdict, Verdict::and);
+                measurement.relaunch = Some(relaunch);
+            }
+            Err(failure) => {
+                let failure = failure.at(Step::Afterwards(measurement.samples.events.len()));
+                verdict = verdict.and(Reason::FailedAfterwards(remarked(failure, self.device)));
+            }
+        }
         Record::new(self.job.case(cache), Some(measurement), verdict)
     }
 }

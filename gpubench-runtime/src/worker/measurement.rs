@@ -9,7 +9,7 @@ use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::Measurement;
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Verdict, judge};
+use gpubench_records::verdict::{Verdict, judge, observed};
 use gpubench_stats::units::Nanoseconds;
 
 /// The context that turns samples into a stored measurement.
@@ -34,6 +34,8 @@ impl MeasurementContext<'_> {
         let cold = begins_cold(cache, &samples.method);
         let claim = Claim { counts: prepared.counts, precision, link, cold };
         let verdict = judge(&samples, self.sampling.precision, &claim, self.facts);
+        let reservations = observed::reservations(&prepared.seen, &samples, self.options.host_work);
+        let verdict = reservations.into_iter().fold(verdict, Verdict::and);
         let metrics = if resolved(median, timer.step) {
             let hot = hot.filter(|hot| resolved(*hot, timer.step));
             Metrics::of(&prepared.counts, median, self.facts, (precision, link), hot)
@@ -48,6 +50,7 @@ impl MeasurementContext<'_> {
             link,
             checked: prepared.checked,
             seen: prepared.seen.clone(),
+            relaunch: None,
             energy,
             metrics,
             samples,

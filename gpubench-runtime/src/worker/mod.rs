@@ -217,9 +217,7 @@ impl WorkerState {
                 });
             }
             Request::Test { job } => {
-                self.on_device(job, reply, |(_, variant), device, reply| {
-                    action::test(job, variant, device, reply);
-                });
+                self.on_device(job, reply, |found, device, reply| action::test(job, found, device, reply));
             }
             Request::Writes { job } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {

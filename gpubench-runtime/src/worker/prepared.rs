@@ -4,11 +4,15 @@
 use super::Reply;
 use crate::catch::catch;
 use crate::device::{Device, Work, not_left};
-use crate::registry::{ArgAxis, Case};
+use crate::registry::{ArgAxis, BenchmarkOptions, Case};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
 use gpubench_records::launch::LaunchFacts;
+use gpubench_records::observation::Observation;
+use gpubench_records::relaunch::Relaunch;
+use gpubench_records::verdict::observed;
 use gpubench_records::work::Counts;
+use gpubench_stats::units::Bytes;
 
 /// Selects the values of `args` on the axes.
 pub(super) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
@@ -31,6 +35,7 @@ impl PreparedCase {
     /// Makes the inputs, launches once on them and checks the outputs, all of it untimed.
     pub(super) fn of(
         case: &mut dyn Case,
+        options: &BenchmarkOptions,
         device: &mut dyn Device,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Self, Failure> {
@@ -38,12 +43,13 @@ impl PreparedCase {
         report_step(Step::Setup);
         case.open(device)?;
         set_up(case, device)?;
-        Self::launched(case, device, &mut report_step)
+        Self::launched(case, options, device, &mut report_step)
     }
 
-    /// Resets the inputs, launches once on them, and checks the outputs.
+    /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch does what no time can stand for.
     pub(super) fn launched(
         case: &mut dyn Case,
+        options: &BenchmarkOptions,
         device: &mut dyn Device,
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
@@ -53,14 +59,53 @@ impl PreparedCase {
         report_step(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
         report_step(Step::CheckedLaunch);
-        let seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
+        let mut seen = catch(Stage::Launch, || device.observe(&mut Launches(case)))
             .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
+        let ignored =
+            |seen: &LaunchFacts| matches!(seen.observations.first(), Some(Observation::IgnoresError { .. }));
+        if ignored(&seen) {
+            return Err(refusal(&seen, options));
+        }
         report_step(Step::Check);
         let checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Check)?;
-        Ok(Self { counts, checked, seen })
+        if observed::refused(&seen, options.host_work).is_some() {
+            // Libraries load code and allocate in the first launch alone.
+            report_step(Step::CheckedLaunch);
+            seen.observations = catch(Stage::Launch, || device.observe_again(&mut Launches(case)))
+                .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
+        }
+        match observed::refused(&seen, options.host_work) {
+            Some(_) => Err(refusal(&seen, options)),
+            None => Ok(Self { counts, checked, seen }),
+        }
     }
+}
+
+/// Returns the failure of a launch that does what no time can stand for.
+fn refusal(seen: &LaunchFacts, options: &BenchmarkOptions) -> Failure {
+    let why = observed::refused(seen, options.host_work).unwrap_or_default();
+    Failure::new(Stage::Launch, why)
+}
+
+/// Launches again after the samples, and holds the outputs against those of the checked launch. Outputs that differ are checked
+/// again, if there is a check.
+pub(super) fn relaunched(
+    case: &mut dyn Case,
+    options: &BenchmarkOptions,
+    prepared: &PreparedCase,
+    device: &mut dyn Device,
+) -> Result<Option<Relaunch>, Failure> {
+    let relaunch = catch(Stage::Launch, || device.relaunch(&mut Launches(case), options.host_work))?;
+    let Some(mut relaunch) = relaunch else { return Ok(None) };
+    if relaunch.differs > Bytes::ZERO && prepared.checked && !options.accumulates {
+        on(device, Stage::Check, || case.check())?;
+        settle(device, Stage::Check)?;
+        relaunch.checked = Some(true);
+    }
+    relaunch.rewritten = catch(Stage::Launch, || device.rewrite(&mut Launches(case)))?;
+    Ok(Some(relaunch))
 }
 
 /// Does a step of the user's code, then makes `device` current again. The step fails if it left another device current.

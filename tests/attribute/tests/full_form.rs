@@ -25,6 +25,8 @@ use crate::support::Benchmarks;
     timeout = 5,
     link = d2d,
     energy,
+    host_work,
+    accumulates,
     ignore,
     stream = queue,
     crate = ::gpubench,
@@ -68,6 +70,8 @@ fn every_option_is_taken() {
         item: Some("elements"),
         link: Some(Link::D2d),
         energy: true,
+        host_work: true,
+        accumulates: true,
     };
     assert_eq!(entry.options, options);
 

@@ -47,6 +47,7 @@ fn check(a: f32, found: &[f32]) -> Result<(), Box<dyn Error + Send + Sync>> {
     writes = 4 * y.len(),
     flops = 2 * n,
     cold,
+    accumulates,
     check = |_kernel, a, _x, y, _n| {
         let stream = y.context().new_stream()?;
         check(a, &y.to_host_vec(&stream)?)

@@ -35,6 +35,7 @@ fn inputs(n: usize, stream: &cuda_core::Stream) -> Result<(f32, Tensor<f32>, Ten
     writes = 4 * n,
     flops = 2 * n,
     cold,
+    accumulates,
     check = |a, _x, y, _n| {
         let stream = y.as_buffer()?.context().new_stream()?;
         crate::check(a, &y.dup().to_host_vec().sync_on(&stream)?)

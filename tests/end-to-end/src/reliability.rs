@@ -54,7 +54,9 @@ pub const PARTS: [Part; 5] = [
         "Kernels and the driver",
         &[
             "illegal address",
-            "illegal address after a while",
+            "another kernel after a while",
+            "launch that waits",
+            "blocking copy",
             "misaligned address",
             "trap in a kernel",
             "assert in a kernel",

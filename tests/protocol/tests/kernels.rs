@@ -31,6 +31,7 @@ fn without_time(run: &str) -> Value {
         let measurement = record["measurement"].as_object_mut();
         let Some(measurement) = measurement else { continue };
         assert!(measurement.remove("wall").is_some(), "a measurement has a wall time");
+        assert!(measurement.remove("call").is_some(), "a call takes some time");
         for group in measurement["device_clock"]["over_time"].as_array_mut().expect("clocks over time") {
             assert!(group.as_object_mut().expect("a clock").remove("at").is_some(), "a clock has a time");
         }

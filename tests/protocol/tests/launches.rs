@@ -52,8 +52,18 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
             "1 piece of the launch's work went to a stream that the given one does not wait for",
         ),
     ];
-    assert_eq!(failed.len(), expected.len(), "{failed:?}");
-    for ((case, reason), (name, seen)) in failed.iter().zip(expected) {
+    // The host waits for it, which no graph does.
+    let waits = [
+        ("is_waited_for_beside", "launch: waits for the GPU: cuStreamSynchronize: "),
+        ("is_passed_beside", "launch: waits for the GPU: cuEventSynchronize: "),
+    ];
+    let (waiting, elsewhere): (Vec<_>, Vec<_>) =
+        failed.iter().partition(|(case, _)| waits.iter().any(|(name, _)| case.contains(name)));
+    assert_eq!((waiting.len(), elsewhere.len()), (waits.len(), expected.len()), "{failed:?}");
+    for ((case, reason), (name, seen)) in waiting.iter().zip(waits) {
+        assert!(case.contains(name) && reason.starts_with(seen), "{case}: {reason}");
+    }
+    for ((case, reason), (name, seen)) in elsewhere.iter().zip(expected) {
         assert_eq!(case, &format!("launches::{name} hot"));
         let says = format!("): work elsewhere: {seen}, {remedy}");
         assert!(reason.starts_with("launch (") && reason.contains(&says), "{reason}");
@@ -64,18 +74,9 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
         let joined = of(&measured, name);
         assert_eq!((joined.median().0, joined.samples.method.kernels), (time, Some(kernels)), "{name}");
     }
-    // The host waits for it, which a graph would not.
-    for (name, expected) in [
-        ("is_waited_for_beside", "the launch cannot be captured: cuStreamSynchronize returned 900"),
-        ("is_passed_beside", "the launch cannot be captured: cuEventSynchronize returned 900"),
-    ] {
-        let method = &of(&measured, name).samples.method;
-        assert_eq!(method.path, Path::Stream);
-        assert!(method.path_reason.as_deref().is_some_and(|why| why.starts_with(expected)), "{method:?}");
-    }
     let ended = measured.ended.with_code(1);
     ended.shows_against("launches::goes_on_beside hot", "invalid: launch (checked launch): work elsewhere: ");
-    ended.shows("7 cases: 4 valid, 0 suspect, 3 invalid");
+    ended.shows("7 cases: 2 valid, 0 suspect, 5 invalid");
 }
 
 /// The changes of the checked launch, and the result of write detection for those without.

@@ -6,6 +6,7 @@
 mod driver;
 mod facts;
 mod flush;
+mod guarded;
 mod kernels;
 pub(crate) mod limits;
 mod sampling;
@@ -25,18 +26,22 @@ pub(crate) use crate::device::cuda::facts::nvml::{lock_clocks, reset_clocks};
 use super::Monitor;
 use super::{Device, DeviceError, DeviceType, PairSampler, SampleOptions, Sampler, Work};
 use crate::device::cuda::driver::check;
-use crate::device::cuda::driver::current::{Guarded, Own};
+use crate::device::cuda::driver::current::Own;
 use crate::device::cuda::driver::event::EventPair;
 use crate::device::cuda::driver::memory::DeviceMemory;
 use crate::device::cuda::facts::nvml::Sensors;
 use crate::device::cuda::flush::Flusher;
+use crate::device::cuda::guarded::{Enqueued, Guarded};
 use crate::device::cuda::kernels::Kernels;
 use crate::device::cuda::sampling::clock::ClockProbe;
 use crate::device::cuda::watch::memory::WriteDetector;
+use crate::device::cuda::watch::relaunch::Outputs;
 use gpubench_records::facts::{Facts, Property, Value};
 use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchFacts, Multiprocessors};
 use gpubench_records::method::{Flush, FlushProof, Path, Timer};
+use gpubench_records::observation::Observation;
+use gpubench_records::relaunch::{Relaunch, Rewritten};
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
@@ -64,6 +69,10 @@ pub struct Cuda {
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
     write_detector: WriteDetector,
+    /// The work of each checked launch of the open case, and of the one that it is compared with.
+    checked: Vec<Rc<[Enqueued]>>,
+    /// The memory that the checked launch could reach, for launches after the samples.
+    outputs: Option<Outputs>,
     multiprocessors: Multiprocessors,
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
@@ -102,6 +111,8 @@ impl DeviceType for Cuda {
             kernels: Rc::new(kernels),
             flusher: Rc::new(flusher),
             write_detector,
+            checked: Vec::new(),
+            outputs: None,
             multiprocessors,
             stream: own.stream(),
             pairs: Vec::new(),
@@ -151,6 +162,21 @@ impl Device for Cuda {
     fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
         let own = self.own;
         watch::writes(self, &mut Guarded::new(work, own))
+    }
+
+    fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
+        let own = self.own;
+        watch::observe_again(self, &mut Guarded::new(work, own))
+    }
+
+    fn relaunch(&mut self, work: &mut dyn Work, host_work: bool) -> Result<Option<Relaunch>, Failure> {
+        let own = self.own;
+        watch::relaunch::relaunch(self, &mut Guarded::new(work, own), !host_work)
+    }
+
+    fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
+        let own = self.own;
+        watch::relaunch::rewrite(self, &mut Guarded::new(work, own))
     }
 
     fn remark(&mut self) -> Option<String> {
@@ -208,7 +234,7 @@ impl Cuda {
     /// Returns the driver's error.
     pub fn raw_stream(&mut self) -> Result<RawStream, DeviceError> {
         let stream = RawStream::new(self.own.context(), self.ordinal)?;
-        self.stream = stream.stream();
+        self.open_case(stream.stream());
         Ok(stream)
     }
 
@@ -218,7 +244,14 @@ impl Cuda {
     /// The stream belongs to the primary context of this GPU, and lives as long as the case: what
     /// [`LaunchStream::over`](crate::device::LaunchStream::over) returns must own it.
     pub unsafe fn launch_on(&mut self, stream: CUstream) {
+        self.open_case(stream);
+    }
+
+    /// Begins a case that launches on this stream.
+    fn open_case(&mut self, stream: CUstream) {
         self.stream = stream;
+        self.checked.clear();
+        self.outputs = None;
     }
 
     /// Returns the flush before cold samples if the user asks for none.

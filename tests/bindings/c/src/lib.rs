@@ -80,6 +80,7 @@ fn called(code: c_int) -> Result<(), String> {
     writes = 4 * n,
     flops = 2 * n,
     cold,
+    accumulates,
     check = |inputs, a, _n| {
         let found = inputs.read()?;
         let wrong = found.iter().enumerate().find(|(index, y)| **y != a * element(*index) + 1.0);

@@ -42,6 +42,7 @@ fn element(index: usize) -> f32 {
     writes = 4 * y.len(),
     flops = 2 * n,
     cold,
+    accumulates,
     check = |_kernel, a, _x, y, _n| {
         let found = y.stream().clone_dtoh(y)?;
         let wrong = found.iter().enumerate().find(|(index, y)| **y != a * element(*index) + 1.0);

@@ -3,9 +3,8 @@
 
 use gpubench_driver::sys::{self, CUcontext, CUdevice};
 
+use crate::device::DeviceError;
 use crate::device::cuda::driver::{CallError, check, check_for};
-use crate::device::{DeviceError, Work, not_left};
-use gpubench_records::failure::{Failure, Stage};
 
 /// A context that should be current.
 #[derive(Clone, Copy)]
@@ -52,51 +51,4 @@ fn device_of_current() -> Result<String, CallError> {
     // SAFETY: `device` is a place for a device's number.
     check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
     Ok(format!("a context of GPU {device}"))
-}
-
-/// Launches that each fail if they leave another context current; the GPU's own is current again after each.
-pub(crate) struct Guarded<'a> {
-    work: &'a mut dyn Work,
-    own: Own,
-}
-
-impl<'a> Guarded<'a> {
-    pub(crate) fn new(work: &'a mut dyn Work, own: Own) -> Self {
-        Self { work, own }
-    }
-
-    fn step(
-        &mut self,
-        stage: Stage,
-        step: impl FnOnce(&mut dyn Work) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let restored = Unwinding(self.own);
-        let done = step(self.work);
-        std::mem::forget(restored);
-        not_left(stage, done, self.own.restore().map_err(Into::into))
-    }
-}
-
-impl Work for Guarded<'_> {
-    fn resets(&self) -> bool {
-        self.work.resets()
-    }
-
-    fn reset(&mut self) -> Result<(), Failure> {
-        self.step(Stage::Reset, |work| work.reset())
-    }
-
-    fn launch(&mut self) -> Result<(), Failure> {
-        self.step(Stage::Launch, |work| work.launch())
-    }
-}
-
-/// Restores the context if a launch panics: the events and graphs that are dropped during the panic belong to it.
-struct Unwinding(Own);
-
-impl Drop for Unwinding {
-    fn drop(&mut self) {
-        // The panic is the error to report.
-        _ = self.0.restore();
-    }
 }

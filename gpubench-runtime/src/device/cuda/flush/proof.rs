@@ -6,8 +6,8 @@ use std::rc::Rc;
 use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::flush::Flusher;
+use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::kernels::Kernels;
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
@@ -116,7 +116,7 @@ fn read(device: &mut Cuda, quarters: usize, flush: Flush) -> Result<Nanoseconds,
     let mut probe = Probe { flusher: Rc::clone(&device.flusher), kernels, stream: device.stream, quarters };
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
     let works = Works::One(Guarded::new(&mut probe, device.own));
-    let mut path = GraphPath::new(SamplingState::new(device, works, cache, flush)?);
+    let mut path = GraphPath::new(SamplingState::new(device, works, &SampleOptions::new(cache), flush)?);
     let mut events = Vec::with_capacity(2 * READS);
     for _ in 0..2 {
         path.group(READS, &mut events)?;

@@ -13,9 +13,9 @@ pub(crate) mod timer;
 use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::flush::persisting::Suspended;
 use crate::device::cuda::flush::proof::{self, ChosenFlush};
+use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::sampling::graph::{Capture, Node};
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
@@ -37,12 +37,12 @@ pub(crate) fn sampler<'a>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let mut work = Guarded::new(work, device.own);
+    let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let flush = proof::choose(device, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let method = method(&flush, &chosen);
     let suspended = suspended(&flush)?;
-    let samples = SamplingState::new(device, Works::One(work), wanted.cache, flush.flush)?;
+    let samples = SamplingState::new(device, Works::One(work), wanted, flush.flush)?;
     Ok(if chosen.is_ok() {
         Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
     } else {
@@ -54,11 +54,12 @@ pub(crate) fn sampler<'a>(
 /// reason for the stream.
 pub(crate) fn choose_path(
     stream: CUstream,
-    work: &mut dyn Work,
+    work: &mut Guarded<'_>,
     wanted: &SampleOptions,
 ) -> Result<Result<usize, StreamReason>, Failure> {
     let chosen = match wanted.path {
         Some(Path::Stream) => Err(StreamReason::AskedFor),
+        _ if wanted.host_work => Err(StreamReason::HostWork),
         _ => inspect_launch(stream, work)?,
     };
     if let (Err(reason), Some(Path::Graph)) = (&chosen, wanted.path) {
@@ -85,7 +86,7 @@ pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failur
 
 /// Captures one launch and its reset before it, and inspects the captured nodes. Returns the number of kernels if a
 /// graph can stand for the launch, otherwise the reason.
-fn inspect_launch(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize, StreamReason>, Failure> {
+fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<usize, StreamReason>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
@@ -107,6 +108,9 @@ fn inspect_launch(stream: CUstream, work: &mut dyn Work) -> Result<Result<usize,
         (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
+    if let Some(failure) = work.take_another() {
+        return Err(failure);
+    }
     if let Some((stage, cause)) = failed {
         // A binding may keep the error of a refused capture and return it from its next call, as cudarc does. One launch
         // takes it; an error that is not of the capture comes again.
@@ -171,6 +175,10 @@ impl Sampler for OnGraph<'_> {
         }
     }
 
+    fn call(&mut self) -> Option<Nanoseconds> {
+        self.path.samples.works.call()
+    }
+
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
         // Inputs that need a reset do not allow back-to-back launches.
         let samples = &mut self.path.samples;
@@ -206,6 +214,15 @@ impl Sampler for OnStream<'_> {
 
     fn clock(&mut self) -> Option<u64> {
         self.samples.device.clock.take()
+    }
+
+    fn call(&mut self) -> Option<Nanoseconds> {
+        self.samples.works.call().filter(|_| !self.samples.host_work)
+    }
+
+    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let timer = timer::of(self.samples.device, Path::Stream)?;
+        Ok(self.path.held(&mut self.samples)?.map(|event| event - timer.overhead))
     }
 
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {

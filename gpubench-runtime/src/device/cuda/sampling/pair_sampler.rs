@@ -2,9 +2,9 @@
 //! of them. In: two launches and the user's options; out: a [`PairSampler`].
 
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::flush::persisting::Suspended;
 use crate::device::cuda::flush::proof;
+use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
@@ -23,7 +23,8 @@ pub(crate) fn pair_sampler<'a>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
     let flush = proof::choose(device, wanted)?;
-    let [mut a, mut b] = works.map(|work| Guarded::new(work, device.own));
+    let [mut a, mut b] =
+        works.map(|work| Guarded::held_against(work, device.own, device.stream, &device.checked));
     let both =
         match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
             (Err(reason), Ok(_)) => [Err(reason.clone()), Err(StreamReason::Partner(Box::new(reason)))],
@@ -32,7 +33,7 @@ pub(crate) fn pair_sampler<'a>(
         };
     let methods = [method(&flush, &both[0]), method(&flush, &both[1])];
     let suspended = suspended(&flush)?;
-    let samples = SamplingState::new(device, Works::Two([a, b]), wanted.cache, flush.flush)?;
+    let samples = SamplingState::new(device, Works::Two([a, b]), wanted, flush.flush)?;
     let way = match methods[0].path {
         Path::Graph => Way::Graph(GraphPath::new(samples)),
         _ => Way::Stream(samples, StreamPath::default()),

@@ -7,10 +7,10 @@ use std::time::Duration;
 use gpubench_driver::sys::{self, CUstream};
 
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::current::Guarded;
 use crate::device::cuda::driver::event::{Event, EventPair};
 use crate::device::cuda::driver::{CallError, check};
-use crate::device::{Work, turns};
+use crate::device::cuda::guarded::Guarded;
+use crate::device::{SampleOptions, Work, turns};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::units::Nanoseconds;
@@ -26,6 +26,8 @@ pub(crate) struct SamplingState<'a> {
     pub(crate) works: Works<'a>,
     pub(crate) cache: Cache,
     pub(crate) flush: Flush,
+    /// True if the host's part belongs to the launch.
+    pub(crate) host_work: bool,
     /// The pair of events around the whole group.
     pub(crate) whole: EventPair,
 }
@@ -41,6 +43,13 @@ impl Works<'_> {
     pub(crate) fn first(&mut self) -> &mut dyn Work {
         match self {
             Self::One(work) | Self::Two([work, _]) => work,
+        }
+    }
+
+    /// Returns the time of the shortest call of the first so far.
+    pub(crate) fn call(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::One(work) | Self::Two([work, _]) => work.call(),
         }
     }
 
@@ -63,10 +72,11 @@ impl<'a> SamplingState<'a> {
     pub(crate) fn new(
         device: &'a mut Cuda,
         works: Works<'a>,
-        cache: Cache,
+        wanted: &SampleOptions,
         flush: Flush,
     ) -> Result<Self, Failure> {
-        Ok(Self { device, works, cache, flush, whole: EventPair::new()? })
+        let SampleOptions { cache, host_work, .. } = *wanted;
+        Ok(Self { device, works, cache, flush, host_work, whole: EventPair::new()? })
     }
 
     pub(crate) fn stream(&self) -> CUstream {
@@ -105,6 +115,11 @@ impl<'a> SamplingState<'a> {
                 self.device.kernels.delay(SPACE, stream)?;
             }
             self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
+            if self.host_work {
+                // The sample begins with the call, not with work that is still running.
+                // SAFETY: the stream is the open case's.
+                check(unsafe { sys::cuStreamSynchronize(stream) })?;
+            }
             record(&pair.start, stream)?;
             work.launch()?;
             record(&pair.stop, stream)?;

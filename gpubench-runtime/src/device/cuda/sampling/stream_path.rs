@@ -7,12 +7,16 @@ use std::time::{Duration, Instant};
 use crate::device::cuda::driver::event::Event;
 use crate::device::cuda::sampling::samples::SamplingState;
 use gpubench_records::failure::Failure;
+use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
 /// The most launches that are enqueued at once: as many as the launch queue takes without blocking.
 const LONGEST_QUEUE: usize = 64;
 /// The longest delay before a group.
 const LONGEST_DELAY: Duration = Duration::from_millis(2);
+/// The longest delay before a launch that is held until all of its work is enqueued, and the number of such launches.
+const LONGEST_HOLD: Duration = Duration::from_millis(100);
+const HELD: usize = 5;
 /// The assumed time to enqueue a group, before the first.
 const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
 
@@ -22,11 +26,14 @@ pub(crate) struct StreamPath {
     enqueueing: Duration,
     /// The most samples that can be enqueued within the longest delay.
     longest: usize,
+    /// The time it takes to enqueue one launch, if that is longer than the longest delay covers: samples may then contain waits for
+    /// the host.
+    uncovered: Option<Duration>,
 }
 
 impl Default for StreamPath {
     fn default() -> Self {
-        Self { enqueueing: FIRST_ENQUEUEING, longest: LONGEST_QUEUE }
+        Self { enqueueing: FIRST_ENQUEUEING, longest: LONGEST_QUEUE, uncovered: None }
     }
 }
 
@@ -41,16 +48,38 @@ impl StreamPath {
         let count = samples.in_pairs(count.min(self.longest));
         samples.device.want_pairs(count)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
-        samples.device.kernels.delay(delay, samples.stream())?;
+        if !samples.host_work {
+            samples.device.kernels.delay(delay, samples.stream())?;
+        }
         samples.whole.start.record(samples.stream())?;
         let begin = Instant::now();
         samples.enqueue(0..count, Event::record)?;
         self.enqueueing = begin.elapsed();
+        if self.enqueueing > delay && count == 1 && !samples.host_work {
+            self.uncovered = Some(self.enqueueing);
+        }
         samples.end()?;
         let each = self.enqueueing.as_secs_f64() / count as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
         samples.read(0..count, events)?;
         Ok(samples.whole.read()?)
+    }
+
+    /// Returns the event time of a launch behind a delay that covers its enqueueing, the median of a few; `None` if the samples
+    /// were covered too, or if no delay is that long.
+    pub(crate) fn held(&mut self, samples: &mut SamplingState<'_>) -> Result<Option<Nanoseconds>, Failure> {
+        let delay = match self.uncovered.map(|enqueueing| 3 * enqueueing) {
+            Some(delay) if delay <= LONGEST_HOLD => delay,
+            _ => return Ok(None),
+        };
+        let mut events = Vec::with_capacity(HELD);
+        for _ in 0..HELD {
+            samples.device.kernels.delay(delay, samples.stream())?;
+            samples.enqueue(0..1, Event::record)?;
+            samples.wait()?;
+            samples.read(0..1, &mut events)?;
+        }
+        Ok(median(&events))
     }
 }

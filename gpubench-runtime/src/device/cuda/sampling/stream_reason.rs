@@ -8,6 +8,9 @@ pub(crate) enum StreamReason {
     /// The user asks for the stream.
     #[error("asked for")]
     AskedFor,
+    /// The host's part belongs to the launch, and a graph has none.
+    #[error("the host's part belongs to the launch (`host_work`)")]
+    HostWork,
     /// The driver refuses the capture.
     #[error("the {stage} cannot be captured: {cause}")]
     NotCaptured {

@@ -10,12 +10,12 @@
 use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
-use crate::device::cuda::driver::current::Guarded;
+use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::kernels::LoadedKernel;
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
-use crate::device::{Nothing, Work};
+use crate::device::{Nothing, SampleOptions, Work};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
@@ -91,7 +91,7 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
     let mut unread = WARM_UP;
     for _ in 0..rounds {
         let works = Works::One(Guarded::new(work, device.own));
-        let mut samples = SamplingState::new(device, works, Cache::Cold, flush)?;
+        let mut samples = SamplingState::new(device, works, &SampleOptions::new(Cache::Cold), flush)?;
         match path {
             Path::Stream => {
                 let mut path = StreamPath::default();

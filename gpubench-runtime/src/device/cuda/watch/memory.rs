@@ -59,11 +59,21 @@ pub(crate) enum Unreadable {
     Call(#[from] CallError),
 }
 
+/// The tables of fingerprints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fingerprints {
+    /// Those before the checked launch.
+    Before,
+    /// Those after it.
+    After,
+}
+
 /// Takes and compares fingerprints.
 pub(crate) struct WriteDetector {
     fingerprint: LoadedKernel,
     complement: LoadedKernel,
-    prints: DeviceMemory,
+    before: DeviceMemory,
+    after: DeviceMemory,
     changed: DeviceMemory,
     device: CUdevice,
     stream: CUstream,
@@ -85,11 +95,12 @@ impl WriteDetector {
     ) -> Result<Self, DeviceError> {
         let module = Module::load(MEMORY)?;
         let table = |words| DeviceMemory::filled("a table of fingerprints", 2 * words, 0);
-        let (prints, changed) = (table(PRINTS)?, table(1)?);
+        let (before, after, changed) = (table(PRINTS)?, table(PRINTS)?, table(1)?);
         let write_detector = Self {
             fingerprint: module.find("gpubench_fingerprint")?,
             complement: module.find("gpubench_complement")?,
-            prints,
+            before,
+            after,
             changed,
             device,
             stream,
@@ -100,7 +111,7 @@ impl WriteDetector {
         all_own().push(write_detector.own.clone());
         // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address that could
         // change.
-        write_detector.take(&write_detector.last_of_its_own())?;
+        write_detector.take(Fingerprints::Before, &write_detector.last_of_its_own())?;
         Ok(write_detector)
     }
 
@@ -137,18 +148,21 @@ impl WriteDetector {
         Ok(device == self.device || of_host || is_reached(memory))
     }
 
-    /// Stores the fingerprints of `regions` in the table.
-    pub(crate) fn take(&self, regions: &Regions) -> Result<(), CallError> {
-        regions.regions.iter().try_for_each(|region| self.fingerprint(region, regions.block, 0))?;
+    /// Stores the fingerprints of `regions` in a table.
+    pub(crate) fn take(&self, table: Fingerprints, regions: &Regions) -> Result<(), CallError> {
+        regions.regions.iter().try_for_each(|region| self.fingerprint(table, region, regions.block, 0))?;
         self.wait()
     }
 
-    /// Returns the size of all blocks whose fingerprints differ from those in the table.
-    pub(crate) fn changed(&self, regions: &Regions) -> Result<Bytes, CallError> {
+    /// Returns the size of all blocks whose fingerprints differ from those in a table.
+    pub(crate) fn changed(&self, table: Fingerprints, regions: &Regions) -> Result<Bytes, CallError> {
         let changed = self.changed.address();
         // SAFETY: there is a word.
         check(unsafe { sys::cuMemsetD8Async(changed, 0, 8, self.stream) })?;
-        regions.regions.iter().try_for_each(|region| self.fingerprint(region, regions.block, changed))?;
+        regions
+            .regions
+            .iter()
+            .try_for_each(|region| self.fingerprint(table, region, regions.block, changed))?;
         self.wait()?;
         let mut bytes = 0_u64;
         // SAFETY: `bytes` is a place for the word.
@@ -165,10 +179,20 @@ impl WriteDetector {
         self.wait()
     }
 
-    fn fingerprint(&self, region: &Region, block: Bytes, mut changed: u64) -> Result<(), CallError> {
+    fn fingerprint(
+        &self,
+        table: Fingerprints,
+        region: &Region,
+        block: Bytes,
+        mut changed: u64,
+    ) -> Result<(), CallError> {
+        let table = match table {
+            Fingerprints::Before => &self.before,
+            Fingerprints::After => &self.after,
+        };
         let Memory { mut address, mut bytes, .. } = region.memory;
         let mut block = block.0;
-        let mut prints = self.prints.address() + 8 * region.first as u64;
+        let mut prints = table.address() + 8 * region.first as u64;
         let arguments = &mut [
             (&raw mut address).cast::<c_void>(),
             (&raw mut bytes).cast(),
@@ -180,7 +204,21 @@ impl WriteDetector {
         unsafe { self.fingerprint.launch((self.blocks, THREADS), self.stream, arguments) }
     }
 
-    fn wait(&self) -> Result<(), CallError> {
+    /// Returns the stream of the detector's own work.
+    pub(crate) fn stream(&self) -> CUstream {
+        self.stream
+    }
+
+    /// Allocates memory of the measurement itself, which no launch is taken to reach.
+    pub(crate) fn own_memory(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
+        let first = next_number();
+        let memory = DeviceMemory::new(purpose, bytes)?;
+        all_own().push(first..next_number());
+        Ok(memory)
+    }
+
+    /// Waits for the detector's own work.
+    pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the device's own.
         check(unsafe { sys::cuStreamSynchronize(self.stream) })
     }

@@ -3,16 +3,20 @@
 
 pub(crate) mod elsewhere;
 pub(crate) mod memory;
+pub(crate) mod observations;
+pub(crate) mod relaunch;
 
-use gpubench_driver::sys;
-use gpubench_driver::{Enqueued, KernelLaunch, StreamCall};
+use gpubench_driver::sys::{self, CUstream};
+use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::facts;
-use crate::device::cuda::watch::memory::{Regions, Unreadable};
+use crate::device::cuda::watch::memory::{Fingerprints, Regions, Unreadable};
+use crate::device::cuda::watch::relaunch::{Outputs, Shadow};
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
+use gpubench_records::observation::Observation;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
@@ -24,24 +28,41 @@ const MOST_ALTERED: usize = 64;
 /// Launches `work` once and waits for it.
 pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
-        device.write_detector.take(&regions)?;
+        device.write_detector.take(Fingerprints::Before, &regions)?;
         Ok(regions)
     });
-    let (launched, steps) = gpubench_driver::watch(|| work.launch());
-    launched?;
-    check_nothing_runs(device, &steps)?;
+    device.outputs = None;
+    let shadow = before.as_ref().ok().and_then(|before| Shadow::of(&device.write_detector, before));
     settle(device)?;
-    let written = match before.and_then(|before| written(device, &before, &steps)) {
+    let (launched, calls) = gpubench_driver::watch(|| work.launch());
+    launched?;
+    if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| settle(device)) {
+        // On a lost device nothing can be freed, and trying to would hide the launch's own error.
+        std::mem::forget(shadow);
+        return Err(failure);
+    }
+    let written = match before.and_then(|before| written(device, &before, &calls, shadow)) {
         Ok(written) => written,
         Err(why) => Written::unseen(why.to_string()),
     };
-    let kernels = || steps.iter().filter_map(kernel);
+    device.checked.push(calls.iter().filter_map(|call| piece(device.stream, call)).collect());
+    let kernels = || calls.iter().filter_map(kernel);
     let mut facts = LaunchFacts::default();
     facts.kernels = kernels().take(MOST_KERNELS).map_while(kernel_facts).collect();
     facts.kernel_count = kernels().count();
     facts.multiprocessors = Some(device.multiprocessors);
     facts.written = Some(written);
+    facts.observations = observations::observations(device.stream, &calls);
     Ok(facts)
+}
+
+/// Launches `work` once more and waits for it. Returns what it does beside its work on the given stream.
+pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
+    reset(device, work)?;
+    let (launched, calls) = gpubench_driver::watch(|| work.launch());
+    launched?;
+    settle(device)?;
+    Ok(observations::observations(device.stream, &calls))
 }
 
 /// Returns true if launches of `work` write anything once the memory that they can reach holds other values; `None` if
@@ -60,10 +81,10 @@ pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bo
         let alone = regions.only(*region);
         reset(device, work)?;
         device.write_detector.complement(region)?;
-        device.write_detector.take(&alone)?;
+        device.write_detector.take(Fingerprints::Before, &alone)?;
         work.launch()?;
         settle(device)?;
-        if device.write_detector.changed(&alone)? > Bytes(0) {
+        if device.write_detector.changed(Fingerprints::Before, &alone)? > Bytes(0) {
             return Ok(Some(true));
         }
         device.write_detector.complement(region)?;
@@ -85,10 +106,10 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 }
 
 /// Returns an error if launched work is still running after the stream has ended.
-fn check_nothing_runs(device: &Cuda, steps: &[StreamCall]) -> Result<(), Failure> {
+fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
     let running =
-        elsewhere::still_running(device.stream, steps).map_err(|error| Failure::new(Stage::Launch, error))?;
-    match (running, elsewhere::some_here(device.stream, steps)) {
+        elsewhere::still_running(device.stream, calls).map_err(|error| Failure::new(Stage::Launch, error))?;
+    match (running, elsewhere::some_here(device.stream, calls)) {
         (0, _) => Ok(()),
         (_, false) => Err(elsewhere::no_work()),
         (streams, true) => {
@@ -116,25 +137,33 @@ fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
     device.settle().map_err(|error| Failure::new(stage, error))
 }
 
-/// Returns the memory that a launch of these steps changed, out of the memory that existed `before`.
-fn written(device: &Cuda, before: &Regions, steps: &[StreamCall]) -> Result<Written, Unreadable> {
+/// Returns the memory that a launch of these calls changed, out of the memory that existed `before`. Keeps what it left, with
+/// the copy from before it, for launches after the samples.
+fn written(
+    device: &mut Cuda,
+    before: &Regions,
+    calls: &[DriverCall],
+    shadow: Option<Shadow>,
+) -> Result<Written, Unreadable> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
-    let changed = device.write_detector.changed(&regions)?;
+    let changed = device.write_detector.changed(Fingerprints::Before, &regions)?;
     let allocates = after.regions.len() > regions.regions.len();
     let unseen =
-        allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(steps));
+        allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(calls));
     let mut written = Written::new(regions.bytes(), regions.block, changed);
     written.unseen = unseen;
+    device.outputs = Some(Outputs::keep(&device.write_detector, regions, changed, shadow)?);
     Ok(written)
 }
 
-/// Returns the reason why a launch of these steps may have written memory that is not looked at.
-fn undetected_writes(steps: &[StreamCall]) -> Option<String> {
+/// Returns the reason why a launch of these calls may have written memory that is not looked at.
+fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
     let works = || {
-        steps.iter().filter_map(|step| match step {
-            StreamCall::Enqueued { work, .. } => Some(work),
-            StreamCall::Waited(_) | StreamCall::Destroyed(_) => None,
+        calls.iter().filter_map(|call| match call {
+            DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
+            DriverCall::Enqueued { work, .. } => Some(work),
+            _ => None,
         })
     };
     if works().next().is_none() {
@@ -142,23 +171,30 @@ fn undetected_writes(steps: &[StreamCall]) -> Option<String> {
         return Some(format!("the launch went to the driver on a way that is not watched{why}"));
     }
     let why = works().find_map(|work| match work {
-        Enqueued::CopyOut => Some("the launch copies to the host or to an array"),
+        Enqueued::CopyOut(_) => Some("the launch copies to the host or to an array"),
         Enqueued::HostFunction => Some("the launch calls a function on the host"),
         Enqueued::Graph => Some("the launch launches a graph"),
-        Enqueued::Kernel(_) | Enqueued::Copy | Enqueued::Memset => None,
+        Enqueued::Kernel(_) | Enqueued::Copy(_) | Enqueued::Memset(_) | Enqueued::Allocation => None,
     });
     why.map(str::to_owned)
 }
 
-fn kernel(step: &StreamCall) -> Option<&KernelLaunch> {
-    match step {
-        StreamCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
+fn piece(own: CUstream, call: &DriverCall) -> Option<(bool, Piece)> {
+    match call {
+        DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.piece()?)),
+        _ => None,
+    }
+}
+
+fn kernel(call: &DriverCall) -> Option<&KernelLaunch> {
+    match call {
+        DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
         _ => None,
     }
 }
 
 fn kernel_facts(launch: &KernelLaunch) -> Option<Kernel> {
-    let KernelLaunch { name, grid, block, dynamic_shared, facts } = launch.clone();
+    let KernelLaunch { name, grid, block, dynamic_shared, facts, function: _ } = launch.clone();
     let facts = facts?;
     let mut kernel = Kernel::new(grid, block, facts.resident_blocks);
     kernel.name = name;

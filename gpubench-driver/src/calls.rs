@@ -1,0 +1,260 @@
+//! The calls that a thread makes while it is watched. In: calls that enqueue work, wait, allocate, load code or switch the
+//! context; out: each in order, or only the work in a form that two launches are compared by. While nobody watches, a call costs
+//! two reads of a thread-local variable.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::kernel_facts::KernelFacts;
+
+/// A call that a thread made to the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverCall {
+    /// It enqueued work on a stream.
+    Enqueued {
+        /// The stream's handle; 0 is the NULL stream.
+        stream: u64,
+        /// True if the stream was being captured: the work becomes part of a graph and is not executed.
+        captured: bool,
+        /// The work.
+        work: Enqueued,
+    },
+    /// It waited, or asked if work was done and heard that it was.
+    Waited {
+        /// The stream that it waited for; `None` if that may be any stream.
+        stream: Option<u64>,
+        /// The C name of the function.
+        call: &'static str,
+    },
+    /// It asked again and again if work was done.
+    Polled {
+        /// The C name of the function.
+        call: &'static str,
+        /// The number of times in a row.
+        times: usize,
+    },
+    /// It destroyed a stream, whose work goes on.
+    Destroyed(u64),
+    /// It allocated or freed memory, not in the order of a stream. The driver may wait for the device meanwhile.
+    Allocated(&'static str),
+    /// It loaded or unloaded code.
+    Loaded(&'static str),
+    /// It made another context current than the one at the beginning of the watch.
+    SwitchedContext(&'static str),
+    /// It was to enqueue work, and failed.
+    Failed {
+        /// The C name of the function.
+        call: &'static str,
+        /// The driver's code.
+        code: u32,
+    },
+}
+
+/// Work on a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// A kernel.
+    Kernel(KernelLaunch),
+    /// A copy of this many bytes between any kinds of memory; 0 if the number was not read.
+    Copy(u64),
+    /// A copy to the host, or to an array.
+    CopyOut(u64),
+    /// A memset of this many bytes; 0 if the number was not read.
+    Memset(u64),
+    /// A function of the host.
+    HostFunction,
+    /// A graph that was instantiated before.
+    Graph,
+    /// Memory that is allocated or freed in the order of the stream.
+    Allocation,
+}
+
+/// A kernel and its launch configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelLaunch {
+    /// The same number as in its [`Piece`].
+    pub function: u64,
+    /// Its name in the module, if it was looked up in this process.
+    pub name: Option<String>,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// The dynamic shared memory of a block, in bytes.
+    pub dynamic_shared: u32,
+    /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
+    pub facts: Option<KernelFacts>,
+}
+
+/// A piece of work in a form that is cheap to collect and to compare: equal pieces are the same work on perhaps other data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A kernel.
+    Kernel {
+        /// A number for the name of its function, or for its handle if it was not looked up by name.
+        function: u64,
+        /// Blocks in x, y and z.
+        grid: [u32; 3],
+        /// Threads of a block in x, y and z.
+        block: [u32; 3],
+        /// The dynamic shared memory of a block, in bytes.
+        dynamic_shared: u32,
+    },
+    /// A copy of this many bytes.
+    Copy(u64),
+    /// A memset of this many bytes.
+    Memset(u64),
+    /// A function of the host.
+    HostFunction,
+    /// A graph.
+    Graph,
+}
+
+/// The work of a launch, and its first failed call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// The work in the order in which it was enqueued, each piece behind the handle of its stream.
+    pub work: Vec<(u64, Piece)>,
+    /// The C name and the code of the first call that was to enqueue work and failed.
+    pub failed: Option<(&'static str, u32)>,
+}
+
+impl Enqueued {
+    /// Returns the piece that this work is; `None` for allocations, which do no work.
+    #[must_use]
+    pub fn piece(&self) -> Option<Piece> {
+        Some(match self {
+            Self::Kernel(KernelLaunch { function, grid, block, dynamic_shared, .. }) => Piece::Kernel {
+                function: *function,
+                grid: *grid,
+                block: *block,
+                dynamic_shared: *dynamic_shared,
+            },
+            Self::Copy(bytes) | Self::CopyOut(bytes) => Piece::Copy(*bytes),
+            Self::Memset(bytes) => Piece::Memset(*bytes),
+            Self::HostFunction => Piece::HostFunction,
+            Self::Graph => Piece::Graph,
+            Self::Allocation => return None,
+        })
+    }
+}
+
+/// The calls so far, and the context at the beginning.
+struct Watch {
+    calls: Vec<DriverCall>,
+    context: usize,
+}
+
+thread_local! {
+    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    static PIECES: RefCell<Option<Pieces>> = const { RefCell::new(None) };
+}
+
+/// The calls of other threads while one is watched. A launch function may have others do its work.
+static OTHERS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
+/// True while a thread is watched.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Runs `body`. Returns the calls in it, as far as they went through this crate: those of this thread in their order, then those that
+/// other threads made meanwhile. One thread is watched at a time.
+pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
+    /// Ends the watch even if `body` panics.
+    struct Ends;
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            WATCH.set(None);
+            WATCHED.store(false, Ordering::Relaxed);
+        }
+    }
+
+    WATCH.set(Some(Watch { calls: Vec::new(), context: crate::launches::current_context() }));
+    others().clear();
+    WATCHED.store(true, Ordering::Relaxed);
+    let _ends = Ends;
+    let done = body();
+    let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
+    calls.append(&mut others());
+    (done, calls)
+}
+
+/// Runs `body`. Returns the work that it enqueued, as far as it went through this crate on this thread. Costs some ten
+/// nanoseconds a call, where [`watch`] asks the driver about each.
+pub fn pieces<T>(body: impl FnOnce() -> T) -> (T, Pieces) {
+    /// Ends the collection even if `body` panics.
+    struct Ends;
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            PIECES.set(None);
+        }
+    }
+
+    PIECES.set(Some(Pieces::default()));
+    let _ends = Ends;
+    let done = body();
+    (done, PIECES.take().unwrap_or_default())
+}
+
+/// Adds a call, if somebody watches. `call` gets the calls so far.
+pub(crate) fn add(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
+    // The variable no longer exists in a thread that is ending.
+    _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
+        Some(watch) => {
+            let call = call(&watch.calls);
+            watch.calls.push(call);
+        }
+        None if WATCHED.load(Ordering::Relaxed) => {
+            let call = call(&others());
+            others().push(call);
+        }
+        None => {}
+    });
+}
+
+/// Adds a question, or counts it if it is the last call's.
+pub(crate) fn add_poll(call: &'static str) {
+    let poll = |calls: &mut Vec<DriverCall>| match calls.last_mut() {
+        Some(DriverCall::Polled { call: last, times }) if *last == call => *times += 1,
+        _ => calls.push(DriverCall::Polled { call, times: 1 }),
+    };
+    _ = WATCH.try_with(|watch| {
+        if let Some(watch) = &mut *watch.borrow_mut() {
+            poll(&mut watch.calls);
+        }
+    });
+}
+
+fn others() -> MutexGuard<'static, Vec<DriverCall>> {
+    OTHERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a piece of work, if somebody collects them.
+pub(crate) fn add_piece(stream: u64, piece: impl FnOnce() -> Option<Piece>) {
+    _ = PIECES.try_with(|pieces| {
+        if let Some(pieces) = &mut *pieces.borrow_mut() {
+            pieces.work.extend(piece().map(|piece| (stream, piece)));
+        }
+    });
+}
+
+/// Adds a call that was to enqueue work and failed.
+pub(crate) fn add_failed(call: &'static str, code: u32) {
+    add(|_| DriverCall::Failed { call, code });
+    _ = PIECES.try_with(|pieces| {
+        if let Some(pieces) = &mut *pieces.borrow_mut() {
+            pieces.failed = pieces.failed.or(Some((call, code)));
+        }
+    });
+}
+
+/// Returns the context that was current when the watch began; `None` if nobody watches.
+pub(crate) fn watched_context() -> Option<usize> {
+    WATCH.try_with(|watch| watch.borrow().as_ref().map(|watch| watch.context)).ok().flatten()
+}
+
+/// Keeps tests whose calls another's watch would see apart.
+#[cfg(test)]
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,89 @@
+//! The driver's facts about a kernel. In: a function and its launch configuration; out: registers, memory and occupancy.
+
+#![expect(unsafe_code, reason = "calls the driver")]
+
+use std::ffi::{c_int, c_uint};
+
+use crate::entry::EntryPoint;
+use crate::library::Function;
+use crate::sys::{CUfunction, CUkernel};
+
+/// The driver's facts about a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// Registers per thread.
+    pub registers: u32,
+    /// Local memory per thread, in bytes.
+    pub local: u32,
+    /// The static shared memory of a block, in bytes.
+    pub static_shared: u32,
+    /// The number of these blocks that a multiprocessor holds at once.
+    pub resident_blocks: u32,
+}
+
+/// `CU_FUNC_ATTRIBUTE_…`
+const STATIC_SHARED: c_int = 1;
+const LOCAL: c_int = 3;
+const REGISTERS: c_int = 4;
+
+/// Returns the driver's facts about a kernel with this launch configuration.
+///
+/// # Safety
+/// The function must exist.
+pub(crate) unsafe fn facts(
+    function: CUfunction,
+    block: [c_uint; 3],
+    dynamic_shared: c_uint,
+) -> Option<KernelFacts> {
+    type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, CUfunction) -> u32;
+    type Occupancy = unsafe extern "C" fn(*mut c_int, CUfunction, c_int, usize) -> u32;
+    static ATTRIBUTE: EntryPoint = EntryPoint::new("cuFuncGetAttribute");
+    static OCCUPANCY: EntryPoint = EntryPoint::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+
+    let (attribute, occupancy) = (ATTRIBUTE.function()?, OCCUPANCY.function()?);
+    // SAFETY: these are the C types of the functions of these names; enums are ints.
+    let (attribute, occupancy) = unsafe {
+        (
+            std::mem::transmute::<Function, GetAttribute>(attribute),
+            std::mem::transmute::<Function, Occupancy>(occupancy),
+        )
+    };
+    let of = |function, which| {
+        let mut value = 0;
+        // SAFETY: the function exists, and `value` is a place for an int.
+        let code = unsafe { attribute(&raw mut value, which, function) };
+        u32::try_from(value).ok().filter(|_| code == 0)
+    };
+    // A launch takes the handle of a library's kernel, which has no attributes. cuBLAS launches so.
+    let function = match of(function, REGISTERS) {
+        Some(_) => function,
+        // SAFETY: the driver refuses a handle of another kind.
+        None => unsafe { function_of(function.cast()) }?,
+    };
+    let get = |which| of(function, which);
+    let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
+    let mut resident = 0;
+    // SAFETY: as above.
+    let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
+    Some(KernelFacts {
+        registers: get(REGISTERS)?,
+        local: get(LOCAL)?,
+        static_shared: get(STATIC_SHARED)?,
+        resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
+    })
+}
+
+/// Returns the function of a library's kernel in the current context.
+///
+/// # Safety
+/// The kernel exists, or the handle is that of a function.
+unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
+    type GetFunction = unsafe extern "C" fn(*mut CUfunction, CUkernel) -> u32;
+    static ENTRY: EntryPoint = EntryPoint::new("cuKernelGetFunction");
+
+    // SAFETY: this is the C type of the function of that name.
+    let get = unsafe { std::mem::transmute::<Function, GetFunction>(ENTRY.function()?) };
+    let mut function = std::ptr::null_mut();
+    // SAFETY: the caller's contract; `function` is a place for a handle.
+    (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
+}

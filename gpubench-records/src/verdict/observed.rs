@@ -1,0 +1,139 @@
+//! The judgement of what a launch does beside its work on the given stream, and of its outputs after the samples. In: observations,
+//! and what the benchmark declares; out: the reasons against the launch, and a hint for each observation.
+
+use crate::launch::LaunchFacts;
+use crate::observation::Observation;
+use crate::relaunch::Relaunch;
+use crate::samples::Samples;
+use crate::verdict::{Reason, State};
+use gpubench_stats::units::Bytes;
+
+/// A device that waits for the host in less than this part of a launch's time is not called idle.
+const IDLE: f64 = 0.1;
+
+/// Returns the reservations about a launch that was `seen` to do this and took these `samples`.
+#[must_use]
+pub fn reservations(seen: &LaunchFacts, samples: &Samples, host_work: bool) -> Vec<Reason> {
+    let suspect = |seen: &&Observation| state(seen, host_work) == State::Suspect;
+    let mut reasons: Vec<_> =
+        seen.observations.iter().filter(suspect).cloned().map(Reason::Observed).collect();
+    let idle = samples.idle().filter(|idle| *idle > IDLE && !host_work);
+    reasons.extend(idle.zip(samples.held).map(|(share, held)| Reason::GpuIdle { share, held }));
+    reasons
+}
+
+/// Returns the reasons against a case whose launches after the samples did this. `accumulates` is true if the benchmark declares
+/// that launches leave other outputs each time.
+#[must_use]
+pub fn relaunched(relaunch: &Relaunch, accumulates: bool) -> Vec<Reason> {
+    if let Some(stale) = relaunch.stale() {
+        return vec![Reason::StaleOutputs(stale)];
+    }
+    let skips = relaunch.skips().map(|(without, with)| Reason::SkipsWork { without, with });
+    let differs = relaunch.differs > Bytes::ZERO && relaunch.checked.is_none() && !accumulates;
+    let differs = differs.then_some(Reason::OutputsDiffer { differs: relaunch.differs });
+    skips.into_iter().chain(differs).collect()
+}
+
+/// Returns the first observation that makes a launch invalid, with its remedy.
+#[must_use]
+pub fn refused(seen: &LaunchFacts, host_work: bool) -> Option<String> {
+    let refused = seen.observations.iter().find(|seen| state(seen, host_work) == State::Invalid)?;
+    Some(format!("{refused}: {}", hint(refused)))
+}
+
+/// Returns the best verdict of a launch that does this. `host_work` is true if the benchmark declares that the host's part
+/// belongs to the launch.
+#[must_use]
+pub fn state(seen: &Observation, host_work: bool) -> State {
+    match seen {
+        Observation::IgnoresError { .. } | Observation::DefaultStream { .. } => State::Invalid,
+        Observation::Waits(_) | Observation::Allocates(_) | Observation::LoadsCode(_) if !host_work => {
+            State::Invalid
+        }
+        Observation::HostFunctions { .. } if !host_work => State::Suspect,
+        Observation::Waits(_)
+        | Observation::Allocates(_)
+        | Observation::LoadsCode(_)
+        | Observation::HostFunctions { .. }
+        | Observation::AllocatesInOrder { .. }
+        | Observation::OtherStreams { .. }
+        | Observation::SwitchesContext(_)
+        | Observation::LaunchesGraphs { .. } => State::Valid,
+    }
+}
+
+/// Returns the reason that a launch which does this cannot be valid, and its remedy.
+#[must_use]
+pub fn hint(seen: &Observation) -> &'static str {
+    match seen {
+        Observation::Waits(_) => {
+            "no graph stands for it, and its time would be mostly the host's: leave the wait to the caller, copy with \
+             `…Async` on the given stream, or declare `host_work` if the host's part belongs to the launch"
+        }
+        Observation::Allocates(_) => {
+            "the driver waits for the device meanwhile: allocate in `setup`, use `cuMemAllocAsync` on the given stream, or \
+             declare `host_work`"
+        }
+        Observation::LoadsCode(_) => {
+            "only the first launch should pay for that: load in `setup`, or declare `host_work`"
+        }
+        Observation::DefaultStream { .. } => {
+            "the default stream waits for all others, and what runs there is not the given stream's: pass the given stream \
+             to every call"
+        }
+        Observation::HostFunctions { .. } => {
+            "the device waits for the host in them: declare `host_work` if they belong to the launch"
+        }
+        Observation::IgnoresError { .. } => "its work did not run: return the driver's error",
+        Observation::AllocatesInOrder { .. }
+        | Observation::OtherStreams { .. }
+        | Observation::SwitchesContext(_)
+        | Observation::LaunchesGraphs { .. } => "it is timed with the launch",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::DriverCalls;
+
+    #[test]
+    fn what_the_host_does_is_allowed_where_it_is_declared() {
+        let calls = || DriverCalls::of("cuStreamSynchronize", 2);
+        for (seen, without, with) in [
+            (Observation::Waits(calls()), State::Invalid, State::Valid),
+            (Observation::Allocates(calls()), State::Invalid, State::Valid),
+            (Observation::LoadsCode(calls()), State::Invalid, State::Valid),
+            (Observation::HostFunctions { count: 1 }, State::Suspect, State::Valid),
+            (Observation::DefaultStream { pieces: 1 }, State::Invalid, State::Invalid),
+            (Observation::AllocatesInOrder { count: 2 }, State::Valid, State::Valid),
+            (Observation::OtherStreams { streams: 1, pieces: 2 }, State::Valid, State::Valid),
+        ] {
+            assert_eq!((state(&seen, false), state(&seen, true)), (without, with), "{seen}");
+        }
+    }
+
+    #[test]
+    fn outputs_that_differ_need_a_check_or_a_declaration() {
+        let relaunch = |checked| Relaunch { differs: Bytes(512), checked, in_place: None, rewritten: None };
+        let differ = Reason::OutputsDiffer { differs: Bytes(512) };
+        assert_eq!(relaunched(&relaunch(None), false), [differ]);
+        assert_eq!(relaunched(&relaunch(Some(true)), false), []);
+        assert_eq!(relaunched(&relaunch(None), true), []);
+    }
+
+    #[test]
+    fn the_first_invalid_one_is_told_with_its_remedy() {
+        let observations = vec![Observation::LaunchesGraphs { count: 1 }];
+        let mut seen = LaunchFacts { observations, ..LaunchFacts::default() };
+        assert_eq!(refused(&seen, false), None);
+        seen.observations.push(Observation::Waits(DriverCalls::of("cuStreamSynchronize", 2)));
+        let told = refused(&seen, false).expect("waits are invalid");
+        assert!(
+            told.starts_with("waits for the GPU: cuStreamSynchronize and 1 call: no graph stands for it"),
+            "{told}"
+        );
+        assert_eq!(refused(&seen, true), None);
+    }
+}
