@@ -234,7 +234,12 @@ impl Launch {
                 let skips = Some(Skips::IfHolds(y.start..y.start + 4, a));
                 Doing { skips, ..done(vec![(y.clone(), Write)], Effect::Fill(a, y)) }
             }
-            ("read_all", [8, 8, 8], &[x, n, _]) => done(vec![(range(x, 4 * n), Read)], Effect::None),
+            // Of an array of halves the first thread reads 32.
+            ("read_all", [8, 8, 8], &[x, n, y]) => {
+                let y = range(y, 4);
+                let sum = Effect::Fill(16_f32.to_le_bytes(), y.clone());
+                done(vec![(range(x, 4 * n), Read), (y, Write)], sum)
+            }
             ("atomic_sum", [8, 8, 8], &[x, n, total]) => {
                 let effect = Effect::Total(range(x, 8), n, total);
                 done(vec![(range(x, 4 * n), Read), (range(total, 4), Update)], effect)

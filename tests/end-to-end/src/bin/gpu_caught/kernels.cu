@@ -30,7 +30,7 @@ extern "C" __global__ void unless_done(float a, float* y, u64 n)
     for (u64 i = thread(); i < n; i += (u64)gridDim.x * blockDim.x) y[i] = a;
 }
 
-// Reads x, of 8 vectors of 16 bytes a thread at most, and writes the sum only if it is no number.
+// Reads x, of 8 vectors of 16 bytes a thread at most. y <- the sum of what the first thread has read.
 extern "C" __global__ void __launch_bounds__(256) read_all(const float4* x, u64 n, float* y)
 {
     const u64 threads = (u64)gridDim.x * blockDim.x;
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) read_all(const float4* x, u64 
             sum += v.x + v.y + v.z + v.w;
         }
     }
-    if (isnan(sum)) y[0] = sum;
+    if (thread() == 0 || isnan(sum)) y[0] = sum;
 }
 
 // total += the sum of x, in the order in which threads come to it.

@@ -95,7 +95,7 @@ fn changes_in_place(filled: &Filled, stream: &RawStream) -> Done {
 }
 
 /// Its outputs differ from launch to launch on purpose.
-#[gpu_bench(setup = Filled::new(N), reads = filled.y.bytes(), writes = filled.y.bytes())]
+#[gpu_bench(setup = Filled::new(N), reads = filled.y.bytes(), writes = filled.y.bytes(), accumulates)]
 fn accumulates(filled: &Filled, stream: &RawStream) -> Done {
     add(filled, stream)
 }
@@ -128,7 +128,7 @@ fn allocates_at_first(filled: &Filled, own: &OnceCell<(Array, Module)>, stream: 
 }
 
 /// The host's part belongs to it, and it says so.
-#[gpu_bench(setup = Filled::new(N))]
+#[gpu_bench(setup = Filled::new(N), host_work)]
 fn declares_its_host_work(filled: &Filled, stream: &RawStream) -> Done {
     filled.fill(0.5, stream.stream())?;
     call_host(stream.stream())

@@ -211,7 +211,8 @@ impl Row {
                 }
                 _ => reason.strip_prefix("launch: ").unwrap_or(reason),
             };
-            reason.split_once(": ").map_or(reason, |(words, _)| words).to_owned()
+            let ends = [": ", ", ", " ("].iter().filter_map(|end| reason.find(end)).min();
+            reason[..ends.unwrap_or(reason.len())].to_owned()
         });
         reasons.collect::<Vec<_>>().join("; ")
     }
