@@ -34,6 +34,8 @@ pub struct Facts {
 
 /// The property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
+/// The clock of the multiprocessors.
+pub const CLOCK: &str = "clock";
 /// The release of the driver, from its management library.
 pub const DRIVER: &str = "driver";
 /// The version of CUDA that the driver is for.
@@ -85,6 +87,17 @@ impl Facts {
     pub fn add(&mut self, peaks: Vec<Peak>) {
         self.peaks.extend(peaks);
         self.peaks.sort_by_key(Peak::precedence);
+    }
+
+    /// The clock of the multiprocessors that the device states, if it does.
+    #[must_use]
+    pub fn clock(&self) -> Option<Hertz> {
+        self.properties.iter().find(|property| property.name == CLOCK).and_then(|property| {
+            match property.value {
+                Value::Hertz(clock) => Some(clock),
+                _ => None,
+            }
+        })
     }
 
     /// The property `name`, if it is a text.

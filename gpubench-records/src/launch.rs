@@ -75,8 +75,12 @@ pub struct Written {
     pub changed: Bytes,
     /// The reason that some writes may be missing, if there is one.
     pub unseen: Option<String>,
-    /// If nothing changed: true if a launch on memory with other contents does write; nothing if that was not tried.
+    /// If less changed than is claimed: true if a launch on memory with other contents does write; nothing if that was not
+    /// tried.
     pub when_altered: Option<bool>,
+    /// The size of all blocks that such launches changed, up to what is claimed. Nothing in old runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_when_altered: Option<Bytes>,
 }
 
 impl Kernel {
@@ -123,7 +127,7 @@ impl Written {
     /// `block`.
     #[must_use]
     pub fn new(looked_at: Bytes, block: Bytes, changed: Bytes) -> Self {
-        Self { looked_at, block, changed, unseen: None, when_altered: None }
+        Self { looked_at, block, changed, unseen: None, when_altered: None, changed_when_altered: None }
     }
 
     /// Returns the changes of a launch whose memory could not be looked at, with the reason.

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock_faults::is_time;
 use gpubench_stats::units::Nanoseconds;
 
 /// The state of the caches when a sample starts.
@@ -201,6 +202,9 @@ pub struct Timer {
     pub spread: Nanoseconds,
     /// The same of the medians of groups of them.
     pub group_spread: Nanoseconds,
+    /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 impl Timer {
@@ -214,5 +218,19 @@ impl Timer {
     #[must_use]
     pub fn with_floor(self, floor: Nanoseconds) -> Self {
         Self { floor, overhead: floor, ..self }
+    }
+
+    /// Returns the same timer as one whose times are computed, so that they may be ahead of this machine's clock.
+    #[must_use]
+    pub fn simulated(self) -> Self {
+        Self { simulated: true, ..self }
+    }
+
+    /// Returns true if all of its own readings are times, none below zero.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let Self { step, floor, empty_launch, overhead, spread, group_spread, simulated: _ } = *self;
+        let all = [step, floor, overhead, spread, group_spread, empty_launch.unwrap_or_default()];
+        all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
     }
 }

@@ -12,15 +12,17 @@ use crate::failure::Failure;
 use crate::files::{self, FormatError};
 use crate::id::{Arg, BenchmarkId, CaseId, PlannedCase, shown_name};
 use crate::launch::LaunchFacts;
+use crate::limits::{Claim, begins_cold};
+use crate::method::Cache;
 use crate::metrics::Metrics;
 pub use crate::program::{Package, Program};
 use crate::relaunch::Relaunch;
 use crate::resumed::Resumed;
 use crate::samples::{Energy, Samples};
 use crate::sampling::Sampling;
-use crate::verdict::{self, Reason, State, Verdict};
+use crate::verdict::{Reason, State, Verdict, claims};
 use crate::work::{Counts, Link};
-use gpubench_stats::units::{Nanoseconds, Range};
+use gpubench_stats::units::{Bytes, Nanoseconds, Range};
 
 /// The name of this format.
 pub const SCHEMA: &str = files::RUN.schema;
@@ -198,6 +200,14 @@ impl Measurement {
         self.samples.time.median
     }
 
+    /// The claim of its launch, sampled in this state of the cache.
+    #[must_use]
+    pub fn claim(&self, cache: Cache) -> Claim<'_> {
+        let cold = begins_cold(cache, &self.samples.method);
+        let written = claims::most_written(&self.seen);
+        Claim { counts: self.counts, precision: &self.precision, link: self.link, cold, written }
+    }
+
     /// The times of its samples, in the order they ran: event times less overhead.
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
@@ -283,22 +293,25 @@ impl Record {
         self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)
     }
 
-    /// Returns true if the launch claims to write and no write was detected: another launch must show whether it writes.
+    /// Returns the number of bytes that another launch must be seen to write, on memory with other contents, before the claim
+    /// of this one is judged; nothing if it has been.
     #[must_use]
-    pub fn write_undetected(&self) -> bool {
-        let measured = self.measurement.as_ref();
-        measured.is_some_and(|measured| verdict::write_undetected(&measured.counts, &measured.seen))
+    pub fn claim_in_doubt(&self, facts: &Facts) -> Option<Bytes> {
+        let measured = self.measurement.as_ref()?;
+        let Measurement { samples, seen, .. } = measured;
+        claims::in_doubt(&measured.claim(self.case.cache), samples, seen, facts)
     }
 
-    /// Stores the result of a launch on altered memory, true if it wrote, and adds the reason that follows to the verdict.
-    pub fn set_written_when_altered(&mut self, when_altered: Option<bool>) {
+    /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
+    pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, facts: &Facts) {
         let Some(measured) = &mut self.measurement else { return };
         if let Some(written) = &mut measured.seen.written {
-            written.when_altered = when_altered;
+            written.when_altered = changed.map(|changed| changed > Bytes::ZERO);
+            written.changed_when_altered = changed;
         }
-        if let Some(reason) = verdict::nothing_written(&measured.counts, &measured.seen) {
-            self.verdict = self.verdict.clone().and(reason);
-        }
+        let claim = measured.claim(self.case.cache);
+        let verdict = std::mem::replace(&mut self.verdict, Verdict::of(Vec::new()));
+        self.verdict = verdict.with_claim(&claim, measured, facts);
     }
 
     /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.

@@ -4,6 +4,7 @@ use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 use gpubench_stats::{Drift, Modes, Summary};
 use serde::{Deserialize, Serialize};
 
+use crate::clock_faults::ClockFaults;
 use crate::conditions::{Conditions, DeviceClock};
 use crate::method::{Method, Timer};
 
@@ -23,6 +24,9 @@ pub struct Samples {
     /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_clock: Option<DeviceClock>,
+    /// The readings that no working clock gives, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_faults: Option<ClockFaults>,
     /// The number of groups that they were taken in.
     pub groups: usize,
     /// True if another launch took turns with this one. Each group then had inputs at other addresses, so that times move

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::limits::{Claim, begins_cold, broken};
+use gpubench_records::limits::{broken, longest};
 use gpubench_records::record::{Run, SCHEMA};
+use gpubench_records::verdict::claims::contradicted;
 use gpubench_report::{Page, render};
 use gpubench_stats::units::Nanoseconds;
 
@@ -121,20 +122,39 @@ fn what_was_measured_is_not_impossible() {
         let run = Run::parse(&fs::read(&json).expect("it is there")).expect("a run");
         for record in &run.records {
             let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
-            let cold = begins_cold(record.case.cache, &measured.samples.method);
-            let (counts, precision, link) = (measured.counts, &*measured.precision, measured.link);
-            let claim = Claim { counts, precision, link, cold };
-            let timer = measured.samples.timer;
-            let took = Nanoseconds(measured.median().0 + timer.overhead.0 + timer.step.0);
-            assert_eq!(broken(&claim, took, facts), None, "{}: {}", json.display(), record.case.name());
+            let claim = measured.claim(record.case.cache);
+            let took = longest(&measured.samples, claim.cold);
+            let (name, file) = (record.case.name(), json.display());
+            assert_eq!(broken(&claim, took, facts), None, "{file}: {name}");
             // At no time at all it would be, for all that must cross the memory.
-            if let Some(limit) = broken(&claim, Nanoseconds(0.0), facts) {
+            let limit = broken(&claim, Nanoseconds(0.0), facts);
+            if let Some(limit) = limit.filter(|limit| !limit.measured) {
                 judged += 1;
-                closest = closest.max(limit.least.0 / took.0);
+                closest = closest.max(limit.least / took);
             }
         }
     }
     assert!(judged >= 30 && closest > 0.85, "{judged} rows, up to {closest} of the limit");
+}
+
+/// Nothing that was seen of a launch speaks against a claim of the recorded runs, but for the fault that writes nothing.
+#[test]
+fn what_was_seen_contradicts_no_recorded_claim() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results");
+    let mut seen = 0;
+    for (json, _) in recorded(&root) {
+        let run = Run::parse(&fs::read(&json).expect("it is there")).expect("a run");
+        for record in &run.records {
+            let (Some(measured), Some(facts)) = (&record.measurement, run.devices.first()) else { continue };
+            let (name, file) = (record.case.name(), json.display());
+            let reason = contradicted(&measured.counts, measured.link, &measured.seen);
+            let expected = name.contains("writes_nothing");
+            assert_eq!(reason.is_some(), expected, "{file}: {name}: {reason:?}");
+            assert_eq!(record.claim_in_doubt(facts), None, "{file}: {name}: it would be tried again");
+            seen += usize::from(measured.seen.written.is_some());
+        }
+    }
+    assert!(seen >= 100, "{seen}");
 }
 
 /// Every JSON below `folder` that has a text of the same name beside it.

@@ -32,10 +32,12 @@ pub(super) fn unsound_time(record: &Record) -> Option<UnsoundTime> {
     negative.or_else(|| median_of_nothing(record)).map(unsound)
 }
 
-/// The times that are never below zero, not even where the timer resolves too little.
+/// The times that are never below zero, not even where the timer resolves too little; event times if the record does not say
+/// that their clock is broken.
 fn times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
     let samples = &measured.samples;
-    let events = samples.events.iter().map(|event| ("an event time", *event));
+    let events = samples.events.iter().filter(|_| samples.clock_faults.is_none());
+    let events = events.map(|event| ("an event time", *event));
     events.chain([("a sampling time", samples.elapsed), ("a wall time", samples.wall)])
 }
 
@@ -83,8 +85,10 @@ impl<'de> Deserialize<'de> for SoundRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock_faults::ClockFaults;
     use crate::files;
     use crate::record::Run;
+    use crate::verdict::Verdict;
 
     fn run() -> Run {
         let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
@@ -127,6 +131,18 @@ mod tests {
         }
         let infinite = told(|it| samples(it).time.median = Nanoseconds(f64::INFINITY));
         assert!(infinite.is_err_and(|told| told.starts_with("not a stored run: line 3, ")));
+    }
+
+    /// An event time below zero is evidence against a clock, which is kept.
+    #[test]
+    fn what_a_broken_clock_read_is_read() {
+        let broken = told(|it| {
+            let faults = ClockFaults { readings: 100, negative: 1, ..ClockFaults::default() };
+            samples(it).events[0] = Nanoseconds(-5.0);
+            samples(it).clock_faults = Some(faults);
+            it.verdict = Verdict::of(vec![Reason::BrokenClock(faults)]);
+        });
+        assert!(broken.is_ok(), "{broken:?}");
     }
 
     /// A row whose verdict says so has such a median, and is read.

@@ -5,6 +5,8 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use super::claims::{ClaimedBytes, ExcessClaim};
+use crate::clock_faults::ClockFaults;
 use crate::facts::Quantity;
 use crate::failure::Failure;
 use crate::limits::ImpossibleSpeed;
@@ -25,6 +27,8 @@ pub enum Reason {
     SecondTry(Failure),
     /// A launch or a check after the samples failed.
     FailedAfterwards(Failure),
+    /// The clock gave readings that are no times of launches.
+    BrokenClock(ClockFaults),
     /// The time is too short for the work that the launch claims to do.
     ImpossibleSpeed(ImpossibleSpeed),
     /// The launch claims to write, and changes no memory, whatever its contents.
@@ -57,6 +61,8 @@ pub enum Reason {
         /// The time of a launch whose work was all enqueued before.
         held: Nanoseconds,
     },
+    /// The launch claims more bytes than its memory has, or than it changes.
+    ClaimsTooMuch(ExcessClaim),
     /// The sampling budget was spent before the interval was narrow enough.
     NotConverged {
         /// The relative half-width that was reached.
@@ -110,9 +116,11 @@ impl Reason {
             Self::SecondTry(_) => State::Valid,
             Self::Failed(_)
             | Self::FailedAfterwards(_)
+            | Self::BrokenClock(_)
             | Self::ImpossibleSpeed(_)
             | Self::StaleOutputs(_) => State::Invalid,
             Self::NothingWritten { .. }
+            | Self::ClaimsTooMuch(_)
             | Self::SkipsWork { .. }
             | Self::OutputsDiffer { .. }
             | Self::Observed(_)
@@ -129,6 +137,39 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Returns true if it holds the claim of a launch against the memory that it is given and changes.
+    pub(super) fn is_about_claim(&self) -> bool {
+        matches!(self, Self::NothingWritten { .. } | Self::ClaimsTooMuch(_))
+    }
+
+    /// Returns true if it says how well a time is known. Beside a time that must not be used it says nothing.
+    pub(super) fn is_about_precision(&self) -> bool {
+        match self {
+            Self::NotConverged { .. }
+            | Self::TooFewSamples { .. }
+            | Self::WideInterval { .. }
+            | Self::Drift(_)
+            | Self::TwoModes(_)
+            | Self::ClocksFell { .. }
+            | Self::OtherProcesses { .. } => true,
+            Self::Failed(_)
+            | Self::SecondTry(_)
+            | Self::BrokenClock(_)
+            | Self::ImpossibleSpeed(_)
+            | Self::NothingWritten { .. }
+            | Self::ClaimsTooMuch(_)
+            | Self::FailedAfterwards(_)
+            | Self::StaleOutputs(_)
+            | Self::SkipsWork { .. }
+            | Self::OutputsDiffer { .. }
+            | Self::Observed(_)
+            | Self::GpuIdle { .. }
+            | Self::BelowResolution { .. } => false,
+        }
+    }
+}
+
 impl Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -139,6 +180,9 @@ impl Display for Reason {
                 )
             }
             Self::Failed(failure) | Self::FailedAfterwards(failure) => write!(f, "{failure}"),
+            Self::BrokenClock(faults) => {
+                write!(f, "broken clock: {faults}: nothing that it read can be used")
+            }
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
             Self::NothingWritten { claimed, may_be_read } => {
                 let claimed = format::bytes(*claimed);
@@ -181,6 +225,7 @@ impl Display for Reason {
                 format::percent(*share),
                 format::time(*held)
             ),
+            Self::ClaimsTooMuch(excess) => f.write_str(&claims_too_much(excess)),
             Self::NotConverged { reached, wanted } => write!(
                 f,
                 "not converged: the median is known to {} (asked for: {:.2} %)",
@@ -226,26 +271,46 @@ impl Display for Reason {
     }
 }
 
+/// Returns the sentence about a claim of more bytes than there are, with both figures.
+fn claims_too_much(excess: &ExcessClaim) -> String {
+    let ExcessClaim { of, claimed, given, changed } = excess;
+    let (does, hint) = match of {
+        ClaimedBytes::Read => ("read", "is it given all of its inputs?"),
+        ClaimedBytes::Written => ("write", "does the kernel run over its whole length?"),
+        ClaimedBytes::Moved => ("move", "what is counted twice?"),
+    };
+    let [claimed, given, changed] = [*claimed, *given, *changed].map(format::bytes);
+    format!(
+        "claims too much: it claims to {does} {claimed}, and a launch is given {given} of memory and changes {changed} of it, \
+         whatever that holds (a byte counts once, however often it is read or written): {hint}"
+    )
+}
+
 /// Returns the sentence about an impossible speed, with a hint at the mistake.
 fn impossible(speed: &ImpossibleSpeed) -> String {
-    let ImpossibleSpeed { quantity, work, peak, took, least } = speed;
-    let [took, least] = [*took, *least].map(format::time);
+    let ImpossibleSpeed { quantity, work, peak, measured, took, least } = speed;
+    let peak_of = if *measured { "measured peak" } else { "peak" };
+    let least = match measured {
+        true => format!("{}, and a tenth of that is too long too", format::time(*least)),
+        false => format::time(*least),
+    };
+    let took = format::time(*took);
     match quantity {
         Quantity::MemoryBandwidth => format!(
-            "impossible: {} cannot cross the memory in {took}; at its peak of {} that takes {least}: did the kernel run?",
+            "impossible: {} cannot cross the memory in {took}; at its {peak_of} of {} that takes {least}: did the kernel run?",
             format::bytes(Bytes(*work)),
             format::bandwidth(BytesPerSecond::from(*peak))
         ),
         Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
             format!(
-                "impossible: {} cannot go over {} in {took}; at its peak of {} that takes {least}: did the copy run?",
+                "impossible: {} cannot go over {} in {took}; at its {peak_of} of {} that takes {least}: did the copy run?",
                 format::bytes(Bytes(*work)),
                 quantity.roof(),
                 format::bandwidth(BytesPerSecond::from(*peak))
             )
         }
         Quantity::Compute(_) => format!(
-            "impossible: {} cannot be done in {took}; at the {} peak of {} that takes {least}: did the kernel run, and in \
+            "impossible: {} cannot be done in {took}; at the {} {peak_of} of {} that takes {least}: did the kernel run, and in \
              this precision?",
             format::operations(*work),
             quantity.roof(),

@@ -145,11 +145,14 @@ fn changed(written: &Written, counts: &Counts) -> String {
         };
         return format!("nothing changed in {} of memory{why}", format::bytes(written.looked_at));
     }
-    let same = match counts.writes {
-        Some(writes) if written.changed < Bytes(writes) => {
-            "; bytes overwritten with their own value do not count"
+    let same = match (written.changed_when_altered, counts.writes) {
+        (Some(altered), _) => {
+            format!("; on memory that holds other values, {} changed", format::bytes(altered))
         }
-        _ => "",
+        (None, Some(writes)) if written.changed < Bytes(writes) => {
+            "; bytes overwritten with their own value do not count".to_owned()
+        }
+        _ => String::new(),
     };
     let [changed, looked_at, block] = [written.changed, written.looked_at, written.block].map(format::bytes);
     format!("{changed} of {looked_at} of memory changed, in blocks of {block}{same}")
@@ -230,6 +233,13 @@ mod tests {
         assert!(
             told(written(0, None, Some(false)))
                 .contains("nor on memory that holds other values: it writes nothing;")
+        );
+        let mut half = written(2048, None, Some(true));
+        half.written.as_mut().expect("it is there").changed_when_altered = Some(Bytes(2048));
+        assert_eq!(
+            told(half),
+            "2 KiB of 1 MiB of memory changed, in blocks of 512 B; on memory that holds other values, 2 KiB changed; it \
+             claims to write 4 KiB"
         );
         assert_eq!(writes(&counts, &LaunchFacts::default()), None);
     }

@@ -32,7 +32,7 @@ use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::{Relaunch, Rewritten};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
 ///
@@ -170,14 +170,14 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Returns true if launches of `work`, which changed no memory before, write anything once the memory holds other
-    /// values; `None` if that cannot be found out. Afterwards the inputs are of no use, and perhaps the process too:
-    /// launches may go astray on unexpected values.
+    /// Returns the size of the memory that launches of `work` change once it holds other values, or a part of it that is at
+    /// least `enough`; `None` if that cannot be found out. The launch before changed less than it claims. Afterwards the
+    /// inputs are of no use, and perhaps the process too: launches may go astray on unexpected values.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
-    fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
-        _ = work;
+    fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
+        _ = (work, enough);
         Ok(None)
     }
 

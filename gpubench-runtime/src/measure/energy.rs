@@ -14,7 +14,8 @@ use gpubench_records::failure::Failure;
 use gpubench_records::samples::{Energy, EnergyMeasurement};
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 
-/// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST`.
+/// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST` or than
+/// the case has left.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(2);
 /// The updates needed between the first that counts and the last; with fewer there is no result.
@@ -28,11 +29,17 @@ const TOGETHER: Nanoseconds = Nanoseconds(50e6);
 /// The largest number of launches that are waited for together.
 const MOST_TOGETHER: f64 = 16_384.0;
 
-/// Launches back-to-back, each launch taking about `each`, while `monitor` is read.
-pub fn energy(sampler: &mut dyn Sampler, each: Nanoseconds, mut monitor: Box<dyn Monitor>) -> Energy {
+/// Launches back-to-back, each launch taking about `each`, while `monitor` is read, and for no longer than `left` by this
+/// machine's clock.
+pub fn energy(
+    sampler: &mut dyn Sampler,
+    each: Nanoseconds,
+    left: Duration,
+    mut monitor: Box<dyn Monitor>,
+) -> Energy {
     let measured = match monitor.energy() {
         None => Err(EnergyError::NotCounted),
-        Some(_) => launch_and_read(sampler, each, monitor),
+        Some(_) => launch_and_read(sampler, each, left.min(LONGEST), monitor),
     };
     measured.map_or_else(|error| Energy::Refused(error.to_string()), Energy::Measured)
 }
@@ -58,8 +65,10 @@ enum EnergyError {
 fn launch_and_read(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
+    longest: Duration,
     monitor: Box<dyn Monitor>,
 ) -> Result<EnergyMeasurement, EnergyError> {
+    let deadline = Instant::now() + longest;
     let together = (TOGETHER / each.max(Nanoseconds(1.0))).clamp(1.0, MOST_TOGETHER) as usize;
     let mut launch = || {
         let launched = sampler.back_to_back(together).map_err(EnergyError::Launch)?;
@@ -81,7 +90,7 @@ fn launch_and_read(
             Err(why) => break Err(why),
         }
         let enough = seen.load(Ordering::Relaxed) > LEAST_UPDATES && begin.elapsed() >= SHORTEST;
-        if enough || begin.elapsed() >= LONGEST {
+        if enough || Instant::now() >= deadline {
             break Ok(());
         }
     };
@@ -206,7 +215,7 @@ mod tests {
 
     #[test]
     fn launches_that_cannot_follow_one_another_are_refused_in_words() {
-        let refused = |failure| energy(&mut Fails(failure), Nanoseconds(1e6), Box::new(Counts));
+        let refused = |failure| energy(&mut Fails(failure), Nanoseconds(1e6), LONGEST, Box::new(Counts));
         assert_eq!(refused(None), Energy::Refused("a launch needs a reset before the next".to_owned()));
         let failure = Failure::new(Stage::Launch, "out of paper");
         assert_eq!(refused(Some(failure)), Energy::Refused("launch: out of paper".to_owned()));

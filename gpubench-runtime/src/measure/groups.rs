@@ -1,6 +1,7 @@
 //! The number of samples to submit at once. In: the cost of earlier groups; out: the size of the next group, chosen so
-//! that synchronisation stays rare and the end of the budget is noticed soon.
+//! that synchronisation stays rare and the group ends within the budget.
 
+use super::checked::Group;
 use gpubench_stats::units::Nanoseconds;
 
 /// The target time of a group.
@@ -11,11 +12,16 @@ const LARGEST: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupSize {
     samples: usize,
+    /// The time that a sample of the last group took from the budget; nothing before the first.
+    cost: Option<Nanoseconds>,
 }
+
+/// A group may be longer than what is left of a budget by this fraction: the last one was no exact measure of it.
+const OVER: f64 = 0.1;
 
 impl Default for GroupSize {
     fn default() -> Self {
-        Self { samples: 1 }
+        Self { samples: 1, cost: None }
     }
 }
 
@@ -24,15 +30,29 @@ impl GroupSize {
         self.samples
     }
 
+    /// Returns the size of the next group if it must end within `left`, or after that by no more than a usual group takes:
+    /// smaller than otherwise, or 0 if not even one sample does. Before the first group it is one.
+    pub(super) fn within(self, left: Nanoseconds) -> usize {
+        let Some(cost) = self.cost else { return self.samples };
+        let time = if left > Nanoseconds::ZERO { (1.0 + OVER) * left + TARGET } else { Nanoseconds::ZERO };
+        power_of_two(((time / cost.max(Nanoseconds(1.0))) as usize).min(self.samples))
+    }
+
     /// Moves towards the target after a group of `samples`, at most doubling: the first launches of a case say little
     /// about the rest. Sizes are powers of two, so a device that prepares a group of each size does so only a few
     /// times.
-    pub(super) fn learn(&mut self, samples: usize, elapsed: Nanoseconds) {
-        let cost = elapsed / samples.max(1) as f64;
+    pub(super) fn learn(&mut self, group: &Group) {
+        let samples = group.samples.max(1) as f64;
+        self.cost = Some(group.spent / samples);
+        let cost = group.device / samples;
         let fitting = if cost > Nanoseconds::ZERO { (TARGET / cost) as usize } else { LARGEST };
-        let fitting = fitting.clamp(1, (2 * self.samples).min(LARGEST));
-        self.samples = (fitting + 1).next_power_of_two() / 2;
+        self.samples = power_of_two(fitting.clamp(1, (2 * self.samples).min(LARGEST)));
     }
+}
+
+/// Returns the largest power of two up to a number; 0 for none.
+fn power_of_two(most: usize) -> usize {
+    (most + 1).next_power_of_two() / 2
 }
 
 #[cfg(test)]
@@ -42,9 +62,15 @@ mod tests {
     fn after(groups: usize, cost: f64) -> usize {
         let mut size = GroupSize::default();
         for _ in 0..groups {
-            size.learn(size.next(), Nanoseconds(cost * size.next() as f64));
+            size.learn(&group(size.next(), cost));
         }
         size.next()
+    }
+
+    /// A group whose samples cost so many nanoseconds each.
+    fn group(samples: usize, cost: f64) -> Group {
+        let time = Nanoseconds(cost * samples as f64);
+        Group { samples, device: time, wall: time, spent: time }
     }
 
     #[test]
@@ -53,5 +79,33 @@ mod tests {
         assert_eq!(after(20, 100e3), 64);
         assert_eq!(after(20, 100.0), LARGEST);
         assert_eq!(after(20, 50e6), 1);
+    }
+
+    #[test]
+    fn a_group_ends_within_what_is_left() {
+        let mut size = GroupSize::default();
+        assert_eq!(size.within(Nanoseconds(1.0)), 1, "nothing is known of it");
+        for _ in 0..20 {
+            size.learn(&group(size.next(), 100e3));
+        }
+        let within = |left| size.within(Nanoseconds(left));
+        assert_eq!([within(1e9), within(1.0)], [64, 64], "a usual group may overdraw it");
+        assert_eq!([within(0.0), within(-1e9), within(f64::NAN)], [0; 3]);
+        size.learn(&group(64, 5e6));
+        let within = |left| size.within(Nanoseconds(left));
+        assert_eq!([within(1e9), within(1e6)], [2, 2]);
+        size.learn(&group(1, 2e9));
+        let within = |left| size.within(Nanoseconds(left));
+        assert_eq!([within(3e9), within(1.9e9), within(1e9)], [1, 1, 0]);
+    }
+
+    /// A launch of 10 µs that keeps the host busy for 100 ms.
+    #[test]
+    fn the_time_of_the_host_counts_against_what_is_left() {
+        let mut size = GroupSize::default();
+        let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
+        size.learn(&Group { samples: 1, device, wall, spent: wall });
+        let within = |left| size.within(Nanoseconds(left));
+        assert_eq!((size.next(), within(200e6), within(100e6), within(50e6)), (2, 2, 1, 0));
     }
 }

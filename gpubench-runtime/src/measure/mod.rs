@@ -1,6 +1,8 @@
 //! The protocol of a measurement: warm-up, groups of samples, the stop rule. In: a [`Sampler`] of one case, and its
 //! sampling options; out: the samples, and the facts of how they were taken. Judges nothing.
 
+mod budget;
+mod checked;
 mod clock;
 mod energy;
 mod groups;
@@ -10,15 +12,18 @@ mod turns;
 mod warm_up;
 mod watch;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::device::{Monitor, Sampler};
+use gpubench_records::clock_faults::ClockFaults;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::Timer;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Decision, StopRule, Summary};
 
+use self::budget::Budget;
+use self::checked::{CheckedGroups, Group};
 use self::clock::ClockReadings;
 use gpubench_records::samples::{Samples, times};
 
@@ -56,11 +61,11 @@ impl<F: FnMut(Step)> StepObserver for F {
     }
 }
 
-/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent. Reports to
-/// `progress`.
+/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
+/// `sampling`, by the device's clock or by this machine's, whichever counts more. Reports to `progress`.
 ///
 /// # Errors
-/// Returns an error if a launch or the device fails.
+/// Returns an error if a launch or the device fails, or if its clock gives no times.
 pub fn measure(
     sampler: &mut dyn Sampler,
     sampling: &Sampling,
@@ -68,77 +73,130 @@ pub fn measure(
     progress: &mut dyn StepObserver,
 ) -> Result<Samples, Failure> {
     let timer = sampler.timer()?;
+    let mut checked = CheckedGroups::new(timer)?;
     let watch = monitor.map(Watch::over);
     let mut size = GroupSize::default();
-    let (mut warming, mut clocks) = (ClockReadings::default(), ClockReadings::default());
-    let warm_up = warm_up::warm_up(sampler, timer, sampling, &mut size, &mut warming, &mut |step| {
-        progress.step_reached(step);
-    })?;
-    let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
-    let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
-    let (mut groups, mut elapsed, mut next_look) = (0, Nanoseconds::default(), MIN_SAMPLES);
-    let mut converged = false;
-    let begin = Instant::now();
-    loop {
-        let before = events.len();
-        progress.step_reached(Step::Samples(before));
-        let left = sampling.samples.unwrap_or(MAX_SAMPLES) - before;
-        let group = sampler.group(size.next().min(left), &mut events)?;
-        clocks.read(sampler, events.len(), begin.elapsed().into());
-        size.learn(events.len() - before, group);
-        groups += 1;
-        elapsed += group;
-        if let Some(wanted) = sampling.samples {
-            converged = true;
-            if events.len() >= wanted {
-                break;
-            }
-            continue;
+    let mut warming = ClockReadings::default();
+    let mut report_step = |step| progress.step_reached(step);
+    let timing = (timer, &mut checked);
+    let warmed = warm_up::warm_up(sampler, timing, sampling, &mut size, &mut warming, &mut report_step)?;
+    let mut warm_up = warmed.warm_up;
+    let limit = sampling.max_time - warmed.overdrawn;
+    let only = warmed.last.filter(|_| sampling.samples.is_none() && size.within(limit) == 0);
+    let taken = match only {
+        Some((begin, group, events)) => {
+            warm_up.launches -= group.samples;
+            warm_up.elapsed = warm_up.elapsed - group.device;
+            TakenSamples::of_warm_up(begin, group, events, std::mem::take(&mut warming))
         }
-        if events.len() >= next_look {
-            next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
-            let time = Summary::of(&times(&events, timer), timer.step);
-            converged = time.is_some_and(|time| {
-                progress.interval_narrowed(time.samples, time.relative_half_width());
-                rule.check(&time, timer.step) == Decision::Converged
-            });
-        }
-        let spent = elapsed >= sampling.max_time || events.len() >= MAX_SAMPLES;
-        if spent || (converged && elapsed >= sampling.min_time) {
-            break;
-        }
-    }
-    let end = Instant::now();
+        None => TakenSamples::take(sampler, (timer, &mut checked), sampling, limit, &mut size, progress)?,
+    };
+    let TakenSamples { begin, end, events, groups, elapsed, clocks, converged } = taken;
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     progress.step_reached(Step::Afterwards(events.len()));
     let method = sampler.method();
+    let is_number = |time: &Nanoseconds| time.is_finite();
     let mut samples = Samples {
         method,
         timer,
         warm_up,
         conditions,
         device_clock: clocks.after(&warming),
+        clock_faults: checked.faults(),
         groups,
         in_turns: false,
         elapsed,
         wall: (end - begin).into(),
         converged,
-        time: summary(&events, timer)?,
+        time: summary(&events, timer, checked.faults())?,
         back_to_back: None,
         on_stream: None,
-        call: sampler.call(),
-        held: sampler.held()?,
+        call: sampler.call().filter(is_number),
+        held: sampler.held()?.filter(is_number),
         events,
     };
     if samples.time.median < SHORT {
-        samples.back_to_back = sampler.in_a_row()?;
+        samples.back_to_back = sampler.in_a_row()?.filter(is_number);
     }
-    samples.on_stream = sampler.on_stream()?;
+    samples.on_stream = sampler.on_stream()?.filter(is_number);
     Ok(samples)
 }
 
-/// Summarises the samples.
-fn summary(events: &[Nanoseconds], timer: Timer) -> Result<Summary, Failure> {
+/// The samples of a case, as they were taken.
+struct TakenSamples {
+    begin: Instant,
+    end: Instant,
+    events: Vec<Nanoseconds>,
+    groups: usize,
+    elapsed: Nanoseconds,
+    clocks: ClockReadings,
+    converged: bool,
+}
+
+impl TakenSamples {
+    /// Takes groups until the stop rule is met, `limit` is spent, or there are as many samples as the user wants.
+    fn take(
+        sampler: &mut dyn Sampler,
+        (timer, checked): (Timer, &mut CheckedGroups),
+        sampling: &Sampling,
+        limit: Nanoseconds,
+        size: &mut GroupSize,
+        progress: &mut dyn StepObserver,
+    ) -> Result<Self, Failure> {
+        let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
+        let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
+        let mut clocks = ClockReadings::default();
+        // Readings that are no times are not among the events, and count all the same.
+        let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
+        let (mut next_look, mut converged) = (MIN_SAMPLES, sampling.samples.is_some());
+        let mut budget = Budget::of(limit, timer);
+        let begin = Instant::now();
+        loop {
+            progress.step_reached(Step::Samples(read));
+            let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
+            let fitting =
+                if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
+            let group = checked.take(sampler, fitting.min(left), &mut events)?;
+            clocks.read(sampler, events.len(), begin.elapsed().into());
+            size.learn(&group);
+            budget.pay(&group);
+            read += group.samples;
+            groups += 1;
+            elapsed += group.device;
+            if let Some(wanted) = sampling.samples {
+                if read >= wanted {
+                    break;
+                }
+                continue;
+            }
+            if events.len() >= next_look {
+                next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
+                let time = Summary::of(&times(&events, timer), timer.step);
+                converged = time.is_some_and(|time| {
+                    progress.interval_narrowed(time.samples, time.relative_half_width());
+                    rule.check(&time, timer.step) == Decision::Converged
+                });
+            }
+            let spent = size.within(budget.left()) == 0 || read >= MAX_SAMPLES;
+            if spent || (converged && budget.spent() >= sampling.min_time) {
+                break;
+            }
+        }
+        Ok(Self { begin, end: Instant::now(), events, groups, elapsed, clocks, converged })
+    }
+
+    /// Returns the last group of the warm-up of a launch so long that its budget has no room for another sample.
+    fn of_warm_up(begin: Instant, group: Group, events: Vec<Nanoseconds>, clocks: ClockReadings) -> Self {
+        let (end, elapsed) = (begin + Duration::from_nanos(group.wall.as_f64() as u64), group.device);
+        Self { begin, end, events, groups: 1, elapsed, clocks, converged: false }
+    }
+}
+
+/// Summarises the samples, whose clock had these faults.
+fn summary(events: &[Nanoseconds], timer: Timer, faults: Option<ClockFaults>) -> Result<Summary, Failure> {
     let time = Summary::of(&times(events, timer), timer.step);
-    time.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))
+    time.ok_or_else(|| match faults {
+        Some(faults) => Failure::new(Stage::Sampling, format_args!("broken clock: {faults}")),
+        None => Failure::new(Stage::Sampling, "took no samples"),
+    })
 }

@@ -1,5 +1,8 @@
 //! The protocol of a measurement against a sampler in memory: order, budgets, the stop rule, failures.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use super::{MAX_SAMPLES, MIN_SAMPLES, measure};
 use crate::device::Sampler;
 use gpubench_records::failure::{Failure, Stage, Step};
@@ -15,6 +18,9 @@ const OVERHEAD: Nanoseconds = Nanoseconds(1_000.0);
 struct FakeSampler {
     time: fn(usize) -> f64,
     cost: Nanoseconds,
+    /// The time that this machine spends on each sample.
+    busy: Duration,
+    timer: Timer,
     launches: usize,
     /// The sizes of the groups that were asked for.
     asked: Vec<usize>,
@@ -25,8 +31,16 @@ struct FakeSampler {
 
 impl FakeSampler {
     fn new(time: fn(usize) -> f64) -> Self {
-        let cost = Nanoseconds(1e6);
-        Self { time, cost, launches: 0, asked: Vec::new(), back_to_back: 0, fails_at: None }
+        let (cost, busy) = (Nanoseconds(1e6), Duration::ZERO);
+        let timer = Timer::new(STEP).with_floor(OVERHEAD).simulated();
+        Self { time, cost, busy, timer, launches: 0, asked: Vec::new(), back_to_back: 0, fails_at: None }
+    }
+
+    /// A sampler whose launches take this machine so long, and the device next to nothing.
+    fn of_host(time: fn(usize) -> f64, milliseconds: u64) -> Self {
+        let busy = Duration::from_millis(milliseconds);
+        let timer = Timer::new(STEP).with_floor(OVERHEAD);
+        Self { cost: Nanoseconds(2e5), busy, timer, ..Self::new(time) }
     }
 }
 
@@ -40,11 +54,12 @@ impl Sampler for FakeSampler {
             events.push(Nanoseconds((self.time)(self.launches)) + OVERHEAD);
             self.launches += 1;
         }
+        thread::sleep(self.busy * samples as u32);
         Ok(self.cost * samples as f64)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        Ok(Timer::new(STEP).with_floor(OVERHEAD))
+        Ok(self.timer)
     }
 
     fn method(&self) -> Method {
@@ -159,4 +174,175 @@ fn a_failure_says_how_far_the_case_had_come() {
     let failed = measure(&mut sampler, &sampling, None, &mut |step| last = Some(step));
     assert_eq!(failed.expect_err("launch 20 fails").to_string(), "launch: out of paper");
     assert!(matches!(last, Some(Step::Samples(1..=12))), "{last:?}");
+}
+
+/// Sampling by the stop rule for at most so many seconds, after a warm-up of a tenth of that, five times that at most.
+fn budget(seconds: f64) -> Sampling {
+    Sampling {
+        precision: 1e-9,
+        max_time: Nanoseconds::from_seconds(seconds),
+        warm_up: Nanoseconds::from_seconds(seconds / 10.0),
+        ..Sampling::USUAL
+    }
+}
+
+/// A launch that waits for its stream takes the device nothing while it waits.
+#[test]
+fn a_budget_holds_by_this_machines_clock_too() {
+    let mut sampler = FakeSampler::of_host(noisy, 5);
+    let begin = Instant::now();
+    let (samples, _) = measured(&mut sampler, &budget(0.2));
+    let took = begin.elapsed().as_secs_f64();
+    assert!(!samples.converged && samples.events.len() >= 5, "{}", samples.events.len());
+    // The warm-up never becomes steady: it ends after half of the budget.
+    assert!((0.2..0.6).contains(&took), "{took} s");
+    assert!(samples.wall < Nanoseconds::from_seconds(0.4), "{:?}", samples.wall);
+}
+
+#[test]
+fn a_group_ends_within_its_budget() {
+    let (samples, _) = measured(&mut FakeSampler::new(noisy), &budget(0.1));
+    // A sample takes 1 ms of the device, and a group mostly 8.
+    assert!((95..=110).contains(&samples.events.len()), "{}", samples.events.len());
+}
+
+/// Of a launch of 2 s, 3 s have room for one sample after the warm-up; of one of 4 s the warm-up is all there is.
+#[test]
+fn a_long_launch_is_sampled_once() {
+    for (seconds, asked, warm_up) in [(0.8, 4, 1), (2.0, 2, 1), (4.0, 1, 0), (100.0, 1, 0)] {
+        let mut sampler = FakeSampler::new(steady);
+        sampler.cost = Nanoseconds::from_seconds(seconds);
+        let (samples, _) = measured(&mut sampler, &Sampling::USUAL);
+        assert_eq!(sampler.asked, vec![1; asked], "{seconds} s");
+        assert_eq!(
+            (samples.warm_up.launches, samples.events.len()),
+            (warm_up, asked - warm_up),
+            "{seconds} s"
+        );
+        let all = samples.warm_up.elapsed + samples.elapsed;
+        assert!(all <= Nanoseconds::from_seconds(4.0_f64.max(seconds)), "{seconds} s: {all:?}");
+        assert!(!samples.converged);
+    }
+}
+
+/// Who asks for a long warm-up gets all samples besides.
+#[test]
+fn a_warm_up_that_was_asked_for_costs_no_samples() {
+    for sampling in [
+        Sampling { warm_up: Nanoseconds::from_seconds(10.0), ..budget(1.0) },
+        Sampling { warm_up_launches: Some(10_000), ..budget(1.0) },
+    ] {
+        let (samples, _) = measured(&mut FakeSampler::new(noisy), &sampling);
+        assert!(samples.warm_up.elapsed >= Nanoseconds::from_seconds(10.0), "{:?}", samples.warm_up);
+        assert!(samples.events.len() >= 1_000, "{}", samples.events.len());
+    }
+}
+
+/// What a broken clock reads, as numbers of a launch.
+const BROKEN: [fn(usize) -> f64; 4] = [
+    |launch| if launch % 100 == 50 { -5_000.0 } else { 100e3 },
+    |launch| if launch % 3 == 0 { f64::NAN } else { 100e3 },
+    |launch| if launch % 7 == 0 { f64::INFINITY } else { 100e3 },
+    |launch| if launch % 2 == 0 { f64::NEG_INFINITY } else { 1e300 },
+];
+
+/// Readings that are no times hang nothing, and what is stored can be read again.
+#[test]
+fn what_no_clock_gives_is_counted() {
+    let fixed = Sampling { samples: Some(200), ..Sampling::USUAL };
+    for (number, time) in BROKEN.into_iter().enumerate() {
+        for sampling in [fixed, budget(0.3)] {
+            let measured = measure(&mut FakeSampler::new(time), &sampling, None, &mut |_| ());
+            let samples = match measured {
+                Ok(samples) => samples,
+                Err(failure) => {
+                    assert_eq!(number, 3, "{failure}");
+                    assert!(failure.to_string().starts_with("sampling: broken clock: "), "{failure}");
+                    continue;
+                }
+            };
+            let faults = samples.clock_faults.expect("there are some");
+            assert_eq!(faults.negative > 0, number == 0, "{faults}");
+            assert_eq!(faults.no_times > 0, number > 0, "{faults}");
+            assert!(samples.events.iter().all(|event| event.is_finite()));
+            let json = serde_json::to_string(&samples).expect("JSON");
+            assert_eq!(serde_json::from_str::<Samples>(&json).expect("it is read"), samples);
+        }
+    }
+}
+
+#[test]
+fn the_time_of_a_group_may_be_none() {
+    for cost in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e6, 1e300, 0.0] {
+        let mut sampler = FakeSampler::of_host(noisy, 1);
+        sampler.cost = Nanoseconds(cost);
+        let (samples, _) = measured(&mut sampler, &budget(0.1));
+        let faults = samples.clock_faults.expect("there are some");
+        // In no time there is no room for a sample.
+        let found = if cost == 0.0 { faults.overfull_groups } else { faults.untimed_groups };
+        assert_eq!(found, faults.groups, "{cost}: {faults}");
+        assert!(samples.elapsed.is_finite() && samples.warm_up.elapsed.is_finite(), "{cost}");
+        assert!(!samples.events.is_empty());
+    }
+}
+
+#[test]
+fn a_group_is_no_longer_than_this_machines_clock_saw() {
+    let mut sampler = FakeSampler::new(steady);
+    sampler.timer.simulated = false;
+    sampler.cost = Nanoseconds(1e9);
+    let (samples, _) = measured(&mut sampler, &Sampling::USUAL);
+    let faults = samples.clock_faults.expect("there are some");
+    assert_eq!((faults.too_long_groups, faults.overfull_groups), (faults.groups, 0), "{faults}");
+}
+
+#[test]
+fn a_timer_that_reads_no_times_is_refused() {
+    for broken in [f64::NAN, f64::INFINITY, -1.0] {
+        for place in 0..3 {
+            let mut sampler = FakeSampler::new(steady);
+            let timer = &mut sampler.timer;
+            *[&mut timer.step, &mut timer.overhead, &mut timer.floor][place] = Nanoseconds(broken);
+            let failed = measure(&mut sampler, &Sampling::USUAL, None, &mut |_| ());
+            let failed = failed.expect_err("it is no timer").to_string();
+            assert!(failed.starts_with("sampling: broken clock: the timer's step is "), "{failed}");
+            assert_eq!(sampler.launches, 0);
+        }
+    }
+}
+
+#[test]
+fn a_sampler_that_takes_none_fails() {
+    struct Empty;
+
+    impl Sampler for Empty {
+        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+            Ok(Nanoseconds(1.0))
+        }
+
+        fn timer(&mut self) -> Result<Timer, Failure> {
+            Ok(Timer::new(STEP))
+        }
+
+        fn method(&self) -> Method {
+            Method::new(Path::Host)
+        }
+    }
+
+    let sampling = Sampling { samples: Some(3), ..Sampling::USUAL };
+    let failed = measure(&mut Empty, &sampling, None, &mut |_| ());
+    assert_eq!(failed.expect_err("there are none").to_string(), "sampling: took no samples");
+}
+
+/// A busy machine must not change what a simulation gives, and a second of it is the end all the same.
+#[test]
+fn a_simulated_device_has_this_machines_time_beyond_its_budget() {
+    let mut sampler = FakeSampler::of_host(noisy, 3);
+    (sampler.cost, sampler.timer.simulated) = (Nanoseconds(1e6), true);
+    let (samples, _) = measured(&mut sampler, &budget(0.1));
+    assert!((95..=110).contains(&samples.events.len()), "{}", samples.events.len());
+    let mut sampler = FakeSampler::of_host(noisy, 20);
+    (sampler.cost, sampler.timer.simulated) = (Nanoseconds(1e5), true);
+    let (samples, _) = measured(&mut sampler, &Sampling { warm_up: Nanoseconds::ZERO, ..budget(0.1) });
+    assert!(!samples.converged && samples.wall < Nanoseconds::from_seconds(3.0), "{:?}", samples.wall);
 }

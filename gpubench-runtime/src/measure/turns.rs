@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::StepObserver;
+use super::checked::{CheckedGroups, Group};
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
 use super::summary;
@@ -79,8 +80,8 @@ pub fn compare(
             progress.interval_narrowed(turns.events.len(), half_width);
         }
         let done = match sampling.samples {
-            Some(wanted) => turns.events.len() >= wanted,
-            None => turns.elapsed >= sampling.max_time || begin.elapsed() >= limit,
+            Some(wanted) => turns.read >= wanted,
+            None => turns.spent >= sampling.max_time || begin.elapsed() >= limit,
         };
         let confidence = match sampling.samples {
             // A single check may use up the whole error probability.
@@ -109,13 +110,14 @@ pub fn compare(
             warm_up: turns.warm_up,
             conditions: conditions.clone(),
             device_clock: turns.clocks.after(&turns.warming),
+            clock_faults: turns.checked.faults(),
             groups: turns.rounds.len(),
             in_turns: true,
             elapsed: turns.elapsed,
             wall,
             // The answer says if there are enough samples.
             converged: true,
-            time: summary(&events, turns.timer)?,
+            time: summary(&events, turns.timer, turns.checked.faults())?,
             back_to_back: None,
             on_stream: None,
             call: None,
@@ -130,15 +132,20 @@ pub fn compare(
 struct RunningComparison {
     methods: [Method; 2],
     timer: Timer,
+    checked: CheckedGroups,
     warm_up: WarmUp,
     warming: ClockReadings,
     clocks: ClockReadings,
     sampling_since: Instant,
     events: Vec<[Nanoseconds; 2]>,
+    /// The number of pairs that were read, those that are no times among them.
+    read: usize,
     rounds: Vec<Round>,
     /// True if all times so far are above what the timer can resolve.
     resolved: bool,
     elapsed: Nanoseconds,
+    /// The time of all groups by the device's clock or by this machine's, whichever is more.
+    spent: Nanoseconds,
 }
 
 impl RunningComparison {
@@ -153,18 +160,23 @@ impl RunningComparison {
         let mut warming = ClockReadings::default();
         let mut report_step = |step| progress.step_reached(step);
         let mut first = First::of(sampler);
-        let warm_up = warm_up(&mut first, timer, sampling, size, &mut warming, &mut report_step)?;
+        let mut checked = CheckedGroups::new(timer)?;
+        let timing = (timer, &mut checked);
+        let warmed = warm_up(&mut first, timing, sampling, size, &mut warming, &mut report_step)?;
         Ok(Self {
             methods,
             timer,
-            warm_up,
+            checked,
+            warm_up: warmed.warm_up,
             warming,
             clocks: ClockReadings::default(),
             sampling_since: Instant::now(),
             events: Vec::new(),
+            read: 0,
             rounds: Vec::with_capacity(MOST_ROUNDS),
             resolved: true,
             elapsed: Nanoseconds::default(),
+            spent: Nanoseconds::default(),
         })
     }
 
@@ -177,21 +189,27 @@ impl RunningComparison {
     ) -> Result<(), Failure> {
         let before = self.events.len();
         let wanted = match sampling.samples {
-            None => size.next().max(FEWEST_PAIRS),
+            None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
             Some(samples) => {
                 let each = samples.div_ceil(ROUNDS_OF_A_NUMBER).max(FEWEST_PAIRS);
-                each.min(samples.saturating_sub(before)).max(1)
+                each.min(samples.saturating_sub(self.read)).max(1)
             }
         };
-        let mut elapsed = Nanoseconds::default();
-        while self.events.len() < before + wanted {
-            let left = before + wanted - self.events.len();
-            elapsed += sampler.group(left, &mut self.events)?;
+        let zero = Nanoseconds::ZERO;
+        let mut round = Group { samples: 0, device: zero, wall: zero, spent: zero };
+        while round.samples < wanted {
+            let group = self.checked.take_pairs(sampler, wanted - round.samples, &mut self.events)?;
+            round.samples += group.samples;
+            round.device += group.device;
+            round.wall += group.wall;
+            round.spent += group.spent;
             let at = self.sampling_since.elapsed().into();
             self.clocks.read(&mut First::of(sampler), self.events.len(), at);
         }
-        size.learn(self.events.len() - before, elapsed);
-        self.elapsed += elapsed;
+        size.learn(&round);
+        self.read += round.samples;
+        self.elapsed += round.device;
+        self.spent += round.spent;
         let overhead = self.timer.overhead;
         let pairs: Vec<_> =
             self.events[before..].iter().map(|pair| pair.map(|event| event - overhead)).collect();

@@ -14,6 +14,7 @@ use crate::worker::{Reply, Request};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::record::Record;
+use gpubench_stats::units::Bytes;
 
 /// The limit for write detection, which may well hang.
 const WRITES_LIMIT: Duration = Duration::from_secs(10);
@@ -23,35 +24,38 @@ const WRITES_LIMIT: Duration = Duration::from_secs(10);
 const CONFIRMED: usize = 3;
 
 impl Lane<'_> {
-    /// Measures a job. Cases that fail are tried once more. If it seems to have written nothing, runs write detection before its
-    /// records are told.
+    /// Measures a job. Cases that fail are tried once more. If it seems to have written less than it claims, runs write
+    /// detection before its records are told.
     pub(super) fn job(&mut self, job: Job, facts: Option<Box<Facts>>) -> Result<(), Ended> {
-        let mut first = Round::first(self.teller());
+        let mut first = Round::first(self.teller(), facts.clone());
         let mut ended = self.measure(job.clone(), facts.clone(), &mut first);
-        let mut unwritten = first.unwritten;
+        let mut in_doubt = first.in_doubt;
         let (again, blamed): (Vec<_>, Vec<_>) =
             first.failed.into_iter().partition(|failed| self.is_tried_again(&job, failed));
         blamed.into_iter().for_each(|failed| self.tell(LaneEvent::Record(Box::new(failed.record))));
-        let mut second = Round::second(self.teller(), again);
+        let mut second = Round::second(self.teller(), facts.clone(), again);
         if ended.is_ok() && !second.caches().is_empty() {
             self.supervisor.replace(&job.device);
-            ended = self.measure(Job { caches: second.caches(), ..job.clone() }, facts, &mut second);
+            ended = self.measure(Job { caches: second.caches(), ..job.clone() }, facts.clone(), &mut second);
         }
         second.failed.iter().for_each(|failed| *self.confirmed.entry(failed.kind()).or_default() += 1);
         // After an interrupt nobody knows if these would have failed again: they are left for the run that resumes this one.
         if !matches!(ended, Err(Ended::Interrupted)) {
             second.tell_unchecked();
         }
-        unwritten.extend(second.unwritten);
-        let writes = match unwritten.is_empty() || ended.is_err() {
-            true => Ok(None),
-            false => self.writes(&job),
+        in_doubt.extend(second.in_doubt);
+        let enough = in_doubt.iter().map(|(_, enough)| *enough).max_by_key(|enough| enough.0);
+        let changed = match enough.filter(|_| ended.is_ok()) {
+            None => Ok(None),
+            Some(enough) => self.writes(&job, enough),
         };
-        for mut record in unwritten {
-            record.set_written_when_altered(*writes.as_ref().unwrap_or(&None));
+        for (mut record, _) in in_doubt {
+            if let Some(facts) = &facts {
+                record.set_changed_when_altered(*changed.as_ref().unwrap_or(&None), facts);
+            }
             self.tell(LaneEvent::Record(Box::new(record)));
         }
-        ended.and(writes.map(drop))
+        ended.and(changed.map(drop))
     }
 
     /// Returns true if a case that failed is tried once more. One that took its whole limit in a worker of its own is not: it would
@@ -120,21 +124,21 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Returns true if launches of `job` write anything when memory holds other values than before. They may
-    /// go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
-    fn writes(&mut self, job: &Job) -> Result<Option<bool>, Ended> {
+    /// Returns the size of the memory that launches of `job` change when it holds other values than before, up to `enough`.
+    /// They may go astray, so they run in a worker that ends afterwards. Without worker processes there is no test.
+    fn writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, Ended> {
         if self.config.in_process {
             return Ok(None);
         }
-        let request = Request::Writes { job: job.clone() };
-        let mut writes = None;
+        let request = Request::Writes { job: job.clone(), enough };
+        let mut changed = None;
         let limit = self.config.limit(job).min(WRITES_LIMIT);
         let lost = self.ask(&request, limit, &mut |reply| {
             if let Reply::Writes(found) = reply {
-                writes = found;
+                changed = found;
             }
         })?;
         self.supervisor.replace(&job.device);
-        Ok(writes.filter(|_| lost.is_none()))
+        Ok(changed.filter(|_| lost.is_none()))
     }
 }

@@ -2,9 +2,11 @@
 //! as they are made; out: those that are certain, told at once, and the others.
 
 use super::lane::LaneEvent;
+use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
+use gpubench_stats::units::Bytes;
 
 /// A case that failed.
 pub(super) struct FailedTry {
@@ -28,19 +30,26 @@ pub(super) struct Round {
     unchecked: Option<Vec<FailedTry>>,
     /// The failures of this round. Those of a second round are told.
     pub(super) failed: Vec<FailedTry>,
-    /// Records of cases that may have written nothing, which are not told yet.
-    pub(super) unwritten: Vec<Record>,
+    /// Records whose claim is in doubt, which are not told yet, with the bytes that they must be seen to write.
+    pub(super) in_doubt: Vec<(Record, Bytes)>,
+    /// The device's facts, by which claims are judged.
+    facts: Option<Box<Facts>>,
 }
 
 impl Round {
     /// Begins the first round. Its failures are not told.
-    pub(super) fn first(tell: impl Fn(LaneEvent) + 'static) -> Self {
-        Self { tell: Box::new(tell), unchecked: None, failed: Vec::new(), unwritten: Vec::new() }
+    pub(super) fn first(tell: impl Fn(LaneEvent) + 'static, facts: Option<Box<Facts>>) -> Self {
+        let (failed, in_doubt) = (Vec::new(), Vec::new());
+        Self { tell: Box::new(tell), unchecked: None, failed, in_doubt, facts }
     }
 
     /// Begins the round that checks these failures.
-    pub(super) fn second(tell: impl Fn(LaneEvent) + 'static, failures: Vec<FailedTry>) -> Self {
-        Self { unchecked: Some(failures), ..Self::first(tell) }
+    pub(super) fn second(
+        tell: impl Fn(LaneEvent) + 'static,
+        facts: Option<Box<Facts>>,
+        failures: Vec<FailedTry>,
+    ) -> Self {
+        Self { unchecked: Some(failures), ..Self::first(tell, facts) }
     }
 
     /// Returns the cases that this round checks.
@@ -77,8 +86,8 @@ impl Round {
                 (self.tell)(LaneEvent::Record(Box::new(record.clone())));
             }
             self.failed.push(FailedTry { record, failure, is_final });
-        } else if record.write_undetected() {
-            self.unwritten.push(record);
+        } else if let Some(enough) = self.facts.as_ref().and_then(|facts| record.claim_in_doubt(facts)) {
+            self.in_doubt.push((record, enough));
         } else {
             (self.tell)(LaneEvent::Record(Box::new(record)));
         }

@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::plan::Job;
 use crate::registry::{ArgAxis, Case, Entry, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage, Step};
+use gpubench_stats::units::Bytes;
 
 /// Runs `job` once without timing: sets up, launches, and checks the outputs. Replies true if the benchmark has a
 /// check.
@@ -23,15 +24,22 @@ pub(super) fn test(
     });
 }
 
-/// Detects writes of `job`, whose first launch changed no memory: launches it again on memory that holds other values.
-pub(super) fn writes(job: &Job, variant: &Variant, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+/// Detects writes of `job`, whose first launch changed less memory than it claims: launches it again on memory that holds
+/// other values, until `enough` has changed.
+pub(super) fn writes(
+    job: &Job,
+    enough: Bytes,
+    variant: &Variant,
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+) {
     // A launch that fails on unexpected values gives no answer.
     let to_reply = |writes: Result<_, Failure>| Reply::Writes(writes.unwrap_or_default());
     run_action(job, variant, device, reply, &to_reply, &mut |case, device, reply| {
         reply(Reply::Step(Step::Setup));
         case.open(device)?;
         set_up(case, device)?;
-        catch(Stage::Launch, || device.writes(&mut Launches(case)))
+        catch(Stage::Launch, || device.writes(&mut Launches(case), enough))
     });
 }
 

@@ -1,6 +1,8 @@
 //! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each
 //! cache state. In: a job and its open device; out: a record for each of its cases.
 
+use std::time::{Duration, Instant};
+
 use super::Reply;
 use super::measurement::MeasurementContext;
 use super::prepared::{Launches, PreparedCase, relaunched, remarked, report_lost_device, select};
@@ -12,26 +14,27 @@ use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::Cache;
+use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
-use gpubench_records::samples::Energy;
+use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, Verdict, observed};
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
-/// device, the remaining cases get no record: another process may still measure them.
+/// device, the remaining cases get no record: another process may still measure them. A case is killed at `limit`, with its
+/// samples, so that they end well before.
 pub(super) fn run(
     job: &Job,
     (entry, variant): (&Entry, &Variant),
     device: &mut dyn Device,
-    sampling: &Sampling,
+    (sampling, limit): (&Sampling, Duration),
     facts: &Facts,
     reply: &mut dyn FnMut(Reply),
 ) {
     let sampling = own_sampling(&entry.options, sampling);
-    let mut visitor =
-        JobVisitor { job, options: entry.options, device, sampling, facts, left: &job.caches, reply };
+    let (options, left, case_began) = (entry.options, &job.caches[..], Instant::now());
+    let mut visitor = JobVisitor { job, options, device, sampling, facts, left, limit, case_began, reply };
     let visited = catch(Stage::Args, || {
         (variant.visit)(&mut visitor);
         Ok(())
@@ -63,6 +66,9 @@ struct JobVisitor<'a> {
     facts: &'a Facts,
     /// The cases without a record.
     left: &'a [Cache],
+    /// The longest wall time of a case, and the beginning of the one in progress.
+    limit: Duration,
+    case_began: Instant,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -107,6 +113,14 @@ impl JobVisitor<'_> {
     fn finish(&mut self, record: Record) {
         self.left = &self.left[1..];
         (self.reply)(Reply::Record(Box::new(record)));
+        self.case_began = Instant::now();
+    }
+
+    /// Returns the budget of the samples of the next case: what the user gives, and no more than half of what is left until
+    /// its worker is killed.
+    fn budget(&self) -> Nanoseconds {
+        let left = self.limit.saturating_sub(self.case_began.elapsed());
+        self.sampling.max_time.min((left / 2).into())
     }
 
     fn record(
@@ -118,6 +132,7 @@ impl JobVisitor<'_> {
     ) -> Record {
         // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
+        let sampling = Sampling { max_time: self.budget(), ..self.sampling };
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
@@ -126,9 +141,9 @@ impl JobVisitor<'_> {
             let wanted = wanted.with_host_work(self.options.host_work);
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
-            let samples = measure::measure(sampler.as_mut(), &self.sampling, monitor.ok(), &mut progress)?;
-            let each = samples.back_to_back.unwrap_or(samples.time.median);
-            Ok((samples, meter.map(|meter| energy(sampler.as_mut(), each, meter))))
+            let samples = measure::measure(sampler.as_mut(), &sampling, monitor.ok(), &mut progress)?;
+            let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
+            Ok((samples, energy))
         });
         let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
             Ok(sampled) => sampled,
@@ -157,16 +172,29 @@ impl JobVisitor<'_> {
     }
 }
 
-/// Measures the energy of a launch. A failure here costs the energy only, and not the samples.
+/// A case may take so long beyond the budget of its samples for its warm-up and its energy.
+const BEYOND: Nanoseconds = Nanoseconds::from_seconds(1.0);
+
+/// Measures the energy of a launch, of which these samples were taken with this budget. A failure here costs the energy
+/// only, and not the samples.
 fn energy(
     sampler: &mut dyn Sampler,
-    each: Nanoseconds,
+    samples: &Samples,
+    budget: Nanoseconds,
     meter: Result<Box<dyn Monitor>, DeviceError>,
 ) -> Energy {
     let meter = match meter {
         Ok(meter) => meter,
         Err(why) => return Energy::Refused(format!("there are no sensors: {why}")),
     };
-    let measured = catch(Stage::Launch, || Ok(measure::energy(sampler, each, meter)));
+    let each = samples.back_to_back.unwrap_or(samples.time.median);
+    let each = match samples.method.path {
+        Path::Graph => each,
+        // Launching one may take this machine longer than it takes the device.
+        _ => each.max(samples.wall / samples.events.len().max(1) as f64),
+    };
+    let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall;
+    let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
+    let measured = catch(Stage::Launch, || Ok(measure::energy(sampler, each, left, meter)));
     measured.unwrap_or_else(|failure| Energy::Refused(failure.to_string()))
 }

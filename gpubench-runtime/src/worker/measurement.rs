@@ -3,7 +3,6 @@
 use super::prepared::PreparedCase;
 use crate::registry::BenchmarkOptions;
 use gpubench_records::facts::Facts;
-use gpubench_records::limits::{Claim, begins_cold};
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::Measurement;
@@ -31,11 +30,6 @@ impl MeasurementContext<'_> {
     ) -> (Measurement, Verdict) {
         let BenchmarkOptions { precision, link, item, .. } = *self.options;
         let (median, timer) = (samples.time.median, samples.timer);
-        let cold = begins_cold(cache, &samples.method);
-        let claim = Claim { counts: prepared.counts, precision, link, cold };
-        let verdict = judge(&samples, self.sampling.precision, &claim, self.facts);
-        let reservations = observed::reservations(&prepared.seen, &samples, self.options.host_work);
-        let verdict = reservations.into_iter().fold(verdict, Verdict::and);
         let metrics = if resolved(median, timer.step) {
             let hot = hot.filter(|hot| resolved(*hot, timer.step));
             Metrics::of(&prepared.counts, median, self.facts, (precision, link), hot)
@@ -55,6 +49,12 @@ impl MeasurementContext<'_> {
             metrics,
             samples,
         };
+        let claim = measurement.claim(cache);
+        let verdict = judge(&measurement.samples, self.sampling.precision, &claim, self.facts);
+        let verdict = verdict.with_claim(&claim, &measurement, self.facts);
+        let reservations =
+            observed::reservations(&measurement.seen, &measurement.samples, self.options.host_work);
+        let verdict = reservations.into_iter().fold(verdict, Verdict::and);
         (measurement, verdict)
     }
 }

@@ -32,6 +32,7 @@ use gpubench_records::id::Arg;
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
+use gpubench_stats::units::Bytes;
 
 pub use self::numbered::{Answer, Numbered};
 pub use self::pipe::serve;
@@ -65,11 +66,13 @@ pub enum Request {
         /// The job.
         job: Job,
     },
-    /// Detect the writes of a job whose first launch changed no memory, by launching it on memory that holds other
-    /// values. Afterwards this process is of no more use: its other memory may have changed too.
+    /// Detect the writes of a job whose first launch changed less memory than it claims, by launching it on memory that holds
+    /// other values. Afterwards this process is of no more use: its other memory may have changed too.
     Writes {
         /// The job.
         job: Job,
+        /// The size of the memory that need not be exceeded.
+        enough: Bytes,
     },
     /// Find out something for the plan.
     Planning(PlanningRequest),
@@ -96,8 +99,8 @@ pub enum Reply {
     Record(Box<Record>),
     /// A job was launched once: true if its outputs were checked, or the failure.
     Tested(Result<bool, Failure>),
-    /// True if launches of a job write anything; `None` if that cannot be found out.
-    Writes(Option<bool>),
+    /// The size of the memory that launches of a job change, whatever that holds; `None` if it cannot be found out.
+    Writes(Option<Bytes>),
     /// Something for the plan.
     Planning(PlanningReply),
     /// The device cannot be used.
@@ -119,7 +122,7 @@ impl Request {
     pub fn device(&self) -> Option<&str> {
         match self {
             Self::Facts { device } => Some(device),
-            Self::Measure { job, .. } | Self::Test { job } | Self::Writes { job } => Some(&job.device),
+            Self::Measure { job, .. } | Self::Test { job } | Self::Writes { job, .. } => Some(&job.device),
             Self::Planning(_) | Self::End => None,
         }
     }
@@ -204,7 +207,7 @@ impl WorkerState {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
-                    None => job::run(job, found, device, sampling, facts, reply),
+                    None => job::run(job, found, device, (sampling, *limit), facts, reply),
                     Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
                     Some((with, Ok(partner))) => {
                         let (found, limit) = ([found, partner], *limit);
@@ -219,9 +222,9 @@ impl WorkerState {
             Request::Test { job } => {
                 self.on_device(job, reply, |found, device, reply| action::test(job, found, device, reply));
             }
-            Request::Writes { job } => {
+            Request::Writes { job, enough } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
-                    action::writes(job, variant, device, reply);
+                    action::writes(job, *enough, variant, device, reply);
                 });
             }
             Request::Planning(request) => {

@@ -169,7 +169,7 @@ impl PairSampler for Readings<'_, [&mut dyn Work; 2]> {
 }
 
 fn timer() -> Timer {
-    Timer::new(Nanoseconds(STEP as f64)).with_floor(Nanoseconds(FLOOR as f64))
+    Timer::new(Nanoseconds(STEP as f64)).with_floor(Nanoseconds(FLOOR as f64)).simulated()
 }
 
 fn method(cache: Cache) -> Method {

@@ -1,9 +1,10 @@
 //! One program measures on several devices, whether they are gpubench's or a user's, and whatever is wrong with some.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use end_to_end::running::{cases, measure, record, run};
-use gpubench_records::verdict::State;
+use gpubench_records::verdict::{Reason, State};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 const ODD: &str = env!("CARGO_BIN_EXE_odd_devices");
@@ -78,4 +79,53 @@ fn a_device_that_calls_itself_something_else_loses_no_case() {
     let ended = run(ODD, &["on_misnamed", "--device", "misnamed", "--quick"]);
     let told = ended.stdout.contains("on_misnamed") || ended.code != Some(0);
     assert!(told, "a case was planned, and nothing tells what became of it: {ended}");
+}
+
+/// A reading in a hundred is enough, on any device.
+#[test]
+fn a_broken_clock_makes_a_row_invalid() {
+    for (device, words) in [
+        ("backwards", "event times are below zero"),
+        ("no-number", "event times are no times (not a number, infinite, or over eleven days)"),
+        ("fast", "are too short for all samples together"),
+    ] {
+        let name = format!("on_{}", device.replace('-', "_"));
+        let arguments =
+            [&*name, "--device", device, "--samples", "500", "--warmup", "0.005", "--color", "never"];
+        let (ended, run) = measure(ODD, &arguments);
+        let record = record(&run, &format!("odd_devices::{name} hot"));
+        assert_eq!(record.verdict.state, State::Invalid, "{ended}");
+        let [reason] = &record.verdict.reasons[..] else { panic!("{:?}", record.verdict) };
+        let reason = reason.to_string();
+        assert!(reason.starts_with("broken clock: ") && reason.contains(words), "{device}: {reason}");
+        assert!(record.measurement.is_some(), "all else that was read is kept");
+        ended.with_code(1).shows_against(&format!("odd_devices::{name} hot"), "invalid: broken clock: ");
+    }
+}
+
+/// A launch that keeps the host and not the device ends at its budget, with its samples.
+#[test]
+fn a_budget_holds_by_this_machines_clock() {
+    let begin = Instant::now();
+    let arguments = ["on_waiting", "--device", "waiting", "--max-time", "0.3", "--warmup", "0.02"];
+    let (ended, run) = measure(ODD, &arguments);
+    let took = begin.elapsed().as_secs_f64();
+    let record = record(&run, "odd_devices::on_waiting hot");
+    assert!(matches!(record.verdict.reasons[..], [Reason::NotConverged { .. }]), "{:?}", record.verdict);
+    let samples = &record.measurement.as_ref().expect("it was measured").samples;
+    assert!(samples.wall.as_seconds() < 0.4 && samples.events.len() > 20, "{ended}");
+    // The process, the checked launch, and a warm-up of five times 0.02 s at most.
+    assert!(took < 1.3, "{took} s: {ended}");
+    _ = ended.with_code(0);
+}
+
+/// Before it would be killed, with its samples lost.
+#[test]
+fn a_case_ends_before_its_timeout() {
+    let arguments =
+        ["on_waiting", "--device", "waiting", "--max-time", "100", "--timeout", "2", "--warmup", "0.02"];
+    let (ended, run) = measure(ODD, &arguments);
+    let record = record(&run, "odd_devices::on_waiting hot");
+    assert!(matches!(record.verdict.reasons[..], [Reason::NotConverged { .. }]), "{:?}", record.verdict);
+    _ = ended.with_code(0);
 }

@@ -9,6 +9,7 @@ use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+const ODD: &str = env!("CARGO_BIN_EXE_odd_devices");
 
 #[track_caller]
 fn measured(arguments: &[&str]) -> (Ended, Run) {
@@ -65,20 +66,33 @@ fn what_is_computed_takes_its_time() {
     assert_eq!(cold_over_hot(&run), Some(2.5));
 }
 
-/// It claims a MiB in a nanosecond. What the device says of its memory it has measured, which proves nothing.
+/// It claims a MiB in a nanosecond: ten times what the device says that it has measured of its memory is a limit too.
 #[test]
 fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
-    let (ended, run) = measured(&["hair", "--peak", "memory=1TB/s"]);
-    _ = ended.with_code(1);
-    let reasons = reasons(&run, "hair hot");
-    let [Reason::ImpossibleSpeed(speed), Reason::BelowResolution { .. }] = reasons else {
-        panic!("{reasons:?}")
+    let odd = |arguments: &[&str]| {
+        let usual = ["on_hasty", "--device", "hasty", "--color", "never", "--quick", "--samples", "40"];
+        measure(ODD, &[&usual, arguments].concat())
     };
-    // Twice the cache may have been there: as much of what is read as of what is written.
-    assert_eq!(speed.work, (1 << 20) - 2 * (32 << 10));
-    let (ended, run) = measured(&["hair"]);
-    _ = ended.with_code(0);
-    assert_eq!(record(&run, "two_devices::hair hot").verdict.state, State::Suspect);
+    for (arguments, measured) in [(&["--peak", "memory=1TB/s"] as &[&str], false), (&[], true)] {
+        let (ended, run) = odd(arguments);
+        for (bytes, name) in [(1_u64 << 20, "1048576"), (1_000_000_000_000, "1000000000000")] {
+            let record = record(&run, &format!("odd_devices::on_hasty[bytes={name}] hot"));
+            let [Reason::ImpossibleSpeed(speed), Reason::BelowResolution { .. }] =
+                &record.verdict.reasons[..]
+            else {
+                panic!("{:?}", record.verdict)
+            };
+            // Twice the cache may have been there: as much of what is read as of what is written.
+            assert_eq!((speed.work, speed.measured), (bytes - 2 * (32 << 10), measured));
+        }
+        let ended = ended.with_code(1);
+        if measured {
+            ended.shows(
+                "960 KiB cannot cross the memory in 544.0 ns; at its measured peak of 12.0 GB/s that takes 81.92 µs, and a \
+                 tenth of that is too long too: did the kernel run?",
+            );
+        }
+    }
 }
 
 /// The number is shown, and nobody reads it without its mark.

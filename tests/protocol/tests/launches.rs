@@ -110,6 +110,13 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         [
             ("launches::writes_nothing".to_owned(), says("write", "")),
             (
+                "launches::writes_half".to_owned(),
+                "claims too much: it claims to write 16 KiB, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
+                 whatever that holds (a byte counts once, however often it is read or written): does the kernel run over its \
+                 whole length?"
+                    .to_owned()
+            ),
+            (
                 "launches::moves_only_reads".to_owned(),
                 says("move", " (if it only reads, say `reads` in place of `bytes`)")
             ),
@@ -121,7 +128,10 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     };
     let nothing = Bytes(0);
     assert_eq!(found("writes_nothing"), (nothing, Some(false)));
+    assert_eq!(found("writes_half"), (Bytes(2 * N), Some(true)));
     // Zeros over zeros are written all the same.
+    assert_eq!(found("writes_half_anew"), (Bytes(2 * N), Some(true)));
+    assert_eq!(written(&measured, "writes_half_anew").changed_when_altered, Some(Bytes(4 * N)));
     assert_eq!(found("writes_what_is_there"), (nothing, Some(true)));
     assert_eq!(found("writes"), (Bytes(4 * N), None));
     // No claim, no doubt.
@@ -136,7 +146,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
 
     let ended = measured.ended.with_code(0);
     ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
-    ended.shows("9 cases: 7 valid, 2 suspect, 0 invalid");
+    ended.shows("11 cases: 8 valid, 3 suspect, 0 invalid");
     ended.shows(
         "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it claims to write 16 KiB",
     );

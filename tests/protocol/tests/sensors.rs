@@ -47,9 +47,12 @@ fn what_the_sensors_say_is_recorded_and_shown() {
 #[test]
 fn what_holds_the_clock_down_makes_a_row_suspect() {
     // That it idles (1) and that clocks were set (2) do not; the power cap (4) does.
-    assert_eq!(reasons(&copies(&[("SLOWED", "3")])), Vec::<String>::new());
-    let capped = copies(&[("SLOWED", "7")]);
-    assert_eq!(reasons(&capped), ["clocks: multiprocessors ran at 1980 MHz, held down by power cap"]);
+    let low = ("COUNTED", "1910@0");
+    assert_eq!(reasons(&copies(&[("SLOWED", "3"), low])), Vec::<String>::new());
+    // The row before was capped, and sensors still say so: the GPU's own counters do not.
+    assert_eq!(reasons(&copies(&[("SLOWED", "7"), ("COUNTED", "1960@0")])), Vec::<String>::new());
+    let capped = copies(&[("SLOWED", "7"), low]);
+    assert_eq!(reasons(&capped), ["clocks: multiprocessors ran at 1910 MHz, held down by power cap"]);
     capped.ended.with_code(0).shows("1 case: 0 valid, 1 suspect, 0 invalid");
 }
 

@@ -159,9 +159,9 @@ impl Device for Cuda {
         watch::observe(self, &mut Guarded::new(work, own))
     }
 
-    fn writes(&mut self, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+    fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
         let own = self.own;
-        watch::writes(self, &mut Guarded::new(work, own))
+        watch::writes(self, &mut Guarded::new(work, own), enough)
     }
 
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {

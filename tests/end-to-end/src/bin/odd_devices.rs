@@ -1,20 +1,23 @@
 //! A suite on devices that are not as they should be.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use end_to_end::clockwork::{Clockwork, Tower};
+use gpubench::device::one_by_one::{self, LaunchTimer};
 use gpubench::device::{Device, DeviceError, DeviceType, LaunchStream, SampleOptions, Sampler, Work};
 use gpubench::facts::Facts;
 use gpubench::failure::Failure;
 use gpubench::gpu_bench;
+use gpubench::units::Nanoseconds;
 
 gpubench::main!();
 
 const ABSENT: usize = 0;
 const SLOW: usize = 1;
 const MISNAMED: usize = 2;
-const KINDS: [&str; 3] = ["absent", "slow", "misnamed"];
+const HASTY: usize = 3;
+const KINDS: [&str; 4] = ["absent", "slow", "misnamed", "hasty"];
 
 /// A [`Tower`] with one oddity.
 struct Odd<const KIND: usize>(Tower);
@@ -74,4 +77,101 @@ fn on_slow(stream: &OddStream<SLOW>) {
 #[gpu_bench]
 fn on_misnamed(stream: &OddStream<MISNAMED>) {
     stream.0.advance(3_200);
+}
+
+/// Claims a MiB in a nanosecond, and 10¹² bytes.
+#[gpu_bench(args(bytes = [1 << 20, 1_000_000_000_000]), bytes = bytes)]
+fn on_hasty(bytes: u64, stream: &OddStream<HASTY>) {
+    _ = bytes;
+    stream.0.advance(1);
+}
+
+const BACKWARDS: usize = 0;
+const NO_NUMBER: usize = 1;
+const FAST: usize = 2;
+const WAITING: usize = 3;
+const CLOCKS: [&str; 4] = ["backwards", "no-number", "fast", "waiting"];
+
+/// A device whose clock is broken in one way, and one whose launches keep the host waiting while the device does nothing.
+struct Broken<const CLOCK: usize> {
+    launches: usize,
+}
+
+/// A stream of it.
+struct BrokenStream<const CLOCK: usize>;
+
+impl<const CLOCK: usize> DeviceType for Broken<CLOCK> {
+    const KIND: &'static str = CLOCKS[CLOCK];
+
+    fn open(_: usize) -> Result<Self, DeviceError> {
+        Ok(Self { launches: 0 })
+    }
+}
+
+impl<const CLOCK: usize> LaunchStream for BrokenStream<CLOCK> {
+    type Device = Broken<CLOCK>;
+    type Owned = Self;
+
+    fn over(_: &mut Broken<CLOCK>) -> Result<Self, DeviceError> {
+        Ok(Self)
+    }
+}
+
+impl<const CLOCK: usize> Device for Broken<CLOCK> {
+    fn facts(&mut self) -> Result<Facts, DeviceError> {
+        Ok(Facts::new(CLOCKS[CLOCK], "a clock to be repaired"))
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        one_by_one::sampler(self, work, wanted)
+    }
+}
+
+impl<const CLOCK: usize> LaunchTimer for Broken<CLOCK> {
+    fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+        self.launches += 1;
+        let begin = Instant::now();
+        work.launch()?;
+        let time = Nanoseconds::from(begin.elapsed());
+        let is_broken = self.launches.is_multiple_of(100);
+        Ok(match CLOCK {
+            BACKWARDS if is_broken => -time,
+            NO_NUMBER if is_broken => Nanoseconds(f64::NAN),
+            FAST => 10.0 * time,
+            // Noise that no number of samples averages away soon, but for what launches nothing.
+            WAITING if time > Nanoseconds(1e6) => {
+                Nanoseconds(1_000.0 * (100 + self.launches * 61 % 100) as f64)
+            }
+            _ => time,
+        })
+    }
+}
+
+fn spin(time: Duration) {
+    let begin = Instant::now();
+    while begin.elapsed() < time {}
+}
+
+#[gpu_bench]
+fn on_backwards(_stream: &BrokenStream<BACKWARDS>) {
+    spin(Duration::from_micros(20));
+}
+
+#[gpu_bench]
+fn on_no_number(_stream: &BrokenStream<NO_NUMBER>) {
+    spin(Duration::from_micros(20));
+}
+
+#[gpu_bench]
+fn on_fast(_stream: &BrokenStream<FAST>) {
+    spin(Duration::from_micros(200));
+}
+
+#[gpu_bench]
+fn on_waiting(_stream: &BrokenStream<WAITING>) {
+    thread::sleep(Duration::from_millis(2));
 }

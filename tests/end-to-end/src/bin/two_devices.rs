@@ -19,7 +19,7 @@ fn between_steps(stream: &Clockwork) {
 }
 
 /// Far less than a step.
-#[gpu_bench(bytes = 1 << 20)]
+#[gpu_bench(bytes = 1 << 10)]
 fn hair(stream: &Clockwork) {
     stream.advance(1);
 }

@@ -227,6 +227,26 @@ fn writes_nothing(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
     zeros.read(stream)
 }
 
+/// It claims all of its memory, and leaves half of it as it is.
+#[gpu_bench(setup = Zeros::new(), writes = 4 * N)]
+fn writes_half(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
+    let module = &zeros.module;
+    // SAFETY: the kernel takes these parameters, and writes half of what the buffer has.
+    unsafe { launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, zeros.y.as_device_ptr(), N as u64 / 2)) }
+}
+
+/// It writes all of it, and half of that is what is there.
+#[gpu_bench(setup = Zeros::new(), writes = 4 * N)]
+fn writes_half_anew(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
+    writes_half(zeros, stream)?;
+    let module = &zeros.module;
+    // SAFETY: as above, of the other half.
+    unsafe {
+        let rest = zeros.y.as_device_ptr().add(N / 2);
+        launch!(module.fill<<<4, 256, 0, stream>>>(0.0_f32, rest, N as u64 / 2))
+    }
+}
+
 #[gpu_bench(setup = Zeros::new(), writes = 4 * N)]
 fn writes_what_is_there(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
     zeros.fill(0.0, stream)

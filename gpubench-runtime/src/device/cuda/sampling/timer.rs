@@ -7,6 +7,8 @@
 //! Compute, for empty launches of any shape and for launches that only wait (`docs/evidence.md` has the table,
 //! `examples/overhead` makes it).
 
+use std::time::{Duration, Instant};
+
 use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
@@ -47,6 +49,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
     timer.overhead = empty_launch / 2.0;
     timer.spread = spread(&launches.pairs);
     timer.group_spread = spread(&launches.group_medians());
+    timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
     device.timers.insert(path, timer);
     Ok(timer)
 }
@@ -107,16 +110,23 @@ fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -
     Ok(readings)
 }
 
+/// The time that launches on the stream may take beside those of a graph.
+const BESIDE: Duration = Duration::from_millis(500);
+
 /// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
 pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, Failure> {
     let timer = of(samples.device, Path::Stream)?;
     let mut path = StreamPath::default();
     let mut events = Vec::new();
-    // The first group measures how long the others take to enqueue.
+    let begin = Instant::now();
+    // The first group measures how long the others take to enqueue, and how many there is time for.
     path.group(samples, 1, &mut events)?;
+    let fitting = (BESIDE.as_secs_f64() / GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
     events.clear();
     for _ in 0..GROUPS {
-        path.group(samples, PAIRS, &mut events)?;
+        if events.is_empty() || begin.elapsed() < BESIDE {
+            path.group(samples, fitting.clamp(1, PAIRS), &mut events)?;
+        }
     }
     Ok(median(&events).unwrap_or_default() - timer.overhead)
 }

@@ -65,11 +65,15 @@ pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Ve
     Ok(observations::observations(device.stream, &calls))
 }
 
-/// Returns true if launches of `work` write anything once the memory that they can reach holds other values; `None` if
-/// that cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are mostly
-/// allocated after inputs. Each launch follows a reset, so that it finds the rest of its inputs fresh. A launch may go
-/// astray on unexpected values, and the context with it.
-pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bool>, Failure> {
+/// Returns the size of the memory that launches of `work` change once it holds other values, as soon as that is `enough`;
+/// `None` if it cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are
+/// mostly allocated after inputs, and counts the blocks of that one which change. Each launch follows a reset, so that it
+/// finds the rest of its inputs fresh. A launch may go astray on unexpected values, and the context with it.
+pub(crate) fn writes(
+    device: &mut Cuda,
+    work: &mut dyn Work,
+    enough: Bytes,
+) -> Result<Option<Bytes>, Failure> {
     reset(device, work)?;
     work.launch()?;
     settle(device)?;
@@ -77,6 +81,7 @@ pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bo
     if regions.regions.len() > MOST_ALTERED {
         return Ok(None);
     }
+    let mut all = Bytes(0);
     for region in regions.regions.iter().rev() {
         let alone = regions.only(*region);
         reset(device, work)?;
@@ -84,12 +89,14 @@ pub(crate) fn writes(device: &mut Cuda, work: &mut dyn Work) -> Result<Option<bo
         device.write_detector.take(Fingerprints::Before, &alone)?;
         work.launch()?;
         settle(device)?;
-        if device.write_detector.changed(Fingerprints::Before, &alone)? > Bytes(0) {
-            return Ok(Some(true));
+        all = Bytes(all.0 + device.write_detector.changed(Fingerprints::Before, &alone)?.0);
+        if all >= enough {
+            break;
         }
+        // What was not written is an input again.
         device.write_detector.complement(region)?;
     }
-    Ok(Some(false))
+    Ok(Some(all))
 }
 
 /// Returns the multiprocessors of GPU `ordinal`.

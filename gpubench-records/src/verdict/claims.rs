@@ -1,0 +1,247 @@
+//! Claims against the memory that a launch is given and changes. In: its counts, and what write detection saw; out: the reason
+//! against the claim, or that another launch must show first what it writes.
+//!
+//! A byte counts once in a claim, however often it is read or written. So a launch reads no more than all memory that it is
+//! given, writes no more than it changes once that holds other values, and moves no more than both together.
+
+use serde::{Deserialize, Serialize};
+
+use super::Reason;
+use crate::facts::{Facts, Quantity};
+use crate::launch::{LaunchFacts, Written};
+use crate::limits::{self, Claim};
+use crate::samples::Samples;
+use crate::work::{Counts, Link};
+use gpubench_stats::units::Bytes;
+
+/// A claim stands up to this part above what was seen. What was seen counts whole blocks, so that it is rather too much; the
+/// tenth is for bytes that are counted roundly.
+const ROUNDLY: f64 = 0.1;
+/// And up to so many bytes above what was given: constants and arguments are in no allocation. A GPU has 64 KiB of them.
+const CONSTANTS: Bytes = Bytes(64 << 10);
+
+/// A claim of more bytes than there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExcessClaim {
+    /// The bytes that are claimed.
+    pub of: ClaimedBytes,
+    /// The number of them.
+    pub claimed: Bytes,
+    /// The memory that the launch is given: all that it can reach.
+    pub given: Bytes,
+    /// The part of it that a launch changes.
+    pub changed: Bytes,
+}
+
+/// The bytes that a count is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimedBytes {
+    /// Those that are read.
+    Read,
+    /// Those that are written.
+    Written,
+    /// Those that are read or written.
+    Moved,
+}
+
+/// Returns the reason against a claim that what was seen contradicts.
+#[must_use]
+pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchFacts) -> Option<Reason> {
+    let written = seen.written.as_ref()?;
+    nothing_written(counts, written).or_else(|| excess(counts, link, written).map(Reason::ClaimsTooMuch))
+}
+
+/// Returns the number of bytes that another launch must be seen to write for this claim to stand, on memory with other
+/// contents: writing the value that is there already does not show. Nothing if the claim stands as it is, or if another launch
+/// would show nothing more.
+#[must_use]
+pub fn in_doubt(claim: &Claim<'_>, samples: &Samples, seen: &LaunchFacts, facts: &Facts) -> Option<Bytes> {
+    let written = seen.written.as_ref().filter(|it| it.unseen.is_none() && it.when_altered.is_none())?;
+    let claimed = claimed_writes(&claim.counts)?;
+    if written.nothing() {
+        return Some(claimed);
+    }
+    if !in_memory(claim.link) {
+        return None;
+    }
+    if claim.counts.writes.is_some() {
+        return exceeds(claimed, written.changed, Bytes(0)).then_some(claimed);
+    }
+    let if_all_it_writes = Claim { written: Some(written.changed), ..*claim };
+    let took = limits::longest(samples, claim.cold);
+    let is_too_fast = || limits::broken(&if_all_it_writes, took, facts).is_some();
+    (moves_too_much(claimed, written) || is_too_fast()).then_some(claimed)
+}
+
+/// Returns the most that a launch can have written: what changes in memory of whatever contents. Nothing if that was not tried.
+#[must_use]
+pub fn most_written(seen: &LaunchFacts) -> Option<Bytes> {
+    let written = seen.written.as_ref().filter(|written| written.unseen.is_none())?;
+    written.changed_when_altered.map(|_| most_changed(written))
+}
+
+/// Returns the bytes of which some must be written: those that are claimed to be, or all if reads and writes are not told apart.
+fn claimed_writes(counts: &Counts) -> Option<Bytes> {
+    match (counts.reads, counts.writes, counts.bytes) {
+        (_, Some(claimed), _) | (None, None, Some(claimed)) => Some(Bytes(claimed)),
+        _ => None,
+    }
+}
+
+/// Returns the reason against a launch that claims to write and changes no memory, whatever its contents.
+fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
+    let nothing = written.nothing() && written.when_altered == Some(false);
+    let claimed = claimed_writes(counts).filter(|_| nothing)?;
+    Some(Reason::NothingWritten { claimed, may_be_read: counts.writes.is_none() })
+}
+
+fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<ExcessClaim> {
+    if written.unseen.is_some() || !in_memory(link) {
+        return None;
+    }
+    let given = written.looked_at;
+    let changed = most_changed(written);
+    let excess = |of, claimed| ExcessClaim { of, claimed, given, changed };
+    let read = counts.reads.map(Bytes).filter(|claimed| exceeds(*claimed, given, CONSTANTS));
+    let is_tried = written.changed_when_altered.is_some();
+    let too_many = |claimed: &Bytes| {
+        exceeds(*claimed, given, CONSTANTS) || (is_tried && exceeds(*claimed, changed, Bytes(0)))
+    };
+    let wrote = counts.writes.map(Bytes).filter(too_many);
+    let untold = counts.reads.is_none() && counts.writes.is_none();
+    let moved = counts.bytes.map(Bytes).filter(|_| untold && is_tried);
+    let moved = moved.filter(|claimed| moves_too_much(*claimed, written));
+    wrote
+        .map(|claimed| excess(ClaimedBytes::Written, claimed))
+        .or_else(|| read.map(|claimed| excess(ClaimedBytes::Read, claimed)))
+        .or_else(|| moved.map(|claimed| excess(ClaimedBytes::Moved, claimed)))
+}
+
+/// Returns true if a claim to move so many bytes exceeds what can be read and what is written.
+fn moves_too_much(claimed: Bytes, written: &Written) -> bool {
+    let most = Bytes(written.looked_at.0.saturating_add(most_changed(written).0));
+    exceeds(claimed, most, CONSTANTS)
+}
+
+/// Returns the larger of what the checked launch changed and what another did on memory with other contents.
+fn most_changed(written: &Written) -> Bytes {
+    written.changed.max(written.changed_when_altered.unwrap_or_default())
+}
+
+fn exceeds(claimed: Bytes, seen: Bytes, and: Bytes) -> bool {
+    claimed.0 as f64 > (1.0 + ROUNDLY) * seen.0 as f64 + and.0 as f64
+}
+
+/// Returns true if the bytes are those of the device's memory. Bytes over a link are at another end too, and those of a cache
+/// are the same again and again.
+fn in_memory(link: Option<Link>) -> bool {
+    Link::quantity(link) == Quantity::MemoryBandwidth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// What was seen of a launch that is given so many MiB and changes so many, on fresh memory and on other.
+    fn seen(given: u64, changed: u64, altered: Option<u64>) -> LaunchFacts {
+        let mut written = Written::new(Bytes(given * MIB), Bytes(512), Bytes(changed * MIB));
+        written.when_altered = altered.map(|altered| altered > 0);
+        written.changed_when_altered = altered.map(|altered| Bytes(altered * MIB));
+        LaunchFacts { written: Some(written), ..LaunchFacts::default() }
+    }
+
+    fn counts(reads: Option<u64>, writes: Option<u64>) -> Counts {
+        let [reads, writes] = [reads, writes].map(|count| count.map(|count| count * MIB));
+        let bytes = Some(reads.unwrap_or_default() + writes.unwrap_or_default());
+        Counts { reads, writes, bytes, ..Counts::default() }
+    }
+
+    fn moves(bytes: u64) -> Counts {
+        Counts { bytes: Some(bytes * MIB), ..Counts::default() }
+    }
+
+    fn told(counts: &Counts, seen: &LaunchFacts) -> Option<(ClaimedBytes, [u64; 3])> {
+        match contradicted(counts, None, seen)? {
+            Reason::ClaimsTooMuch(ExcessClaim { of, claimed, given, changed }) => {
+                Some((of, [claimed, given, changed].map(|bytes| bytes.0 / MIB)))
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn what_is_written_changes_memory_of_other_contents() {
+        let claim = counts(Some(16), Some(16));
+        assert_eq!(told(&claim, &seen(32, 16, None)), None);
+        // Half of it was written, on whatever memory.
+        assert_eq!(told(&claim, &seen(32, 8, Some(8))), Some((ClaimedBytes::Written, [16, 32, 8])));
+        assert_eq!(told(&claim, &seen(32, 8, None)), None, "it may write the values that are there");
+        // It did: zeros over zeros, and a fill of what is there already.
+        assert_eq!(told(&claim, &seen(32, 0, Some(16))), None);
+        assert_eq!(told(&claim, &seen(32, 8, Some(16))), None);
+        // What changed in the first launch need not change again.
+        assert_eq!(told(&claim, &seen(32, 16, Some(8))), None);
+        // A tenth is round counting.
+        assert_eq!(told(&counts(None, Some(110)), &seen(200, 0, Some(100))), None);
+        assert!(told(&counts(None, Some(111)), &seen(200, 0, Some(100))).is_some());
+    }
+
+    #[test]
+    fn no_more_is_read_than_there_is() {
+        assert_eq!(told(&counts(Some(32), None), &seen(32, 0, None)), None);
+        assert_eq!(
+            told(&counts(Some(64), None), &seen(32, 0, None)),
+            Some((ClaimedBytes::Read, [64, 32, 0]))
+        );
+        assert_eq!(
+            told(&counts(None, Some(64)), &seen(32, 32, None)),
+            Some((ClaimedBytes::Written, [64, 32, 32]))
+        );
+        // Constants are in no allocation.
+        let small = Counts { reads: Some(65_536), ..Counts::default() };
+        assert_eq!(told(&small, &seen(0, 0, None)), None);
+        assert!(told(&Counts { reads: Some(65_537), ..small }, &seen(0, 0, None)).is_some());
+    }
+
+    #[test]
+    fn what_is_moved_is_read_once_and_written_once() {
+        assert_eq!(
+            told(&moves(32), &seen(32, 16, Some(16))),
+            None,
+            "an update in place may move twice as much"
+        );
+        assert_eq!(told(&moves(48), &seen(32, 16, Some(16))), None);
+        assert_eq!(told(&moves(64), &seen(32, 16, Some(16))), Some((ClaimedBytes::Moved, [64, 32, 16])));
+        assert_eq!(told(&moves(64), &seen(32, 16, None)), None, "it may write the other half as it is");
+    }
+
+    #[test]
+    fn nothing_is_held_against_what_was_not_seen() {
+        let mut unseen = seen(32, 8, Some(8));
+        unseen.written.as_mut().expect("it is there").unseen = Some("it copies to the host".to_owned());
+        assert_eq!(told(&counts(None, Some(64)), &unseen), None);
+        let claim = counts(None, Some(64));
+        for link in [Link::H2d, Link::D2h, Link::P2p, Link::L2] {
+            assert_eq!(contradicted(&claim, Some(link), &seen(32, 8, Some(8))), None, "{link}");
+        }
+        assert!(contradicted(&claim, Some(Link::D2d), &seen(32, 8, Some(8))).is_some());
+        assert_eq!(contradicted(&claim, None, &LaunchFacts::default()), None);
+    }
+
+    #[test]
+    fn both_figures_are_told() {
+        let reason =
+            contradicted(&counts(None, Some(16)), None, &seen(32, 8, Some(8))).expect("it claims more");
+        assert_eq!(
+            reason.to_string(),
+            "claims too much: it claims to write 16 MiB, and a launch is given 32 MiB of memory and changes 8 MiB of it, \
+             whatever that holds (a byte counts once, however often it is read or written): does the kernel run over \
+             its whole length?"
+        );
+    }
+}

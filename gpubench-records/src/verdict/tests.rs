@@ -1,0 +1,265 @@
+//! The verdict on samples, claims and sensors, against figures of an H200.
+
+use super::*;
+use crate::clock_faults::ClockFaults;
+use crate::facts::{Peak, PeakSource, Quantity};
+use crate::id::PlannedCase;
+use crate::launch::{LaunchFacts, Written};
+use crate::method::{Cache, Flush, FlushProof, Method, Path, Timer};
+use crate::metrics::Metrics;
+use crate::record::Record;
+use crate::samples::{WarmUp, times};
+use crate::work::Counts;
+use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
+
+fn span(low: u64, slowed_by: &[&str], others: u32) -> Span {
+    Span {
+        readings: 3,
+        sm_clock: Some(Range { low: Hertz(low * 1_000_000), high: Hertz(1_980_000_000) }),
+        slowed_by: slowed_by.iter().map(ToString::to_string).collect(),
+        other_processes: Some(others),
+        ..Span::default()
+    }
+}
+
+#[test]
+fn an_interval_that_is_missing_or_wide_is_a_reservation() {
+    let summary = |count: usize, spread: f64| {
+        let times: Vec<_> =
+            (0..count).map(|i| Nanoseconds(1e5 + spread * (i * 61 % count) as f64 / count as f64)).collect();
+        Summary::of(&times, Nanoseconds(1.0)).expect("there are some")
+    };
+    let told = |count, spread, converged, wanted| {
+        imprecise(&summary(count, spread), converged, wanted).map(|reason| reason.to_string())
+    };
+    let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples gives more)";
+    assert_eq!(told(5, 0.0, true, 0.005), Some(few.to_owned()));
+    assert_eq!(told(6, 0.0, true, 0.005), None);
+    // Wider than what ends sampling, and valid all the same.
+    assert_eq!(told(12, 1e4, true, 0.005), None);
+    let wide = told(12, 1e5, true, 0.005).expect("it is too wide");
+    assert!(
+        wide.starts_with("wide interval: the median is known to ± ") && wide.contains("± 5.00 %"),
+        "{wide}"
+    );
+    assert_eq!(told(12, 1e5, true, 0.5), None, "the user asked for no more");
+    assert!(told(12, 1e5, false, 0.005).is_some_and(|told| told.starts_with("not converged")));
+    // What is stored is numbers, whatever was measured.
+    let reason = imprecise(&summary(12, 1e5), true, 0.005).expect("it is too wide");
+    let json = serde_json::to_string(&reason).expect("JSON");
+    assert!(serde_json::from_str::<Reason>(&json).is_ok(), "{json}");
+}
+
+#[test]
+fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
+    let fell = |span: &Span| clocks_fell(Some(span), None, None);
+    assert_eq!((fell(&Span::default()), other_processes(&Span::default())), (None, None));
+    assert_eq!(fell(&span(1_935, &[], 0)), None, "2.3 % lower");
+    assert!(matches!(fell(&span(1_905, &[], 0)), Some(Reason::ClocksFell { .. })), "3.8 % lower");
+    assert_eq!(other_processes(&span(1_980, &[], 0)), None);
+    let capped = span(1_980, &["power cap"], 2);
+    assert_eq!(
+        [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
+        [
+            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap".to_owned()),
+            Some("other processes: 2 had work on the device".to_owned())
+        ]
+    );
+}
+
+#[test]
+fn the_devices_own_counters_say_by_how_much_clocks_fell() {
+    let clock = |before: Option<u64>, low: u64| {
+        let megahertz =
+            |low: u64, high: u64| Range { low: Hertz(low * 1_000_000), high: Hertz(high * 1_000_000) };
+        let during = megahertz(low, 1_700);
+        let before = before.map(|high| megahertz(345, high));
+        DeviceClock {
+            before,
+            during,
+            mean: during.high,
+            after: during.high,
+            readings: 7,
+            over_time: Vec::new(),
+        }
+    };
+    let fell = |sensors: Option<&Span>, clock: &DeviceClock| match clocks_fell(sensors, Some(clock), None) {
+        None => None,
+        Some(Reason::ClocksFell { clock, slowed_by }) => {
+            Some((clock.low.0 / 1_000_000, clock.high.0 / 1_000_000, slowed_by.len()))
+        }
+        Some(other) => panic!("{other}"),
+    };
+    assert_eq!(fell(None, &clock(None, 1_650)), None, "2.9 % lower");
+    assert_eq!(fell(None, &clock(None, 1_648)), Some((1_648, 1_700, 0)), "3.1 % lower");
+    // It came down in the warm-up, and stayed there.
+    assert_eq!(fell(None, &clock(Some(1_980), 1_690)), Some((1_690, 1_980, 0)));
+    assert_eq!(fell(None, &clock(Some(1_740), 1_690)), None);
+    // Sensors had no reading of that moment, or one of another; what they say of the reason counts.
+    assert_eq!(fell(Some(&span(1_980, &[], 0)), &clock(None, 1_648)), Some((1_648, 1_700, 0)));
+    assert_eq!(fell(Some(&span(1_410, &[], 0)), &clock(None, 1_690)), None);
+    assert_eq!(fell(Some(&span(1_980, &["heat"], 0)), &clock(None, 1_690)), Some((1_690, 1_700, 1)));
+}
+
+/// A row that follows one that the power cap slowed, on a GPU of 1980 MHz: the sensors still say so, and its own counters
+/// say 1958 to 1963 MHz.
+#[test]
+fn a_cause_that_sensors_keep_from_the_row_before_does_not_count() {
+    let megahertz =
+        |low: u64, high: u64| Range { low: Hertz(low * 1_000_000), high: Hertz(high * 1_000_000) };
+    let clock = |low, high| DeviceClock {
+        before: Some(megahertz(1_958, 1_963)),
+        during: megahertz(low, high),
+        mean: Hertz(low * 1_000_000),
+        after: Hertz(low * 1_000_000),
+        readings: 7,
+        over_time: Vec::new(),
+    };
+    let rated = Some(Hertz(1_980_000_000));
+    let latched = span(1_980, &["power cap"], 0);
+    assert_eq!(clocks_fell(Some(&latched), Some(&clock(1_958, 1_963)), rated), None);
+    // Held down all the time, it does not fall.
+    assert!(clocks_fell(Some(&latched), Some(&clock(1_910, 1_920)), rated).is_some());
+    assert_eq!(clocks_fell(None, Some(&clock(1_910, 1_963)), rated), None, "2.7 % lower");
+    // Without counters the sensors are all there is.
+    assert!(clocks_fell(Some(&latched), None, rated).is_some());
+}
+
+/// The samples of a cold sum of 16 MiB on an H200, by events that read 1.28 µs around nothing and take off 1.6.
+fn samples(median: f64) -> Samples {
+    let mut timer = Timer::new(Nanoseconds(32.0)).with_floor(Nanoseconds(1_280.0));
+    timer.overhead = Nanoseconds(1_600.0);
+    let events = vec![Nanoseconds(median) + timer.overhead; 60];
+    let mut method = Method::new(Path::Graph).with_flush(Flush::Discard);
+    method.flush_proof = Some(proof());
+    Samples {
+        method,
+        timer,
+        warm_up: WarmUp { launches: 9, elapsed: Nanoseconds(1e6), steady: true },
+        conditions: None,
+        device_clock: None,
+        clock_faults: None,
+        groups: 1,
+        in_turns: false,
+        elapsed: Nanoseconds(1e6),
+        wall: Nanoseconds(1e6),
+        converged: true,
+        time: Summary::of(&times(&events, timer), timer.step).expect("there are some"),
+        back_to_back: None,
+        on_stream: None,
+        call: None,
+        held: None,
+        events,
+    }
+}
+
+/// A proof that a flush empties the cache and leaves it clean.
+fn proof() -> FlushProof {
+    let [cached, flushed, sweep] = [5_470.0, 7_980.0, 14_740.0].map(Nanoseconds);
+    FlushProof { cached, flushed, swept: flushed, sweep, clean_sweep: sweep }
+}
+
+fn h200() -> Facts {
+    let bandwidth = Peak::new(Quantity::MemoryBandwidth, Rate(4.814304e12), PeakSource::Attribute, "");
+    Facts::new("cuda:0", "NVIDIA H200").with_last_level_cache(Bytes(60 << 20)).with_peak(bandwidth)
+}
+
+/// A row of these samples that moves `bytes`, given 16 MiB and changing a word of it.
+fn row(samples: Samples, bytes: u64) -> Record {
+    let written = Some(Written::new(Bytes(16 << 20), Bytes(512), Bytes(512)));
+    let seen = LaunchFacts { written, ..LaunchFacts::default() };
+    let measurement = Measurement {
+        counts: Counts { bytes: Some(bytes), ..Counts::default() },
+        precision: "f32".to_owned(),
+        item: None,
+        link: None,
+        checked: false,
+        seen,
+        relaunch: None,
+        energy: None,
+        metrics: Metrics::default(),
+        samples,
+    };
+    let claim = measurement.claim(Cache::Cold);
+    let verdict = judge(&measurement.samples, 0.005, &claim, &h200());
+    let verdict = verdict.with_claim(&claim, &measurement, &h200());
+    let case = PlannedCase {
+        benchmark: "k::sum".to_owned(),
+        args: Vec::new(),
+        device: "cuda:0".to_owned(),
+        cache: Cache::Cold,
+    };
+    Record::new(case, Some(measurement), verdict)
+}
+
+/// A read of 16 MiB in 4.84 µs that claims twice its bytes has 144 % of the peak: behind a flush that is proven, they had
+/// to come from the memory.
+#[test]
+fn twice_the_bytes_of_a_cold_read_are_impossible() {
+    let mut honest = row(samples(4_840.0), 16 << 20);
+    assert_eq!((honest.verdict.state, honest.claim_in_doubt(&h200())), (State::Valid, None));
+    honest.set_changed_when_altered(Some(Bytes(512)), &h200());
+    assert_eq!(honest.verdict.state, State::Valid);
+
+    let mut twice = row(samples(4_840.0), 32 << 20);
+    assert_eq!(twice.verdict.state, State::Valid, "all of it may be writes, which stay in the cache");
+    assert_eq!(twice.claim_in_doubt(&h200()), Some(Bytes(32 << 20)));
+    let mut writes = twice.clone();
+    twice.set_changed_when_altered(Some(Bytes(512)), &h200());
+    let reasons: Vec<_> = twice.verdict.reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(twice.verdict.state, State::Invalid, "{reasons:?}");
+    assert!(
+        reasons[0].starts_with("impossible: 32.0 MiB cannot cross the memory in 5.192 µs")
+            || reasons[0].starts_with("impossible: 32 MiB cannot cross the memory in 5.192 µs"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].starts_with("claims too much: it claims to move 32 MiB"), "{reasons:?}");
+    assert_eq!((reasons.len(), twice.claim_in_doubt(&h200())), (2, None));
+    // Another launch that did write: then they were writes.
+    writes.set_changed_when_altered(Some(Bytes(16 << 20)), &h200());
+    assert_eq!(writes.verdict.state, State::Valid);
+    // Nor is anything said where that was not found out.
+    writes.set_changed_when_altered(None, &h200());
+    assert_eq!(writes.verdict.state, State::Valid);
+}
+
+/// What is not known of the overhead is its part above the floor; without a proven flush all of it is in doubt.
+#[test]
+fn behind_a_proven_flush_the_time_holds() {
+    let mut samples = samples(4_840.0);
+    assert_eq!(limits::longest(&samples, true), Nanoseconds(4_840.0 + 320.0 + 32.0));
+    assert_eq!(limits::longest(&samples, false), Nanoseconds(4_840.0 + 1_600.0 + 32.0));
+    samples.method.flush_proof = None;
+    assert_eq!(limits::longest(&samples, true), Nanoseconds(4_840.0 + 1_600.0 + 32.0));
+}
+
+#[test]
+fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
+    let mut samples = samples(4_840.0);
+    for event in &mut samples.events[..20] {
+        *event += Nanoseconds(2_000.0);
+    }
+    samples.converged = false;
+    samples.time = Summary::of(&samples.times(), samples.timer.step).expect("there are some");
+    assert!(samples.modes().is_some() && samples.drift().is_some());
+    let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
+    let claim = Claim { counts, precision: "f32", link: None, cold: true, written: None };
+    let verdict = judge(&samples, 0.005, &claim, &h200());
+    assert!(matches!(verdict.reasons[..], [Reason::ImpossibleSpeed(_)]), "{verdict:?}");
+    let claim = Claim { counts: Counts::default(), ..claim };
+    assert!(judge(&samples, 0.005, &claim, &h200()).reasons.len() >= 3);
+}
+
+#[test]
+fn a_broken_clock_is_all_that_is_said() {
+    let mut samples = samples(4_840.0);
+    let faults = ClockFaults { readings: 100, negative: 1, groups: 2, ..ClockFaults::default() };
+    samples.clock_faults = Some(faults);
+    let broken = row(samples, 1 << 40);
+    assert_eq!(broken.verdict.state, State::Invalid);
+    let [reason] = &broken.verdict.reasons[..] else { panic!("{:?}", broken.verdict) };
+    assert_eq!(
+        reason.to_string(),
+        "broken clock: 1 of 100 event times is below zero: nothing that it read can be used"
+    );
+}
