@@ -31,6 +31,8 @@ pub enum DriverCall {
     Polled {
         /// The C name of the function.
         call: &'static str,
+        /// The handle of the stream or event that it asked about.
+        about: u64,
         /// The number of times in a row.
         times: usize,
     },
@@ -212,10 +214,10 @@ pub(crate) fn add(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
 }
 
 /// Adds a question, or counts it if it is the last call's.
-pub(crate) fn add_poll(call: &'static str) {
+pub(crate) fn add_poll(call: &'static str, about: u64) {
     let poll = |calls: &mut Vec<DriverCall>| match calls.last_mut() {
-        Some(DriverCall::Polled { call: last, times }) if *last == call => *times += 1,
-        _ => calls.push(DriverCall::Polled { call, times: 1 }),
+        Some(DriverCall::Polled { about: last, times, .. }) if *last == about => *times += 1,
+        _ => calls.push(DriverCall::Polled { call, about, times: 1 }),
     };
     _ = WATCH.try_with(|watch| {
         if let Some(watch) = &mut *watch.borrow_mut() {

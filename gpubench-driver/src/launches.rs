@@ -114,7 +114,7 @@ pub(crate) fn per_thread(stream: CUstream) -> CUstream {
 
 pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
     if code == CUDA_ERROR_NOT_READY {
-        return add_poll(called());
+        return add_poll(called(), stream as u64);
     }
     succeeded(code, |call| DriverCall::Waited { stream: Some(stream as u64), call });
 }
@@ -124,9 +124,9 @@ pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
 }
 
 /// Records a wait for an event. The stream that the event was recorded on is not followed.
-pub(crate) unsafe fn waited_for_event(code: u32, _: CUevent) {
+pub(crate) unsafe fn waited_for_event(code: u32, event: CUevent) {
     if code == CUDA_ERROR_NOT_READY {
-        return add_poll(called());
+        return add_poll(called(), event as u64);
     }
     succeeded(code, |call| DriverCall::Waited { stream: None, call });
 }
@@ -285,7 +285,7 @@ mod tests {
                 DriverCall::Waited { stream: Some(0), call },
                 DriverCall::Failed { call, code: 999 },
                 DriverCall::Waited { stream: Some(7), call },
-                DriverCall::Polled { call, times: 2 },
+                DriverCall::Polled { call, about: 7, times: 2 },
                 DriverCall::Destroyed(7),
                 DriverCall::Allocated(call),
             ]

@@ -88,6 +88,8 @@ impl Work for Guarded<'_> {
         self.call = Some(self.call.map_or(took, |least| least.min(took)));
         launched?;
         if let Some((call, code)) = found.failed {
+            // The sentence has the driver's words already.
+            _ = gpubench_driver::take_failure();
             let ignored = ignored(call, code);
             return Err(Failure::new(Stage::Launch, format_args!("{ignored}: {}", observed::hint(&ignored))));
         }

@@ -11,8 +11,8 @@ use gpubench_records::observation::{DriverCalls, Observation};
 /// The handles of default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
-/// A launch that asks as often as this in a row if work is done waits for it.
-const SPINS: usize = 16;
+/// A launch that asks as often as this in a row if the same work is done waits for it.
+const SPINS: usize = 2;
 
 /// Returns what a launch of these calls does beside its work on `own`, the gravest first.
 pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
@@ -27,7 +27,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     // One question that is answered is no wait: allocators ask so which memory is free again.
     let waits = named(calls, |call| match call {
         DriverCall::Waited { call, .. } if !call.contains("Query") => Some(call),
-        DriverCall::Polled { call, times } if *times >= SPINS => Some(call),
+        DriverCall::Polled { call, times, .. } if *times >= SPINS => Some(call),
         _ => None,
     });
     let allocates = named(calls, |call| match call {
@@ -141,10 +141,10 @@ mod tests {
 
     #[test]
     fn asking_again_and_again_is_a_wait() {
-        let polled = |times| DriverCall::Polled { call: "cuStreamQuery", times };
+        let polled = |times| DriverCall::Polled { call: "cuStreamQuery", about: 7, times };
         let answered = DriverCall::Waited { stream: Some(7), call: "cuStreamQuery" };
-        assert_eq!(told(&[polled(3), answered.clone()]), [""; 0]);
-        assert_eq!(told(&[polled(16), answered]), ["waits for the GPU: cuStreamQuery"]);
+        assert_eq!(told(&[polled(1), answered.clone()]), [""; 0]);
+        assert_eq!(told(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
     }
 
     #[test]

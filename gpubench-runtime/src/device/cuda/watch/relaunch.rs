@@ -86,6 +86,11 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Returns true if some of the memory is managed.
+    fn is_managed(&self) -> bool {
+        self.regions.regions.iter().any(|region| region.memory.kind == MemoryKind::Managed)
+    }
+
     /// Keeps what the checked launch left in `regions`, of which some may have `changed`.
     pub(super) fn keep(
         detector: &WriteDetector,
@@ -122,7 +127,10 @@ pub(crate) fn relaunch(
     let done = launched_again(device, work, &outputs);
     device.outputs = Some(outputs);
     let Some((differs, time)) = done? else { return Ok(None) };
-    Ok(Some(Relaunch { differs, checked: None, in_place: Some(time).filter(|_| timed), rewritten: None }))
+    // Managed memory moves to whoever touches it, which takes its time.
+    let managed = device.outputs.as_ref().is_some_and(Outputs::is_managed);
+    let in_place = Some(time).filter(|_| timed && !managed);
+    Ok(Some(Relaunch { differs, checked: None, in_place, rewritten: None }))
 }
 
 /// Launches `work` again with its largest output as it was before the checked launch. Returns nothing if there is no copy of it.

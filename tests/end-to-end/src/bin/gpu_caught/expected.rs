@@ -50,6 +50,8 @@ const fn needing(needs: Needs, line: Line) -> Line {
 }
 
 const ELSEWHERE: &[&str] = &["work elsewhere: "];
+/// Short work on another thread's stream may have ended when the given stream has.
+const ELSEWHERE_OR_ANOTHER: &[&str] = &["work elsewhere: ", "another launch: "];
 const WAITS: &[&str] = &["waits for the GPU: "];
 const ALLOCATES: &[&str] = &["allocates: "];
 const IMPOSSIBLE: &[&str] = &["impossible"];
@@ -127,7 +129,13 @@ pub(crate) static GROUPS: &[Group] = &[
                 Invalid,
                 ELSEWHERE,
             ),
-            line("another_thread", Hot, "another thread works on its own stream", Invalid, ELSEWHERE),
+            line(
+                "another_thread",
+                Hot,
+                "another thread works on its own stream",
+                Invalid,
+                ELSEWHERE_OR_ANOTHER,
+            ),
             line(
                 "cached_by_the_host",
                 Hot,
