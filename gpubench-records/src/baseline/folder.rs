@@ -1,7 +1,8 @@
 //! The folders of baselines. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
 //! in cargo's `target`. Each file in it is a run as `--json` writes it, and the newest record of a case counts, so that a
-//! run of a few cases updates those and leaves the others alone.
+//! run of a few cases updates those and leaves the others alone. The names of files are their order, not the clock.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,13 +83,14 @@ impl Place {
     /// If there are no runs, or a file is none.
     pub fn load(&self) -> Result<Baseline, BaselineError> {
         let files = if self.path.is_dir() { self.files()? } else { vec![self.path.clone()] };
-        let mut runs = files.iter().map(|file| self.read(file)).collect::<Result<Vec<_>, _>>()?;
+        let read = |file: &PathBuf| Ok((Order::of(file), self.read(file)?));
+        let mut runs = files.iter().map(read).collect::<Result<Vec<_>, BaselineError>>()?;
         if runs.is_empty() {
             return Err(self.missing());
         }
-        // The names of files of one second tell which came later.
-        runs.reverse();
-        Ok(Baseline::new(self.name.clone(), runs))
+        // A file that the user has put there has its clock's place among ours.
+        runs.sort_by_key(|(order, run)| Reverse(order.unwrap_or(Order { second: run.started, number: 0 })));
+        Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
     }
 
     /// Checks that a run can be stored, before it is measured.
@@ -98,35 +100,45 @@ impl Place {
     pub fn prepare(&self) -> Result<(), BaselineError> {
         let folder = self.folder();
         fs::create_dir_all(folder).map_err(|error| self.io(folder, error))?;
-        let path = if is_json(&self.path) { self.path.clone() } else { self.next(0) };
+        let path =
+            if is_json(&self.path) { self.path.clone() } else { self.path.join(Order::default().file()) };
         Destination::open(&path).map(drop).map_err(|error| self.io(folder, error))
     }
 
-    /// Stores `run`: whole, or not at all. Files that it supersedes are removed.
+    /// Stores `run`: whole, or not at all. Files of ours that it supersedes are removed.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), BaselineError> {
-        let to = if is_json(&self.path) { self.path.clone() } else { self.next(run.started) };
-        files::replace(&to, &|out| run.write(out)).map_err(|error| self.io(&to, error))?;
-        if !is_json(&self.path) {
-            self.prune(&to, run)?;
+        if is_json(&self.path) {
+            return files::replace(&self.path, &|out| run.write(out))
+                .map_err(|error| self.io(&self.path, error));
         }
-        Ok(())
+        let names = self.next(run.started)?.map(|order| self.path.join(order.file()));
+        let to = files::create(names, &|out| run.write(out)).map_err(|error| self.io(&self.path, error))?;
+        self.prune(&to, run)
     }
 
-    /// A file that is not there yet, whose name sorts by time.
-    fn next(&self, started: u64) -> PathBuf {
-        let name = |number| self.path.join(format!("{started:010}-{number}.json"));
-        (0_u32..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
+    /// The places behind all files of ours: at this second, unless the clock was set back since the last of them.
+    fn next(&self, started: u64) -> Result<impl Iterator<Item = Order> + use<>, BaselineError> {
+        let last = self.files()?.iter().filter_map(|file| Order::of(file)).max();
+        let behind = last.map(|Order { second, number }| Order { second, number: number.saturating_add(1) });
+        let Order { second, number } =
+            behind.max(Some(Order { second: started, number: 0 })).unwrap_or_default();
+        Ok((number..).map(move |number| Order { second, number }))
     }
 
-    /// Removes the files that `newest` supersedes. One that cannot be read is left for whoever loads it.
+    /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
+    /// behind it to a process that stores its run at the same time. One that cannot be read is left for whoever loads it.
     fn prune(&self, to: &Path, newest: &Run) -> Result<(), BaselineError> {
-        for file in self.files()?.iter().filter(|file| *file != to) {
+        let is_before = |file: &Path| Order::of(file).is_some_and(|order| Some(order) < Order::of(to));
+        for file in self.files()?.iter().filter(|file| is_before(file)) {
             let Ok(run) = self.read(file) else { continue };
             if supersedes(newest, &run) {
-                fs::remove_file(file).map_err(|error| self.io(file, error))?;
+                match fs::remove_file(file) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.io(file, error)),
+                    _ => {}
+                }
             }
         }
         Ok(())
@@ -171,6 +183,28 @@ impl Place {
     }
 }
 
+/// The place of a file of ours among the others, which its name tells: the second when its run began, or that of the file before
+/// it if the clock was set back since, and a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Order {
+    second: u64,
+    number: u32,
+}
+
+impl Order {
+    /// Reads it from the name of a file; nothing for one that has no name of ours.
+    fn of(file: &Path) -> Option<Self> {
+        let name = file.file_name()?.to_str()?;
+        let (second, number) = name.strip_suffix(".json")?.split_once('-')?;
+        let order = Self { second: second.parse().ok()?, number: number.parse().ok()? };
+        (order.file() == name).then_some(order)
+    }
+
+    fn file(self) -> String {
+        format!("{:010}-{}.json", self.second, self.number)
+    }
+}
+
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
@@ -210,6 +244,58 @@ mod tests {
         let part = Run { records: old.records[..1].to_vec(), started: old.started + 120, ..old };
         saved(folder.path(), &[part]);
         assert_eq!(stored_files(folder.path()), 2, "a part of the cases replaces nothing");
+    }
+
+    #[test]
+    fn files_of_the_user_stay_though_they_are_superseded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = stored_run();
+        let new = Run { started: run.started + 60, ..run.clone() };
+        let theirs = ["a.json", "2026-08-01.json", "5-0.json", "0000000005-00.json"];
+        fs::create_dir(folder.path().join("main")).expect("a folder");
+        for name in theirs {
+            files::replace(&folder.path().join("main").join(name), &|out| run.write(out))
+                .expect("it is written");
+        }
+        saved(folder.path(), &[run, new]);
+        assert_eq!(stored_files(folder.path()), theirs.len() + 1);
+    }
+
+    #[test]
+    fn runs_that_are_stored_at_once_are_all_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (place, run) = (Place::within(folder.path(), "main"), stored_run());
+        place.prepare().expect("a folder");
+        let cases = 0..run.records.len();
+        std::thread::scope(|scope| {
+            for case in cases.clone() {
+                let (place, records) = (&place, vec![run.records[case].clone()]);
+                let part = Run { records, ..run.clone() };
+                scope.spawn(move || place.save(&part).expect("it is written"));
+            }
+        });
+        assert_eq!(stored_files(folder.path()), cases.len());
+        // Of two that supersede each other, one is left.
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| place.save(&run).expect("it is written"));
+            }
+        });
+        let whole = place.load().expect("a baseline").into_run().expect("a run");
+        assert_eq!((whole.records.len(), stored_files(folder.path())), (cases.len(), 1));
+    }
+
+    #[test]
+    fn the_run_that_was_stored_last_counts_whatever_the_clock_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let future = stored_run();
+        let part =
+            Run { records: future.records[..1].to_vec(), started: future.started - 9_999, ..future.clone() };
+        for again in 1..=2 {
+            let baseline = saved(folder.path(), &[future.clone(), part.clone()]);
+            let started = baseline.find(&future, &future.records[0]).map(|(run, _)| run.started);
+            assert_eq!((started, stored_files(folder.path())), (Some(part.started), 2), "{again}");
+        }
     }
 
     #[test]

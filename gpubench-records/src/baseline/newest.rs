@@ -1,7 +1,6 @@
-//! The newest number of each case. In: the runs of a baseline, in any order; out: for each case the newest record that has a
+//! The newest number of each case. In: the runs of a baseline, the newest first; out: for each case the newest record that has a
 //! number, of the same device if it was measured there, else of another of its model; and the runs that a newer one supersedes.
 
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::facts::{Facts, UUID};
@@ -32,9 +31,8 @@ impl Baseline {
         Self::new(name, vec![run])
     }
 
-    /// The baseline of `runs`. Of several that began in the same second, the first counts as the newest.
-    pub(super) fn new(name: String, mut runs: Vec<Run>) -> Self {
-        runs.sort_by_key(|run| Reverse(run.started));
+    /// The baseline of `runs`, the newest first.
+    pub(super) fn new(name: String, runs: Vec<Run>) -> Self {
         let (mut cases, mut seen) = (Vec::new(), HashSet::new());
         let mut places: HashMap<_, Vec<RecordPlace>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
@@ -148,17 +146,15 @@ mod tests {
         let mut new = later(&old, [1, 0]);
         // It failed, and what was measured before counts.
         new.records[0].measurement = None;
-        for runs in [vec![old.clone(), new.clone()], vec![new.clone(), old.clone()]] {
-            let baseline = Baseline::new("main".to_owned(), runs);
-            let started = |record: &Record| baseline.find(&old, record).map(|(run, _)| run.started);
-            assert_eq!(started(&new.records[0]), Some(old.started));
-            assert_eq!(started(&new.records[1]), Some(new.started));
-            assert_eq!(started(&old.records[4]), Some(old.started));
-            let cases: Vec<_> = baseline.cases().map(|record| &record.case).collect();
-            let [first, second, rest @ ..] = &old.records[..] else { panic!("it has some") };
-            let order = [second, first].into_iter().chain(rest).map(|record| &record.case);
-            assert_eq!(cases, order.collect::<Vec<_>>(), "each once, the newest run's first");
-        }
+        let baseline = Baseline::new("main".to_owned(), vec![new.clone(), old.clone()]);
+        let started = |record: &Record| baseline.find(&old, record).map(|(run, _)| run.started);
+        assert_eq!(started(&new.records[0]), Some(old.started));
+        assert_eq!(started(&new.records[1]), Some(new.started));
+        assert_eq!(started(&old.records[4]), Some(old.started));
+        let cases: Vec<_> = baseline.cases().map(|record| &record.case).collect();
+        let [first, second, rest @ ..] = &old.records[..] else { panic!("it has some") };
+        let order = [second, first].into_iter().chain(rest).map(|record| &record.case);
+        assert_eq!(cases, order.collect::<Vec<_>>(), "each once, the newest run's first");
     }
 
     #[test]
@@ -166,7 +162,7 @@ mod tests {
         let old = stored_run();
         let mut new = later(&old, [1, 0]);
         new.records[0].measurement = None;
-        let baseline = Baseline::new("main".to_owned(), vec![old.clone(), new.clone()]);
+        let baseline = Baseline::new("main".to_owned(), vec![new.clone(), old.clone()]);
         let counting: Vec<Record> = baseline.cases().cloned().collect();
         let counting: Vec<Record> =
             counting.iter().filter_map(|record| Some(baseline.find(&old, record)?.1.clone())).collect();
@@ -176,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_same_second_the_first_run_counts() {
+    fn of_several_runs_the_first_counts() {
         let old = stored_run();
         let mut other = old.clone();
         other.records[0].measurement = None;

@@ -29,6 +29,7 @@ pub(crate) use self::load::load_all;
 pub use self::load::{LoadRunError, load};
 pub use self::names::time_of_day;
 pub use self::place::{fingerprint, home, kept, runs};
+pub(crate) use self::replace::create;
 pub use self::replace::{Contents, Destination, fill, replace, resolved};
 pub(crate) use self::sound::sound_records;
 pub use self::stored_runs::{NamedStored, StoredRuns};

@@ -2,10 +2,9 @@
 //! reader, crash or power cut ever leaves a part.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes the contents of a file.
 pub type Contents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -73,10 +72,36 @@ impl Destination {
         }
         fill(&new.file, contents)?;
         new.file.sync_all()?;
-        fs::rename(&new.path, &self.path)?;
-        new.is_renamed = true;
-        // The name in the folder must be on the disk too.
-        sync_folder(&File::open(folder(&self.path))?)
+        new.rename(&self.path)
+    }
+}
+
+/// Makes a new file under the first of `paths` that nothing has, however many processes do so at once. Returns its path.
+///
+/// # Errors
+/// If a part could not be written. There is no file then.
+pub(crate) fn create(
+    mut paths: impl Iterator<Item = PathBuf>,
+    contents: Contents<'_>,
+) -> io::Result<PathBuf> {
+    let mut path = paths.next().ok_or(ErrorKind::NotFound)?;
+    let mut new = NewFile::beside(&path)?;
+    fill(&new.file, contents)?;
+    new.file.sync_all()?;
+    loop {
+        // A second name, unlike a new one, takes nothing's place.
+        match fs::hard_link(&new.path, &path) {
+            Ok(()) => {
+                sync_folder(&File::open(folder(&path))?)?;
+                return Ok(path);
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                path = paths.next().ok_or(ErrorKind::AlreadyExists)?;
+            }
+            // Some file systems give a file one name only.
+            Err(_) if !path.try_exists()? => return new.rename(&path).map(|()| path),
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -134,18 +159,24 @@ struct NewFile {
 }
 
 impl NewFile {
+    /// A file beside `path` whose name nobody can guess. What has that name already, a link too, is left alone.
     fn beside(path: &Path) -> io::Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
         loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = folder(path).join(format!(".{name}.{}-{number}.part", process::id()));
+            let random = RandomState::new().hash_one(0);
+            let path = folder(path).join(format!(".{name}.{random:016x}.part"));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // An earlier process of the same number left it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 file => return Ok(Self { file: file?, path, is_renamed: false }),
             }
         }
+    }
+
+    /// Gives it the name `path`, on the disk too.
+    fn rename(&mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.is_renamed = true;
+        sync_folder(&File::open(folder(path))?)
     }
 }
 
@@ -280,6 +311,29 @@ mod tests {
             }
         });
         assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    #[test]
+    fn new_files_take_nothing_s_place_and_no_two_one_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = || (0..).map(|number| folder.path().join(format!("{number}.json")));
+        fs::write(folder.path().join("0.json"), "theirs").expect("it can be written");
+        symlink("nowhere", folder.path().join("1.json")).expect("it can be made");
+        thread::scope(|scope| {
+            for letter in ["a", "b", "c", "d"] {
+                scope.spawn(move || {
+                    for _ in 0..5 {
+                        _ = create(paths(), &text(letter)).expect("it can be made");
+                    }
+                });
+            }
+        });
+        let contents = |number: usize| fs::read_to_string(paths().nth(number).expect("it is one of them"));
+        assert_eq!(contents(0).expect("it is there"), "theirs");
+        let mut written: Vec<_> = (2..22).map(|number| contents(number).expect("it is there")).collect();
+        written.sort();
+        assert_eq!(written.concat(), ["a", "b", "c", "d"].map(|letter| letter.repeat(5)).concat());
+        assert_eq!(names(folder.path()).len(), 22, "and nothing else lies about");
     }
 
     #[test]

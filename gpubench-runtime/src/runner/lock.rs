@@ -128,10 +128,19 @@ fn one(
     }
 }
 
-/// Opens the file, and creates it if it is missing. Does not follow links, because every user can write to
-/// the folder.
+/// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
+/// waited for, and what has another name elsewhere is left alone.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW.bits() as i32;
+    let file = opened(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.nlink() > 1 {
+        return Err(io::Error::other("it is no lock file: remove it"));
+    }
+    Ok(file)
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(flags);
     match options.open(path) {
@@ -147,7 +156,7 @@ fn open(path: &Path) -> io::Result<File> {
             file.set_permissions(Permissions::from_mode(EVERYBODY))?;
             Ok(file)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => opened(path),
         Err(error) => Err(error),
     }
 }
@@ -218,6 +227,30 @@ mod tests {
         symlink(&theirs, &path).expect("a link");
         assert!(take(&path, false).expect("nobody has it").is_err());
         assert_eq!(fs::read_to_string(&theirs).expect("it is there"), "precious");
+    }
+
+    /// What is no file of a lock is neither waited for nor written to.
+    #[test]
+    fn pipes_and_other_names_of_files_are_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, theirs) = (folder.path().join("lock"), folder.path().join("theirs"));
+        let refused = |path: &Path| {
+            let error = take(path, false).expect("nobody has it").expect_err("it is no lock");
+            error.to_string()
+        };
+        fs::write(&theirs, "precious").expect("it can be written");
+        fs::hard_link(&theirs, &path).expect("a second name");
+        assert_eq!(refused(&path), "it is no lock file: remove it");
+        assert_eq!(fs::read_to_string(&theirs).expect("it is there"), "precious");
+        fs::remove_file(&path).expect("it is there");
+        for mode in [0o666, 0o444] {
+            rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode.into(), 0)
+                .expect("a pipe");
+            assert_eq!(refused(&path), "it is no lock file: remove it");
+            fs::remove_file(&path).expect("it is there");
+        }
+        fs::create_dir(&path).expect("a folder");
+        assert!(take(&path, false).expect("nobody has it").is_err());
     }
 
     #[test]
