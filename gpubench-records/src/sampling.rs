@@ -6,6 +6,9 @@ use crate::comparison::USUAL_BAND;
 use crate::method::{Flush, Path};
 use gpubench_stats::units::Nanoseconds;
 
+/// The most samples that a user may ask for: a case's record is one line of the run's file, and a reader takes no longer one.
+pub const MOST_SAMPLES: usize = 1_000_000;
+
 /// The rules by which a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -254,4 +254,40 @@ mod tests {
         _ = interrupted(folder.path(), &run("n3", None, 99), 0);
         assert_eq!(count("Z"), 51, "a run of another host removes none of them");
     }
+
+    /// Stores a run with all of its records and its end.
+    fn finished(folder: &Path, run: &Run) {
+        let bare = Run { records: Vec::new(), planned: run.records.len(), ..run.clone() };
+        let mut store = Store::create(folder, &bare, &[]).expect("it can be written");
+        run.records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
+        store.end(run.wall).expect("it can be written");
+    }
+
+    /// With runs of 2027 there and a clock that was set back since, the run that began last is the last, and is not removed.
+    #[test]
+    fn a_run_that_can_be_resumed_is_the_last_and_stays_whatever_the_clock_says() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let (future, now) = (1_800_000_000, 1_780_000_000);
+        (0..20).for_each(|number| finished(folder, &run("n1", None, future + number)));
+        let began = run("n1", None, now);
+        let path = interrupted(folder, &began, 1);
+        let last = EarlierRun::open(folder, LAST, &began.program.suite).expect("there is one");
+        assert_eq!((last.run.started, last.run.records.len()), (now, 1));
+        (0..25).for_each(|number| finished(folder, &run("n1", None, now + number)));
+        assert!(path.is_file(), "its records are in no other file");
+        assert_eq!(run_names(folder).expect("a folder").len(), 21, "of the others the last 20 are left");
+        let last = EarlierRun::open(folder, LAST, &began.program.suite).expect("there is one");
+        assert_eq!(last.run.started, now + 24);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_named_by_us_is_not_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        finished(folder.path(), &run("n1", None, 1));
+        let name = run_names(folder.path()).expect("a folder").remove(0);
+        std::fs::rename(folder.path().join(name), folder.path().join("best")).expect("it is there");
+        (0..25).for_each(|number| finished(folder.path(), &run("n1", None, number)));
+        assert!(folder.path().join("best").join(RECORDS).is_file());
+    }
 }

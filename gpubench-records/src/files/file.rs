@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::lines::{self, Line};
-use super::names::{candidates, outdated};
+use super::lines::{self, Line, is_done};
+use super::names::{candidates, is_ours, outdated};
 use super::place::{RECORDS, run_names};
 use super::replace::sync_folder;
 use crate::record::{Environment, Record, Run};
@@ -92,6 +92,7 @@ impl Store {
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
         let line = Line::End { wall }.written()?;
         self.file.write_all(&line)?;
+        self.syncing.wake();
         self.syncing.end()
     }
 }
@@ -104,7 +105,8 @@ fn claim(folder: &Path, run: &Run) -> io::Result<PathBuf> {
         let host = file_name_part(environment.host.as_deref().unwrap_or("host"));
         format!("{host}-{}-{}", task.label(), process::id())
     });
-    for name in candidates(run.started, label.as_deref()) {
+    let there = if label.is_none() { run_names(folder)? } else { Vec::new() };
+    for name in candidates(run.started, label.as_deref(), &there) {
         let path = folder.join(name);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -114,7 +116,8 @@ fn claim(folder: &Path, run: &Run) -> io::Result<PathBuf> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Removes the oldest runs of the suite that `run` is of, except those in progress. Folders with other files in them stay.
+/// Removes the oldest runs of the suite that `run` is of, except those in progress and those that can be resumed. Folders with
+/// other names or with other files in them stay.
 ///
 /// A lock tells of progress on this host alone, and clocks differ between hosts: runs of other hosts stay, and so do all that
 /// are tasks.
@@ -124,12 +127,16 @@ fn remove_old(folder: &Path, run: &Run) {
     }
     let mut ours = run_names(folder).unwrap_or_default();
     ours.retain(|name| {
+        if !is_ours(name) {
+            return false;
+        }
         let stored = File::open(folder.join(name).join(RECORDS)).map_err(lines::NotARun::Unreadable);
         stored.and_then(lines::head_of).is_ok_and(|other| is_of_same_host(run, &other))
     });
     for name in outdated(&ours) {
         let run = folder.join(name);
-        let ended = File::open(run.join(RECORDS)).is_ok_and(|file| file.try_lock().is_ok());
+        let ended = File::open(run.join(RECORDS))
+            .is_ok_and(|file| file.try_lock().is_ok() && is_done(file).is_ok_and(|done| done));
         if ended && fs::remove_file(run.join(RECORDS)).is_ok() {
             // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
@@ -180,13 +187,95 @@ impl Drop for Syncing {
 }
 
 fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
-    if woken.recv().is_ok() {
-        file.sync_data()?;
-        // The name in the folder must be on the disk too.
-        sync_folder(folder)?;
-    }
+    let mut is_named = false;
     while woken.recv().is_ok() {
         file.sync_data()?;
+        if !is_named {
+            // The name in the folder must be on the disk too.
+            sync_folder(folder)?;
+            is_named = true;
+        }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::TryLockError;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use super::*;
+
+    /// Linux's `O_PATH`: the file is open for nothing, and whoever syncs it is told so.
+    const PATH_ONLY: i32 = 0o10_000_000;
+
+    fn unsyncable(path: &Path) -> File {
+        OpenOptions::new().read(true).custom_flags(PATH_ONLY).open(path).expect("it is there")
+    }
+
+    fn run() -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        lines::read(&lines[..]).expect("a run").run
+    }
+
+    #[test]
+    fn the_file_and_its_name_are_synced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        let file = || File::create(&path).expect("it can be made");
+        let named = || File::open(folder.path()).expect("it is there");
+        for (file, folder, fails) in [
+            (file(), named(), false),
+            (unsyncable(&path), named(), true),
+            (file(), unsyncable(folder.path()), true),
+        ] {
+            let mut syncing = Syncing::of(file, folder);
+            syncing.wake();
+            assert_eq!(syncing.end().is_err(), fails);
+        }
+    }
+
+    #[test]
+    fn each_record_and_the_end_are_synced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = run();
+        let bare = Run { records: Vec::new(), ..run.clone() };
+        let store = || {
+            let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
+            store.syncing.end().expect("it is synced");
+            store.syncing = Syncing::of(unsyncable(&store.path), unsyncable(folder.path()));
+            store
+        };
+        let mut added = store();
+        added.add(&run.records[0]).expect("it is written");
+        assert!(added.syncing.end().is_err(), "a record is synced");
+        assert!(store().end(run.wall).is_err(), "so is the end");
+    }
+
+    #[test]
+    fn a_run_in_progress_is_locked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::create(folder.path(), &run(), &[]).expect("it is written");
+        let path = store.path().to_owned();
+        let other = File::open(&path).expect("it is there");
+        assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
+        store.end(Nanoseconds::ZERO).expect("it is written");
+        assert!(other.try_lock().is_ok());
+    }
+
+    #[test]
+    fn every_record_is_stored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = run();
+        let (kept, new) = run.records.split_at(2);
+        let bare = Run { records: Vec::new(), ..run.clone() };
+        let kept: Vec<&Record> = kept.iter().collect();
+        let mut store = Store::create(folder.path(), &bare, &kept).expect("it is written");
+        let path = store.path().to_owned();
+        for (number, record) in (3..).zip(new) {
+            store.add(record).expect("it is written");
+            let read = lines::read(File::open(&path).expect("it is there")).expect("a run");
+            assert_eq!(read.run.records, run.records[..number]);
+        }
+    }
 }

@@ -12,11 +12,13 @@ use super::fault::Fault;
 use super::format::{FormatError, RUN, SchemaVersion, by_newer};
 use super::sound::unsound_time;
 use crate::record::{Record, Run, SCHEMA};
+use crate::sampling::MOST_SAMPLES;
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
-/// No line of ours is longer: the samples of a case take up to a MiB.
+/// No line of ours is longer: each of the most samples that a user may ask for takes up to 25 bytes, in a comparison twice.
 const LONGEST: u64 = 64 << 20;
+const _: () = assert!(2 * 25 * MOST_SAMPLES + (1 << 20) < LONGEST as usize);
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -122,6 +124,23 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
     Lines { from: BufReader::new(from), number: 0 }.head().map(|head| head.run)
 }
 
+/// Returns true if the run in a file has nothing to resume: it has come to its end with a record for each case, or it has no
+/// record at all. Lines behind the first are counted and not read.
+pub(super) fn is_done(from: impl Read) -> Result<bool, NotARun> {
+    let mut lines = Lines { from: BufReader::new(from), number: 0 };
+    let planned = lines.head()?.run.planned;
+    let (mut records, mut has_end) = (0, false);
+    while let Some(found) = lines.next().map_err(NotARun::Unreadable)? {
+        let is_end = matches!(&found, Found::Whole(line) if line.starts_with(END));
+        has_end |= is_end;
+        records += usize::from(!is_end);
+    }
+    Ok(records == 0 || (has_end && records >= planned))
+}
+
+/// The beginning of the last line of a run that has come to its end.
+const END: &[u8] = b"{\"end\":";
+
 /// Reads a line behind the first. The reason that it is none is in words.
 fn read_line(version: SchemaVersion, line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
     let read = RUN.read_as(version, line).map_err(|error| Fault::of(&error, line, 0).reason())?;
@@ -217,5 +236,29 @@ impl<R: Read> Lines<R> {
             Some(b'\n') => Some(Found::Whole(line)),
             Some(_) => Some(Found::CutOff),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most samples that a user may ask for, each as long as a number can be.
+    #[test]
+    fn the_longest_record_is_read_back() {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let mut run = read(&lines[..]).expect("a run").run;
+        let mut record = run.records.swap_remove(0);
+        let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
+        let longest = Nanoseconds(1.234_567_890_123_456_7e-299);
+        samples.events = vec![longest; MOST_SAMPLES];
+        run.records.clear();
+        let mut file = Line::Run(Cow::Borrowed(&run)).written().expect("a vector takes everything");
+        let line = Line::Record { at: run.wall, record: Cow::Borrowed(&record) };
+        file.extend(line.written().expect("a vector takes everything"));
+        assert!(2 * file.len() < LONGEST as usize, "so that a comparison of two fits");
+        let found = read(&*file).expect("a run");
+        assert_eq!(found.remarks, [""; 0]);
+        assert!(found.run.records == [record]);
     }
 }

@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use crate::peaks::PeakTextError;
+use gpubench_records::sampling::MOST_SAMPLES;
 use gpubench_records::selection::NoArg;
 use gpubench_report::export::SamePlace;
 
@@ -24,6 +25,12 @@ pub enum OptionsError {
     Zero {
         /// The flag.
         flag: &'static str,
+    },
+    /// More samples of a case than a stored record can have.
+    #[error("--samples {given}: give at most {MOST_SAMPLES}, which a stored record can have")]
+    TooManySamples {
+        /// The number that the user gave.
+        given: usize,
     },
     /// A value is no duration.
     #[error("{flag} {given}: give seconds, 0 or more")]

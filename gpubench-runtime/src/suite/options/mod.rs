@@ -211,6 +211,10 @@ mod tests {
         for (wrong, text) in [
             (options().precision(0.0), "--precision 0%: give a percentage above 0, such as 0.5%"),
             (options().samples(0), "--samples 0: give at least 1"),
+            (
+                options().samples(12_000_000),
+                "--samples 12000000: give at most 1000000, which a stored record can have",
+            ),
             (options().runs(0), "--runs 0: give at least 1"),
             (options().warm_up(Nanoseconds::from_seconds(f64::NAN)), "--warmup NaN: give seconds, 0 or more"),
             (

@@ -4,7 +4,7 @@
 use super::OptionsError;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::method::{Flush, Path};
-use gpubench_records::sampling::Sampling;
+use gpubench_records::sampling::{MOST_SAMPLES, Sampling};
 use gpubench_stats::units::Nanoseconds;
 
 /// Settings of the sampling. `None` leaves the usual rule, or that of [`quick`](Self::quick).
@@ -77,6 +77,9 @@ impl SamplingOptions {
         }
         if self.samples == Some(0) {
             return Err(OptionsError::Zero { flag: "--samples" });
+        }
+        if let Some(given) = self.samples.filter(|given| *given > MOST_SAMPLES) {
+            return Err(OptionsError::TooManySamples { given });
         }
         if self.warm_up.is_some() && self.warm_up_launches.is_some() {
             return Err(OptionsError::WarmUpTwice);
