@@ -15,6 +15,7 @@ use clap::Parser;
 use gpubench_records::exit::Exit;
 
 use self::args::Cargo;
+use gpubench_records::text::printable_lines;
 
 fn main() -> ExitCode {
     let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     };
     let ended = commands::run(&args).unwrap_or_else(|error| {
         // If standard error is closed, the exit code still reports the error.
-        _ = writeln!(io::stderr(), "error: {error}");
+        _ = writeln!(io::stderr(), "error: {}", printable_lines(&error.to_string()));
         error.exit()
     });
     ended.into()

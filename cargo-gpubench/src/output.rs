@@ -10,6 +10,7 @@ use gpubench_report::export::{Export, ExportTo, write_visibly};
 use gpubench_report::{Page, no_records};
 
 use crate::error::CommandError;
+use gpubench_records::text::printable_lines;
 
 /// The look of printed text, as the user wants it.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
 /// Prints a warning on standard error.
 pub(crate) fn warn(what: &str) {
     // If standard error is closed, nobody reads it.
-    _ = writeln!(io::stderr(), "warning: {what}");
+    _ = writeln!(io::stderr(), "warning: {}", printable_lines(what));
 }
 
 /// Makes sure that each of `exports` can be written, and that none is a file that one of `runs` is read from.

@@ -32,5 +32,6 @@ pub mod samples;
 pub mod sampling;
 pub mod selection;
 pub mod task;
+pub mod text;
 pub mod verdict;
 pub mod work;

@@ -1,5 +1,6 @@
-//! A large run: 10,000 records of 1,000 samples. In: one recorded case, many times over; out: the processor time and the peak memory of
-//! writing, reading, merging and checking it, printed, and within their limits. A release build answers in seconds:
+//! A large run: 10,000 records of 1,000 samples, and 20,000 and 40,000 of 30. In: one recorded case, many times over; out: the
+//! processor time and the peak memory of writing, reading, merging and checking it, printed, and within their limits: of twice as
+//! many records at most 2.2 times the time. A release build answers in seconds:
 //! `cargo test --release -p gpubench-records --test scale -- --ignored --nocapture`.
 
 #![allow(clippy::print_stdout, reason = "figures for whoever asked")]
@@ -8,11 +9,11 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use gpubench_records::baseline::{Baseline, check};
+use gpubench_records::baseline::{Baseline, Place, check};
 use gpubench_records::files::{self, Store};
 use gpubench_records::id::Arg;
 use gpubench_records::merge::merged;
-use gpubench_records::record::Run;
+use gpubench_records::record::{Record, Run};
 use gpubench_stats::units::Nanoseconds;
 
 const RECORDS: usize = 10_000;
@@ -97,4 +98,67 @@ fn a_large_run_is_read_merged_and_checked_in_seconds() {
     let checked = timed("checked against a baseline", || check(&run, &baseline, &|_| true));
     assert_eq!((checked.lines.len(), checked.missing.len()), (RECORDS, 0));
     assert!(peak_memory() < MOST_MEMORY, "{} MiB", peak_memory() >> 20);
+}
+
+/// The number of runs that are merged: as many as `--runs 5` makes.
+const RUNS: usize = 5;
+/// The samples of a record, few of which show best what the number of records costs.
+const FEW: usize = 30;
+
+/// The processor time of each step with so many records.
+fn steps(records: usize) -> Vec<(&'static str, Duration)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut took = Vec::new();
+    let mut step = |name, work: &mut dyn FnMut()| {
+        let begin = processor_time();
+        work();
+        took.push((name, processor_time() - begin));
+    };
+    let run = large(records, FEW);
+    let bare = Run { records: Vec::new(), ..run.clone() };
+    let mut path = None;
+    step("stored", &mut || {
+        let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
+        run.records.iter().for_each(|record| store.add(record).expect("it is written"));
+        path = Some(store.path().to_owned());
+        store.end(run.wall).expect("it is written");
+    });
+    let path = path.expect("it was stored");
+    step("read", &mut || {
+        let read = files::read(File::open(&path).expect("a file")).expect("a run");
+        assert_eq!(read.run.records.len(), records);
+    });
+    step("stored as resumed", &mut || {
+        let kept: Vec<&Record> = run.records.iter().collect();
+        _ = Store::create(folder.path(), &bare, &kept).expect("it is written");
+    });
+    let mut all: Vec<Record> = (0..RUNS).flat_map(|_| run.records.clone()).collect();
+    step("merged of 5 runs", &mut || assert_eq!(merged(std::mem::take(&mut all)).len(), records));
+    let place = Place::within(folder.path(), "main");
+    place.prepare().expect("a folder");
+    step("saved as a baseline", &mut || place.save(&run).expect("it is written"));
+    step("saved in its place", &mut || place.save(&run).expect("it is written"));
+    let mut baseline = None;
+    step("baseline read", &mut || baseline = Some(place.load().expect("a baseline")));
+    let baseline = baseline.expect("it was read");
+    step("checked against it", &mut || assert_eq!(check(&run, &baseline, &|_| true).lines.len(), records));
+    step("baseline as a run", &mut || {
+        assert_eq!(baseline.clone().into_run().map(|run| run.records.len()), Some(records));
+    });
+    took
+}
+
+/// Twice as many records take twice as long, and not four times.
+#[test]
+#[ignore = "takes a minute"]
+fn every_step_is_linear_in_the_number_of_records() {
+    let [few, many] = [20_000, 40_000].map(steps);
+    let mut slow = Vec::new();
+    for ((step, few), (_, many)) in few.into_iter().zip(many) {
+        let ratio = many.as_secs_f64() / few.as_secs_f64();
+        println!("{step:<28} {:>6.2} s, {:>6.2} s: {ratio:.2} times", few.as_secs_f64(), many.as_secs_f64());
+        // What takes no time is as long as the clock's steps, and the allocator's.
+        slow.extend((ratio >= 2.2 && many > Duration::from_millis(50)).then_some(step));
+    }
+    assert_eq!(slow, [""; 0]);
 }

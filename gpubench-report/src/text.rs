@@ -1,38 +1,15 @@
 //! Text that keeps to its place on a page. In: words of ours and of users; out: lines that end where the page does, names
-//! shortened in their middle, and control characters by their codes.
+//! shortened in their middle.
 
 use textwrap::{Options, WordSplitter, wrap};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::page::Page;
+pub(super) use gpubench_records::text::{printable as plain, printable_lines as plain_lines};
 
 /// The number of terminal columns of `text`.
 pub(super) fn width(text: &str) -> usize {
     text.width()
-}
-
-/// `text` in one line, with the codes of characters that would move the cursor, colour the terminal or turn the direction.
-#[must_use]
-pub fn plain(text: &str) -> String {
-    escaped(text, is_control)
-}
-
-/// The same with its line breaks.
-pub(super) fn plain_lines(text: &str) -> String {
-    escaped(text, |c| c != '\n' && is_control(c))
-}
-
-fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if special(c) { plain.extend(c.escape_default()) } else { plain.push(c) }
-    }
-    plain
-}
-
-/// Returns true for control characters and for those that set the direction of text.
-fn is_control(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `text` with as much left out of its middle as `columns` need, and `…` there.
@@ -111,12 +88,6 @@ mod tests {
         assert_eq!(shown("千千千千千千", 6), "千…千");
         assert_eq!(width(&shown("千千千千千千", 6)), 5);
         assert_eq!(shortened("copy[n=65536]", 8, Page::default().in_ascii()), "cop..36]");
-    }
-
-    #[test]
-    fn no_control_character_is_left() {
-        assert_eq!(plain("\u{1b}[31mred\n\u{202e}x"), "\\u{1b}[31mred\\n\\u{202e}x");
-        assert_eq!(plain_lines("a\n\tb"), "a\n\\tb");
     }
 
     #[test]

@@ -204,6 +204,13 @@ mod tests {
         assert_eq!(paired_log_ratio(&pairs(&[(1.0, 1.0), (0.0, 1.0)])), None);
     }
 
+    /// What slows both launches of a pair is in neither's favour: over the medians of each the ratio would be 0.55.
+    #[test]
+    fn each_time_is_held_against_that_of_its_own_pair() {
+        let log = paired_log_ratio(&pairs(&[(110.0, 100.0), (220.0, 200.0), (90.0, 300.0)]));
+        near(log.expect("three pairs"), 1.1_f64.ln());
+    }
+
     /// By hand: mean 0.02, standard deviation 0.01, and t(99 %, 3) = 5.841.
     #[test]
     fn rounds_have_students_interval() {

@@ -11,6 +11,7 @@ use crate::facts::{Facts, UUID};
 use crate::id::{Arg, shown_name};
 use crate::method::Cache;
 use crate::record::{Record, Run, Skipped};
+use crate::text::printable;
 
 pub use self::given::{NoArg, parse_args, split_names, split_outside_brackets};
 
@@ -32,11 +33,17 @@ pub struct CaseSelection {
 }
 
 impl CaseSelection {
-    /// Returns true if a benchmark of this name, arguments included, is selected.
+    /// Returns true if a benchmark of this name, arguments included, is selected: as it is, or as lists show it.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        let hit =
-            |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
+        if self.filters.is_empty() && self.skip.is_empty() {
+            return true;
+        }
+        let names = [name, &printable(name)];
+        let hit = |pattern: &String| match self.exact {
+            true => names.contains(&pattern.as_str()),
+            false => names.iter().any(|name| name.contains(pattern.as_str())),
+        };
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
 

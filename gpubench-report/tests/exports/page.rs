@@ -4,8 +4,8 @@
 use std::time::Instant;
 
 use gpubench_records::record::Run;
+use gpubench_records::text::printable;
 use gpubench_report::export::Format;
-use gpubench_report::printable;
 use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 use proptest::prelude::*;

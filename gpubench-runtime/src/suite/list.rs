@@ -13,6 +13,7 @@ use crate::device::select;
 use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::method::Cache;
+use gpubench_records::text::printable;
 use gpubench_stats::format::counted;
 
 /// Lists the selected benchmarks of `entries`, with or without their devices; of a `suite` that is shared, those of this task.
@@ -58,9 +59,12 @@ fn text(plan: &Plan, format: ListFormat) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     for (job, fate) in &plan.jobs {
+        let name = printable(&job.to_string());
         _ = match (format, fate) {
-            (ListFormat::Pretty, Fate::Skipped(why)) => writeln!(text, "{job}: benchmark (skipped: {why})"),
-            (ListFormat::Pretty | ListFormat::Terse, _) => writeln!(text, "{job}: benchmark"),
+            (ListFormat::Pretty, Fate::Skipped(why)) => {
+                writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
+            }
+            (ListFormat::Pretty | ListFormat::Terse, _) => writeln!(text, "{name}: benchmark"),
             (ListFormat::Json, _) => writeln!(text, "{}", as_json(job, fate)),
         };
     }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::Error;
 use crate::suite::cli::Exit;
+use gpubench_records::text::printable_lines;
 
 /// Returns the exit code of a suite. Prints the error, if it ended with one: nothing else in the runtime does both.
 pub(super) fn conclude(ended: Result<Exit, Error>) -> Exit {
@@ -30,15 +31,20 @@ pub(super) fn print_problems(error: &Error, text: impl Fn(&Error) -> String) {
 
 /// Prints an error.
 pub(super) fn print_error(error: &dyn Display) {
-    _ = writeln!(io::stderr(), "error: {error}");
+    say(&format!("error: {error}"));
 }
 
 /// Prints a warning.
 pub(super) fn warn(warning: &str) {
-    _ = writeln!(io::stderr(), "warning: {warning}");
+    say(&format!("warning: {warning}"));
 }
 
 /// Prints a remark.
 pub(super) fn remark(remark: &str) {
-    _ = writeln!(io::stderr(), "{remark}");
+    say(remark);
+}
+
+/// Prints a message, whose names, paths and words of drivers change nothing on a terminal.
+fn say(message: &str) {
+    _ = writeln!(io::stderr(), "{}", printable_lines(message));
 }

@@ -16,7 +16,7 @@ use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
 use gpubench_records::id::PlannedCase;
 use gpubench_records::record::{Record, Run};
-use gpubench_report::printable;
+use gpubench_records::text::printable;
 use gpubench_stats::format;
 
 /// The time between two lines where nobody sees a line move.

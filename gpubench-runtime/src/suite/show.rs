@@ -10,8 +10,9 @@ use super::measure::MeasuredRun;
 use super::messages::warn;
 use super::output::{Output, StandardOutput};
 use gpubench_records::record::Run;
+use gpubench_records::text::printable;
 use gpubench_report::export::{Export, ExportTo};
-use gpubench_report::{self as report, Page, TableWriter, printable};
+use gpubench_report::{self as report, Page, TableWriter};
 
 /// The part of a run that is printed already.
 #[derive(Debug, Default)]

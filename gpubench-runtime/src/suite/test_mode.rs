@@ -14,6 +14,7 @@ use super::{Error, messages};
 use crate::peaks::PeakSources;
 use crate::plan::{Ignored, Plan, PlanError};
 use crate::runner::trial::{self, Outcome, Trial};
+use gpubench_records::text::{printable, printable_lines};
 use gpubench_records::verdict::State;
 use gpubench_report::style::{BOLD, of_state};
 
@@ -67,6 +68,7 @@ fn text(trials: &[Trial], ignored: usize) -> String {
     // Writing to a string cannot fail.
     for Trial { name, outcome } in trials {
         let style = of_state(state(outcome));
+        let (name, outcome) = (printable(name), printable(&outcome.to_string()));
         _ = writeln!(text, "test {name} ... {style}{outcome}{style:#}");
     }
     let failures = || {
@@ -79,7 +81,7 @@ fn text(trials: &[Trial], ignored: usize) -> String {
         _ = writeln!(text, "\n{BOLD}failures{BOLD:#}:");
     }
     for (name, failure) in failures() {
-        _ = writeln!(text, "  {name}: {failure}");
+        _ = writeln!(text, "  {}: {}", printable(name), printable_lines(&failure.to_string()));
     }
     let failed = failures().count();
     let skipped = trials.iter().filter(|trial| matches!(trial.outcome, Outcome::Skipped(_))).count();

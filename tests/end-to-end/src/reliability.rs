@@ -123,6 +123,7 @@ pub const PARTS: [Part; 5] = [
             "no run at all",
             "another suite's run",
             "a run in progress",
+            "a clock that was set back",
             "benchmarks gone",
             "other arguments",
             "other options",

@@ -95,6 +95,33 @@ fn kept(kept: usize, of: usize) -> String {
     format!("{kept} of {of} kept")
 }
 
+/// With 20 runs of a later year there, the run that began last is the last.
+#[test]
+fn a_clock_that_was_set_back_hides_and_removes_no_run() {
+    let runs = Runs::new();
+    let whole = runs.file(&runs.names()[0]);
+    for second in 10..30 {
+        let later = runs.file(&format!("2099-01-01T00-00-{second}Z"));
+        fs::create_dir(later.parent().expect("a folder")).expect("it can be made");
+        fs::copy(&whole, later).expect("it can be written");
+    }
+    fs::remove_dir_all(whole.parent().expect("a folder")).expect("it is there");
+    _ = runs.run(&SWEEP).with_code(0);
+    let begun = runs.file(runs.names().last().expect("there are some"));
+    let text = fs::read_to_string(&begun).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().take(3).collect();
+    fs::write(&begun, lines.join("\n") + "\n").expect("it can be written");
+    let ended = runs.resume().with_code(0);
+    runs.has_all(&ended, 2);
+    assert!(begun.is_file(), "{:?}", runs.names());
+    row(
+        here!(),
+        "a clock that was set back",
+        "as if nothing had happened: the run that began last is the last, and none that can be resumed is removed",
+        &kept(2, 3),
+    );
+}
+
 #[test]
 fn a_complete_run_is_just_reported() {
     let runs = Runs::new();

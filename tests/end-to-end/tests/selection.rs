@@ -100,6 +100,61 @@ fn each_listed_name_selects_itself() {
     }
 }
 
+/// A line break in a value would make two lines of one for a test runner.
+#[test]
+fn so_does_one_with_line_breaks_and_escapes() {
+    let suite = env!("CARGO_BIN_EXE_odd_names");
+    let list = |arguments: &[&str]| {
+        let ended = run(suite, &[&["--list", "--format", "terse"], arguments].concat()).with_code(0);
+        ended.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let odd = [
+        r"odd_names::odd[text=two\nlines: benchmark]: benchmark",
+        r"odd_names::odd[text=\u{1b}[31mred\u{7}]: benchmark",
+        "odd_names::odd[text=plain]: benchmark",
+    ];
+    assert_eq!(list(&["::odd"]), odd);
+    for line in odd {
+        let name = line.strip_suffix(": benchmark").expect("a terse line");
+        assert_eq!(list(&["--exact", name]), [line]);
+        run(suite, &["--exact", name, "--samples", "9"]).with_code(0).shows("1 valid");
+    }
+}
+
+/// No name, argument, condition, error or path colours a terminal or moves its cursor, wherever it is printed.
+#[test]
+fn escapes_are_shown_and_not_printed() {
+    let suite = env!("CARGO_BIN_EXE_odd_names");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let [json, html, junit, markdown] = ["json", "html", "xml", "md"].map(path);
+    let missing = path("\u{1b}[31m/x.json");
+    for (arguments, code, shown) in [
+        (&["--list"] as &[&str], 0, r"(skipped: \u{1b}[2Jnever)"),
+        (&["--test"], 1, r"\u{1b}]0;title\u{7}gone"),
+        (&["--quick", "--explain"], 1, r"\u{1b}]0;title\u{7}gone"),
+        (
+            &["--quick", "--json", &json, "--html", &html, "--junit", &junit, "--markdown", &markdown],
+            1,
+            r"text=\u{1b}[31mred\u{7}",
+        ),
+        (&["--from", &json, "--baseline", &json], 1, r"text=\u{1b}[31mred\u{7}"),
+        (&["--json", &missing], 2, r"\u{1b}[31m/x.json"),
+        (&["\u{1b}[2J"], 4, r"\u{1b}[2J"),
+        (&["--baseline", "\u{1b}[2J"], 2, r"\u{1b}[2J"),
+    ] {
+        let ended = run(suite, arguments).with_code(code);
+        let printed = ended.stdout.clone() + &ended.stderr;
+        assert!(printed.contains(shown), "{arguments:?}: {printed}");
+        assert!(!printed.contains(|c: char| c.is_control() && c != '\n'), "{arguments:?}: {printed:?}");
+    }
+    for file in [html, junit, markdown] {
+        let text = fs::read_to_string(&file).expect("it was written");
+        assert!(text.contains("31mred"), "{file}");
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{file}");
+    }
+}
+
 /// The name of a case with several arguments has a comma in it.
 #[test]
 fn so_does_one_with_several_arguments() {

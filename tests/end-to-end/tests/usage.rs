@@ -78,6 +78,10 @@ fn values_that_make_no_sense_are_usage_errors() {
             &["--device", "all,0"],
             "--device all,0: `all` is every device; give `all` alone, or the devices by name",
         ),
+        (
+            &["--samples", "12000000"],
+            "--samples 12000000: give at most 1000000, which a stored record can have",
+        ),
         (&["--list", "--format", "xml"], "[possible values: pretty, terse, json]"),
     ] {
         run(SUITE, arguments).with_code(2).says_only(words);

@@ -1,0 +1,41 @@
+//! Text of users, files and drivers as it may be shown. In: any text; out: the same, with the codes of characters that would move
+//! the cursor, colour the terminal or turn the direction. Whoever prints calls this; what is stored stays as it is.
+
+/// `text` in one line.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    escaped(text, is_control)
+}
+
+/// The same with its line breaks.
+#[must_use]
+pub fn printable_lines(text: &str) -> String {
+    escaped(text, |c| c != '\n' && is_control(c))
+}
+
+fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
+    if !text.contains(&special) {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if special(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+/// Returns true for control characters and for those that set the direction of text.
+fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_is_left() {
+        assert_eq!(printable("\u{1b}[31mred\n\u{202e}x"), "\\u{1b}[31mred\\n\\u{202e}x");
+        assert_eq!(printable_lines("a\n\tb"), "a\n\\tb");
+    }
+}
