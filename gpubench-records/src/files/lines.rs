@@ -3,7 +3,7 @@
 //! records up to there.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use serde::{Deserialize, Serialize};
 
@@ -125,21 +125,37 @@ pub(super) fn head_of(from: impl Read) -> Result<Run, NotARun> {
 }
 
 /// Returns true if the run in a file has nothing to resume: it has come to its end with a record for each case, or it has no
-/// record at all. Lines behind the first are counted and not read.
-pub(super) fn is_done(from: impl Read) -> Result<bool, NotARun> {
+/// record at all. Lines behind the first are counted and not read, and where there is no end, not even that.
+pub(super) fn is_done(mut from: impl Read + Seek) -> Result<bool, NotARun> {
+    let has_end = has_end(&mut from).map_err(NotARun::Unreadable)?;
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
     let planned = lines.head()?.run.planned;
-    let (mut records, mut has_end) = (0, false);
-    while let Some(found) = lines.next().map_err(NotARun::Unreadable)? {
-        let is_end = matches!(&found, Found::Whole(line) if line.starts_with(END));
-        has_end |= is_end;
-        records += usize::from(!is_end);
+    let mut behind = 0;
+    while lines.next().map_err(NotARun::Unreadable)?.is_some() {
+        behind += 1;
+        if !has_end {
+            return Ok(false);
+        }
     }
-    Ok(records == 0 || (has_end && records >= planned))
+    let records = behind - usize::from(has_end);
+    Ok(records == 0 || records >= planned)
+}
+
+/// Returns true if the last line of a file is the end of a run.
+fn has_end(from: &mut (impl Read + Seek)) -> io::Result<bool> {
+    let length = from.seek(SeekFrom::End(0))?;
+    from.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END)))?;
+    let mut last = Vec::new();
+    from.read_to_end(&mut last)?;
+    from.rewind()?;
+    let whole = last.strip_suffix(b"\n").unwrap_or_default();
+    Ok(whole.rsplit(|byte| *byte == b'\n').next().is_some_and(|line| line.starts_with(END)))
 }
 
 /// The beginning of the last line of a run that has come to its end.
 const END: &[u8] = b"{\"end\":";
+/// No such line is longer.
+const LONGEST_END: u64 = 256;
 
 /// Reads a line behind the first. The reason that it is none is in words.
 fn read_line(version: SchemaVersion, line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
@@ -242,6 +258,34 @@ impl<R: Read> Lines<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_is_done_if_it_has_its_end_and_all_records() {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let run = read(&lines[..]).expect("a run").run;
+        let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
+        let record = record.written().expect("a vector takes everything");
+        let end = Line::End { wall: run.wall }.written().expect("a vector takes everything");
+        assert!((end.len() as u64) < LONGEST_END / 2);
+        let bare = Run { records: Vec::new(), planned: 2, ..run };
+        let head = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
+        let (whole, cut) = (&record[..], &record[..record.len() - 9]);
+        for (behind, expected) in [
+            (&[][..], true),
+            (&[&end[..]], true),
+            (&[whole], false),
+            (&[cut], false),
+            (&[whole, &end], false),
+            (&[whole, whole], false),
+            (&[whole, whole, &end], true),
+            (&[whole, whole, &end[..end.len() - 1]], false),
+        ] {
+            let file = [&head[..], &behind.concat()].concat();
+            let found = is_done(io::Cursor::new(file)).expect("a run");
+            assert_eq!(found, expected, "{} lines behind the first", behind.len());
+        }
+        assert!(is_done(io::Cursor::new(b"")).is_err());
+    }
 
     /// The most samples that a user may ask for, each as long as a number can be.
     #[test]
