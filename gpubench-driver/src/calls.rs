@@ -6,7 +6,11 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::capture::is_capturing;
+use crate::context::current_context;
 use crate::kernel_facts::KernelFacts;
+use crate::result::last_symbol;
+use crate::sys::CUstream;
 
 /// A call that a thread made to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,7 +174,7 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
         }
     }
 
-    WATCH.set(Some(Watch { calls: Vec::new(), context: crate::launches::current_context() }));
+    WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
     others().clear();
     WATCHED.store(true, Ordering::Relaxed);
     let _ends = Ends;
@@ -247,6 +251,42 @@ pub(crate) fn add_failed(call: &'static str, code: u32) {
             pieces.failed = pieces.failed.or(Some((call, code)));
         }
     });
+}
+
+/// The name of the function that has just been called.
+pub(crate) fn called() -> &'static str {
+    last_symbol().unwrap_or("the driver")
+}
+
+/// Adds a call that succeeded.
+pub(crate) fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
+    if code == 0 {
+        add(|_| call(called()));
+    }
+}
+
+/// Records work on a stream, or the failure to enqueue it.
+pub(crate) fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
+    if code != 0 {
+        return add_failed(called(), code);
+    }
+    add_piece(stream as u64, || work.piece());
+    add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+}
+
+/// Records memory that was allocated or freed in the order of a stream.
+pub(crate) fn allocated_in_order(code: u32, stream: CUstream) {
+    enqueued(code, stream, Enqueued::Allocation);
+}
+
+/// Records an allocation or a release that is not in the order of a stream.
+pub(crate) fn allocated(code: u32) {
+    succeeded(code, DriverCall::Allocated);
+}
+
+/// Records that code was loaded or unloaded.
+pub(crate) fn loaded(code: u32) {
+    succeeded(code, DriverCall::Loaded);
 }
 
 /// Returns the context that was current when the watch began; `None` if nobody watches.

@@ -7,13 +7,12 @@
 use std::ffi::c_uint;
 
 use crate::calls::{
-    DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, watched_context,
+    DriverCall, Enqueued, KernelLaunch, Piece, add, add_failed, add_piece, add_poll, called, enqueued,
+    loaded, succeeded, watched_context,
 };
 use crate::capture::is_capturing;
-use crate::entry::EntryPoint;
 use crate::kernel_facts;
-use crate::library::Function;
-use crate::result::{last_symbol, set_detail};
+use crate::result::set_detail;
 use crate::sys::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
     CUlaunchConfig, CUstream,
@@ -25,26 +24,6 @@ const ASKED: usize = 8;
 
 /// The handle of the calling thread's own default stream, `CU_STREAM_PER_THREAD`.
 const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
-
-/// The name of the function that has just been called.
-fn called() -> &'static str {
-    last_symbol().unwrap_or("the driver")
-}
-
-fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
-    if code != 0 {
-        return add_failed(called(), code);
-    }
-    add_piece(stream as u64, || work.piece());
-    add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
-}
-
-/// Adds a call that succeeded.
-fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
-    if code == 0 {
-        add(|_| call(called()));
-    }
-}
 
 pub(crate) unsafe fn copied(code: u32, stream: CUstream, bytes: usize) {
     enqueued(code, stream, Enqueued::Copy(bytes as u64));
@@ -74,11 +53,6 @@ pub(crate) unsafe fn called_back(code: u32, stream: CUstream) {
 
 pub(crate) unsafe fn graph_launched(code: u32, stream: CUstream) {
     enqueued(code, stream, Enqueued::Graph);
-}
-
-/// Records memory that was allocated or freed in the order of a stream.
-pub(crate) unsafe fn allocated_in_order(code: u32, stream: CUstream) {
-    enqueued(code, stream, Enqueued::Allocation);
 }
 
 /// Records a copy on the NULL stream that the host waits for.
@@ -144,16 +118,6 @@ pub(crate) unsafe fn waited(code: u32) {
     succeeded(code, |call| DriverCall::Waited { stream: None, call });
 }
 
-/// Records an allocation or a release that is not in the order of a stream.
-pub(crate) fn allocated(code: u32) {
-    succeeded(code, DriverCall::Allocated);
-}
-
-/// Records that code was loaded or unloaded.
-pub(crate) fn loaded(code: u32) {
-    succeeded(code, DriverCall::Loaded);
-}
-
 /// Records that code was loaded by a call whose arguments nobody reads.
 pub(crate) unsafe fn code_loaded(code: u32) {
     loaded(code);
@@ -169,19 +133,6 @@ pub(crate) unsafe fn made_current(code: u32, context: CUcontext) {
 /// Records that a context was made, which is current from then on.
 pub(crate) unsafe fn context_made(code: u32) {
     succeeded(code, DriverCall::SwitchedContext);
-}
-
-/// Returns the context that is current; 0 if none is.
-pub(crate) fn current_context() -> usize {
-    type GetCurrent = unsafe extern "C" fn(*mut CUcontext) -> u32;
-    static ENTRY: EntryPoint = EntryPoint::new("cuCtxGetCurrent");
-
-    let Some(function) = ENTRY.function() else { return 0 };
-    // SAFETY: this is the C type of the function of that name.
-    let function = unsafe { std::mem::transmute::<Function, GetCurrent>(function) };
-    let mut context = std::ptr::null_mut();
-    // SAFETY: `context` is a place for a handle.
-    if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }
 }
 
 /// # Safety
@@ -250,85 +201,4 @@ unsafe fn launched_by(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::calls::alone;
-    use crate::{pieces, watch as watched};
-
-    fn stream(handle: usize) -> CUstream {
-        std::ptr::without_provenance_mut(handle)
-    }
-
-    /// Without a driver, nothing is captured and no kernel is known.
-    #[test]
-    fn calls_are_told_in_order_to_who_watches() {
-        let _alone = alone();
-        // SAFETY: without a driver no handle is followed.
-        let ((), calls) = watched(|| unsafe {
-            set(0, stream(7), 64);
-            copied_out_now(0);
-            copied(999, stream(7), 8);
-            waited_for_stream(0, stream(7));
-            waited_for_stream(600, stream(7));
-            waited_for_stream(600, stream(7));
-            destroyed(0, stream(7));
-            allocated(0);
-            made_current(0, std::ptr::null_mut());
-        });
-        let call = called();
-        let on = |stream, work| DriverCall::Enqueued { stream, captured: false, work };
-        assert_eq!(
-            calls,
-            [
-                on(7, Enqueued::Memset(64)),
-                on(0, Enqueued::CopyOut(0)),
-                DriverCall::Waited { stream: Some(0), call },
-                DriverCall::Failed { call, code: 999 },
-                DriverCall::Waited { stream: Some(7), call },
-                DriverCall::Polled { call, about: 7, times: 2 },
-                DriverCall::Destroyed(7),
-                DriverCall::Allocated(call),
-            ]
-        );
-        // SAFETY: as above.
-        unsafe { set(0, stream(7), 64) };
-        assert_eq!(watched(|| ()).1, []);
-    }
-
-    #[test]
-    fn pieces_are_the_work_and_its_first_failure() {
-        let _alone = alone();
-        // SAFETY: without a driver no handle is followed.
-        let ((), found) = pieces(|| unsafe {
-            kernel_launched(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
-            copied(0, stream(7), 4096);
-            allocated_in_order(0, stream(7));
-            kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
-            set(2, stream(7), 1);
-        });
-        let kernel = Piece::Kernel { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 };
-        assert_eq!(found.work, [(7, kernel), (7, Piece::Copy(4096))]);
-        assert_eq!(found.failed, Some((called(), 1)));
-    }
-
-    #[test]
-    fn calls_of_other_threads_are_told_too() {
-        let _alone = alone();
-        let ((), calls) = watched(|| {
-            let other = std::thread::spawn(|| {
-                // SAFETY: without a driver no handle is followed.
-                unsafe { set(0, stream(9), 64) }
-            });
-            other.join().expect("it ends");
-        });
-        let call = DriverCall::Enqueued { stream: 9, captured: false, work: Enqueued::Memset(64) };
-        assert!(calls.contains(&call), "{calls:?}");
-    }
-
-    #[test]
-    fn a_panic_ends_the_watch() {
-        let _alone = alone();
-        let panicked = std::panic::catch_unwind(|| watched(|| panic!("as asked")));
-        assert!(panicked.is_err() && watched_context().is_none());
-    }
-}
+mod tests;

@@ -42,6 +42,7 @@
 mod calls;
 mod capture;
 mod codes;
+mod context;
 mod driver;
 mod entry;
 mod export_table;

@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUmodule, CUstream};
 
+use crate::calls;
 use crate::capture::is_capturing;
-use crate::launches;
 use crate::result::{last_symbol, set_detail};
 
 /// One contiguous range of memory that kernels can reach.
@@ -114,7 +114,7 @@ fn asked_for(bytes: usize) {
 pub(crate) unsafe fn allocated(code: u32, place: *mut CUdeviceptr, bytes: usize) {
     // SAFETY: the same contract.
     unsafe { made_at(code, place, bytes, MemoryKind::Device) };
-    launches::allocated(code);
+    calls::allocated(code);
 }
 
 /// # Safety
@@ -131,7 +131,7 @@ pub(crate) unsafe fn allocated_rows(
     let pitch = if code == 0 { unsafe { *pitch } } else { width };
     // SAFETY: the same contract.
     unsafe { made_at(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
-    launches::allocated(code);
+    calls::allocated(code);
 }
 
 /// # Safety
@@ -139,7 +139,7 @@ pub(crate) unsafe fn allocated_rows(
 pub(crate) unsafe fn managed_allocated(code: u32, place: *mut CUdeviceptr, bytes: usize, _: c_uint) {
     // SAFETY: the same contract.
     unsafe { made_at(code, place, bytes, MemoryKind::Managed) };
-    launches::allocated(code);
+    calls::allocated(code);
 }
 
 /// # Safety
@@ -150,8 +150,7 @@ pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: 
         // SAFETY: the same contract.
         unsafe { made_at(code, place, bytes, MemoryKind::Device) };
     }
-    // SAFETY: this is safe.
-    unsafe { launches::allocated_in_order(code, stream) };
+    calls::allocated_in_order(code, stream);
 }
 
 /// # Safety
@@ -159,7 +158,7 @@ pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: 
 pub(crate) unsafe fn host_allocated(code: u32, place: *mut *mut c_void, bytes: usize) {
     // SAFETY: the same contract.
     unsafe { made_at(code, place, bytes, MemoryKind::Pinned) };
-    launches::allocated(code);
+    calls::allocated(code);
 }
 
 /// # Safety
@@ -176,20 +175,19 @@ pub(crate) unsafe fn variable_found(code: u32, place: *mut CUdeviceptr, bytes: *
 /// Removes a device allocation. Safe, but called like the others.
 pub(crate) unsafe fn freed(code: u32, address: CUdeviceptr) {
     gone(code, address);
-    launches::allocated(code);
+    calls::allocated(code);
 }
 
 /// Removes a device allocation that is freed in the order of a stream. Safe, but called like the others.
 pub(crate) unsafe fn freed_in_order(code: u32, address: CUdeviceptr, stream: CUstream) {
     gone(code, address);
-    // SAFETY: this is safe.
-    unsafe { launches::allocated_in_order(code, stream) };
+    calls::allocated_in_order(code, stream);
 }
 
 /// Removes a host allocation. Safe, but called like the others.
 pub(crate) unsafe fn host_freed(code: u32, address: *mut c_void) {
     gone(code, address as u64);
-    launches::allocated(code);
+    calls::allocated(code);
 }
 
 /// Removes the variables of an unloaded module.
@@ -216,7 +214,7 @@ mod tests {
 
     #[test]
     fn memory_is_listed_from_its_making_to_its_end() {
-        let _alone = crate::calls::alone();
+        let _alone = calls::alone();
         let (mut first, mut second, mut pitch) = (0x1000_u64, 0x2000_u64, 512_usize);
         let mut pinned = std::ptr::without_provenance_mut::<c_void>(0x3000);
         // SAFETY: each call succeeded, and its results stand in these places.
@@ -241,7 +239,7 @@ mod tests {
 
     #[test]
     fn variables_go_with_their_module() {
-        let _alone = crate::calls::alone();
+        let _alone = calls::alone();
         let (mut place, mut bytes) = (0x9000_u64, 4_usize);
         let (module, other) =
             (std::ptr::without_provenance_mut(0x70), std::ptr::without_provenance_mut(0x80));

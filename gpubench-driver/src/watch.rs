@@ -11,8 +11,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::sys::{CUdeviceptr, CUfunction, CUjit_option, CUkernel, CUlibrary, CUmodule};
 
+use crate::calls::loaded;
 use crate::entry::EntryPoint;
-use crate::launches;
 use crate::library::Function;
 use crate::memory::{module_gone, variable_found};
 use crate::result::set_detail;
@@ -53,7 +53,7 @@ pub(crate) fn kernel_number(function: CUfunction) -> u64 {
 /// # Safety
 /// The arguments are those of `cuModuleLoadData`, which has returned `code`.
 pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *const c_void) {
-    launches::loaded(code);
+    loaded(code);
     // SAFETY: the driver has just read the image under the same contract.
     let Some(ptx) = (unsafe { as_ptx(image) }) else { return };
     if code == 0 {
@@ -81,7 +81,7 @@ pub(crate) unsafe fn module_loaded_with_options(
 }
 
 pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
-    launches::loaded(code);
+    loaded(code);
     if code == 0 {
         with_modules(|modules| {
             modules.kernels.remove(&(module as usize));
@@ -149,7 +149,7 @@ pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, ke
 
 /// Forgets the kernels of an unloaded library. Safe, but called like the others.
 pub(crate) unsafe fn library_unloaded(code: u32, library: CUlibrary) {
-    launches::loaded(code);
+    loaded(code);
     if code == 0 {
         with_modules(|modules| modules.found.retain(|_, (of, _)| *of != library as usize));
     }

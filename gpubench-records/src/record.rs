@@ -311,7 +311,7 @@ impl Record {
         }
         let claim = measured.claim(self.case.cache);
         let verdict = std::mem::replace(&mut self.verdict, Verdict::of(Vec::new()));
-        self.verdict = verdict.with_claim(&claim, measured, facts);
+        self.verdict = verdict.with_claim(&claim, &measured.samples, &measured.seen, facts);
     }
 
     /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.

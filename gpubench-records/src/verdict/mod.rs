@@ -1,6 +1,7 @@
 //! The trust that a row deserves. In: a case's samples and its claim, or its failure; out: a [`Verdict`] with its reasons.
 
 pub mod claims;
+pub mod launched;
 pub mod observed;
 mod reason;
 #[cfg(test)]
@@ -12,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditions::{DeviceClock, Span};
 use crate::facts::Facts;
+use crate::launch::LaunchFacts;
 use crate::limits::{self, Claim};
 use crate::metrics::resolved;
-use crate::record::Measurement;
 use crate::samples::Samples;
 use gpubench_stats::units::{Hertz, Range};
 use gpubench_stats::{SMALLEST_SAMPLE, Summary};
@@ -69,22 +70,28 @@ impl Verdict {
         Self::of(self.reasons)
     }
 
-    /// The same with the claim of this measurement held against what was seen of its launches. What was said of it before
+    /// The same with this claim held against the samples and what was `seen` of the launch. What was said of it before
     /// does not count.
     #[must_use]
-    pub fn with_claim(mut self, claim: &Claim<'_>, measured: &Measurement, facts: &Facts) -> Self {
+    pub fn with_claim(
+        mut self,
+        claim: &Claim<'_>,
+        samples: &Samples,
+        seen: &LaunchFacts,
+        facts: &Facts,
+    ) -> Self {
         self.reasons.retain(|reason| !reason.is_about_claim());
         let is = |wanted: fn(&Reason) -> bool| self.reasons.iter().any(wanted);
         if is(|reason| matches!(reason, Reason::BrokenClock(_))) {
             return self;
         }
-        let took = limits::longest(&measured.samples, claim.cold);
+        let took = limits::longest(samples, claim.cold);
         let broken = limits::broken(claim, took, facts);
         if let Some(speed) = broken.filter(|_| !is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)))) {
             self.reasons.retain(|reason| !reason.is_about_precision());
             self.reasons.insert(0, Reason::ImpossibleSpeed(speed));
         }
-        self.reasons.extend(claims::contradicted(&measured.counts, measured.link, &measured.seen));
+        self.reasons.extend(claims::contradicted(&claim.counts, claim.link, seen));
         Self::of(self.reasons)
     }
 }

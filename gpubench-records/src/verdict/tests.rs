@@ -7,6 +7,7 @@ use crate::id::PlannedCase;
 use crate::launch::{LaunchFacts, Written};
 use crate::method::{Cache, Flush, FlushProof, Method, Path, Timer};
 use crate::metrics::Metrics;
+use crate::record::Measurement;
 use crate::record::Record;
 use crate::samples::{WarmUp, times};
 use crate::work::Counts;
@@ -182,7 +183,7 @@ fn row(samples: Samples, bytes: u64) -> Record {
     };
     let claim = measurement.claim(Cache::Cold);
     let verdict = judge(&measurement.samples, 0.005, &claim, &h200());
-    let verdict = verdict.with_claim(&claim, &measurement, &h200());
+    let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.seen, &h200());
     let case = PlannedCase {
         benchmark: "k::sum".to_owned(),
         args: Vec::new(),

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::listing::{Listed, list};
-use super::partner::{Axes, PartnerAxes};
+use super::partner_axes::{Axes, PartnerAxes};
 use crate::device::while_listed;
 use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::{Failure, Stage};

@@ -6,6 +6,7 @@ mod error;
 mod lister;
 mod listing;
 mod partner;
+mod partner_axes;
 mod selection;
 mod share;
 
@@ -27,7 +28,7 @@ use gpubench_records::task::Part;
 pub use self::error::{PlanError, Unpaired};
 pub use self::lister::{InProcess, ListedVariant, Lister};
 pub use self::listing::Listed;
-pub use self::partner::PartnerAxes;
+pub use self::partner_axes::PartnerAxes;
 pub use self::selection::{Ignored, Selection};
 pub use self::share::CaseTimes;
 

@@ -18,7 +18,7 @@ use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, Verdict, observed};
+use gpubench_records::verdict::{Reason, State, Verdict, launched};
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
@@ -159,7 +159,7 @@ impl JobVisitor<'_> {
         match relaunched(case, &self.options, prepared, self.device) {
             Ok(None) => {}
             Ok(Some(relaunch)) => {
-                let reasons = observed::relaunched(&relaunch, self.options.accumulates);
+                let reasons = launched::relaunched(&relaunch, self.options.accumulates);
                 verdict = reasons.into_iter().fold(verdict, Verdict::and);
                 measurement.relaunch = Some(relaunch);
             }

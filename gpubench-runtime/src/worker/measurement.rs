@@ -8,7 +8,7 @@ use gpubench_records::metrics::{Metrics, resolved};
 use gpubench_records::record::Measurement;
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Verdict, judge, observed};
+use gpubench_records::verdict::{Verdict, judge, launched};
 use gpubench_stats::units::Nanoseconds;
 
 /// The context that turns samples into a stored measurement.
@@ -51,9 +51,9 @@ impl MeasurementContext<'_> {
         };
         let claim = measurement.claim(cache);
         let verdict = judge(&measurement.samples, self.sampling.precision, &claim, self.facts);
-        let verdict = verdict.with_claim(&claim, &measurement, self.facts);
+        let verdict = verdict.with_claim(&claim, &measurement.samples, &measurement.seen, self.facts);
         let reservations =
-            observed::reservations(&measurement.seen, &measurement.samples, self.options.host_work);
+            launched::reservations(&measurement.seen, &measurement.samples, self.options.host_work);
         let verdict = reservations.into_iter().fold(verdict, Verdict::and);
         (measurement, verdict)
     }

@@ -1,0 +1,82 @@
+//! Calls as those who watch hear of them. Without a driver, nothing is captured and no kernel is known.
+
+use super::*;
+use crate::calls::{allocated, allocated_in_order, alone};
+use crate::{pieces, watch as watched};
+
+fn stream(handle: usize) -> CUstream {
+    std::ptr::without_provenance_mut(handle)
+}
+
+/// Without a driver, nothing is captured and no kernel is known.
+#[test]
+fn calls_are_told_in_order_to_who_watches() {
+    let _alone = alone();
+    // SAFETY: without a driver no handle is followed.
+    let ((), calls) = watched(|| unsafe {
+        set(0, stream(7), 64);
+        copied_out_now(0);
+        copied(999, stream(7), 8);
+        waited_for_stream(0, stream(7));
+        waited_for_stream(600, stream(7));
+        waited_for_stream(600, stream(7));
+        destroyed(0, stream(7));
+        allocated(0);
+        made_current(0, std::ptr::null_mut());
+    });
+    let call = called();
+    let on = |stream, work| DriverCall::Enqueued { stream, captured: false, work };
+    assert_eq!(
+        calls,
+        [
+            on(7, Enqueued::Memset(64)),
+            on(0, Enqueued::CopyOut(0)),
+            DriverCall::Waited { stream: Some(0), call },
+            DriverCall::Failed { call, code: 999 },
+            DriverCall::Waited { stream: Some(7), call },
+            DriverCall::Polled { call, about: 7, times: 2 },
+            DriverCall::Destroyed(7),
+            DriverCall::Allocated(call),
+        ]
+    );
+    // SAFETY: as above.
+    unsafe { set(0, stream(7), 64) };
+    assert_eq!(watched(|| ()).1, []);
+}
+
+#[test]
+fn pieces_are_the_work_and_its_first_failure() {
+    let _alone = alone();
+    // SAFETY: without a driver no handle is followed.
+    let ((), found) = pieces(|| unsafe {
+        kernel_launched(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
+        copied(0, stream(7), 4096);
+        allocated_in_order(0, stream(7));
+        kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
+        set(2, stream(7), 1);
+    });
+    let kernel = Piece::Kernel { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 };
+    assert_eq!(found.work, [(7, kernel), (7, Piece::Copy(4096))]);
+    assert_eq!(found.failed, Some((called(), 1)));
+}
+
+#[test]
+fn calls_of_other_threads_are_told_too() {
+    let _alone = alone();
+    let ((), calls) = watched(|| {
+        let other = std::thread::spawn(|| {
+            // SAFETY: without a driver no handle is followed.
+            unsafe { set(0, stream(9), 64) }
+        });
+        other.join().expect("it ends");
+    });
+    let call = DriverCall::Enqueued { stream: 9, captured: false, work: Enqueued::Memset(64) };
+    assert!(calls.contains(&call), "{calls:?}");
+}
+
+#[test]
+fn a_panic_ends_the_watch() {
+    let _alone = alone();
+    let panicked = std::panic::catch_unwind(|| watched(|| panic!("as asked")));
+    assert!(panicked.is_err() && watched_context().is_none());
+}
