@@ -13,8 +13,10 @@ use gpubench_stats::format;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Observation {
-    /// It waits for the device, or asks if it is done.
+    /// It waits for the device, or asks again and again if it is done.
     Waits(DriverCalls),
+    /// It asks once if work is done.
+    Asks(DriverCalls),
     /// It allocates or frees memory, not in the order of a stream.
     Allocates(DriverCalls),
     /// It allocates or frees memory in the order of a stream.
@@ -87,6 +89,7 @@ impl Display for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Waits(calls) => write!(f, "waits for the GPU: {calls}"),
+            Self::Asks(calls) => write!(f, "asks if work is done: {calls}"),
             Self::Allocates(calls) => write!(f, "allocates: {calls}"),
             Self::AllocatesInOrder { count } => {
                 write!(f, "allocates in order of a stream: {}", format::counted(*count, "call"))

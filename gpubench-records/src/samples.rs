@@ -75,11 +75,18 @@ impl Samples {
         ((drift.change * self.time.median).abs() > self.timer.group_spread).then_some(drift)
     }
 
-    /// The part of the time in which the device waits for the host between pieces of the launch's work, if it was measured.
+    /// The part of a launch's time in which the device waits for the host, and the time of its own work: where samples may contain such
+    /// waits, and where the call takes so much longer than the work that an application has the device wait for it.
     #[must_use]
-    pub fn idle(&self) -> Option<f64> {
-        let busy = self.held? / self.time.median;
-        Some(1.0 - busy).filter(|idle| idle.is_finite() && *idle > 0.0)
+    pub fn idle(&self) -> Option<(f64, Nanoseconds)> {
+        let time = self.time.median;
+        let (work, whole) = match self.held {
+            Some(held) => (held, time),
+            // A simulated device's time has nothing to do with the host's.
+            None if self.timer.simulated => return None,
+            None => (time, self.call.filter(|call| *call > LONG_CALL && *call > HOST_BOUND * time)?),
+        };
+        Some((1.0 - work / whole, work)).filter(|(idle, _)| idle.is_finite() && *idle > 0.0)
     }
 
     /// The two modes of the times, if they are further apart than the timer's own spread. Nothing for launches that took
@@ -93,6 +100,11 @@ impl Samples {
         (modes.high - modes.low > self.timer.spread).then_some(modes)
     }
 }
+
+/// A call of the launch function that takes longer than this, and longer than the launch by this factor, is more than the driver
+/// needs to enqueue it: some microseconds for a kernel.
+const LONG_CALL: Nanoseconds = Nanoseconds(100_000.0);
+const HOST_BOUND: f64 = 4.0;
 
 /// Returns these event times less the timer's overhead.
 #[must_use]

@@ -6,7 +6,7 @@ use crate::observation::Observation;
 use crate::relaunch::Relaunch;
 use crate::samples::Samples;
 use crate::verdict::observed::state;
-use crate::verdict::{Reason, State};
+use crate::verdict::{Reason, State, Verdict};
 use gpubench_stats::units::Bytes;
 
 /// A device that waits for the host in less than this part of a launch's time is not called idle. On an H200, copies of 32 MiB from
@@ -19,9 +19,16 @@ pub fn reservations(seen: &LaunchFacts, samples: &Samples, host_work: bool) -> V
     let suspect = |seen: &&Observation| state(seen, host_work) == State::Suspect;
     let mut reasons: Vec<_> =
         seen.observations.iter().filter(suspect).cloned().map(Reason::Observed).collect();
-    let idle = samples.idle().filter(|idle| *idle > IDLE && !host_work);
-    reasons.extend(idle.zip(samples.held).map(|(share, held)| Reason::GpuIdle { share, held }));
+    let idle = samples.idle().filter(|(idle, _)| *idle > IDLE && !host_work);
+    reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { share, held }));
     reasons
+}
+
+/// Returns the verdict on a launch to which the host's part belongs: two modes of such a launch are the host's.
+#[must_use]
+pub fn with_host_work(mut verdict: Verdict) -> Verdict {
+    verdict.reasons.retain(|reason| !matches!(reason, Reason::TwoModes(_)));
+    Verdict::of(verdict.reasons)
 }
 
 /// Returns the reasons against a case whose launches after the samples did this. `accumulates` is true if the benchmark declares
@@ -40,6 +47,15 @@ pub fn relaunched(relaunch: &Relaunch, accumulates: bool) -> Vec<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpubench_stats::units::Nanoseconds;
+
+    #[test]
+    fn two_modes_are_the_hosts_where_its_part_belongs_to_the_launch() {
+        let modes = gpubench_stats::Modes { low: Nanoseconds(1.0), high: Nanoseconds(2.0), share_high: 0.5 };
+        let wanted = Reason::NotConverged { reached: 0.1, wanted: 0.005 };
+        let verdict = Verdict::of(vec![Reason::TwoModes(modes), wanted.clone()]);
+        assert_eq!(with_host_work(verdict).reasons, [wanted]);
+    }
 
     #[test]
     fn outputs_that_differ_need_a_check_or_a_declaration() {

@@ -5,6 +5,13 @@ use crate::launch::LaunchFacts;
 use crate::observation::Observation;
 use crate::verdict::State;
 
+/// Returns true if the first launch may have done what no other does, or what only a launch behind other work shows.
+#[must_use]
+pub fn needs_another_look(seen: &LaunchFacts, host_work: bool) -> bool {
+    let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
+    seen.observations.iter().any(|seen| state(seen, host_work) == State::Invalid || asks(seen))
+}
+
 /// Returns the first observation that makes a launch invalid, with its remedy.
 #[must_use]
 pub fn refused(seen: &LaunchFacts, host_work: bool) -> Option<String> {
@@ -26,6 +33,7 @@ pub fn state(seen: &Observation, host_work: bool) -> State {
         | Observation::Allocates(_)
         | Observation::LoadsCode(_)
         | Observation::HostFunctions { .. }
+        | Observation::Asks(_)
         | Observation::AllocatesInOrder { .. }
         | Observation::OtherStreams { .. }
         | Observation::SwitchesContext(_)
@@ -56,7 +64,8 @@ pub fn hint(seen: &Observation) -> &'static str {
             "the device waits for the host in them: declare `host_work` if they belong to the launch"
         }
         Observation::IgnoresError { .. } => "its work did not run: return the driver's error",
-        Observation::AllocatesInOrder { .. }
+        Observation::Asks(_)
+        | Observation::AllocatesInOrder { .. }
         | Observation::OtherStreams { .. }
         | Observation::SwitchesContext(_)
         | Observation::LaunchesGraphs { .. } => "it is timed with the launch",

@@ -55,6 +55,7 @@ impl MeasurementContext<'_> {
         let reservations =
             launched::reservations(&measurement.seen, &measurement.samples, self.options.host_work);
         let verdict = reservations.into_iter().fold(verdict, Verdict::and);
+        let verdict = if self.options.host_work { launched::with_host_work(verdict) } else { verdict };
         (measurement, verdict)
     }
 }

@@ -70,7 +70,7 @@ impl PreparedCase {
         let checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
         settle(device, Stage::Check)?;
-        if observed::refused(&seen, options.host_work).is_some() {
+        if observed::needs_another_look(&seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
             seen.observations = catch(Stage::Launch, || device.observe_again(&mut Launches(case)))

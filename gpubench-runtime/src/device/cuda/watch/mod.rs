@@ -6,6 +6,8 @@ pub(crate) mod memory;
 pub(crate) mod observations;
 pub(crate) mod relaunch;
 
+use std::time::Duration;
+
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
 
@@ -22,6 +24,8 @@ use gpubench_stats::units::Bytes;
 
 /// The most kernels of a launch that are reported.
 const MOST_KERNELS: usize = 4;
+/// The delay before a launch that is looked at again.
+const BEHIND: Duration = Duration::from_micros(300);
 /// The most allocations for which write detection tries each one.
 const MOST_ALTERED: usize = 64;
 
@@ -56,9 +60,11 @@ pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFa
     Ok(facts)
 }
 
-/// Launches `work` once more and waits for it. Returns what it does beside its work on the given stream.
+/// Launches `work` once more, behind a delay, and waits for it. Returns what it does beside its work on the given stream.
 pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
     reset(device, work)?;
+    // Work that has ended when the launch asks for it looks as if nobody waited.
+    device.kernels.delay(BEHIND, device.stream)?;
     let (launched, calls) = gpubench_driver::watch(|| work.launch());
     launched?;
     settle(device)?;

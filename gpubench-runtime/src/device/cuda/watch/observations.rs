@@ -30,6 +30,12 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         DriverCall::Polled { call, times, .. } if *times >= SPINS => Some(call),
         _ => None,
     });
+    let asks = named(calls, |call| match call {
+        DriverCall::Waited { call, .. } if call.contains("Query") => Some(call),
+        DriverCall::Polled { call, times, .. } if *times < SPINS => Some(call),
+        _ => None,
+    });
+    let asks = asks.filter(|_| waits.is_none());
     let allocates = named(calls, |call| match call {
         DriverCall::Allocated(call) => Some(call),
         _ => None,
@@ -53,6 +59,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         (others.1 > 0).then_some(Observation::OtherStreams { streams: others.0, pieces: others.1 }),
         some(work(|work| *work == Enqueued::Allocation), |count| Observation::AllocatesInOrder { count }),
         some(work(|work| *work == Enqueued::Graph), |count| Observation::LaunchesGraphs { count }),
+        asks.map(Observation::Asks),
         switches.map(Observation::SwitchesContext),
     ];
     all.into_iter().flatten().collect()
@@ -143,7 +150,8 @@ mod tests {
     fn asking_again_and_again_is_a_wait() {
         let polled = |times| DriverCall::Polled { call: "cuStreamQuery", about: 7, times };
         let answered = DriverCall::Waited { stream: Some(7), call: "cuStreamQuery" };
-        assert_eq!(told(&[polled(1), answered.clone()]), [""; 0]);
+        let asks = ["asks if work is done: cuStreamQuery and 1 call"];
+        assert_eq!(told(&[polled(1), answered.clone()]), asks);
         assert_eq!(told(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
     }
 

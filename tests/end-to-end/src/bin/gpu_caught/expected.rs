@@ -86,7 +86,7 @@ pub(crate) static GROUPS: &[Group] = &[
                     &["GPU idle: "],
                 ),
             ),
-            line("claims_twice", Cold, "reads 16 MiB and claims twice that", Invalid, IMPOSSIBLE),
+            line("claims_twice", Cold, "reads 256 MiB and claims twice that", Invalid, IMPOSSIBLE),
             line(
                 "claims_all_changes_half",
                 Hot,
