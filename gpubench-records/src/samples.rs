@@ -80,13 +80,13 @@ impl Samples {
     #[must_use]
     pub fn idle(&self) -> Option<(f64, Nanoseconds)> {
         let time = self.time.median;
-        let (work, whole) = match self.held {
-            Some(held) => (held, time),
-            // A simulated device's time has nothing to do with the host's.
-            None if self.timer.simulated => return None,
-            None => (time, self.call.filter(|call| *call > LONG_CALL && *call > HOST_BOUND * time)?),
-        };
-        Some((1.0 - work / whole, work)).filter(|(idle, _)| idle.is_finite() && *idle > 0.0)
+        let waits = self.held.map(|held| (1.0 - held / time, held));
+        // A simulated device's time has nothing to do with the host's.
+        let call = self.call.filter(|_| !self.timer.simulated);
+        let bound = call.filter(|call| *call > LONG_CALL && *call > HOST_BOUND * time);
+        let bound = bound.map(|call| (1.0 - time / call, time));
+        let idle = waits.into_iter().chain(bound).filter(|(idle, _)| idle.is_finite() && *idle > 0.0);
+        idle.max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
     /// The two modes of the times, if they are further apart than the timer's own spread. Nothing for launches that took

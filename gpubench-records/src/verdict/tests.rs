@@ -264,3 +264,20 @@ fn a_broken_clock_is_all_that_is_said() {
         "broken clock: 1 of 100 event times is below zero: nothing that it read can be used"
     );
 }
+
+/// Work of 40 µs in a call of 1 ms, and samples of 1 ms whose work takes as long once it is all enqueued.
+#[test]
+fn a_gpu_that_waits_for_the_host_is_idle() {
+    let idle = |median, call, held| {
+        let samples = Samples { call, held, ..samples(median) };
+        launched::reservations(&LaunchFacts::default(), &samples, false)
+    };
+    let told = |share| [Reason::GpuIdle { share, held: Nanoseconds(40e3) }];
+    assert_eq!(idle(40e3, Some(Nanoseconds(1e6)), None), told(1.0 - 40e3 / 1e6));
+    assert_eq!(idle(1e6, None, Some(Nanoseconds(40e3))), told(1.0 - 40e3 / 1e6));
+    // The samples were covered at last, and the call is as long as ever.
+    assert_eq!(idle(40e3, Some(Nanoseconds(1e6)), Some(Nanoseconds(39.9e3))), told(1.0 - 40e3 / 1e6));
+    // A call of some microseconds, and one that takes little longer than its work.
+    assert_eq!(idle(2e3, Some(Nanoseconds(50e3)), None), []);
+    assert_eq!(idle(40e3, Some(Nanoseconds(150e3)), Some(Nanoseconds(39e3))), []);
+}
