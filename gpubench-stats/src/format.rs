@@ -255,6 +255,8 @@ mod tests {
         let expected =
             ["0.000 ns", "31.04 ns", "1000 ns", "12.54 µs", "1000 µs", "4.473 ms", "2.500 s", "-3.000 ns"];
         assert_eq!(shown, expected);
+        let first = [1e3, 1e6, 1e9].map(|t| time(Nanoseconds(t)));
+        assert_eq!(first, ["1.000 µs", "1.000 ms", "1.000 s"], "the first time of each unit");
     }
 
     #[test]
