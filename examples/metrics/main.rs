@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use common::{Flags, KERNELS, Lab, Result, hot_and_cold, measured, of_peak, table};
+use cust::CudaFlags;
 use cust::context::Context;
 use cust::device::Device;
 use cust::event::{Event, EventFlags};
@@ -140,6 +141,8 @@ fn sums(lab: &mut Lab<'_>, facts: &Facts, n: usize) -> Result<()> {
 
 /// The same SAXPY by the sources' three timers, each read by itself. This is not the way gpubench measures.
 fn timers(device: &str, n: usize) -> Result<()> {
+    // The search for devices ran in a process of its own.
+    cust::init(CudaFlags::empty())?;
     let _context = Context::new(Device::get_device(DeviceId::parse(device).ordinal as u32)?)?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let kernels = Sources::load()?;
