@@ -13,6 +13,7 @@ pub mod units;
 mod autocorrelation;
 mod display;
 mod drift;
+mod grouped;
 mod looks;
 mod median_ci;
 mod modes;
@@ -21,8 +22,10 @@ mod ratio;
 mod stop;
 mod student;
 mod summary;
+mod trimmed;
 
 pub use self::drift::Drift;
+pub use self::grouped::Groups;
 pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;

@@ -8,6 +8,7 @@ use crate::autocorrelation::effective_samples;
 use crate::median_ci::{Interval, interval};
 use crate::quantile::{ascending, quantile};
 use crate::student;
+use crate::trimmed::{TrimmedMean, moments};
 use crate::units::Nanoseconds;
 
 /// The time of one launch over that of another, each a median.
@@ -28,27 +29,12 @@ impl Ratio {
     /// The ratio that `rounds` agree on, each of which gives the logarithm of one; `resolution` is the step of the timer over
     /// the time of a launch. `None` for fewer than two rounds.
     ///
-    /// The mean of the rounds without the least and the greatest eighth of them, which something else may have disturbed, with
-    /// Student's interval of such a mean (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for
-    /// location based on a single sample*, Sankhyā A 25, 1963). Samples of a round share the places where its inputs lie and
+    /// The trimmed mean of the rounds, of which something else may have disturbed a few, with Student's interval. Samples of a round share the places where its inputs lie and
     /// have their graphs in common, so that only rounds are independent of each other, however many samples they have. As the
     /// interval of a median, this one is never narrower than ± one step.
     #[must_use]
     pub fn of_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
-        if rounds.len() < 2 {
-            return None;
-        }
-        let mut sorted = rounds.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let cut = rounds.len() / 8;
-        let kept = &sorted[cut..rounds.len() - cut];
-        let mean = kept.iter().sum::<f64>() / kept.len() as f64;
-        // Winsorised: each cut value counts as the nearest one that was kept.
-        let (least, greatest) = (kept[0], kept[kept.len() - 1]);
-        let drawn_in: Vec<f64> = rounds.iter().map(|round| round.clamp(least, greatest)).collect();
-        let (_, variance) = moments(&drawn_in)?;
-        let (all, freedom) = (rounds.len() as f64 - 1.0, kept.len() - 1);
-        let error = (variance * all / (kept.len() * freedom) as f64).sqrt();
+        let TrimmedMean { mean, error, freedom } = TrimmedMean::of(rounds)?;
         let half = (student::quantile(confidence, freedom) * error).max(resolution);
         Some(Self::around(mean, half, half, confidence))
     }
@@ -166,16 +152,6 @@ fn between(now: &[f64], then: &[f64], confidence: f64) -> Option<f64> {
     let variance = (squares(now) + squares(then)) / freedom as f64;
     let counts = 1.0 / now.len() as f64 + 1.0 / then.len() as f64;
     Some(student::quantile(confidence, freedom) * (variance * counts).sqrt())
-}
-
-/// The mean and the variance (divisor n − 1) of at least two values.
-fn moments(values: &[f64]) -> Option<(f64, f64)> {
-    if values.len() < 2 {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((mean, squares / (values.len() - 1) as f64))
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::autocorrelation::effective_samples;
+use crate::grouped::Groups;
 use crate::median_ci::{CONFIDENCE, Interval, interval};
 use crate::quantile::{ascending, quantile};
+use crate::ratio::Median;
 use crate::units::Nanoseconds;
 
 /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
@@ -19,12 +21,18 @@ pub struct Summary {
     /// samples are alike (Geyer's initial monotone sequence estimator on the signs of their distances from the median).
     /// Nothing in an old record, whose interval takes its samples for independent.
     pub effective_samples: Option<f64>,
-    /// The middle of the samples: the time of the case.
+    /// The number of groups whose medians the interval is made of; nothing if it is made of the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<usize>,
+    /// The middle of the samples: the time of the case. Below the step of the timer if samples come in groups.
     pub median: Nanoseconds,
-    /// The 95 % confidence interval of the median, from interpolated order statistics (Hettmansperger & Sheather 1986) for the
-    /// effective number of samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that
-    /// much. Below [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no such interval, and this is the
-    /// range of the samples.
+    /// The 95 % confidence interval of the median. If samples come in groups, that for the medians of other processes
+    /// ([`Median::of_groups`]).
+    ///
+    /// Otherwise it is made of interpolated order statistics (Hettmansperger & Sheather 1986) for the effective number of
+    /// samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that much. Below
+    /// [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no such interval, and this is the range of the
+    /// samples.
     pub median_ci: Interval,
     /// The fastest sample.
     pub min: Nanoseconds,
@@ -67,6 +75,7 @@ impl Summary {
         Some(Self {
             samples: sorted.len(),
             effective_samples: Some(effective),
+            groups: None,
             median: at(0.5),
             median_ci: interval(&sorted, effective, step, CONFIDENCE),
             min: Nanoseconds(min),
@@ -79,6 +88,18 @@ impl Summary {
             p95: at(0.95),
             p99: at(0.99),
         })
+    }
+
+    /// The same for samples that come in `groups`, with the median and the interval of [`Median::of_groups`]; as [`Self::of`] if
+    /// there are too few groups.
+    #[must_use]
+    pub fn of_groups(samples: &[Nanoseconds], groups: Groups<'_>, step: Nanoseconds) -> Option<Self> {
+        let summary = Self::of(samples, step)?;
+        let Some(grouped) = Median::of_groups(samples, groups, step, CONFIDENCE) else {
+            return Some(summary);
+        };
+        let count = groups.sizes.iter().filter(|size| **size > 0).count();
+        Some(Self { groups: Some(count), median: grouped.time, median_ci: grouped.interval, ..summary })
     }
 
     /// The half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5 %.

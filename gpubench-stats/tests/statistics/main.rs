@@ -8,6 +8,7 @@ mod correlation;
 mod coverage;
 mod findings;
 mod fleet;
+mod grouped;
 mod properties;
 mod stop_rule;
 
