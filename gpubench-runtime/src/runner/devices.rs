@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Runner;
 use super::error::{DeviceRefusal, RunError};
 use super::lane::{Command, Lane, LaneEvent, Refused};
-use super::supervisor::Ended;
+use super::supervisor::{Ended, Lost};
 use crate::device::Available;
 use crate::plan::Plan;
 use crate::worker::{Reply, Request};
@@ -63,8 +63,22 @@ impl Runner<'_, '_> {
 }
 
 impl Lane<'_> {
-    /// Asks a worker for the facts of `device`. A device that has none is not asked again.
+    /// Asks a worker for the facts of `device`, and a new one if the first is lost over it, unless that took its whole limit. A
+    /// device that has none is not asked again.
     pub(super) fn facts(&mut self, device: &str) -> Result<(), Ended> {
+        let mut asked = self.ask_facts(device)?;
+        if matches!(&asked, Err(lost) if !lost.timed_out()) {
+            asked = self.ask_facts(device)?;
+        }
+        let answer = asked.unwrap_or_else(|lost| Err(DeviceRefusal::WorkerLost(lost.failure())));
+        if let Err(why) = &answer {
+            self.refused.insert(device.to_owned(), Refused { why: why.clone(), times: OPENINGS });
+        }
+        self.tell(LaneEvent::Facts(answer));
+        Ok(())
+    }
+
+    fn ask_facts(&mut self, device: &str) -> Result<Result<FactsAnswer, Lost>, Ended> {
         let request = Request::Facts { device: device.to_owned() };
         let mut answer = Err(DeviceRefusal::NoFacts);
         let limit = FACTS_LIMIT.max(self.config.timeout);
@@ -90,11 +104,9 @@ impl Lane<'_> {
             | Reply::DeviceLost
             | Reply::Done => {}
         })?;
-        let answer = lost.map_or(answer, |lost| Err(DeviceRefusal::WorkerLost(lost.failure())));
-        if let Err(why) = &answer {
-            self.refused.insert(device.to_owned(), Refused { why: why.clone(), times: OPENINGS });
-        }
-        self.tell(LaneEvent::Facts(answer));
-        Ok(())
+        Ok(lost.map_or(Ok(answer), Err))
     }
 }
+
+/// The facts of a device, or the reason that it cannot be used.
+type FactsAnswer = Result<Box<Facts>, DeviceRefusal>;

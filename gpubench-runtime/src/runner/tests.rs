@@ -3,6 +3,8 @@
 mod resumed;
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -31,8 +33,10 @@ enum Fault {
     Hangs(&'static str),
     /// Its device is lost after its first record.
     LosesDevice(&'static str),
-    /// It ends while it opens its device.
+    /// It takes its limit to open its device, for a benchmark or for its facts.
     EndsOpening(&'static str),
+    /// It is killed while it reads the facts of its device.
+    EndsOver(&'static str),
     /// It sends no record and no error.
     SaysNothing(&'static str),
     /// A launch of its hot case forks, and both processes return, each time.
@@ -120,6 +124,12 @@ impl Worker for FakeWorker {
         match request {
             Request::Facts { device } => {
                 script.asked.push((self.number, format!("facts of {device}")));
+                if script.befalls(|fault| matches!(fault, Fault::EndsOver(name) if name == device)) {
+                    return Err(Loss::Ended(ExitStatus::from_raw(9)));
+                }
+                if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if name == device)) {
+                    return Err(Loss::Silent(limit));
+                }
                 reply(match script.closed.contains(&device.as_str()) {
                     true => Reply::NoDevice("it is closed".to_owned()),
                     false => Reply::Facts(facts(device)),
@@ -331,6 +341,24 @@ fn each_device_has_a_worker_of_its_own() {
     asked[2..].sort();
     let expected = [(1, "facts of fake:0"), (2, "facts of fake:1"), (1, "a on fake:0"), (2, "a on fake:1")];
     assert_eq!(asked, expected.map(|(worker, what)| (worker, what.to_owned())));
+}
+
+/// Whoever killed one worker has said nothing about its device.
+#[test]
+fn a_device_whose_worker_is_lost_over_its_facts_is_asked_once_more() {
+    let plan = plan(&["a"], &["fake"]);
+    let done = measured(&plan, &[Fault::EndsOver("fake")]);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
+    let asked = [(1, "facts of fake"), (2, "facts of fake"), (2, "a on fake")];
+    assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
+    let done = measured(&plan, &[Fault::EndsOver("fake"), Fault::EndsOver("fake")]);
+    let said = done.ended.expect_err("it is the only device").to_string();
+    assert_eq!(said, "device `fake`: the process was ended by signal SIGKILL");
+    assert_eq!(done.script.asked.len(), 2);
+    let done = measured(&plan, &[Fault::EndsOpening("fake")]);
+    let said = done.ended.expect_err("it is the only device").to_string();
+    assert_eq!(said, "device `fake`: took longer than 60 s over its device, and was killed");
+    assert_eq!(done.script.asked.len(), 1, "it would take its limit twice");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! requests; out: its replies, or a [`Loss`].
 
 use std::env;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -202,12 +202,48 @@ fn is_from_outside(loss: &Loss) -> bool {
     status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
 }
 
-/// Reads replies until the socket closes.
+/// Reads replies until the socket closes. One that is reset is closed too: its process ended with requests unread.
 fn forward(from: UnixStream, to: &Sender<io::Result<Answer>>) {
     for line in BufReader::new(from).lines() {
-        let reply = line.and_then(|line| decode(&line));
+        let reply = match line {
+            Err(error) if error.kind() != ErrorKind::InvalidData => return,
+            line => line.and_then(|line| decode(&line)),
+        };
         if to.send(reply).is_err() {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Reads what `says` writes before its end of the socket is closed with a request unread.
+    fn heard(says: &[u8]) -> Vec<io::Result<Answer>> {
+        let (mut ours, mut theirs) = UnixStream::pair().expect("a socket");
+        ours.write_all(b"a request\n").expect("it is open");
+        theirs.write_all(says).expect("it is open");
+        drop(theirs);
+        let (sender, replies) = channel();
+        forward(ours, &sender);
+        drop(sender);
+        replies.iter().collect()
+    }
+
+    /// The reason for the loss is then how the process ended, and not that of the socket.
+    #[test]
+    fn a_worker_that_ends_before_it_reads_a_request_has_said_nothing_wrong() {
+        assert!(heard(b"").is_empty());
+        let mut done = Vec::new();
+        send(&mut done, &Answer::new(7, Reply::Done)).expect("it takes everything");
+        let replies = heard(&done);
+        assert!(matches!(&replies[..], [Ok(Answer { number: 7, .. })]), "{replies:?}");
+        for garbled in [&b"no reply\n"[..], b"\xff\n"] {
+            let replies = heard(garbled);
+            assert!(matches!(&replies[..], [Err(_)]), "{replies:?}");
         }
     }
 }

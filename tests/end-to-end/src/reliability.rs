@@ -94,6 +94,7 @@ pub const PARTS: [Part; 5] = [
             "Ctrl-C in a terminal",
             "a second Ctrl-C",
             "supervisor killed",
+            "suite or worker killed at any moment, over and over",
             "suite built anew while it runs",
             "another suite on the same GPU",
             "another suite on the same GPU, `--no-wait`",

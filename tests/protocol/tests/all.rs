@@ -9,6 +9,7 @@ mod faults;
 mod flush;
 mod gpus;
 mod kernels;
+mod killed;
 mod launches;
 mod limits;
 mod locks;
