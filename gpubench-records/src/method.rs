@@ -37,6 +37,10 @@ pub struct Method {
     pub path: Path,
     /// The reason that it is not the path that the device prefers.
     pub path_reason: Option<String>,
+    /// The number of back-to-back launches that a sample times together, if one is too short for the timer. Event times and the
+    /// timer are then those of one of them, which is the part of the readings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<usize>,
     /// The number of kernels that a launch put on its stream; nothing if that was not observed.
     pub kernels: Option<usize>,
     /// The flush before each.
@@ -54,6 +58,7 @@ impl Method {
         Self {
             path,
             path_reason: None,
+            batch: None,
             kernels: None,
             flush: Flush::None,
             flush_reason: None,
@@ -65,6 +70,12 @@ impl Method {
     #[must_use]
     pub fn with_flush(self, flush: Flush) -> Self {
         Self { flush, ..self }
+    }
+
+    /// Returns the same method with so many launches in each sample.
+    #[must_use]
+    pub fn with_batch(self, launches: usize) -> Self {
+        Self { batch: Some(launches).filter(|launches| *launches > 1), ..self }
     }
 }
 
@@ -224,6 +235,22 @@ impl Timer {
     #[must_use]
     pub fn simulated(self) -> Self {
         Self { simulated: true, ..self }
+    }
+
+    /// Returns the timer of one launch among so many that it times together: each has an equal part of its step and of its
+    /// overhead.
+    #[must_use]
+    pub fn of_batch(self, launches: usize) -> Self {
+        let part = |reading: Nanoseconds| reading / launches.max(1) as f64;
+        Self {
+            step: part(self.step),
+            floor: part(self.floor),
+            empty_launch: self.empty_launch.map(part),
+            overhead: part(self.overhead),
+            spread: part(self.spread),
+            group_spread: part(self.group_spread),
+            simulated: self.simulated,
+        }
     }
 
     /// Returns true if all of its own readings are times, none below zero.

@@ -110,7 +110,16 @@ fn in_turn(compared: &Compared) -> String {
 fn time(measured: &Measurement) -> String {
     let Timer { step, floor, empty_launch, overhead, .. } = measured.samples.timer;
     let event = format::time(event_time(measured));
-    let [median, overhead, floor, step] = [measured.median(), overhead, floor, step].map(format::time);
+    let step = match measured.samples.method.batch {
+        None => format::time(step),
+        Some(launches) => {
+            let [all, each] = [step * launches as f64, step].map(format::time);
+            format!(
+                "{all}, so {each} for each of the {launches} back-to-back launches of a sample: one alone is too short for it"
+            )
+        }
+    };
+    let [median, overhead, floor] = [measured.median(), overhead, floor].map(format::time);
     let why = match empty_launch {
         Some(empty) => format!(
             "half of the {} that a pair of events reads around an empty launch; around nothing it reads {floor}",

@@ -8,6 +8,7 @@ use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Findi
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::files;
 use gpubench_records::id::{Arg, BenchmarkId};
+use gpubench_records::method::Timer;
 use gpubench_records::record::{Compared, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
 use gpubench_report::{Page, Planned, TableWriter, end, explain, header, render};
@@ -152,6 +153,22 @@ fn a_recorded_suite_looks_so() {
 #[test]
 fn explanations_look_so() {
     assert_snapshot!("explain-80", plain(&explain(&small("gpu"), page(80))));
+}
+
+#[test]
+fn a_batch_of_launches_is_explained() {
+    let mut run = small("gpu");
+    let samples = &mut run.records[0].measurement.as_mut().expect("it was measured").samples;
+    samples.method.batch = Some(64);
+    samples.timer = Timer::new(Nanoseconds(10.0)).with_floor(Nanoseconds(32.0)).of_batch(64);
+    run.records.truncate(1);
+    let text = plain(&explain(&run, page(100)));
+    let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  path").next());
+    assert_snapshot!(time.expect("it is explained"), @"
+    2.144 µs = event time 2.144 µs − overhead 0.500 ns (read around nothing); the timer
+          steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back launches of a sample: one
+          alone is too short for it
+    ");
 }
 
 #[test]

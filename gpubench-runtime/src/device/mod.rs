@@ -3,6 +3,7 @@
 //! and `measure`; knows nothing of benchmarks.
 
 mod available;
+mod batch;
 mod clock_target;
 pub mod cuda;
 mod error;
@@ -337,6 +338,15 @@ pub trait Sampler {
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure>;
+
+    /// Called between the warm-up and the first sample. Returns the timer of the samples: `timer`, unless each of them has several
+    /// launches, which share its step and its overhead.
+    ///
+    /// # Errors
+    /// Returns an error if a launch or the device fails.
+    fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
+        Ok(timer)
+    }
 
     /// Returns the method by which the samples are taken.
     fn method(&self) -> Method;

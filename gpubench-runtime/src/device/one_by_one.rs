@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::batch;
 use super::turns::swapped;
 use super::{Nothing, PairSampler, SampleOptions, Sampler, Work};
 use gpubench_records::failure::{Failure, Stage};
@@ -23,6 +24,10 @@ pub trait LaunchTimer {
     /// The ways in which it can flush its cache, the usual one first. A device without any takes no cold samples.
     const FLUSHES: &'static [Flush] = &[];
 
+    /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
+    /// times, and a hot sample of a launch without a reset has as many launches as make it a hundred steps of the timer long.
+    const BATCHES: bool = false;
+
     /// Launches `work` once, waits for it, and returns its time. That begins when all earlier work has ended, such as a
     /// reset.
     ///
@@ -39,29 +44,31 @@ pub trait LaunchTimer {
         Ok(())
     }
 
-    /// Measures the timer: its step, and what it reads if nothing is launched. The default does so by [`Self::time`].
+    /// Measures the timer: its step, and what it reads if nothing is launched. The default does so by [`Self::time`]: the
+    /// step is the smallest difference of two readings with nothing between.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let begin = Instant::now();
-        let mut readings = Vec::with_capacity(MOST_READINGS);
-        while readings.len() < FEWEST_READINGS
-            || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
-        {
-            readings.push(self.time(&mut Nothing)?);
-        }
-        Ok(timer(readings))
+        let mut readings = readings(self)?;
+        let floor = median(&readings).unwrap_or_default();
+        readings.sort_by(Nanoseconds::total_cmp);
+        let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
+        let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
+        Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_floor(floor))
     }
 }
 
-/// Returns the timer that gave these readings with nothing between them. Its step is the smallest difference of two of them.
-fn timer(mut readings: Vec<Nanoseconds>) -> Timer {
-    let floor = median(&readings).unwrap_or_default();
-    readings.sort_by(Nanoseconds::total_cmp);
-    let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
-    let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
-    Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_floor(floor)
+/// Returns readings of the timer with nothing between them.
+pub(super) fn readings(device: &mut (impl LaunchTimer + ?Sized)) -> Result<Vec<Nanoseconds>, Failure> {
+    let begin = Instant::now();
+    let mut readings = Vec::with_capacity(MOST_READINGS);
+    while readings.len() < FEWEST_READINGS
+        || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
+    {
+        readings.push(device.time(&mut Nothing)?);
+    }
+    Ok(readings)
 }
 
 /// Prepares to time `work` as `wanted`.
@@ -74,7 +81,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = flush::<D>(wanted)?;
-    Ok(Box::new(OneByOne { device, works: work, cache: wanted.cache, flush }))
+    Ok(Box::new(OneByOne { device, works: work, cache: wanted.cache, flush, launches: 1, fastest: None }))
 }
 
 /// Prepares to time two `works` in turn, each as `wanted`.
@@ -87,7 +94,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
     let flush = flush::<D>(wanted)?;
-    Ok(Box::new(OneByOne { device, works, cache: wanted.cache, flush }))
+    Ok(Box::new(OneByOne { device, works, cache: wanted.cache, flush, launches: 1, fastest: None }))
 }
 
 /// Returns the flush before each sample, as `wanted`.
@@ -119,38 +126,58 @@ struct OneByOne<'a, D, Works> {
     works: Works,
     cache: Cache,
     flush: Flush,
+    /// The launches of a sample.
+    launches: usize,
+    /// The shortest event time of the last group.
+    fastest: Option<Nanoseconds>,
 }
 
 impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
     fn method(&self) -> Method {
-        Method::new(D::PATH).with_flush(self.flush)
+        Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches)
     }
 }
 
-/// Resets, flushes, and returns the time of one launch.
-fn sample<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<Nanoseconds, Failure> {
+/// Resets, flushes, and returns the event time of a launch, or of one of several that are timed together.
+fn sample<D: LaunchTimer>(
+    device: &mut D,
+    work: &mut dyn Work,
+    flush: Flush,
+    launches: usize,
+) -> Result<Nanoseconds, Failure> {
     work.reset()?;
     if flush != Flush::None {
         device.flush(flush)?;
     }
-    device.time(work)
+    batch::time(device, work, launches)
 }
 
 impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         events.reserve(samples);
-        let begin = Instant::now();
+        let (before, begin) = (events.len(), Instant::now());
         if self.cache == Cache::Hot {
             self.works.launch()?;
         }
         for _ in 0..samples {
-            events.push(sample(self.device, self.works, self.flush)?);
+            events.push(sample(self.device, self.works, self.flush, self.launches)?);
         }
+        self.fastest = events[before..].iter().copied().reduce(Nanoseconds::min);
         Ok(begin.elapsed().into())
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         self.device.timer()
+    }
+
+    fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
+        // What goes before each sample goes before one launch.
+        let single = self.cache == Cache::Cold || self.works.resets();
+        let is_short = self.fastest.is_none_or(|fastest| batch::is_short(fastest, timer));
+        if D::BATCHES && !single && is_short {
+            self.launches = batch::size(self.device, self.works, timer)?;
+        }
+        Ok(timer.of_batch(self.launches))
     }
 
     fn method(&self) -> Method {
@@ -170,7 +197,7 @@ impl<D: LaunchTimer> PairSampler for OneByOne<'_, D, [&mut dyn Work; 2]> {
                 if self.cache == Cache::Hot {
                     work.launch()?;
                 }
-                pair[whose] = sample(self.device, work, self.flush)?;
+                pair[whose] = sample(self.device, work, self.flush, self.launches)?;
             }
             events.push(pair);
         }

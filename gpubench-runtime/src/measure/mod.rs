@@ -83,6 +83,7 @@ pub fn measure(
     let mut warm_up = warmed.warm_up;
     let limit = sampling.max_time - warmed.overdrawn;
     let only = warmed.last.filter(|_| sampling.samples.is_none() && size.within(limit) == 0);
+    let timer = if only.is_some() { timer } else { sampler.begin(timer)? };
     let taken = match only {
         Some((begin, group, events)) => {
             warm_up.launches -= group.samples;

@@ -1,6 +1,7 @@
 //! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, its
 //! last-level cache flushed before cold samples. A device like any other, not a stand-in for a GPU.
 
+mod clock;
 mod flush;
 mod peaks;
 mod stream;
@@ -18,13 +19,16 @@ use super::{
 };
 use gpubench_records::facts::{Facts, Value};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Flush, Path};
+use gpubench_records::method::{Flush, Path, Timer};
+use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
 /// This machine's CPU.
 pub struct Host {
     stream: Stream,
     sweep: FlushSweep,
+    /// The step of the clock, once it was measured.
+    clock_step: Option<Nanoseconds>,
 }
 
 /// Returns this machine's CPU, before it is opened.
@@ -38,7 +42,7 @@ impl DeviceType for Host {
     fn open(_: usize) -> Result<Self, DeviceError> {
         let stream = Stream::of_this_thread()?;
         let sweep = FlushSweep::over(&stream, topology::last_level_cache());
-        Ok(Self { stream, sweep })
+        Ok(Self { stream, sweep, clock_step: None })
     }
 }
 
@@ -84,12 +88,19 @@ impl Device for Host {
 impl LaunchTimer for Host {
     const PATH: Path = Path::Host;
     const FLUSHES: &'static [Flush] = &[Flush::Read];
+    const BATCHES: bool = true;
 
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
         let start = Instant::now();
         let launched = work.launch();
         let time = start.elapsed();
         launched.map(|()| time.into())
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        let step = *self.clock_step.get_or_insert_with(clock::step);
+        let floor = median(&one_by_one::readings(self)?).unwrap_or_default();
+        Ok(Timer::new(step).with_floor(floor))
     }
 
     fn flush(&mut self, _: Flush) -> Result<(), Failure> {

@@ -1,0 +1,187 @@
+//! Batches of launches that are too short for their timer. In: a device that times work, its timer and a launch; out: the
+//! number of back-to-back launches that a sample times together, and the time of one of them.
+
+use super::Work;
+use super::one_by_one::LaunchTimer;
+use gpubench_records::failure::Failure;
+use gpubench_records::method::Timer;
+use gpubench_stats::units::Nanoseconds;
+
+/// A sample lasts at least this many steps of the timer, so that a step is at most 1 % of it.
+const STEPS: f64 = 100.0;
+/// The largest batch: a launch that does nothing takes longer than a step of a microsecond with it.
+const LARGEST: usize = 1 << 16;
+/// A batch is long enough if the fastest of so many is: what else the machine does makes a launch look longer than it is.
+const TRIES: usize = 3;
+
+/// Launches together.
+struct Batch<'a> {
+    work: &'a mut dyn Work,
+    launches: usize,
+}
+
+impl Work for Batch<'_> {
+    fn launch(&mut self) -> Result<(), Failure> {
+        for _ in 0..self.launches {
+            self.work.launch()?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if a sample of one launch, which read `event`, is too short for the timer.
+pub(super) fn is_short(event: Nanoseconds, timer: Timer) -> bool {
+    event - timer.overhead < STEPS * timer.step
+}
+
+/// Returns the event time of one of `launches` back-to-back launches.
+pub(super) fn time<D: LaunchTimer>(
+    device: &mut D,
+    work: &mut dyn Work,
+    launches: usize,
+) -> Result<Nanoseconds, Failure> {
+    match launches {
+        1 => device.time(work),
+        _ => Ok(device.time(&mut Batch { work, launches })? / launches as f64),
+    }
+}
+
+/// Returns the smallest power of two of launches that are long enough for the timer, by trying.
+pub(super) fn size<D: LaunchTimer>(
+    device: &mut D,
+    work: &mut dyn Work,
+    timer: Timer,
+) -> Result<usize, Failure> {
+    let mut launches = 1;
+    while launches < LARGEST {
+        let mut fastest = device.time(&mut Batch { work, launches })?;
+        for _ in 1..TRIES {
+            fastest = fastest.min(device.time(&mut Batch { work, launches })?);
+        }
+        if !is_short(fastest, timer) {
+            break;
+        }
+        launches *= 2;
+    }
+    Ok(launches)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::device::SampleOptions;
+    use crate::device::one_by_one::sampler;
+    use gpubench_records::method::{Cache, Flush};
+
+    /// A time that launches move.
+    type Time = Rc<Cell<f64>>;
+
+    /// A device whose clock steps by 10 ns. Reading it takes 3 ns.
+    struct Stepping<const BATCHES: bool>(Time);
+
+    impl<const BATCHES: bool> LaunchTimer for Stepping<BATCHES> {
+        const FLUSHES: &'static [Flush] = &[Flush::Read];
+        const BATCHES: bool = BATCHES;
+
+        fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+            let read = || {
+                self.0.set(self.0.get() + 3.0);
+                10.0 * (self.0.get() / 10.0).floor()
+            };
+            let start = read();
+            work.launch()?;
+            Ok(Nanoseconds(read() - start))
+        }
+    }
+
+    /// A launch that takes so long.
+    struct Takes {
+        each: f64,
+        time: Time,
+        resets: bool,
+        launches: usize,
+    }
+
+    impl Work for Takes {
+        fn resets(&self) -> bool {
+            self.resets
+        }
+
+        fn launch(&mut self) -> Result<(), Failure> {
+            self.launches += 1;
+            self.time.set(self.time.get() + self.each);
+            Ok(())
+        }
+    }
+
+    /// Samples a launch that takes so long, behind a warm-up of 20. Returns its batch, the mean of 100 times, and the number of
+    /// launches.
+    fn sampled<const BATCHES: bool>(each: f64, cache: Cache, resets: bool) -> (Option<usize>, f64, usize) {
+        let time = Time::default();
+        let mut device = Stepping::<BATCHES>(Rc::clone(&time));
+        let mut work = Takes { each, time, resets, launches: 0 };
+        let mut events = Vec::new();
+        let mut sampler =
+            sampler(&mut device, &mut work, &SampleOptions::new(cache)).expect("it can be sampled");
+        sampler.group(20, &mut events).expect("nothing fails");
+        let floor = Timer::new(Nanoseconds(10.0)).with_floor(Nanoseconds(3.0));
+        let timer = sampler.begin(floor).expect("nothing fails");
+        events.clear();
+        sampler.group(100, &mut events).expect("nothing fails");
+        let batch = sampler.method().batch;
+        assert_eq!(timer, floor.of_batch(batch.unwrap_or(1)));
+        drop(sampler);
+        let mean = events.iter().copied().sum::<Nanoseconds>() / events.len() as f64;
+        (batch, (mean - timer.overhead).0, work.launches)
+    }
+
+    #[test]
+    fn a_launch_below_the_step_is_timed_to_a_part_of_it() {
+        for (each, batch) in [(0.8, 2048), (7.3, 256), (100.0, 16), (900.0, 2)] {
+            let (launches, time, _) = sampled::<true>(each, Cache::Hot, false);
+            assert_eq!(launches, Some(batch), "{each} ns");
+            assert!((time / each - 1.0).abs() < 0.01, "{time} ns of {each} ns");
+        }
+    }
+
+    #[test]
+    fn a_launch_that_is_long_enough_is_launched_no_more_than_asked_for() {
+        // Two groups with a launch before each.
+        let (batch, time, launches) = sampled::<true>(1_100.0, Cache::Hot, false);
+        assert_eq!((batch, launches), (None, 122));
+        assert!((time / 1_100.0 - 1.0).abs() < 0.01, "{time}");
+    }
+
+    #[test]
+    fn what_goes_before_a_sample_goes_before_one_launch() {
+        assert_eq!(sampled::<true>(50.0, Cache::Cold, false).0, None);
+        assert_eq!(sampled::<true>(50.0, Cache::Hot, true).0, None);
+    }
+
+    #[test]
+    fn a_device_batches_only_if_it_says_so() {
+        assert_eq!(sampled::<false>(50.0, Cache::Hot, false).0, None);
+    }
+
+    #[test]
+    fn a_launch_that_takes_no_time_ends_the_search() {
+        let (launches, time, _) = sampled::<true>(0.0, Cache::Hot, false);
+        assert_eq!(launches, Some(LARGEST));
+        assert!(time.abs() < 0.01, "{time}");
+    }
+
+    #[test]
+    fn a_failed_launch_ends_the_search() {
+        struct Fails;
+        impl Work for Fails {
+            fn launch(&mut self) -> Result<(), Failure> {
+                Err(Failure::new(gpubench_records::failure::Stage::Launch, "out of paper"))
+            }
+        }
+        let mut device = Stepping::<true>(Time::default());
+        assert!(size(&mut device, &mut Fails, Timer::new(Nanoseconds(10.0))).is_err());
+    }
+}
