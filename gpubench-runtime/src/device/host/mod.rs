@@ -4,6 +4,8 @@
 mod clock;
 mod flush;
 mod peaks;
+#[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
+mod placement;
 mod stream;
 mod topology;
 
@@ -91,6 +93,7 @@ impl LaunchTimer for Host {
     const BATCHES: bool = true;
 
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+        self.stream.take_place();
         let start = Instant::now();
         let launched = work.launch();
         let time = start.elapsed();
@@ -104,6 +107,7 @@ impl LaunchTimer for Host {
     }
 
     fn flush(&mut self, _: Flush) -> Result<(), Failure> {
+        self.stream.take_place();
         self.sweep.flush(&self.stream);
         Ok(())
     }

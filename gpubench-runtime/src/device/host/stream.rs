@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::placement::Placement;
 use crate::device::DeviceError;
 
 /// An in-order stream of work for this machine's CPU.
@@ -28,6 +29,7 @@ use crate::device::DeviceError;
 #[derive(Clone)]
 pub struct Stream {
     pool: Arc<ThreadPool>,
+    placement: Option<Placement>,
 }
 
 /// A thread wakes in microseconds: less work than this, in bytes of one array, is not worth sharing.
@@ -36,26 +38,38 @@ const SMALLEST_BLOCK: usize = 64 << 10;
 thread_local! {
     // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread; a
     // thread belongs to one pool for good.
-    static POOL: OnceCell<Arc<ThreadPool>> = const { OnceCell::new() };
+    static POOL: OnceCell<Stream> = const { OnceCell::new() };
 }
 
 impl Stream {
-    /// The stream that the calling thread measures on, with one thread for each processor it may use.
+    /// The stream that the calling thread measures on, with one thread for each processor it may use. The others are
+    /// pinned.
     pub(crate) fn of_this_thread() -> Result<Self, DeviceError> {
         POOL.with(|pool| {
-            if let Some(pool) = pool.get() {
-                return Ok(Self { pool: Arc::clone(pool) });
+            if let Some(stream) = pool.get() {
+                return Ok(stream.clone());
             }
             let built = ThreadPoolBuilder::new().use_current_thread().build();
             let built =
                 built.map_err(|error| DeviceError::new(format!("cannot start the thread pool: {error}")))?;
-            Ok(Self { pool: Arc::clone(pool.get_or_init(|| Arc::new(built))) })
+            let placement = Placement::of(&built);
+            Ok(pool.get_or_init(|| Self { pool: Arc::new(built), placement }).clone())
         })
+    }
+
+    /// Moves the calling thread, which measures, to the processor that the others leave it.
+    pub(super) fn take_place(&self) {
+        self.placement.iter().copied().for_each(Placement::take);
     }
 
     /// Runs `work` with the stream's pool as rayon's current one, and waits for it.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
+    }
+
+    /// Runs `work` once on every thread of the pool, and waits for all.
+    pub(super) fn on_each_thread(&self, work: impl Fn() + Sync) {
+        self.pool.broadcast(|_| work());
     }
 
     /// The number of threads that share a launch.
