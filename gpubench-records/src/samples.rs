@@ -33,6 +33,10 @@ pub struct Samples {
     /// from group to group on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turns: bool,
+    /// The part of their time in which threads of this machine that had to work on them waited for a processor: other programs
+    /// used it. Nothing for launches on other devices, or if the system does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<f64>,
     /// The time of all groups on the device, flushes included.
     pub elapsed: Nanoseconds,
     /// The time of all groups by the measuring machine's clock, from the end of the warm-up to the last sample's reading: the
@@ -63,6 +67,13 @@ impl Samples {
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
         times(&self.events, self.timer)
+    }
+
+    /// Returns the part of their time in which threads waited for processors that other programs used, if these kept them waiting
+    /// for more than a scheduler's own delays.
+    #[must_use]
+    pub fn kept_waiting(&self) -> Option<f64> {
+        self.waited.filter(|waited| *waited > OWN_DELAYS)
     }
 
     /// The drift of the times, if it is more than the timer's own. Nothing for launches that took turns.
@@ -100,6 +111,10 @@ impl Samples {
         (modes.high - modes.low > self.timer.spread).then_some(modes)
     }
 }
+
+/// Threads wait for this part of their time at most on a machine that does nothing else: each begins some microseconds after it is
+/// woken.
+const OWN_DELAYS: f64 = 0.1;
 
 /// A call of the launch function that takes longer than this, and longer than the launch by this factor, is more than the driver
 /// needs to enqueue it: some microseconds for a kernel.

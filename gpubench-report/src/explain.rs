@@ -243,8 +243,11 @@ fn samples(measured: &Measurement) -> String {
         }
         _ => String::new(),
     };
+    let waited = measured.samples.waited.map_or_else(String::new, |waited| {
+        format!("; threads with work waited for a processor {} of their time", format::percent(waited))
+    });
     format!(
-        "{count}{worth} in {}; {} on the device, flushes included, of {} wall time ({})",
+        "{count}{worth} in {}; {} on the device, flushes included, of {} wall time ({}){waited}",
         format::counted(measured.samples.groups, "group"),
         format::time(measured.samples.elapsed),
         format::time(measured.samples.wall),

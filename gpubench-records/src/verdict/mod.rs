@@ -17,8 +17,8 @@ use crate::launch::LaunchFacts;
 use crate::limits::{self, Claim};
 use crate::metrics::resolved;
 use crate::samples::Samples;
+use gpubench_stats::SMALLEST_SAMPLE;
 use gpubench_stats::units::{Hertz, Range};
-use gpubench_stats::{SMALLEST_SAMPLE, Summary};
 
 pub use self::reason::Reason;
 
@@ -114,8 +114,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
         let reasons = [Some(Reason::ImpossibleSpeed(speed)), resolution];
         return Verdict::of(reasons.into_iter().flatten().collect());
     }
-    let mut reasons: Vec<_> =
-        resolution.or_else(|| imprecise(&samples.time, samples.converged, wanted)).into_iter().collect();
+    let mut reasons: Vec<_> = resolution.or_else(|| imprecise(samples, wanted)).into_iter().collect();
     reasons.extend(samples.drift().map(Reason::Drift));
     reasons.extend(samples.modes().map(Reason::TwoModes));
     let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
@@ -126,10 +125,16 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
 
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
 /// (`converged`), or when its time was spent.
-fn imprecise(time: &Summary, converged: bool, wanted: f64) -> Option<Reason> {
+///
+/// Where other programs kept the launch waiting, no time is enough for the wanted precision. That is no fault of the row but of
+/// the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
+fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
+    let time = &samples.time;
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
-    if !converged {
-        Some(Reason::NotConverged { reached, wanted })
+    let holds = time.samples >= SMALLEST_SAMPLE && reached <= limit;
+    if !samples.converged {
+        let excused = holds && samples.kept_waiting().is_some();
+        (!excused).then_some(Reason::NotConverged { reached, wanted })
     } else if time.samples < SMALLEST_SAMPLE {
         Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE })
     } else {

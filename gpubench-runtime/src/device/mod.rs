@@ -348,6 +348,12 @@ pub trait Sampler {
         Ok(timer)
     }
 
+    /// Returns the part of their time, since the first sample began, in which the threads of launches waited for a processor that
+    /// other programs used; `None` if launches run on no processor of this machine, or if that is not counted.
+    fn waited(&mut self) -> Option<f64> {
+        None
+    }
+
     /// Returns the method by which the samples are taken.
     fn method(&self) -> Method;
 

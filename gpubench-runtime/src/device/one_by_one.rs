@@ -35,6 +35,12 @@ pub trait LaunchTimer {
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
+    /// Returns the time that the threads of this process ran so far, and waited for a processor, if launches run on them and the
+    /// system counts it.
+    fn thread_time(&self) -> Option<ThreadTime> {
+        None
+    }
+
     /// Flushes the cache in this way, which is one of [`Self::FLUSHES`].
     ///
     /// # Errors
@@ -56,6 +62,25 @@ pub trait LaunchTimer {
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
         let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
         Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_floor(floor))
+    }
+}
+
+/// The time of threads that had work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThreadTime {
+    /// The time in which they ran.
+    pub ran: Nanoseconds,
+    /// The time in which they waited for a processor, since others ran there.
+    pub waited: Nanoseconds,
+}
+
+impl ThreadTime {
+    /// Returns the part of the time since `earlier` in which threads with work waited; nothing if none had any.
+    fn waited_since(self, earlier: Self) -> Option<f64> {
+        let [ran, waited] = [self.ran - earlier.ran, self.waited - earlier.waited];
+        // A thread that has ended takes its counts with it.
+        let counted = ran > Nanoseconds::ZERO && waited >= Nanoseconds::ZERO;
+        counted.then(|| waited / (ran + waited))
     }
 }
 
@@ -81,7 +106,15 @@ pub fn sampler<'a, D: LaunchTimer>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = flush::<D>(wanted)?;
-    Ok(Box::new(OneByOne { device, works: work, cache: wanted.cache, flush, launches: 1, fastest: None }))
+    Ok(Box::new(OneByOne {
+        device,
+        works: work,
+        cache: wanted.cache,
+        flush,
+        launches: 1,
+        fastest: None,
+        since: None,
+    }))
 }
 
 /// Prepares to time two `works` in turn, each as `wanted`.
@@ -94,7 +127,15 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
     let flush = flush::<D>(wanted)?;
-    Ok(Box::new(OneByOne { device, works, cache: wanted.cache, flush, launches: 1, fastest: None }))
+    Ok(Box::new(OneByOne {
+        device,
+        works,
+        cache: wanted.cache,
+        flush,
+        launches: 1,
+        fastest: None,
+        since: None,
+    }))
 }
 
 /// Returns the flush before each sample, as `wanted`.
@@ -130,6 +171,8 @@ struct OneByOne<'a, D, Works> {
     launches: usize,
     /// The shortest event time of the last group.
     fastest: Option<Nanoseconds>,
+    /// The time of this process's threads when the samples began.
+    since: Option<ThreadTime>,
 }
 
 impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
@@ -177,7 +220,12 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
         if D::BATCHES && !single && is_short {
             self.launches = batch::size(self.device, self.works, timer)?;
         }
+        self.since = self.device.thread_time();
         Ok(timer.of_batch(self.launches))
+    }
+
+    fn waited(&mut self) -> Option<f64> {
+        self.device.thread_time()?.waited_since(self.since?)
     }
 
     fn method(&self) -> Method {

@@ -93,6 +93,7 @@ pub fn measure(
         None => TakenSamples::take(sampler, (timer, &mut checked), sampling, limit, &mut size, progress)?,
     };
     let TakenSamples { begin, end, events, groups, elapsed, clocks, converged } = taken;
+    let waited = sampler.waited();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     progress.step_reached(Step::Afterwards(events.len()));
     let method = sampler.method();
@@ -106,6 +107,7 @@ pub fn measure(
         clock_faults: checked.faults(),
         groups,
         in_turns: false,
+        waited,
         elapsed,
         wall: (end - begin).into(),
         converged,

@@ -113,6 +113,7 @@ pub fn compare(
             clock_faults: turns.checked.faults(),
             groups: turns.rounds.len(),
             in_turns: true,
+            waited: None,
             elapsed: turns.elapsed,
             wall,
             // The answer says if there are enough samples.

@@ -7,6 +7,7 @@ mod peaks;
 #[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
 mod placement;
 mod stream;
+mod threads;
 mod topology;
 
 use std::time::Instant;
@@ -15,7 +16,7 @@ pub use self::stream::Stream;
 pub(crate) use self::topology::cpu_name;
 
 use self::flush::FlushSweep;
-use super::one_by_one::{self, LaunchTimer};
+use super::one_by_one::{self, LaunchTimer, ThreadTime};
 use super::{
     Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };
@@ -104,6 +105,10 @@ impl LaunchTimer for Host {
         let step = *self.clock_step.get_or_insert_with(clock::step);
         let floor = median(&one_by_one::readings(self)?).unwrap_or_default();
         Ok(Timer::new(step).with_floor(floor))
+    }
+
+    fn thread_time(&self) -> Option<ThreadTime> {
+        threads::time()
     }
 
     fn flush(&mut self, _: Flush) -> Result<(), Failure> {
