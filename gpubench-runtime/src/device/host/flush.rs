@@ -26,6 +26,11 @@ impl FlushSweep {
         Self { buffer }
     }
 
+    /// Returns the buffer, whose pages exist: twice the cache.
+    pub(super) fn buffer(&self) -> &[u64] {
+        &self.buffer
+    }
+
     /// Reads the whole buffer, a part on each thread.
     pub(super) fn flush(&self, stream: &Stream) {
         let block = stream.block_of::<u64>(self.buffer.len());

@@ -67,7 +67,7 @@ impl Device for Host {
         }
         facts.runs_program_code = true;
         facts.last_level_cache = topology::last_level_cache();
-        facts.peaks = peaks::measure(&self.stream, facts.last_level_cache);
+        facts.peaks = peaks::measure(&self.stream, self.sweep.buffer());
         Ok(facts)
     }
 

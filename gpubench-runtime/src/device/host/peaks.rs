@@ -10,12 +10,12 @@ use rayon::prelude::*;
 
 use super::Stream;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
-use gpubench_stats::units::{Bytes, Rate};
+use gpubench_stats::units::Rate;
 
 /// The time spent on the copy, which sweeps its arrays some thirty times in it, and on each rate of multiply-adds, some hundred
 /// runs.
-const COPY_BUDGET: Duration = Duration::from_millis(140);
-const SUMS_BUDGET: Duration = Duration::from_millis(70);
+const COPY_BUDGET: Duration = Duration::from_millis(160);
+const SUMS_BUDGET: Duration = Duration::from_millis(65);
 /// The sweeps of the copy beyond which its budget counts: of one alone nobody knows how good it was.
 const FEWEST_SWEEPS: usize = 3;
 /// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
@@ -25,8 +25,8 @@ const PIECES: usize = 16;
 const CHAINS: usize = 12;
 const STEPS: usize = 40_000;
 
-/// Measures every peak of the host.
-pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<Peak> {
+/// Measures every peak of the host. Copies `source`, which is larger than the last-level cache.
+pub(super) fn measure(stream: &Stream, source: &[u64]) -> Vec<Peak> {
     let arch = Arch::new();
     let peak = |quantity, value, method: &str| Peak::new(quantity, Rate(value), PeakSource::Measured, method);
     let f32_lanes = arch.dispatch(F32Lanes) as f64;
@@ -34,7 +34,7 @@ pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<P
     let flops = |lanes: f64| 2.0 * lanes * (CHAINS * STEPS * stream.threads()) as f64;
     let multiply_add = "fused multiply-add, all threads";
     vec![
-        peak(Quantity::MemoryBandwidth, copy_rate(stream, last_level_cache), "copy, bytes read + written"),
+        peak(Quantity::MemoryBandwidth, copy_rate(stream, source), "copy, bytes read + written"),
         peak(
             Quantity::Compute("f32".to_owned()),
             flops(f32_lanes)
@@ -50,16 +50,15 @@ pub(super) fn measure(stream: &Stream, last_level_cache: Option<Bytes>) -> Vec<P
     ]
 }
 
-/// Returns bytes read and written per second by a copy whose arrays are together several times the last-level cache: of each
+/// Returns bytes read and written per second by a copy of `source`: of each
 /// piece the best time of all sweeps, so that each needs one sweep in which nothing else ran.
-fn copy_rate(stream: &Stream, last_level_cache: Option<Bytes>) -> f64 {
-    let bytes = (2 * last_level_cache.unwrap_or_default().as_usize()).max(64 << 20);
-    let source = vec![1_u64; bytes / size_of::<u64>()];
-    let mut target = vec![2_u64; source.len()];
+fn copy_rate(stream: &Stream, source: &[u64]) -> f64 {
+    let begin = Instant::now();
+    // The first sweep makes its pages.
+    let mut target = vec![0_u64; source.len()];
     let piece = source.len().div_ceil(PIECES);
     let block = stream.block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES];
-    let begin = Instant::now();
     let mut sweeps = 0;
     while sweeps < FEWEST_SWEEPS || begin.elapsed() < COPY_BUDGET {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
@@ -74,7 +73,7 @@ fn copy_rate(stream: &Stream, last_level_cache: Option<Bytes>) -> f64 {
         sweeps += 1;
     }
     black_box(&target);
-    2.0 * bytes as f64 / best.iter().filter(|seconds| seconds.is_finite()).sum::<f64>()
+    2.0 * size_of_val(source) as f64 / best.iter().filter(|seconds| seconds.is_finite()).sum::<f64>()
 }
 
 /// Returns the time of the shortest run on every thread, in seconds.
@@ -143,5 +142,23 @@ impl WithSimd for F64Sums {
             }
         }
         sums.into_iter().map(|sum| simd.reduce_sum_f64s(sum)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_measured_in_a_moment() {
+        let stream = Stream::of_this_thread().expect("a pool starts");
+        let begin = Instant::now();
+        let peaks = measure(&stream, &vec![1; 8 << 20]);
+        let took = begin.elapsed();
+        let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
+        assert!(memory > 1e8, "{peaks:?}");
+        // A register holds twice as many of half the size; beside other tests each may have had half the processors.
+        assert!(f32 > 0.9 * f64 && f64 > 1e8, "{peaks:?}");
+        assert!(took < Duration::from_secs(3), "{took:?}");
     }
 }
