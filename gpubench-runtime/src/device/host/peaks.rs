@@ -1,23 +1,25 @@
 //! The limits of this machine's CPU, measured: the rate at which all threads together copy memory, and the rate of
 //! fused multiply-adds on registers. The best of several runs counts, since a limit is the most that the hardware can
-//! do. Runs are short, so that some of them are not interrupted on a machine that has other work. All take 0.3 s together.
+//! do. Runs are short, so that some of them are not interrupted on a machine that has other work. All take 0.3 s together, and
+//! longer where other programs take that time away.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::Stream;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
-/// The time spent on the copy, which sweeps its arrays some thirty times in it, and on each rate of multiply-adds, some hundred
-/// runs.
+/// The time that the measuring thread runs for the copy, some thirty sweeps of its arrays, and for each rate of multiply-adds, some
+/// hundred runs.
 const COPY_BUDGET: Duration = Duration::from_millis(160);
 const SUMS_BUDGET: Duration = Duration::from_millis(65);
-/// The sweeps of the copy beyond which its budget counts: of one alone nobody knows how good it was.
-const FEWEST_SWEEPS: usize = 3;
+/// A budget may take so many times as long by the clock. A peak that has not had its time by then is uncertain, and judges nothing.
+const PATIENCE: u32 = 5;
 /// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
 const PIECES: usize = 16;
 /// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
@@ -28,39 +30,39 @@ const STEPS: usize = 40_000;
 /// Measures every peak of the host. Copies `source`, which is larger than the last-level cache.
 pub(super) fn measure(stream: &Stream, source: &[u64]) -> Vec<Peak> {
     let arch = Arch::new();
-    let peak = |quantity, value, method: &str| Peak::new(quantity, Rate(value), PeakSource::Measured, method);
+    let peak = |quantity, rate: BestRate, method: &str| {
+        let peak = Peak::new(quantity, Rate(rate.value), PeakSource::Measured, method);
+        if rate.certain { peak } else { peak.uncertain() }
+    };
     let f32_lanes = arch.dispatch(F32Lanes) as f64;
     let f64_lanes = arch.dispatch(F64Lanes) as f64;
     let flops = |lanes: f64| 2.0 * lanes * (CHAINS * STEPS * stream.threads()) as f64;
     let multiply_add = "fused multiply-add, all threads";
+    let f32_rate = sum_rate(stream, flops(f32_lanes), || _ = black_box(arch.dispatch(F32Sums)));
+    let f64_rate = sum_rate(stream, flops(f64_lanes), || _ = black_box(arch.dispatch(F64Sums)));
     vec![
         peak(Quantity::MemoryBandwidth, copy_rate(stream, source), "copy, bytes read + written"),
-        peak(
-            Quantity::Compute("f32".to_owned()),
-            flops(f32_lanes)
-                / best(stream, || stream.on_each_thread(|| _ = black_box(arch.dispatch(F32Sums)))),
-            multiply_add,
-        ),
-        peak(
-            Quantity::Compute("f64".to_owned()),
-            flops(f64_lanes)
-                / best(stream, || stream.on_each_thread(|| _ = black_box(arch.dispatch(F64Sums)))),
-            multiply_add,
-        ),
+        peak(Quantity::Compute("f32".to_owned()), f32_rate, multiply_add),
+        peak(Quantity::Compute("f64".to_owned()), f64_rate, multiply_add),
     ]
 }
 
-/// Returns bytes read and written per second by a copy of `source`: of each
-/// piece the best time of all sweeps, so that each needs one sweep in which nothing else ran.
-fn copy_rate(stream: &Stream, source: &[u64]) -> f64 {
-    let begin = Instant::now();
+/// The best rate that was seen, and true if the measurement had its time.
+struct BestRate {
+    value: f64,
+    certain: bool,
+}
+
+/// Returns bytes read and written per second by a copy of `source`: of each piece the best time of all sweeps, so that each needs
+/// one sweep in which nothing else ran.
+fn copy_rate(stream: &Stream, source: &[u64]) -> BestRate {
+    let budget = Budget::begin(COPY_BUDGET);
     // The first sweep makes its pages.
     let mut target = vec![0_u64; source.len()];
     let piece = source.len().div_ceil(PIECES);
     let block = stream.block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES];
-    let mut sweeps = 0;
-    while sweeps < FEWEST_SWEEPS || begin.elapsed() < COPY_BUDGET {
+    let certain = budget.spend(|| {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = timed(stream, || {
                 stream.run(|| {
@@ -70,21 +72,20 @@ fn copy_rate(stream: &Stream, source: &[u64]) -> f64 {
             });
             *best = best.min(seconds);
         }
-        sweeps += 1;
-    }
+    });
     black_box(&target);
-    2.0 * size_of_val(source) as f64 / best.iter().filter(|seconds| seconds.is_finite()).sum::<f64>()
+    let seconds: f64 = best.iter().filter(|seconds| seconds.is_finite()).sum();
+    BestRate { value: 2.0 * size_of_val(source) as f64 / seconds, certain }
 }
 
-/// Returns the time of the shortest run on every thread, in seconds.
-fn best(stream: &Stream, mut run: impl FnMut()) -> f64 {
-    run();
-    let begin = Instant::now();
+/// Returns the rate of `work` that does `flops` if it runs on every thread.
+fn sum_rate(stream: &Stream, flops: f64, work: impl Fn() + Sync) -> BestRate {
+    stream.on_each_thread(&work);
     let mut best = f64::INFINITY;
-    while begin.elapsed() < SUMS_BUDGET {
-        best = best.min(timed(stream, &mut run));
-    }
-    best
+    let certain = Budget::begin(SUMS_BUDGET).spend(|| {
+        best = best.min(timed(stream, || stream.on_each_thread(&work)));
+    });
+    BestRate { value: flops / best, certain }
 }
 
 /// Returns the time of a run in seconds.
@@ -93,6 +94,38 @@ fn timed(stream: &Stream, run: impl FnOnce()) -> f64 {
     let start = Instant::now();
     run();
     start.elapsed().as_secs_f64()
+}
+
+/// A time that the calling thread may run.
+struct Budget {
+    limit: Duration,
+    begin: Instant,
+    ran: Duration,
+}
+
+impl Budget {
+    fn begin(limit: Duration) -> Self {
+        Self { limit, begin: Instant::now(), ran: own_time() }
+    }
+
+    /// Repeats `run`, once at least, until the thread ran so long. Returns false if that took too long by the clock.
+    fn spend(self, mut run: impl FnMut()) -> bool {
+        loop {
+            run();
+            if own_time() - self.ran >= self.limit {
+                return true;
+            }
+            if self.begin.elapsed() >= PATIENCE * self.limit {
+                return false;
+            }
+        }
+    }
+}
+
+/// Returns the time that the calling thread ran so far.
+fn own_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 struct F32Lanes;
