@@ -301,4 +301,11 @@ mod tests {
         assert_eq!(shown, ["45.6 µJ", "12.3 mJ", "1000 mJ", "2.50 J"]);
         assert_eq!([per_joule(105.4e9, "FLOP"), per_joule(512.0, "B")], ["105 GFLOP/J", "512 B/J"]);
     }
+
+    #[test]
+    fn what_is_counted_has_its_plural() {
+        let told = [(1, "case"), (2, "case"), (0, "case"), (1, "launch"), (3, "launch")]
+            .map(|(n, what)| counted(n, what));
+        assert_eq!(told, ["1 case", "2 cases", "0 cases", "1 launch", "3 launches"]);
+    }
 }

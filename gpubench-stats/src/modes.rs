@@ -169,4 +169,12 @@ mod tests {
             }
         }
     }
+
+    /// A third of nine steps is three: the window at each mode has the tick on either side, and those between the modes as many.
+    #[test]
+    fn windows_have_as_many_ticks_on_either_side() {
+        let at = |tick: i32| if (2..8).contains(&tick) { 14 } else { 100 };
+        let sorted: Vec<f64> = (0..10).flat_map(|tick| vec![f64::from(tick); at(tick)]).collect();
+        assert!(has_gap(&sorted, 0.0, 9.0, 1.0), "3 · 14 are less than a quarter of 2 · 100");
+    }
 }

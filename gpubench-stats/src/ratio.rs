@@ -275,4 +275,16 @@ mod tests {
         let wider = half(0.99) / half(0.95);
         assert!((wider - 2.576 / 1.96).abs() < 0.02, "{wider}");
     }
+
+    /// By hand: of 100 and 400 it is 200; √(0.02² + 0.02²) over two on each side, twice.
+    #[test]
+    fn several_medians_have_their_geometric_mean_and_a_narrower_interval() {
+        let [low, high] = [-0.02, 0.02_f64].map(f64::exp);
+        let around = |time: f64| median(time, time * low, time * high);
+        near(Median::mean(&[around(100.0), around(400.0)]).expect("above zero").0, 200.0);
+        let ratio = Ratio::of_processes(&[around(30.0); 2], &[around(10.0); 2], 0.99).expect("two each");
+        near(ratio.value, 3.0);
+        near(ratio.high.ln(), 3.0_f64.ln() + 0.02);
+        near(ratio.low.ln(), 3.0_f64.ln() - 0.02);
+    }
 }

@@ -241,4 +241,10 @@ mod tests {
         assert_eq!((-time).abs().max(Nanoseconds(3.0)), time);
         assert_eq!(BytesPerSecond(1024.0 * 1024.0 * 512.0).as_gibibytes(), 0.5);
     }
+
+    #[test]
+    fn power_and_energy_are_each_others() {
+        assert_eq!(Watts(700.0).during(Nanoseconds::from_seconds(0.5)), Joules(350.0));
+        assert_eq!(Joules(350.0).over(Nanoseconds::from_seconds(0.5)), Watts(700.0));
+    }
 }

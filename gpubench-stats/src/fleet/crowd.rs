@@ -110,3 +110,22 @@ fn common_to_host<'a>(hosts: impl Iterator<Item = &'a Sums> + Clone, all: Sums, 
     let of_host = ((between - within) / size).max(0.0);
     if of_host > 0.0 { of_host / (of_host + within) } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, of hosts with two, two and one: 0.00054 between hosts, 0.0002 within one, and 1.6 GPUs a host.
+    #[test]
+    fn hosts_of_unequal_size_have_their_share() {
+        let members: Vec<(usize, f64)> = [0.0, 0.02, 0.03, 0.05, 0.01].into_iter().enumerate().collect();
+        let all = Crowd::of(&members, &[0, 0, 1, 1, 2], 0.0).all().expect("five");
+        let of_host = (0.00054 - 0.0002) / 1.6;
+        let share = of_host / (of_host + 0.0002);
+        assert!((all.common_to_host - share).abs() < 1e-12, "{}", all.common_to_host);
+        let alike = 1.0 + 0.8 * share;
+        assert!((all.independent - 5.0 / alike).abs() < 1e-12, "{}", all.independent);
+        assert!((all.center - 0.022).abs() < 1e-12);
+        assert!((all.variance - (0.00108 + 0.0004) / (5.0 - alike)).abs() < 1e-12, "{}", all.variance);
+    }
+}

@@ -245,4 +245,59 @@ mod tests {
         let mean = huber(&[(0.0, 0.01), (0.017, 0.04)]).expect("two");
         assert!((mean - 0.001).abs() < 1e-9, "{mean}");
     }
+
+    /// By hand: without the first, weights of 4, 1 and 1 on 0.02, 0.00 and 0.01.
+    #[test]
+    fn a_roof_whose_gpus_agree_counts_for_more() {
+        let found = common(&[(0.05, 0.002), (0.02, 0.001), (0.0, 0.002), (0.01, 0.002)]).expect("four roofs");
+        assert!((found - 0.015).abs() < 1e-12, "{found}");
+    }
+
+    /// By hand: 0.06 is 6 deviations off and has a quarter of its weight, 2500; the other has all of its own, 2500.
+    #[test]
+    fn the_error_of_a_mean_has_its_weights() {
+        let (found, count) = error([(0.06, 0.01), (-0.01, 0.02)].into_iter(), 0.0);
+        let expected = (2.0 * (150.0_f64.powi(2) + 25.0_f64.powi(2))).sqrt() / 5000.0;
+        assert!((found - expected).abs() < 1e-12, "{found}");
+        assert_eq!((count, error([(0.06, 0.01)].into_iter(), 0.0)), (2, (0.0, 1)));
+    }
+
+    fn pooled(cases: Vec<Vec<usize>>, processes: Vec<(Vec<f64>, Vec<f64>)>) -> Pooled {
+        let number = cases.iter().map(Vec::len).sum();
+        let process = |(deviations, effects): (Vec<f64>, Vec<f64>)| Process {
+            gpu: 0,
+            deviations,
+            effects: effects.into_iter().map(Some).collect(),
+        };
+        let of_gpu = vec![(0..processes.len()).collect()];
+        Pooled {
+            cases,
+            processes: processes.into_iter().map(process).collect(),
+            noise: vec![FINEST; number],
+            of_gpu,
+        }
+    }
+
+    /// A roof's effect is made of its cases, and follows each of two by half: √2 makes up for that.
+    #[test]
+    fn the_noise_of_a_case_is_its_spread_around_its_roof() {
+        let mut pooled = pooled(
+            vec![vec![0, 1], vec![2]],
+            vec![(vec![0.03, 0.01, 0.4], vec![0.02, 0.4]), (vec![-0.01, 0.03, 0.1], vec![0.0, 0.1])],
+        );
+        pooled.estimate_noise();
+        for (found, spread) in pooled.noise.iter().zip([0.01 * 2.0_f64.sqrt(), 0.02 * 2.0_f64.sqrt(), 0.0]) {
+            assert!((found - (NORMAL * spread).max(FINEST)).abs() < 1e-12, "{:?}", pooled.noise);
+        }
+    }
+
+    /// Each roof's effect counts from where the fleet's GPUs are on it.
+    #[test]
+    fn what_roofs_have_in_common_is_held_against_their_locations() {
+        let pooled = pooled(vec![vec![0]; 4], vec![(vec![0.0; 4], vec![0.04, 0.05, 0.06, 0.07])]);
+        let found = pooled.most_roofs(&[(0.01, 0.002), (0.02, 0.002), (0.03, 0.002), (0.04, 0.002)]);
+        let effect = found[0].as_ref().expect("four roofs");
+        assert!((effect.value - 0.03).abs() < 1e-12, "{}", effect.value);
+        assert_eq!(effect.cases, 4);
+    }
 }

@@ -146,4 +146,14 @@ mod tests {
         assert!((sound.0 - 2.2191 * 0.001).abs() < 1e-12);
         assert_eq!(between_processes(&[gpu(&[0.1]), gpu(&[0.2])]), None);
     }
+
+    #[test]
+    fn a_mirrored_gpu_is_as_far_on_the_other_side() {
+        let effect = gpu(&[0.03, 0.01, 0.02]).expect("three processes");
+        assert_eq!(effect.value, 0.02);
+        assert!((effect.range() - 0.02).abs() < 1e-15);
+        let mirrored = effect.mirrored();
+        assert_eq!((mirrored.value, mirrored.processes()), (-0.02, 3));
+        assert!((mirrored.range() - 0.02).abs() < 1e-15);
+    }
 }

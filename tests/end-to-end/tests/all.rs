@@ -6,6 +6,7 @@ mod devices;
 mod downstream;
 mod environment;
 mod faults;
+mod growing;
 mod interrupts;
 mod leaves;
 mod limits;
