@@ -149,4 +149,13 @@ mod tests {
         answers(1.004, 1.009, Answer::Same);
         answers(0.98, 1.02, Answer::Undecided);
     }
+
+    #[test]
+    fn thresholds_are_read_as_documented() {
+        let read = |text: &str| text.parse::<Threshold>().ok();
+        assert_eq!(["noise", " noise "].map(read), [Some(Threshold::Noise); 2]);
+        assert_eq!(["5%", "5", " 5 % "].map(read), [Some(Threshold::Part(0.05)); 3]);
+        assert_eq!(read("0.5%"), Some(Threshold::Part(0.005)));
+        assert_eq!(["0", "0%", "-1%", "nan", "inf%", "", "noisy"].map(read), [None; 7]);
+    }
 }

@@ -265,4 +265,16 @@ mod tests {
         let told = kept.keep(&facts("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
         assert!(told.to_string().starts_with("the ceilings cannot be kept in "), "{told}");
     }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = CeilingCache::in_folder(Some(folder.path())).expect("a folder was given");
+        let gpu = facts("GPU-1", "13.0");
+        let place =
+            kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
+        fs::remove_file(&place).expect("it is there");
+        fs::create_dir(&place).expect("nothing is there");
+        assert!(read(&kept, &gpu).is_err_and(|told| told.contains("the measured ceilings cannot be read: ")));
+    }
 }

@@ -11,10 +11,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use super::disk::{self, sync_folder};
 use super::lines::{self, Line, is_done};
 use super::names::{candidates, is_ours, outdated};
 use super::place::{RECORDS, run_names};
-use super::replace::sync_folder;
 use crate::record::{Environment, Record, Run};
 use crate::task::file_name_part;
 use gpubench_stats::units::Nanoseconds;
@@ -52,7 +52,7 @@ impl Store {
         // The lock tells others that the run is in progress, if the file system has locks.
         _ = file.try_lock();
         file.write_all(&beginning)?;
-        fs::rename(&hidden, path.join(RECORDS))?;
+        disk::rename(&hidden, &path.join(RECORDS))?;
         let syncing = Syncing::of(file.try_clone()?, File::open(&path)?);
         syncing.wake();
         remove_old(folder, run);
@@ -261,6 +261,19 @@ mod tests {
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
         store.end(Nanoseconds::ZERO).expect("it is written");
         assert!(other.try_lock().is_ok());
+    }
+
+    /// What an earlier run took counts.
+    #[test]
+    fn times_of_a_resumed_run_go_on_from_the_earlier_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = run();
+        let before = Nanoseconds::from_seconds(100.0);
+        let bare = Run { records: Vec::new(), wall: before, ..run.clone() };
+        let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
+        store.add(&run.records[0]).expect("it is written");
+        let stored = lines::read(File::open(store.path()).expect("it is there")).expect("a run");
+        assert!(stored.run.wall >= before && stored.run.wall < 2.0 * before, "{:?}", stored.run.wall);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod ceilings;
 mod checksum;
+mod disk;
 mod earlier;
 mod fault;
 mod file;

@@ -98,4 +98,10 @@ mod tests {
         let home = home().expect("cargo built this");
         assert!(env::current_exe().expect("a test has a path").starts_with(home.parent().expect("a folder")));
     }
+
+    #[test]
+    fn folders_that_outlive_a_run_are_of_ours_and_never_where_a_user_happens_to_be() {
+        assert!(kept().ends_with("gpubench"), "{:?}", kept());
+        assert!(state().is_none_or(|folder| folder.is_absolute()), "{:?}", state());
+    }
 }

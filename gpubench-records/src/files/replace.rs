@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use super::disk;
+
 /// Writes the contents of a file.
 pub type Contents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
@@ -71,7 +73,7 @@ impl Destination {
             new.file.set_permissions(existing.permissions())?;
         }
         fill(&new.file, contents)?;
-        new.file.sync_all()?;
+        disk::sync(&new.file)?;
         new.rename(&self.path)
     }
 }
@@ -87,12 +89,12 @@ pub(crate) fn create(
     let mut path = paths.next().ok_or(ErrorKind::NotFound)?;
     let mut new = NewFile::beside(&path)?;
     fill(&new.file, contents)?;
-    new.file.sync_all()?;
+    disk::sync(&new.file)?;
     loop {
         // A second name, unlike a new one, takes nothing's place.
-        match fs::hard_link(&new.path, &path) {
+        match disk::link(&new.path, &path) {
             Ok(()) => {
-                sync_folder(&File::open(folder(&path))?)?;
+                disk::sync_folder(&File::open(folder(&path))?)?;
                 return Ok(path);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -102,15 +104,6 @@ pub(crate) fn create(
             Err(_) if !path.try_exists()? => return new.rename(&path).map(|()| path),
             Err(error) => return Err(error),
         }
-    }
-}
-
-/// Puts the names in a folder on the disk. Some file systems that several hosts share do that without being asked, and know no such
-/// request.
-pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
-    match folder.sync_all() {
-        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
-        synced => synced,
     }
 }
 
@@ -174,9 +167,9 @@ impl NewFile {
 
     /// Gives it the name `path`, on the disk too.
     fn rename(&mut self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)?;
+        disk::rename(&self.path, path)?;
         self.is_renamed = true;
-        sync_folder(&File::open(folder(path))?)
+        disk::sync_folder(&File::open(folder(path))?)
     }
 }
 
@@ -216,6 +209,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::thread;
 
+    use super::disk::journal::{self, Step};
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -244,6 +238,24 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "second");
         assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o640);
         assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    /// A power cut between any two steps leaves the earlier file or the whole new one: its contents are on the disk before it gets
+    /// the name, and its name before the call returns.
+    #[test]
+    fn what_is_written_is_on_the_disk_before_it_has_its_name() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = resolved(&place.path().join("run.json"));
+        let steps = |path: &Path| {
+            [Step::synced_at(path), Step::Named(path.to_owned()), Step::synced_at(folder(path))]
+        };
+        for text_now in ["first", "the second, which is longer"] {
+            let done = journal::of(|| replace(&path, &text(text_now)).expect("it can be written"));
+            assert_eq!(done, steps(&path), "{text_now}");
+        }
+        let paths = || ["run.json", "other.json"].map(|name| place.path().join(name)).into_iter();
+        let done = journal::of(|| _ = create(paths(), &text("third")).expect("it can be made"));
+        assert_eq!(done, steps(&place.path().join("other.json")), "a new file");
     }
 
     #[test]

@@ -65,4 +65,10 @@ mod tests {
         assert_eq!(relaunched(&relaunch(Some(true)), false), []);
         assert_eq!(relaunched(&relaunch(None), true), []);
     }
+
+    #[test]
+    fn outputs_that_are_the_same_are_no_reason() {
+        let same = Relaunch { differs: Bytes::ZERO, checked: None, in_place: None, rewritten: None };
+        assert_eq!(relaunched(&same, false), []);
+    }
 }

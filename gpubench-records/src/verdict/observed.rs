@@ -106,4 +106,21 @@ mod tests {
         );
         assert_eq!(refused(&seen, true), None);
     }
+
+    #[test]
+    fn only_what_may_be_the_first_launchs_own_is_looked_at_again() {
+        let calls = || DriverCalls::of("cuStreamQuery", 1);
+        for (seen, without, with) in [
+            (Observation::Waits(calls()), true, false),
+            (Observation::Asks(calls()), true, false),
+            (Observation::DefaultStream { pieces: 1 }, true, true),
+            (Observation::HostFunctions { count: 1 }, false, false),
+            (Observation::AllocatesInOrder { count: 2 }, false, false),
+        ] {
+            let facts = LaunchFacts { observations: vec![seen.clone()], ..LaunchFacts::default() };
+            let looks = [false, true].map(|host_work| needs_another_look(&facts, host_work));
+            assert_eq!(looks, [without, with], "{seen}");
+        }
+        assert!(!needs_another_look(&LaunchFacts::default(), false));
+    }
 }

@@ -340,3 +340,33 @@ fn a_gpu_that_waits_for_the_host_is_idle() {
     assert_eq!(idle(2e3, Some(Nanoseconds(50e3)), None), []);
     assert_eq!(idle(40e3, Some(Nanoseconds(150e3)), Some(Nanoseconds(39e3))), []);
 }
+
+#[test]
+fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
+    use crate::observation::Observation;
+    use crate::verdict::launched::reservations;
+
+    let host = Observation::HostFunctions { count: 1 };
+    let observations = vec![Observation::AllocatesInOrder { count: 2 }, host.clone()];
+    let seen = LaunchFacts { observations, ..LaunchFacts::default() };
+    assert_eq!(reservations(&seen, &samples(1e5), false), [Reason::Observed(host)]);
+    assert_eq!(reservations(&seen, &samples(1e5), true), []);
+}
+
+/// A claim is judged anew when more is known of it.
+#[test]
+fn what_was_said_of_a_claim_before_does_not_count() {
+    let claim = Claim { counts: Counts::default(), precision: "f32", link: None, cold: false, written: None };
+    let before = Reason::NothingWritten { claimed: Bytes(4096), may_be_read: false };
+    let other = Reason::OtherProcesses { count: 1 };
+    let verdict = Verdict::of(vec![before, other.clone()]);
+    let now = verdict.with_claim(&claim, &samples(1e5), &LaunchFacts::default(), &h200());
+    assert_eq!(now.reasons, [other]);
+}
+
+#[test]
+fn a_drift_is_told_with_its_direction() {
+    let told = |change| Reason::Drift(gpubench_stats::Drift { change }).to_string();
+    assert_eq!(told(0.02), "drift: the last third of the samples takes 2.00 % longer than the first");
+    assert_eq!(told(-0.02), "drift: the last third of the samples takes 2.00 % less than the first");
+}

