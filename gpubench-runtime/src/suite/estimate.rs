@@ -188,7 +188,7 @@ mod tests {
         estimate.learn(HashMap::new());
         assert!(estimate.left() < Some(seconds(1)));
         // Whatever order they end in.
-        [Cache::Cold, Cache::Cold, Cache::Hot].map(|cache| estimate.count(&case(cache)));
+        [Cache::Cold, Cache::Cold, Cache::Hot].iter().for_each(|cache| estimate.count(&case(*cache)));
         assert_eq!(estimate.left(), Some(Duration::ZERO));
         estimate.count(&case(Cache::Hot));
         assert_eq!(estimate.left(), Some(Duration::ZERO), "one that nobody has planned");

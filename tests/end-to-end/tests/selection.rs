@@ -1,7 +1,7 @@
 //! Selection of cases: listed for people, runners and programs, and chosen by filter, argument, cache state and device.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use end_to_end::running::{cases, measure, run};
 use gpubench_records::record::Run;
