@@ -17,8 +17,8 @@ use gpubench_stats::format;
 use gpubench_stats::units::Range;
 use gpubench_stats::{DECISION_ERROR, Ratio};
 
-/// A difference of fewer rounds has no interval.
-const FEWEST_ROUNDS: usize = 2;
+/// A difference of fewer rounds has no interval: two pairs.
+const FEWEST_ROUNDS: usize = 4;
 
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {

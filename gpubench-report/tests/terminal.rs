@@ -84,6 +84,7 @@ fn compared(mut record: Record, value: f64) -> Record {
             band: 0.005,
             answer: Answer::of(&ratio, 0.005),
             rounds: vec![Round { pairs: 10, log_ratio: value.ln() }; 3],
+            seed: None,
         },
         measurement,
         verdict,

@@ -1,6 +1,6 @@
-//! The ratio of two launches' times. In: the results of rounds in which the launches alternate, or the medians of separate
-//! processes; out: a [`Ratio`] with its confidence interval. All of it is done on logarithms, so that twice as long and half
-//! as long are equally far from equal.
+//! The ratio of two launches' times, as separate processes find it; `rounds` finds that of launches that alternate. In: the
+//! medians of the processes; out: a [`Ratio`] with its confidence interval. All of it is done on logarithms, so that twice as
+//! long and half as long are equally far from equal.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::autocorrelation::effective_samples;
 use crate::median_ci::{Interval, interval};
 use crate::quantile::{ascending, quantile};
 use crate::student;
-use crate::trimmed::{TrimmedMean, moments};
+use crate::trimmed::moments;
 use crate::units::Nanoseconds;
 
 /// The time of one launch over that of another, each a median.
@@ -26,19 +26,6 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio that `rounds` agree on, each of which gives the logarithm of one; `resolution` is the step of the timer over
-    /// the time of a launch. `None` for fewer than two rounds.
-    ///
-    /// The trimmed mean of the rounds, of which something else may have disturbed a few, with Student's interval. Samples of a round share the places where its inputs lie and
-    /// have their graphs in common, so that only rounds are independent of each other, however many samples they have. As the
-    /// interval of a median, this one is never narrower than ± one step.
-    #[must_use]
-    pub fn of_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
-        let TrimmedMean { mean, error, freedom } = TrimmedMean::of(rounds)?;
-        let half = (student::quantile(confidence, freedom) * error).max(resolution);
-        Some(Self::around(mean, half, half, confidence))
-    }
-
     /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
     /// `confidence`. `None` if a side has no process, or a time is not above zero.
     ///
@@ -57,23 +44,11 @@ impl Ratio {
         Some(Self::around(log, below.max(between), above.max(between), confidence))
     }
 
-    fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
+    pub(super) fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
         // Two rounds that differ much give an interval beyond the largest number, and a stored end must be a number.
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
         Self { value: exp(log), low: exp(log - below), high: exp(log + above), confidence }
     }
-}
-
-/// The logarithm of the median ratio of pairs of times, the first over the second. `None` if there are no pairs, or a time
-/// is not above zero.
-#[must_use]
-pub fn paired_log_ratio(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
-    if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
-        return None;
-    }
-    let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (*a / *b).ln()).collect();
-    logs.sort_unstable_by(f64::total_cmp);
-    Some(quantile(&logs, 0.5))
 }
 
 /// The median of a case in one process, with its interval.
@@ -163,58 +138,9 @@ mod tests {
         Median { time: Nanoseconds(time), interval }
     }
 
-    fn pairs(times: &[(f64, f64)]) -> Vec<[Nanoseconds; 2]> {
-        times.iter().map(|&(a, b)| [Nanoseconds(a), Nanoseconds(b)]).collect()
-    }
-
     #[track_caller]
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-9, "{found}, {expected} expected");
-    }
-
-    #[test]
-    fn a_pair_that_was_interrupted_does_not_move_the_median() {
-        let log = paired_log_ratio(&pairs(&[(102.0, 100.0), (51.0, 50.0), (900.0, 100.0)]));
-        near(log.expect("three pairs"), 1.02_f64.ln());
-        assert_eq!(paired_log_ratio(&[]), None);
-        assert_eq!(paired_log_ratio(&pairs(&[(1.0, 1.0), (0.0, 1.0)])), None);
-    }
-
-    /// What slows both launches of a pair is in neither's favour: over the medians of each the ratio would be 0.55.
-    #[test]
-    fn each_time_is_held_against_that_of_its_own_pair() {
-        let log = paired_log_ratio(&pairs(&[(110.0, 100.0), (220.0, 200.0), (90.0, 300.0)]));
-        near(log.expect("three pairs"), 1.1_f64.ln());
-    }
-
-    /// By hand: mean 0.02, standard deviation 0.01, and t(99 %, 3) = 5.841.
-    #[test]
-    fn rounds_have_students_interval() {
-        let deviation = 0.01 * 1.5_f64.sqrt();
-        let logs = [0.02 - deviation, 0.02, 0.02, 0.02 + deviation];
-        let ratio = Ratio::of_rounds(&logs, 0.0, 0.99).expect("four rounds");
-        near(ratio.value, 0.02_f64.exp());
-        assert!((ratio.high.ln() - (0.02 + 5.8409 * 0.01 / 2.0)).abs() < 1e-6, "{ratio:?}");
-        near(ratio.low * ratio.high, ratio.value * ratio.value);
-        assert_eq!(Ratio::of_rounds(&[0.02], 0.0, 0.99), None);
-    }
-
-    /// By hand, of eight rounds −1 … 1 and one far out on each side: six are kept, the others count as ± 1.
-    #[test]
-    fn rounds_that_were_disturbed_are_cut_off() {
-        let logs = [-0.01, 0.0, 0.01, -0.5, 0.9, 0.0, 0.01, -0.01];
-        let ratio = Ratio::of_rounds(&logs, 0.0, 0.99).expect("eight rounds");
-        near(ratio.value, 1.0);
-        // Six squares of 0.0001; t(99 %, 5) = 4.032.
-        let error = (6e-4_f64 / 30.0).sqrt();
-        assert!((ratio.high.ln() - 4.032_143 * error).abs() < 1e-7, "{ratio:?}");
-    }
-
-    #[test]
-    fn rounds_that_agree_are_no_finer_than_the_timer() {
-        let ratio = Ratio::of_rounds(&[0.0; 8], 0.005, 0.99).expect("eight rounds");
-        near(ratio.low, (-0.005_f64).exp());
-        near(ratio.high, 0.005_f64.exp());
     }
 
     /// 3 and 4 in a hundred add up to 5.
@@ -240,15 +166,6 @@ mod tests {
         let exact = median(326_400.0, 326_368.0, 326_432.0);
         assert_eq!(Median::mean(&[exact]), Some(exact.time), "to the last bit");
         assert_eq!((Median::mean(&[]), Median::mean(&[median(-1.0, -2.0, 1.0)])), (None, None));
-    }
-
-    /// JSON gives back all that is stored but infinity.
-    #[test]
-    fn two_rounds_that_differ_much_have_a_finite_interval() {
-        let ratio = Ratio::of_rounds(&[-3.0, 4.0], 0.0, 0.999).expect("two rounds");
-        assert!(ratio.low > 0.0 && ratio.high.is_finite(), "{ratio:?}");
-        let json = serde_json::to_string(&ratio).expect("JSON");
-        assert!(serde_json::from_str::<Ratio>(&json).is_ok_and(|ratio| ratio.high.is_finite()), "{json}");
     }
 
     /// Five processes ± 1 % and one now: t(99 %, 4) = 4.604 deviations, times √(1 + 1/5).

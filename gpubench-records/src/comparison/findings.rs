@@ -20,6 +20,9 @@ pub struct Comparison {
     pub answer: Answer,
     /// The rounds, in the order in which they were taken.
     pub rounds: Vec<Round>,
+    /// The random number that the places of the rounds' inputs were drawn with. Nothing in runs whose places took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 impl Comparison {
@@ -30,13 +33,14 @@ impl Comparison {
     }
 }
 
-/// A round: new inputs for both launches, and samples that alternate.
+/// A round: new inputs for both launches, and samples that alternate. Each two share the places of their inputs, which the
+/// launches swap between them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// The number of samples of each.
     pub pairs: usize,
-    /// The median over the pairs of the logarithm of this launch's time over the other's.
+    /// The logarithm of this launch's time over the other's: the interquartile mean of the pairs', their median in old runs.
     pub log_ratio: f64,
 }
 

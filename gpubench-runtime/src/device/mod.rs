@@ -219,11 +219,11 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "this device does not time two benchmarks in turn"))
     }
 
-    /// Moves the inputs that are made next to other addresses in the device's memory than those of other rounds, as far
-    /// as the device can. The addresses depend on `round` alone; an even round and the next share theirs. Called while
-    /// no inputs exist.
-    fn displace(&mut self, round: usize) {
-        _ = round;
+    /// Moves the inputs that are made next to addresses of the device's memory that depend on `place` alone, a random number, as
+    /// far as the device can: inputs of the same sizes that are made in the same order at the same place have the same addresses.
+    /// Called while no inputs exist.
+    fn displace(&mut self, place: u64) {
+        _ = place;
     }
 }
 

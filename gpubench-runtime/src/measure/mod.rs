@@ -29,7 +29,7 @@ use gpubench_records::samples::{Samples, times};
 
 pub use self::energy::energy;
 use self::groups::GroupSize;
-pub use self::turns::{ComparedSamples, Rounds, compare};
+pub use self::turns::{ComparedSamples, Placement, Rounds, compare};
 use self::watch::Watch;
 
 /// The fewest samples that the stop rule may end on.

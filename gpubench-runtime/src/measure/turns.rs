@@ -1,8 +1,9 @@
 //! The protocol of a comparison: rounds in which two launches take turns, until the comparison is decided. In: a source
 //! of rounds, and the sampling options; out: the samples of both, and a [`Comparison`].
 //!
-//! Each round has new inputs, at other addresses than those before, and new graphs. A place in memory or in a graph may
-//! slow one of the two: that becomes noise from round to round, and not a difference.
+//! Each round has new inputs and new graphs. Two rounds form a pair: both lie at the same place in memory, with the buffers of
+//! the two launches swapped, so that what the place adds to one it adds to the other in turn. Each pair lies at a place drawn at
+//! random, and is independent of the others.
 
 use std::time::{Duration, Instant};
 
@@ -18,26 +19,54 @@ use crate::device::{PairSampler, Sampler};
 use gpubench_records::comparison::{Answer, Comparison, Round};
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Timer};
-use gpubench_records::samples::{Samples, WarmUp, times};
+use gpubench_records::samples::{Samples, WarmUp};
 use gpubench_records::sampling::Sampling;
-use gpubench_stats as stats;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{self, DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, look_after, paired_log_ratio};
+use gpubench_stats::{
+    DECISION_ERROR, MOST_ROUNDS, Ratio, last_look, log_ratio_of_pairs, look_after, resolution_of_pairs,
+};
 
 /// The fewest pairs of a round: AB BA.
 const FEWEST_PAIRS: usize = 2;
-/// If the user asks for a number of samples, they are spread over this many rounds; over fewer if a round would get
-/// less than the fewest pairs.
+/// If the user asks for a number of samples, they are spread over this many rounds.
 const ROUNDS_OF_A_NUMBER: usize = 8;
+/// The fewest rounds with an interval, if a round would get less than the fewest pairs otherwise.
+const FEWEST_ROUNDS: usize = 4;
 
 /// Makes rounds.
 pub trait Rounds {
-    /// Makes the inputs of both launches for this round, replaces those of the round before, and prepares to sample
-    /// both in turn.
+    /// Makes the inputs of both launches at this place, replaces those of the round before, and prepares to sample both in
+    /// turn.
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
-    fn begin(&mut self, round: usize) -> Result<Box<dyn PairSampler + '_>, Failure>;
+    fn begin(&mut self, placement: Placement) -> Result<Box<dyn PairSampler + '_>, Failure>;
+}
+
+/// The place of a round's inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The random number that addresses depend on. Both rounds of a pair have the same.
+    pub place: u64,
+    /// True in the second round of a pair: each launch has the addresses that the other had in the first.
+    pub swapped: bool,
+}
+
+impl Placement {
+    /// Returns the place of a round, counted from zero, in a comparison with this seed.
+    #[must_use]
+    pub fn of(round: usize, seed: u64) -> Self {
+        Self { place: mixed(seed.wrapping_add(mixed(round as u64 / 2))), swapped: round % 2 == 1 }
+    }
+}
+
+/// Returns a number that looks random and depends on `number` alone: the output function of `SplitMix64` (Steele, Lea & Flood,
+/// *Fast splittable pseudorandom number generators*, OOPSLA 2014).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 /// The result of a comparison.
@@ -49,7 +78,7 @@ pub struct ComparedSamples {
     pub comparison: Comparison,
 }
 
-/// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
+/// Compares two launches at places that `seed` determines while `monitor` is read, until the comparison is decided or a budget is spent: the budget of
 /// `sampling`, or `limit` on this machine's clock, inputs included. Calls `progress` before the
 /// warm-up, and before and after every round.
 ///
@@ -57,6 +86,7 @@ pub struct ComparedSamples {
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
 pub fn compare(
     rounds: &mut dyn Rounds,
+    seed: u64,
     sampling: &Sampling,
     limit: Duration,
     monitor: Option<Box<dyn Monitor>>,
@@ -69,19 +99,20 @@ pub fn compare(
     let mut answered = None;
     for number in 0..MOST_ROUNDS {
         progress.step_reached(turns.as_ref().map_or(Step::Setup, |turns| Step::Samples(turns.events.len())));
-        let mut sampler = rounds.begin(number)?;
+        let mut sampler = rounds.begin(Placement::of(number, seed))?;
         let turns = match &mut turns {
             Some(turns) => turns,
             None => turns.insert(RunningComparison::begin(sampler.as_mut(), sampling, &mut size, progress)?),
         };
-        turns.round(sampler.as_mut(), sampling, &mut size)?;
-        if let Some(ratio) = turns.ratio(1.0 - DECISION_ERROR) {
+        turns.round(number, sampler.as_mut(), sampling, &mut size)?;
+        let is_whole_pair = number % 2 == 1;
+        if is_whole_pair && let Some(ratio) = turns.ratio(1.0 - DECISION_ERROR) {
             let half_width = (ratio.high - ratio.low) / (2.0 * ratio.value);
             progress.interval_narrowed(turns.events.len(), half_width);
         }
         let done = match sampling.samples {
             Some(wanted) => turns.read >= wanted,
-            None => turns.spent >= sampling.max_time || begin.elapsed() >= limit,
+            None => is_whole_pair && (turns.spent >= sampling.max_time || begin.elapsed() >= limit),
         };
         let confidence = match sampling.samples {
             // A single check may use up the whole error probability.
@@ -99,7 +130,8 @@ pub fn compare(
     let end = Instant::now();
     let turns = turns.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let (ratio, answer) = answered.unwrap_or((None, Answer::Undecided));
-    let comparison = Comparison { ratio, band: sampling.band, answer, rounds: turns.rounds.clone() };
+    let comparison =
+        Comparison { ratio, band: sampling.band, answer, rounds: turns.rounds.clone(), seed: Some(seed) };
     let conditions = watch.and_then(|watch| watch.conditions(turns.sampling_since, end, turns.rounds.len()));
     let wall = Nanoseconds::from(end - turns.sampling_since);
     let [first, second] = [0, 1].map(|whose| -> Result<_, Failure> {
@@ -142,6 +174,8 @@ struct RunningComparison {
     /// The number of pairs that were read, those that are no times among them.
     read: usize,
     rounds: Vec<Round>,
+    /// The sum of what each round could not resolve.
+    unresolved: f64,
     /// True if all times so far are above what the timer can resolve.
     resolved: bool,
     elapsed: Nanoseconds,
@@ -175,15 +209,17 @@ impl RunningComparison {
             events: Vec::new(),
             read: 0,
             rounds: Vec::with_capacity(MOST_ROUNDS),
+            unresolved: 0.0,
             resolved: true,
             elapsed: Nanoseconds::default(),
             spent: Nanoseconds::default(),
         })
     }
 
-    /// Takes one group of pairs.
+    /// Takes one group of pairs: those of the round of this number.
     fn round(
         &mut self,
+        number: usize,
         sampler: &mut dyn PairSampler,
         sampling: &Sampling,
         size: &mut GroupSize,
@@ -191,10 +227,7 @@ impl RunningComparison {
         let before = self.events.len();
         let wanted = match sampling.samples {
             None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
-            Some(samples) => {
-                let each = samples.div_ceil(ROUNDS_OF_A_NUMBER).max(FEWEST_PAIRS);
-                each.min(samples.saturating_sub(self.read)).max(1)
-            }
+            Some(samples) => pairs_of_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
         };
         let zero = Nanoseconds::ZERO;
         let mut round = Group { samples: 0, device: zero, wall: zero, spent: zero };
@@ -214,23 +247,28 @@ impl RunningComparison {
         let overhead = self.timer.overhead;
         let pairs: Vec<_> =
             self.events[before..].iter().map(|pair| pair.map(|event| event - overhead)).collect();
-        match paired_log_ratio(&pairs) {
+        match log_ratio_of_pairs(&pairs) {
             Some(log_ratio) => self.rounds.push(Round { pairs: pairs.len(), log_ratio }),
             None => self.resolved = false,
         }
+        self.unresolved += resolution_of_pairs(&pairs, self.timer.step);
         Ok(())
     }
 
     /// Computes the ratio of the rounds so far, at this confidence.
     fn ratio(&self, confidence: f64) -> Option<Ratio> {
-        let shortest = [0, 1].into_iter().filter_map(|whose| {
-            let events: Vec<_> = self.events.iter().map(|pair| pair[whose]).collect();
-            stats::median(&times(&events, self.timer))
-        });
-        let shortest = shortest.reduce(Nanoseconds::min)?;
         let logs: Vec<f64> = self.rounds.iter().map(|round| round.log_ratio).collect();
-        self.resolved.then(|| Ratio::of_rounds(&logs, self.timer.step / shortest, confidence)).flatten()
+        let resolution = self.unresolved / logs.len() as f64;
+        self.resolved.then(|| Ratio::of_rounds(&logs, resolution, confidence)).flatten()
     }
+}
+
+/// Returns the number of pairs of a round, counted from zero, if there are to be so many in all: rounds are even in number and
+/// differ by one pair at most.
+fn pairs_of_round(number: usize, samples: usize) -> usize {
+    let rounds = (samples / FEWEST_PAIRS).next_multiple_of(2).clamp(FEWEST_ROUNDS, ROUNDS_OF_A_NUMBER);
+    let before = |round: usize| samples * round.min(rounds) / rounds;
+    before(number + 1) - before(number)
 }
 
 /// A sampler of the first of two launches, used to warm up both.
@@ -264,5 +302,40 @@ impl Sampler for First<'_> {
 
     fn clock(&mut self) -> Option<u64> {
         self.sampler.clock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn rounds_of_a_pair_share_a_place_and_pairs_do_not() {
+        let placements: Vec<_> = (0..64).map(|round| Placement::of(round, 7)).collect();
+        for pair in placements.chunks(2) {
+            assert_eq!((pair[0].place, pair[0].swapped), (pair[1].place, !pair[1].swapped));
+        }
+        let places: BTreeSet<u64> = placements.iter().map(|placement| placement.place).collect();
+        assert_eq!(places.len(), 32);
+        assert_ne!(Placement::of(0, 7), Placement::of(0, 8));
+    }
+
+    #[test]
+    fn a_number_of_samples_is_spread_evenly_over_pairs_of_rounds() {
+        for (samples, expected) in [
+            (1, &[1][..]),
+            (3, &[1, 1, 1]),
+            (4, &[1, 1, 1, 1]),
+            (7, &[1, 2, 2, 2]),
+            (10, &[1, 2, 2, 1, 2, 2]),
+            (512, &[64; 8]),
+        ] {
+            let all: Vec<usize> = (0..8).map(|round| pairs_of_round(round, samples)).collect();
+            let taken: Vec<usize> = all.iter().copied().filter(|pairs| *pairs > 0).collect();
+            assert_eq!(taken, expected, "{samples}");
+            assert_eq!(all.iter().sum::<usize>(), samples);
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! a job, its partner and their open device; out: a record for each of the job's cases, with the comparison.
 
 use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use super::Reply;
@@ -11,7 +12,7 @@ use super::prepared::{Launches, PreparedCase, launch, remarked, report_lost_devi
 use super::progress::StepReporter;
 use crate::catch::catch;
 use crate::device::{Device, PairSampler, SampleOptions};
-use crate::measure::{self, Rounds, StepObserver};
+use crate::measure::{self, Placement, Rounds, StepObserver};
 use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
 use gpubench_records::facts::Facts;
@@ -159,7 +160,7 @@ impl Inner<'_, '_> {
         };
         let compared = catch(Stage::Launch, || {
             // The worker is killed at `limit`, and its samples are lost with it: this stops earlier.
-            measure::compare(&mut beside, &sampling, limit / 2, monitor, &mut shared)
+            measure::compare(&mut beside, drawn_seed(), &sampling, limit / 2, monitor, &mut shared)
         });
         let prepared = beside.prepared;
         let step = progress.borrow().step;
@@ -207,6 +208,11 @@ impl Inner<'_, '_> {
     }
 }
 
+/// Draws the seed of a comparison, which readers of JSON can hold: 53 bits.
+fn drawn_seed() -> u64 {
+    RandomState::new().hash_one(()) >> 11
+}
+
 /// Marks a failure as the partner's.
 fn of_partner(failure: Failure, with: &BenchmarkId) -> Failure {
     let message = format!("`{with}`, which it is compared with: {}", failure.message);
@@ -239,13 +245,13 @@ struct Beside<'a> {
 }
 
 impl Rounds for Beside<'_> {
-    fn begin(&mut self, round: usize) -> Result<Box<dyn PairSampler + '_>, Failure> {
-        // Every other round swaps the order, so that each of the two gets the better place in turn.
-        let order = if round % 2 == 1 { [1, 0] } else { [0, 1] };
+    fn begin(&mut self, placement: Placement) -> Result<Box<dyn PairSampler + '_>, Failure> {
+        // What is made first gets the addresses that the other one had in the round before.
+        let order = if placement.swapped { [1, 0] } else { [0, 1] };
         for whose in order {
             self.works[whose].0.clear();
         }
-        self.device.displace(round);
+        self.device.displace(placement.place);
         for whose in order {
             self.of(whose, set_up)?;
         }

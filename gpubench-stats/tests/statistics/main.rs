@@ -10,6 +10,7 @@ mod findings;
 mod fleet;
 mod grouped;
 mod properties;
+mod rounds;
 mod stop_rule;
 
 use gpubench_stats::units::Nanoseconds;

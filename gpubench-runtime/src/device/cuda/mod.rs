@@ -47,11 +47,10 @@ use gpubench_stats::units::Bytes;
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
-/// Sizes in MiB of an allocation made before the inputs of two rounds, so that these inputs get other addresses than
-/// earlier ones. Two rounds share a size, since the two cases swap their order of allocation from round to round. On an
-/// H200 a copy of 1 MiB took 0.6 to 1.1 % less if its inputs were made first; the effect depends on this size, and
-/// cancels over two rounds that share it.
-const SPACERS: [usize; 8] = [2, 26, 10, 42, 6, 34, 18, 58];
+/// Sizes of the two allocations made before the inputs of a round: so many times a step of bytes. The driver takes large buffers
+/// from whole pages of 2 MiB, and small ones from parts of a page, so each kind has its own. On an H200 a copy of 1 MiB took 0.6
+/// to 1.1 % less if its inputs were made first; the effect depends on these sizes.
+const SPACERS: [(u64, u64); 2] = [(32, 2 << 20), (2048, 512)];
 
 /// Returns the precisions for which some GPU's peak follows from its attributes.
 pub(crate) fn precisions() -> Vec<&'static str> {
@@ -82,7 +81,7 @@ pub struct Cuda {
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
     sensors: Result<Sensors, DeviceError>,
-    spacer: Option<DeviceMemory>,
+    spacers: Vec<DeviceMemory>,
     /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
     /// user's code holds.
     own: Own,
@@ -120,7 +119,7 @@ impl DeviceType for Cuda {
             proofs: HashMap::new(),
             clock,
             sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
-            spacer: None,
+            spacers: Vec::new(),
             own: current,
             _stream: own,
         })
@@ -204,12 +203,15 @@ impl Device for Cuda {
         sampling::pair_sampler::pair_sampler(self, works, wanted)
     }
 
-    fn displace(&mut self, round: usize) {
+    fn displace(&mut self, mut place: u64) {
         // If this fails, the next call fails too.
         _ = self.own.restore();
-        self.spacer = None;
-        // Without room for the spacer, the inputs keep their addresses.
-        self.spacer = DeviceMemory::new("a spacer", SPACERS[round / 2 % SPACERS.len()] << 20).ok();
+        self.spacers.clear();
+        for (sizes, step) in SPACERS {
+            // Without room for a spacer, the inputs keep their addresses.
+            self.spacers.extend(DeviceMemory::new("a spacer", ((1 + place % sizes) * step) as usize));
+            place /= sizes;
+        }
         _ = gpubench_driver::take_failure();
     }
 }
