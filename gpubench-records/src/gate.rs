@@ -179,7 +179,7 @@ mod tests {
         let (now, then) = (Nanoseconds(value), Nanoseconds(1.0));
         let regressed = value > 1.05;
         let answer = Answer::of(&ratio, 0.005);
-        Finding::Compared { ratio, now, then, processes: [1, 1], noise_known, answer, regressed }
+        Finding::Compared { ratio, now, then, processes: [1, 1], noise_known, answer, regressed, again: 0 }
     }
 
     /// A run that was held against a baseline with these findings.
@@ -196,6 +196,7 @@ mod tests {
         run.check = Some(Check {
             baseline: "main".to_owned(),
             band: 0.005,
+            together: None,
             remarks: Vec::new(),
             lines: findings.into_iter().enumerate().map(line).collect(),
             missing: missing.iter().map(ToString::to_string).collect(),

@@ -22,20 +22,53 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
     cases.into_iter().filter_map(of_case).collect()
 }
 
-/// Chooses the worst verdict first, then the middle of the records that have it.
+/// Chooses the worst verdict first, then the middle of the records that have it. A record may be made of several already.
 fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let worst = records.iter().map(|record| record.verdict.state).max()?;
-    let median =
-        |record: &Record| record.measurement.as_ref().map_or(Nanoseconds(f64::INFINITY), Measurement::median);
-    records.sort_by(|a, b| median(a).total_cmp(&median(b)));
-    let middle = records.len() / 2;
-    let distance = |place: usize| place.abs_diff(middle);
-    let shown = (0..records.len())
-        .filter(|place| records[*place].verdict.state == worst)
-        .min_by_key(|place| distance(*place))?;
-    let mut shown = records.remove(shown);
-    shown.other_processes = records.into_iter().filter_map(|record| record.measurement).collect();
-    Some(shown)
+    let again = records.iter().map(|record| record.again).sum();
+    let others: Vec<Measurement> =
+        records.iter_mut().flat_map(|record| std::mem::take(&mut record.other_processes)).collect();
+    let mut processes: Vec<Process> =
+        records.into_iter().map(|record| Process::Record(Box::new(record))).collect();
+    processes.extend(others.into_iter().map(|other| Process::Measurement(Box::new(other))));
+    processes.sort_by(|a, b| a.median().total_cmp(&b.median()));
+    let middle = processes.len() / 2;
+    let may_be_shown = |process: &Process| match process {
+        Process::Record(record) => record.verdict.state == worst,
+        Process::Measurement(_) => false,
+    };
+    let shown = (0..processes.len())
+        .filter(|place| may_be_shown(&processes[*place]))
+        .min_by_key(|place| place.abs_diff(middle))?;
+    let Process::Record(mut shown) = processes.remove(shown) else { return None };
+    shown.other_processes = processes.into_iter().filter_map(Process::into_measurement).collect();
+    shown.again = again;
+    Some(*shown)
+}
+
+/// A process that measured the case.
+enum Process {
+    /// With its verdict.
+    Record(Box<Record>),
+    /// Beside one that was shown.
+    Measurement(Box<Measurement>),
+}
+
+impl Process {
+    fn median(&self) -> Nanoseconds {
+        let measurement = match self {
+            Self::Record(record) => record.measurement.as_ref(),
+            Self::Measurement(measurement) => Some(&**measurement),
+        };
+        measurement.map_or(Nanoseconds(f64::INFINITY), Measurement::median)
+    }
+
+    fn into_measurement(self) -> Option<Measurement> {
+        match self {
+            Self::Record(record) => record.measurement,
+            Self::Measurement(measurement) => Some(*measurement),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +100,16 @@ mod tests {
         assert_eq!(cases, ["b", "a", "c"]);
         assert_eq!(medians(&merged[0]), [2.0, 1.0, 3.0], "the one in the middle is shown, and none is lost");
         assert_eq!(medians(&merged[2]), [5.0]);
+    }
+
+    #[test]
+    fn what_was_merged_before_loses_no_process() {
+        let before = merged([4.0, 1.0, 2.0].map(|median| record("a", median)).to_vec());
+        let again = [3.0, 5.0].map(|median| Record { again: 1, ..record("a", median) });
+        let merged = merged([before, again.to_vec()].concat());
+        // The one in the middle is the second of the later ones: of those merged before only the shown one has its verdict.
+        assert_eq!(medians(&merged[0]), [3.0, 1.0, 2.0, 4.0, 5.0]);
+        assert_eq!(merged[0].again, 2);
     }
 
     #[test]

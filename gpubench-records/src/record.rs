@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Check, Comparison, Threshold};
+use crate::comparison::{Check, Comparison, Threshold, none};
 pub use crate::environment::Environment;
 use crate::facts::Facts;
 use crate::failure::Failure;
@@ -155,6 +155,9 @@ pub struct Record {
     /// in the middle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_processes: Vec<Measurement>,
+    /// The number of processes among these that measured it again because it seemed slower than a baseline allows.
+    #[serde(default, skip_serializing_if = "none")]
+    pub again: usize,
     /// The case that it took turns with, and the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<Box<Compared>>,
@@ -236,7 +239,16 @@ impl Record {
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let device = case.device.clone();
         let (other_processes, compared) = (Vec::new(), None);
-        Self { case: case.on(""), device, fake: false, measurement, other_processes, compared, verdict }
+        Self {
+            case: case.on(""),
+            device,
+            fake: false,
+            measurement,
+            other_processes,
+            again: 0,
+            compared,
+            verdict,
+        }
     }
 
     /// The record of `case`, which failed before it had a result.

@@ -11,6 +11,7 @@ use super::page::Page;
 use super::style::{NOTE, heading, of_answer, styled};
 use super::table::split;
 use super::text::{left, paragraph, plain, width, wrapped};
+use super::together;
 use gpubench_records::comparison::{Answer, CaseFinding, Check, Comparison, Finding};
 use gpubench_records::record::{Compared, Measurement, Record, Run};
 use gpubench_stats::format;
@@ -110,10 +111,10 @@ fn checked(check: &Check, page: Page) -> String {
     };
     let cells = check.lines.iter().zip(&names).map(|(line, name)| {
         let mut cells = vec![case((line, name))];
-        if let Finding::Compared { ratio, now, then, answer, .. } = &line.finding {
+        if let Finding::Compared { ratio, now, then, answer, again, .. } = &line.finding {
             cells.extend([format::time(*now), format!("was {}", format::time(*then))]);
             cells.extend(ratio_cells(*ratio));
-            cells.push(answer.to_string());
+            cells.push(together::answer(*answer, *again));
         }
         cells
     });
@@ -136,16 +137,21 @@ fn checked(check: &Check, page: Page) -> String {
     if !check.remarks.is_empty() {
         text += &paragraph(&format!("not as it was then: {}", check.remarks.join("; ")), page);
     }
+    for sentence in together::sentences(check) {
+        text += &paragraph(&sentence, page);
+    }
     text + &paragraph(&noise(check), page)
 }
 
 /// The lines that say whether intervals contain the spread between processes.
 fn noise(check: &Check) -> String {
     let unknown = number_unknown(check);
-    let processes = check.lines.iter().find_map(|line| match line.finding {
-        Finding::Compared { processes, noise_known: true, .. } => Some(processes),
+    // Rows that were measured again have more processes than the others, and say so.
+    let known = check.lines.iter().filter_map(|line| match line.finding {
+        Finding::Compared { processes, noise_known: true, again, .. } => Some((again, processes)),
         _ => None,
     });
+    let processes = known.min_by_key(|(again, _)| *again).map(|(_, processes)| processes);
     let mut text = String::new();
     // Writing to a string cannot fail.
     if let Some([now, then]) = processes {

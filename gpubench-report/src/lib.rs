@@ -25,6 +25,7 @@ mod spread;
 pub mod style;
 mod table;
 mod text;
+mod together;
 
 use gpubench_records::record::{Record, Run};
 

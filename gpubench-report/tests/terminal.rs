@@ -105,15 +105,38 @@ fn check() -> Check {
         let (now, then) = (Nanoseconds(3200.0 * value), Nanoseconds(3200.0));
         let answer = Answer::of(&ratio, 0.005);
         let regressed = answer == Answer::Slower;
-        Finding::Compared { ratio, now, then, answer, regressed, processes: [1, 1], noise_known: false }
+        Finding::Compared {
+            ratio,
+            now,
+            then,
+            answer,
+            regressed,
+            processes: [1, 1],
+            noise_known: false,
+            again: 0,
+        }
+    };
+    let again = |mut finding, times| {
+        if let Finding::Compared { again, processes, .. } = &mut finding {
+            (*again, *processes) = (times, [1 + times, 1]);
+        }
+        finding
+    };
+    let undecided = |mut finding| {
+        if let Finding::Compared { answer, regressed, .. } = &mut finding {
+            (*answer, *regressed) = (Answer::Undecided, false);
+        }
+        finding
     };
     Check {
         baseline: "main".to_owned(),
         band: 0.005,
         remarks: vec!["driver 580 instead of 570".to_owned()],
+        together: Some(3),
         lines: vec![
-            line("slower[n=1]", since(1.25)),
+            line("slower[n=1]", again(since(1.25), 8)),
             line("same", since(1.0)),
+            line("chance", undecided(since(1.02))),
             line("new", Finding::New),
             line("other", Finding::NotComparable(vec!["bytes: 4 instead of 8".to_owned(), "hot".to_owned()])),
             line("failed", Finding::NoNumber("invalid now".to_owned())),

@@ -26,28 +26,91 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
-    /// `confidence`. `None` if a side has no process, or a time is not above zero.
-    ///
-    /// Each side counts by the mean logarithm of its medians. The interval is the wider of two. One is made of the intervals
-    /// of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27,
-    /// 2008: distances to the ends add up as their squares). Where a side has several processes, the other is Student's,
-    /// from the spread of the medians on each side: it contains differences that no samples of one process show, such as
-    /// where its buffers lie.
+    /// The ratio of the medians of the processes `now` to those of the processes `then`; see [`ProcessRatio`].
     #[must_use]
     pub fn of_processes(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
-        let (now, then) = (Side::of(now)?, Side::of(then)?);
-        let log = now.log - then.log;
-        let below = now.below.hypot(then.above);
-        let above = now.above.hypot(then.below);
-        let between = between(&now.logs, &then.logs, confidence).unwrap_or_default();
-        Some(Self::around(log, below.max(between), above.max(between), confidence))
+        ProcessRatio::of(now, then, confidence).map(|found| found.ratio())
     }
 
     pub(super) fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
         // Two rounds that differ much give an interval beyond the largest number, and a stored end must be a number.
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
         Self { value: exp(log), low: exp(log - below), high: exp(log + above), confidence }
+    }
+}
+
+/// The degrees of freedom of an interval of one process's median. It comes of ranks, as far out as a normal distribution's or
+/// little further: of a hundred samples and more.
+const WITHIN_A_PROCESS: usize = 200;
+
+/// The ratio of the medians of processes, with the errors that its interval and its tests are made of.
+///
+/// Each side counts by the mean logarithm of its medians. There are two errors, and the wider interval counts. One is made of the
+/// intervals of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27,
+/// 2008: distances to the ends add up as their squares). Where a side has several processes, the other is Student's, from the
+/// spread of the medians on each side: it contains differences that no samples of one process show, such as where its buffers lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProcessRatio {
+    log: f64,
+    /// The distances to the ends of the interval that the processes' own intervals make.
+    below: f64,
+    above: f64,
+    confidence: f64,
+    between: Option<Between>,
+}
+
+impl ProcessRatio {
+    /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
+    /// `confidence`. `None` if a side has no process, or a time is not above zero.
+    #[must_use]
+    pub fn of(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
+        let (now, then) = (Side::of(now)?, Side::of(then)?);
+        Some(Self {
+            log: now.log - then.log,
+            below: now.below.hypot(then.above),
+            above: now.above.hypot(then.below),
+            confidence,
+            between: Between::of(&now.logs, &then.logs),
+        })
+    }
+
+    /// The ratio with its interval.
+    #[must_use]
+    pub fn ratio(&self) -> Ratio {
+        let between = self
+            .between
+            .map_or(0.0, |Between { error, freedom }| student::quantile(self.confidence, freedom) * error);
+        Ratio::around(self.log, self.below.max(between), self.above.max(between), self.confidence)
+    }
+
+    /// The probability that a ratio which is not above `limit` gives an interval as far above it as this, or as far below a limit
+    /// of the same distance: an interval with the confidence 1 − p ends at `limit`. One if the ratio is not above it.
+    #[must_use]
+    pub fn p_above(&self, limit: f64) -> f64 {
+        self.p(self.log - limit.ln(), self.below)
+    }
+
+    /// The same of a ratio that is not below `limit`.
+    #[must_use]
+    pub fn p_below(&self, limit: f64) -> f64 {
+        self.p(limit.ln() - self.log, self.above)
+    }
+
+    /// The probability of a distance from a limit, towards which the interval of the processes' own is so long.
+    fn p(&self, distance: f64, half: f64) -> f64 {
+        if distance <= 0.0 {
+            return 1.0;
+        }
+        let own = if half > 0.0 {
+            let scale = student::quantile(self.confidence, WITHIN_A_PROCESS);
+            2.0 * student::above(distance / half * scale, WITHIN_A_PROCESS)
+        } else {
+            0.0
+        };
+        let between = self.between.filter(|between| between.error > 0.0);
+        let between =
+            between.map_or(0.0, |Between { error, freedom }| 2.0 * student::above(distance / error, freedom));
+        own.max(between)
     }
 }
 
@@ -115,18 +178,27 @@ impl Side {
     }
 }
 
-/// Half of Student's interval of the difference of two means, of values that are equally far apart on both sides. `None`
-/// where neither side has two.
-fn between(now: &[f64], then: &[f64], confidence: f64) -> Option<f64> {
-    let freedom = now.len() + then.len() - 2;
-    if freedom == 0 {
-        return None;
+/// The standard error of the difference of two means, of values that are equally far apart on both sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Between {
+    error: f64,
+    freedom: usize,
+}
+
+impl Between {
+    /// `None` where neither side has two values.
+    fn of(now: &[f64], then: &[f64]) -> Option<Self> {
+        let freedom = now.len() + then.len() - 2;
+        if freedom == 0 {
+            return None;
+        }
+        let squares = |values: &[f64]| {
+            moments(values).map_or(0.0, |(_, variance)| variance * (values.len() - 1) as f64)
+        };
+        let variance = (squares(now) + squares(then)) / freedom as f64;
+        let counts = 1.0 / now.len() as f64 + 1.0 / then.len() as f64;
+        Some(Self { error: (variance * counts).sqrt(), freedom })
     }
-    let squares =
-        |values: &[f64]| moments(values).map_or(0.0, |(_, variance)| variance * (values.len() - 1) as f64);
-    let variance = (squares(now) + squares(then)) / freedom as f64;
-    let counts = 1.0 / now.len() as f64 + 1.0 / then.len() as f64;
-    Some(student::quantile(confidence, freedom) * (variance * counts).sqrt())
 }
 
 #[cfg(test)]
@@ -178,6 +250,25 @@ mod tests {
         let half = 4.604_095 * 0.01 * 1.2_f64.sqrt();
         assert!((ratio.high.ln() - 0.05 - half).abs() < 1e-6, "{ratio:?}");
         assert!((0.05 - ratio.low.ln() - half).abs() < 1e-6, "{ratio:?}");
+    }
+
+    /// The interval of this confidence ends where the probability says.
+    #[test]
+    fn probabilities_are_those_of_the_interval() {
+        let exact = |log: f64| median(log.exp(), log.exp(), log.exp());
+        let blurred = |log: f64| median(log.exp(), (log - 0.002).exp(), (log + 0.003).exp());
+        for (now, then) in [
+            (vec![exact(0.05)], [-0.01, -0.01, 0.0, 0.01, 0.01].map(exact).to_vec()),
+            (vec![blurred(0.05)], vec![blurred(0.0)]),
+            (vec![blurred(-0.05), blurred(-0.052)], vec![blurred(0.0)]),
+        ] {
+            let found = ProcessRatio::of(&now, &then, 0.99).expect("there are some on both sides");
+            let ratio = found.ratio();
+            assert!((found.p_above(ratio.low) - 0.01).abs() < 1e-9, "{}", found.p_above(ratio.low));
+            assert!((found.p_below(ratio.high) - 0.01).abs() < 1e-9, "{}", found.p_below(ratio.high));
+            assert!(found.p_above(ratio.low * 1.001) > 0.01 && found.p_above(ratio.low * 0.999) < 0.01);
+            assert!(found.p_above(ratio.value) > 0.999 && found.p_below(ratio.value) > 0.999);
+        }
     }
 
     #[test]

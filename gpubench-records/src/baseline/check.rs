@@ -1,53 +1,69 @@
-//! A run held against a baseline, case by case. In: both; out: a [`Check`]. [`comparison`](crate::comparison) gives the
-//! answer for each.
+//! A run held against a baseline, case by case. In: both; out: a [`Check`]. `decisions` gives the answers, of all cases together.
 
 use std::collections::{HashMap, HashSet};
 
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
+use super::decisions::{RowDecision, RowMedians, decide};
 use super::newest::Baseline;
-use crate::comparison::{Answer, CaseFinding, Check, Finding};
+use crate::comparison::{CaseFinding, Check, Finding, Threshold};
 use crate::id::{Arg, CaseId, PlannedCase};
 use crate::method::Cache;
 use crate::record::{Measurement, Record, Run};
 use crate::verdict::State;
-use gpubench_stats::{DECISION_ERROR, Median, Ratio};
+use gpubench_stats::{DECISION_ERROR, Median};
 
-/// The number of processes that show the spread between processes.
-const KNOWS_NOISE: usize = 3;
 /// The number of a benchmark's earlier arguments that a finding shows.
 const SHOWN_ARGS: usize = 3;
 
 /// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
 #[must_use]
 pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> Check {
-    let mut lines = Vec::with_capacity(run.records.len());
-    let mut found: Vec<String> = Vec::new();
     let cases = Cases::of(run, baseline);
-    for record in &run.records {
-        let finding = match pair(run, record, baseline, &cases) {
-            Err(finding) => finding,
-            Ok((now, then)) => {
-                let new = remarks(now, then).into_iter().filter(|remark| !found.contains(remark));
-                found.extend(new.collect::<Vec<_>>());
-                compare(now, then, run)
-            }
-        };
-        let case = &record.case;
-        lines.push(CaseFinding {
-            name: case.name(),
-            device: record.device.clone(),
-            cache: case.cache,
-            finding,
-        });
+    let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline, &cases)).collect();
+    let compared: Vec<_> = pairs.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
+    let mut found: Vec<String> = Vec::new();
+    for (now, then) in &compared {
+        let new = remarks(*now, *then).into_iter().filter(|remark| !found.contains(remark));
+        found.extend(new.collect::<Vec<_>>());
     }
+    let rows: Vec<RowMedians> = compared.iter().map(|(now, then)| row(*now, *then)).collect();
+    let decisions = decide(&rows, run.sampling.band, run.threshold);
+    let mut decided = rows.iter().zip(decisions);
+    let finding = |(record, pair): (&Record, Result<_, Finding>)| CaseFinding {
+        name: record.case.name(),
+        device: record.device.clone(),
+        cache: record.case.cache,
+        finding: pair.map_or_else(
+            |other| other,
+            |_| {
+                decided.next().map_or(Finding::New, |(row, decision)| compared_finding(record, row, decision))
+            },
+        ),
+    };
+    let lines = run.records.iter().zip(pairs).map(finding).collect();
     let missing = baseline.cases().filter(|old| wanted(old) && !cases.have(old));
     Check {
         baseline: baseline.name.clone(),
         band: run.sampling.band,
+        together: Some(rows.len()),
         remarks: found,
         lines,
         missing: missing.map(|record| record.case.to_string()).collect(),
     }
+}
+
+/// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
+pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
+    let cases = Cases::of(run, baseline);
+    let of = |record| Some((record, pair(run, record, baseline, &cases).ok()?));
+    let compared: Vec<_> = run.records.iter().filter_map(of).collect();
+    let rows: Vec<RowMedians> = compared.iter().map(|(_, (now, then))| row(*now, *then)).collect();
+    let decisions = decide(&rows, run.sampling.band, Some(threshold));
+    let seem = compared
+        .iter()
+        .zip(decisions)
+        .filter(|(_, decision)| decision.is_some_and(|decision| decision.seems_regressed));
+    seem.map(|((record, _), _)| *record).collect()
 }
 
 /// The cases now, and those of the baseline by their benchmark.
@@ -129,27 +145,20 @@ fn args(args: &[Arg]) -> String {
     }
 }
 
-fn compare(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>, run: &Run) -> Finding {
+/// The medians of a case, now and then.
+fn row(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> RowMedians {
     let confidence = 1.0 - DECISION_ERROR;
     let [new, old] = [now, then].map(|it| medians(it.record, it.measurement, confidence));
-    let Some(ratio) = Ratio::of_processes(&new, &old, confidence) else {
+    RowMedians { now: new, then: old, same_device: same_device(now, then) }
+}
+
+fn compared_finding(record: &Record, row: &RowMedians, decision: Option<RowDecision>) -> Finding {
+    let Some(decision) = decision else {
         return Finding::NoNumber("a time at or below zero".to_owned());
     };
-    // Of the same medians as the ratio, so that the times and the difference agree.
-    let [Some(new_time), Some(old_time)] = [&new, &old].map(|medians| Median::mean(medians)) else {
-        return Finding::NoNumber("a time at or below zero".to_owned());
-    };
-    let noise_known = new.len() + old.len() >= KNOWS_NOISE && same_device(now, then);
-    let answer = Answer::of(&ratio, run.sampling.band);
-    Finding::Compared {
-        ratio,
-        now: new_time,
-        then: old_time,
-        processes: [new.len(), old.len()],
-        noise_known,
-        answer,
-        regressed: run.threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known)),
-    }
+    let RowDecision { ratio, times: [now, then], noise_known, answer, regressed, .. } = decision;
+    let processes = [row.now.len(), row.then.len()];
+    Finding::Compared { ratio, now, then, processes, noise_known, answer, regressed, again: record.again }
 }
 
 /// Returns the measurement, if it holds.

@@ -2,16 +2,18 @@
 //! a line for each case. Reads records and nothing else, so that a stored run is held against a baseline as a live one is.
 //!
 //! `folder` keeps baselines, `newest` chooses their records, `comparable` decides which cases can be compared at all,
-//! `check` compares them, and `open` follows the flags of a command line.
+//! `check` pairs them, `decisions` decides on all of them together, and `open` follows the flags of a command line.
 
 mod check;
 mod comparable;
+mod decisions;
 mod folder;
 mod newest;
 mod open;
 
 pub use self::check::check;
 pub(crate) use self::comparable::{MeasuredRecord, differences};
+pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
 pub use self::folder::{BaselineError, Place};
 pub use self::newest::Baseline;
 pub use self::open::{BaselineOptions, OpenBaselines};

@@ -1,9 +1,10 @@
 //! The baselines that the command line names. In: the names that the user gave; out: before a measurement, a baseline that
 //! was read and a place that can be written; after it, the run compared with the one and stored in the other.
 
-use super::check::check;
+use super::check::{check, seem_regressed};
 use super::folder::{BaselineError, Place};
 use super::newest::Baseline;
+use crate::comparison::Threshold;
 use crate::record::{Record, Run};
 
 /// The baselines that are asked for.
@@ -40,6 +41,13 @@ impl OpenBaselines {
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
         run.check = against.map(|baseline| check(run, baseline, wanted));
+    }
+
+    /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
+    #[must_use]
+    pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
+        let against = self.against.as_ref();
+        against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))
     }
 
     /// Stores `run`, if that is asked for.

@@ -8,6 +8,11 @@ use crate::method::Cache;
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
 
+/// Returns true for zero, which is not written.
+pub(crate) fn none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// The result of timing two launches in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -52,6 +57,9 @@ pub struct Check {
     pub baseline: String,
     /// The difference that does not matter, as a fraction.
     pub band: f64,
+    /// The number of rows that the answers were decided for together. Nothing in old runs, whose rows were each decided alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<usize>,
     /// The differences of the environment, each once.
     pub remarks: Vec<String>,
     /// A line for each case of the run, in its order.
@@ -96,6 +104,9 @@ pub enum Finding {
         answer: Answer,
         /// True for a regression.
         regressed: bool,
+        /// The number of further processes that measured it because it seemed to be one.
+        #[serde(default, skip_serializing_if = "none")]
+        again: usize,
     },
     /// It cannot be compared, for these reasons.
     NotComparable(Vec<String>),

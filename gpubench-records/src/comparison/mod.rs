@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::findings::none;
 pub use self::findings::{CaseFinding, Check, Comparison, Finding, Round};
 
 use gpubench_stats::Ratio;

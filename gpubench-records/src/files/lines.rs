@@ -11,6 +11,7 @@ use super::checksum::{self, Checksum};
 use super::fault::Fault;
 use super::format::{FormatError, RUN, SchemaVersion, by_newer};
 use super::sound::unsound_time;
+use crate::merge::merged;
 use crate::record::{Record, Run, SCHEMA};
 use crate::sampling::MOST_SAMPLES;
 use gpubench_stats::format;
@@ -116,6 +117,10 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
         }
     }
     run.name_models();
+    // What was measured again belongs to the row that it was measured for.
+    if run.records.iter().any(|record| record.again > 0) {
+        run.records = merged(run.records);
+    }
     Ok(Stored { run, remarks: remarks.sentences(), is_cut_off })
 }
 

@@ -9,6 +9,7 @@ use super::exporter::Exporter;
 use super::names::Names;
 use crate::columns::columns_of;
 use crate::rows::Row;
+use crate::together;
 use crate::{gate, header, remarks};
 use gpubench_records::comparison::{Check, Finding};
 use gpubench_records::record::Run;
@@ -84,8 +85,9 @@ fn checked(check: &Check) -> String {
     for line in &check.lines {
         let cache = line.cache.to_string();
         let [now, then, change, answer] = match &line.finding {
-            Finding::Compared { ratio, now, then, answer, .. } => {
-                [format::time(*now), format::time(*then), format::change(ratio.value), answer.to_string()]
+            Finding::Compared { ratio, now, then, answer, again, .. } => {
+                let answer = together::answer(*answer, *again);
+                [format::time(*now), format::time(*then), format::change(ratio.value), answer]
             }
             Finding::NotComparable(why) => no_times(format!("not comparable: {}", why.join("; "))),
             Finding::New => no_times("new".to_owned()),
@@ -96,6 +98,9 @@ fn checked(check: &Check) -> String {
     for missing in &check.missing {
         // Writing to a string cannot fail.
         _ = writeln!(text, "\nmissing: {} was not measured", escaped(missing));
+    }
+    for sentence in together::sentences(check) {
+        _ = writeln!(text, "\n{sentence}");
     }
     text
 }

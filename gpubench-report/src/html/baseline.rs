@@ -8,6 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::view::View;
 use crate::drawing::{Change, Forest};
 use crate::text::plain;
+use crate::together;
 
 /// The most rows of a drawing: the largest changes.
 const MOST: usize = 150;
@@ -47,7 +48,21 @@ fn against(view: &View<'_>, check: &Check) -> Markup {
         Some(format!("{} {}: {why}", view.short(&line.name), line.cache))
     });
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
-    let others: Vec<String> = check.remarks.iter().cloned().chain(others).chain(missing).collect();
+    let again = check.lines.iter().filter_map(|line| match &line.finding {
+        Finding::Compared { answer, again: again @ 1.., .. } => {
+            Some(format!("{} {}: {}", view.short(&line.name), line.cache, together::answer(*answer, *again)))
+        }
+        _ => None,
+    });
+    let others: Vec<String> = check
+        .remarks
+        .iter()
+        .cloned()
+        .chain(others)
+        .chain(missing)
+        .chain(again)
+        .chain(together::sentences(check))
+        .collect();
     html! {
         @if !changes.is_empty() {
             figure tabindex="0" {

@@ -147,6 +147,7 @@ fn gated() -> Run {
             noise_known: false,
             answer: Answer::of(&ratio(value), 0.005),
             regressed: value > 1.05,
+            again: if value > 1.05 { 8 } else { 0 },
         },
     });
     let lines = run.records.iter().zip(findings).map(|(record, finding)| CaseFinding {
@@ -158,7 +159,14 @@ fn gated() -> Run {
     let lines: Vec<_> = lines.collect();
     assert_eq!(lines.len(), 4);
     let missing = vec!["gpubench_kernels::cuda::gone[n=1] hot".to_owned()];
-    run.check = Some(Check { baseline: "main".to_owned(), band: 0.005, remarks: Vec::new(), lines, missing });
+    run.check = Some(Check {
+        baseline: "main".to_owned(),
+        band: 0.005,
+        together: Some(3),
+        remarks: Vec::new(),
+        lines,
+        missing,
+    });
     run.threshold = Some(Threshold::Part(0.05));
     run
 }

@@ -36,6 +36,8 @@ pub trait RunEvents {
     /// All cases of a benchmark with its arguments are finished, on all devices, also those from an earlier run. `records` are
     /// theirs, in the order of the run.
     fn job_finished(&mut self, records: &[Record]) {}
+    /// The cases of `plan` are about to be measured once more, in new processes: they seem slower than a baseline allows.
+    fn measured_again(&mut self, plan: &Plan) {}
     /// The run has ended, early or not.
     fn run_ended(&mut self, run: &Run) {}
     /// The measured ceilings of a device are stored in this file.

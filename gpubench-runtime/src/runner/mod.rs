@@ -88,10 +88,18 @@ pub struct Beginning {
 /// Returns true if the user wants to stop.
 pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// Measures the rest of `plan` on `devices`, until it is done or `stop` returns true. The run holds
+/// The plans of a run.
+pub struct Plans<'a> {
+    /// The cases of the run.
+    pub plan: &'a Plan,
+    /// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
+    pub again: &'a mut dyn FnMut(&Run) -> Option<Plan>,
+}
+
+/// Measures the rest of the plan on `devices`, and what is measured again, until it is done or `stop` returns true. The run holds
 /// everything that was measured, even if it ended early.
 pub fn measure(
-    plan: &Plan,
+    plans: Plans<'_>,
     devices: &[Available],
     beginning: Beginning,
     config: &RunConfig,
@@ -99,13 +107,13 @@ pub fn measure(
     stop: &Stop<'_>,
 ) -> (Run, Result<(), RunError>) {
     let supervisor = || Supervisor::new(config.in_process, config.library.clone(), stop);
-    measure_by(&supervisor, plan, devices, beginning, config, observer, stop)
+    measure_by(&supervisor, plans, devices, beginning, config, observer, stop)
 }
 
 /// Measures with the workers of supervisors that `supervisor` makes.
 fn measure_by<'a>(
     supervisor: &MakeSupervisor<'a>,
-    plan: &Plan,
+    Plans { plan, again }: Plans<'_>,
     devices: &[Available],
     beginning: Beginning,
     config: &RunConfig,
@@ -136,11 +144,13 @@ fn measure_by<'a>(
     let ended = thread::scope(|scope| {
         let lanes = Lanes::start(scope, devices, config, supervisor)?;
         let mut runner = Runner { results: &mut results, resumed, lanes, config, stop };
-        runner.devices(devices, plan).and_then(|()| runner.plans(plan))
+        runner.devices(devices, plan)?;
+        runner.plans(plan)?;
+        runner.again(again)
     });
     let mut run = results.run;
-    let ended = ended.and_then(|()| audit::audit(plan, &run.records, config.runs.max(1)));
-    if config.runs > 1 {
+    // What was measured again may have ended early.
+    if config.runs > 1 || run.records.iter().any(|record| record.again > 0) {
         run.records = merged(run.records);
     }
     run.wall += Nanoseconds::from(begin.elapsed());
@@ -175,7 +185,23 @@ impl Runner<'_, '_> {
             self.results.end();
             ended?;
         }
-        Ok(())
+        audit::audit(plan, &self.results.run.records, self.config.runs.max(1))
+    }
+
+    /// Measures what `next` returns for the run so far, each time with new workers, until that is nothing.
+    fn again(&mut self, next: &mut dyn FnMut(&Run) -> Option<Plan>) -> Result<(), RunError> {
+        loop {
+            let records = &mut self.results.run.records;
+            *records = merged(std::mem::take(records));
+            let before = records.len();
+            let Some(plan) = next(&self.results.run) else { return Ok(()) };
+            self.renew()?;
+            self.results.begin_again(&plan);
+            let ended = self.plan(&plan);
+            self.results.end();
+            ended?;
+            audit::audit(&plan, &self.results.run.records[before..], 1)?;
+        }
     }
 
     /// Ends all workers, so that the next ones begin anew.

@@ -14,6 +14,8 @@ pub(super) struct RunResults<'a> {
     pub(super) run: Run,
     pub(super) observer: &'a mut dyn RunEvents,
     rows: Rows,
+    /// True if the cases have been measured before.
+    is_again: bool,
 }
 
 /// The rows of a plan.
@@ -56,7 +58,7 @@ impl Rows {
 
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, observer: &'a mut dyn RunEvents) -> Self {
-        Self { run, observer, rows: Rows::default() }
+        Self { run, observer, rows: Rows::default(), is_again: false }
     }
 
     /// Begins the rows of a plan.
@@ -64,11 +66,18 @@ impl<'a> RunResults<'a> {
         self.rows = rows;
     }
 
+    /// Begins to measure cases again, those of `plan`.
+    pub(super) fn begin_again(&mut self, plan: &Plan) {
+        self.observer.measured_again(plan);
+        self.is_again = true;
+    }
+
     /// Adds a new record of `job`, which has this number in its plan.
     pub(super) fn add(&mut self, (number, job): (usize, &Job), mut record: Record) {
         if let Some(facts) = self.run.facts_of(&record) {
             record.measured_on(facts);
         }
+        record.again = usize::from(self.is_again);
         self.observer.record_finished(&record);
         self.keep((number, job), record);
     }
@@ -104,9 +113,10 @@ impl<'a> RunResults<'a> {
         let mut records = std::mem::take(&mut self.rows.rows[row].records);
         records.sort_by_key(|(place, _)| *place);
         let records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
-        if !records.is_empty() {
+        // A row that is measured again is there already.
+        if !records.is_empty() && !self.is_again {
             self.observer.job_finished(&records);
-            self.run.records.extend(records);
         }
+        self.run.records.extend(records);
     }
 }

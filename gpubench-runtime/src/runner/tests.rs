@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::audit::audit;
 use super::resume::ResumedRecords;
 use super::supervisor::Supervisor;
-use super::{Beginning, RunConfig, RunError, RunEvents, Stop, measure_by};
+use super::{Beginning, Plans, RunConfig, RunError, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan, Shares};
@@ -204,9 +204,14 @@ struct Heard {
     jobs: Vec<String>,
     records: Vec<String>,
     warnings: Vec<String>,
+    rows: usize,
 }
 
 impl RunEvents for Heard {
+    fn job_finished(&mut self, _: &[Record]) {
+        self.rows += 1;
+    }
+
     fn job_started(&mut self, job: &Job) {
         self.jobs.push(job.to_string());
     }
@@ -255,6 +260,17 @@ impl Outcome {
         config: &RunConfig,
         stop: &Stop<'_>,
     ) -> Self {
+        let plans = Plans { plan, again: &mut |_| None };
+        Self::of_plans(plans, script, beginning, config, stop)
+    }
+
+    fn of_plans(
+        plans: Plans<'_>,
+        script: Script,
+        beginning: Beginning,
+        config: &RunConfig,
+        stop: &Stop<'_>,
+    ) -> Self {
         let shared = Arc::new(Shared { script: Mutex::new(script), ..Shared::default() });
         let supervisor = || {
             let start = || -> io::Result<Box<dyn Worker>> {
@@ -268,13 +284,13 @@ impl Outcome {
             Supervisor::with_workers(Box::new(start), stop)
         };
         let mut devices: Vec<Available> = Vec::new();
-        for (job, _) in &plan.jobs {
+        for (job, _) in &plans.plan.jobs {
             if devices.iter().all(|known| known.device != job.device) {
                 devices.push(Available::new(&job.device, "fake"));
             }
         }
         let mut heard = Heard::default();
-        let (run, ended) = measure_by(&supervisor, plan, &devices, beginning, config, &mut heard, stop);
+        let (run, ended) = measure_by(&supervisor, plans, &devices, beginning, config, &mut heard, stop);
         let script = std::mem::take(&mut *shared.lock());
         Self { run, ended, script, heard }
     }
@@ -606,6 +622,29 @@ fn skipped_and_broken_jobs_reach_no_worker() {
     assert_eq!(done.script.asked.len(), 2, "facts, and c");
 }
 
+/// What is measured again is measured by a new worker each time, and belongs to the row that is there already.
+#[test]
+fn what_is_measured_again_joins_its_row() {
+    let all = plan(&["a", "b", "c"], &["fake"]);
+    let mut seen = Vec::new();
+    let mut again = |run: &Run| {
+        seen.push(run.records.iter().map(|record| record.again).collect::<Vec<_>>());
+        (seen.len() <= 2).then(|| plan(&["b"], &["fake"]))
+    };
+    let plans = Plans { plan: &all, again: &mut again };
+    let done = Outcome::of_plans(plans, Script::default(), beginning(), &config(1), &|| false);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.rows(), ["a hot", "a cold", "b hot", "b cold", "c hot", "c cold"].map(valid));
+    assert_eq!(seen, [[0; 6], [0, 0, 1, 1, 0, 0], [0, 0, 2, 2, 0, 0]]);
+    let asked = |what: &str| -> Vec<usize> {
+        done.script.asked.iter().filter(|(_, asked)| asked == what).map(|(worker, _)| *worker).collect()
+    };
+    assert_eq!((asked("a on fake"), asked("b on fake")), (vec![1], vec![1, 2, 3]));
+    // Each record is told, and thus stored, as it is made; rows are told once.
+    assert_eq!(done.heard.records.iter().filter(|record| *record == "b hot").count(), 3);
+    assert_eq!(done.heard.rows, 3);
+}
+
 #[test]
 fn no_worker_at_all_ends_the_run() {
     let stop = || false;
@@ -613,8 +652,9 @@ fn no_worker_at_all_ends_the_run() {
     let supervisor = || Supervisor::with_workers(Box::new(start), &stop);
     let device = Available::new("fake", "fake");
     let plan = plan(&["a"], &["fake"]);
+    let plans = Plans { plan: &plan, again: &mut |_| None };
     let (run, ended) =
-        measure_by(&supervisor, &plan, &[device], beginning(), &config(1), &mut Heard::default(), &stop);
+        measure_by(&supervisor, plans, &[device], beginning(), &config(1), &mut Heard::default(), &stop);
     assert!(run.records.is_empty());
     let error = ended.expect_err("nobody measures").to_string();
     assert_eq!(error, "cannot start a process to measure in: no more processes");

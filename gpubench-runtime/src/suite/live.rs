@@ -102,6 +102,10 @@ impl RunEvents for Live<'_> {
         }
     }
 
+    fn measured_again(&mut self, plan: &Plan) {
+        self.progress.measured_again(plan);
+    }
+
     fn run_ended(&mut self, run: &Run) {
         self.progress.run_ended(run);
     }

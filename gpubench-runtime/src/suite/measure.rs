@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::again::MeasureAgain;
 use super::checkout::Lookup;
 use super::options::MeasureOptions;
 use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
@@ -16,7 +17,7 @@ use crate::plan::Plan;
 use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
 use crate::runner::resume::ResumedRecords;
-use crate::runner::{self, Beginning, RunConfig, RunError, RunEvents, lock};
+use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock};
 use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::files as store;
 use gpubench_records::id::CaseId;
@@ -140,7 +141,8 @@ impl<'a> Prepared<'a> {
         }
         let (mut _locks, mut clock_lock) = (Vec::new(), None);
         // If nothing is left to measure, the devices are not touched.
-        if !self.resumed.is_all_of(&self.plan) {
+        let is_measured = !self.resumed.is_all_of(&self.plan);
+        if is_measured {
             let (suite, wait) = (&self.program.suite, !options.no_wait);
             let mut warn = |warning: &str| events.warning(warning);
             _locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
@@ -154,8 +156,12 @@ impl<'a> Prepared<'a> {
         let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed, task };
         let config = run_config(options, self.peak_sources, locked, self.library);
         let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), &options.runs_dir);
+        // Without worker processes there are no new ones.
+        let threshold = options.threshold.filter(|_| !options.in_process);
+        let mut again = MeasureAgain::of(&self.plan, &self.baselines, threshold.filter(|_| is_measured));
+        let plans = Plans { plan: &self.plan, again: &mut |run| again.next(run) };
         let (mut run, ended) =
-            runner::measure(&self.plan, &self.devices, beginning, &config, &mut recorder, &stops);
+            runner::measure(plans, &self.devices, beginning, &config, &mut recorder, &stops);
         let file = recorder.end(&run);
         events.run_ended(&run);
 

@@ -1,6 +1,7 @@
 //! The edge of the runtime: the command line in, results on standard output, everything else on standard error, and an
 //! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
 
+mod again;
 mod ceilings;
 mod checkout;
 mod child;

@@ -33,6 +33,8 @@ pub struct Progress {
     /// True if jobs on several devices are in progress together.
     several_devices: bool,
     repeats: Repeats,
+    /// True once cases are measured again.
+    is_again: bool,
 }
 
 /// The runs of a repeated measurement.
@@ -109,7 +111,7 @@ impl Progress {
 
     fn with(mode: Mode, messages: Box<dyn Messages>) -> Self {
         let (bar, repeats) = (ProgressBar::hidden(), Repeats::default());
-        Self { bar, mode, messages, estimate: None, several_devices: false, repeats }
+        Self { bar, mode, messages, estimate: None, several_devices: false, repeats, is_again: false }
     }
 
     /// Returns a progress that counts up to `total` of `what`, such as benchmarks.
@@ -233,6 +235,18 @@ impl RunEvents for Progress {
             let all = self.repeats.runs;
             self.aside(|| self.messages.remark(&format!("run {run} of {all} is done")));
         }
+    }
+
+    fn measured_again(&mut self, plan: &Plan) {
+        self.bar.inc_length(plan.cases() as u64);
+        self.repeats = Repeats::default();
+        if !self.is_again && self.mode != Mode::Quiet {
+            let (cases, seem) = (plan.cases(), if plan.cases() == 1 { "seems" } else { "seem" });
+            let cases = format::counted(cases, "case");
+            let told = format!("measuring {cases} again, which {seem} slower than the baseline");
+            self.aside(|| self.messages.remark(&told));
+        }
+        self.is_again = true;
     }
 
     fn run_ended(&mut self, _: &Run) {

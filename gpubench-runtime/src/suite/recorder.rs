@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::options::RunsDir;
-use crate::plan::Job;
+use crate::plan::{Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
 use gpubench_records::files::Store;
@@ -86,6 +86,10 @@ impl RunEvents for Recorder<'_> {
 
     fn interval_narrowed(&mut self, job: &Job, samples: usize, half_width: f64) {
         self.events.interval_narrowed(job, samples, half_width);
+    }
+
+    fn measured_again(&mut self, plan: &Plan) {
+        self.events.measured_again(plan);
     }
 
     fn job_finished(&mut self, records: &[Record]) {

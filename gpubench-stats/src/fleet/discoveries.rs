@@ -12,6 +12,8 @@
 //! Effects on roofs are correlated within a GPU, and all GPUs are held against nearly the same others. Both are positive
 //! dependence, for which Simes' test and the procedure hold (Benjamini & Yekutieli, Annals of Statistics 29, 2001).
 
+use crate::multiple::{ascending, benjamini_hochberg};
+
 /// Finds the slow GPUs of each roof. `tests` has a probability for each GPU of each roof, or nothing where none was tested.
 pub(super) fn discoveries(tests: &[Vec<Option<f64>>], rate: f64) -> Vec<Vec<bool>> {
     let gpus = tests.first().map_or(0, Vec::len);
@@ -38,34 +40,9 @@ fn simes(tests: &[(usize, f64)]) -> Option<f64> {
     ranked.map(|(rank, (_, p))| p * tests.len() as f64 / f64::from(rank)).min_by(f64::total_cmp)
 }
 
-/// The numbers of the tests that are found.
-fn benjamini_hochberg(tests: &[(usize, f64)], rate: f64) -> Vec<usize> {
-    let sorted = ascending(tests);
-    let limit = |rank: usize| rate * rank as f64 / sorted.len() as f64;
-    let found = (1..=sorted.len()).rev().find(|rank| sorted[rank - 1].1 <= limit(*rank)).unwrap_or(0);
-    sorted.into_iter().take(found).map(|(number, _)| number).collect()
-}
-
-fn ascending(tests: &[(usize, f64)]) -> Vec<(usize, f64)> {
-    let mut sorted = tests.to_vec();
-    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
-    sorted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The example of Benjamini & Hochberg (1995), section 3.2: at 5 %, four of fifteen.
-    #[test]
-    fn the_procedure_finds_what_its_authors_found() {
-        let p = [
-            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719,
-            0.6528, 0.7590, 1.0,
-        ];
-        let tests: Vec<(usize, f64)> = p.into_iter().enumerate().collect();
-        assert_eq!(benjamini_hochberg(&tests, 0.05), [0, 1, 2, 3]);
-    }
 
     #[test]
     fn several_roofs_count_together() {

@@ -114,7 +114,8 @@ fn told(n: u64, stream: &Clockwork) -> Result<(), String> {
     if env::var("SUITE_FAILS").is_ok_and(|fails| fails.split(',').any(|fails| fails == process.to_string())) {
         return Err(format!("process {process} fails"));
     }
-    stream.advance(n * EACH * (percent("SUITE_TIME") + process) / 100);
+    let more = if process == 0 { percent("SUITE_FIRST") - 100 } else { process };
+    stream.advance(n * EACH * (percent("SUITE_TIME") + more) / 100);
     Ok(())
 }
 

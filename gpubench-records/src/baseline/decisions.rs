@@ -1,0 +1,157 @@
+//! The decisions on all rows that were held against a baseline. In: for each row the medians of its processes, now and then;
+//! out: its ratio, its answer and whether it is a regression, so that of all that are called slower or faster at most one in a
+//! hundred is so by chance, however many rows there are.
+
+use crate::comparison::{Answer, Threshold};
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{DECISION_ERROR, Median, ProcessRatio, Ratio, benjamini_hochberg};
+
+/// The number of processes that show the spread between processes.
+const KNOWS_NOISE: usize = 3;
+
+/// The most processes that measure a case again because it seems to be a regression.
+pub const MOST_AGAIN: usize = 8;
+
+/// A row, now and then.
+#[derive(Clone, Debug)]
+pub struct RowMedians {
+    /// The medians of the processes now, each with an interval of a confidence of 1 − [`DECISION_ERROR`].
+    pub now: Vec<Median>,
+    /// Those of the baseline.
+    pub then: Vec<Median>,
+    /// True if both were measured on one device.
+    pub same_device: bool,
+}
+
+/// The decision on a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowDecision {
+    /// The time now over the time then, with the row's own interval.
+    pub ratio: Ratio,
+    /// The mean time now and then.
+    pub times: [Nanoseconds; 2],
+    /// True if the interval contains the spread between processes.
+    pub noise_known: bool,
+    /// The answer, which all rows together allow.
+    pub answer: Answer,
+    /// True for a regression.
+    pub regressed: bool,
+    /// True if more processes may find that it is one, or that it is none.
+    pub seems_regressed: bool,
+}
+
+/// A row with its tests.
+struct TestedRow {
+    decision: RowDecision,
+    slower: f64,
+    faster: f64,
+}
+
+/// Decides on `rows`: a difference up to `band` does not matter, and a regression is one of `threshold`. Nothing for a row
+/// with a time that is not above zero.
+///
+/// A row's own interval of 99 % is beyond the band by chance once in a hundred rows and more often where processes differ. So
+/// slower rows are found by the procedure of Benjamini & Hochberg over all rows, likewise faster ones, and regressions. One row
+/// alone has the answer of its interval.
+#[must_use]
+pub fn decide(rows: &[RowMedians], band: f64, threshold: Option<Threshold>) -> Vec<Option<RowDecision>> {
+    let mut tested: Vec<Option<TestedRow>> = rows.iter().map(|row| tested(row, band, threshold)).collect();
+    let found = |p: fn(&TestedRow) -> f64| {
+        let tests = tested.iter().enumerate().filter_map(|(number, row)| Some((number, p(row.as_ref()?))));
+        let mut found = vec![false; tested.len()];
+        for number in benjamini_hochberg(&tests.collect::<Vec<_>>(), DECISION_ERROR) {
+            found[number] = true;
+        }
+        found
+    };
+    let slower = found(|row| row.slower);
+    let faster = found(|row| row.faster);
+    // What is slower by less is no candidate, and makes no other row one.
+    let regressed = found(|row| if row.decision.regressed { row.slower } else { 1.0 });
+    for (number, row) in tested.iter_mut().enumerate() {
+        let Some(TestedRow { decision, .. }) = row else { continue };
+        decision.regressed = regressed[number];
+        decision.answer = match decision.answer {
+            Answer::Slower if !slower[number] => Answer::Undecided,
+            Answer::Faster if !faster[number] => Answer::Undecided,
+            answer => answer,
+        };
+    }
+    tested.into_iter().map(|row| Some(row?.decision)).collect()
+}
+
+/// Tests a row alone.
+fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>) -> Option<TestedRow> {
+    let RowMedians { now, then, same_device } = row;
+    let found = ProcessRatio::of(now, then, 1.0 - DECISION_ERROR)?;
+    let (ratio, most) = (found.ratio(), 1.0 + band);
+    let times = [Median::mean(now)?, Median::mean(then)?];
+    let noise_known = now.len() + then.len() >= KNOWS_NOISE && *same_device;
+    let answer = Answer::of(&ratio, band);
+    let regressed = threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known));
+    let least = match threshold {
+        None => f64::INFINITY,
+        Some(Threshold::Part(part)) => 1.0 + part,
+        Some(Threshold::Noise) if *same_device => most,
+        Some(Threshold::Noise) => f64::INFINITY,
+    };
+    let seems_regressed = ratio.value >= least && middle(now) > most * times[1];
+    let decision = RowDecision { ratio, times, noise_known, answer, regressed, seems_regressed };
+    Some(TestedRow { decision, slower: found.p_above(most), faster: found.p_below(1.0 / most) })
+}
+
+/// The median of the process in the middle, of two the lower one.
+fn middle(medians: &[Median]) -> Nanoseconds {
+    let mut times: Vec<Nanoseconds> = medians.iter().map(|median| median.time).collect();
+    times.sort_by(Nanoseconds::total_cmp);
+    times[(times.len() - 1) / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpubench_stats::Interval;
+
+    /// A row that one process measured to a part in a thousand, now so many times as long as then.
+    fn row(ratio: f64) -> RowMedians {
+        let median = |time: f64| Median {
+            time: Nanoseconds(time),
+            interval: Interval { low: Nanoseconds(0.999 * time), high: Nanoseconds(1.001 * time) },
+        };
+        RowMedians { now: vec![median(1000.0 * ratio)], then: vec![median(1000.0)], same_device: true }
+    }
+
+    fn answers(ratios: &[f64]) -> Vec<Answer> {
+        let rows: Vec<RowMedians> = ratios.iter().map(|ratio| row(*ratio)).collect();
+        decide(&rows, 0.005, None).into_iter().map(|row| row.expect("times are above zero").answer).collect()
+    }
+
+    /// Half of the row's interval is 0.14 %: 0.65 % is beyond the band alone, and in one row of a hundred no news.
+    #[test]
+    fn what_one_row_shows_many_rows_show_by_chance() {
+        assert_eq!(answers(&[1.0065]), [Answer::Slower]);
+        assert_eq!(answers(&[1.0 / 1.0065]), [Answer::Faster]);
+        let mut many = vec![1.0; 99];
+        many.push(1.0065);
+        assert_eq!((answers(&many)[0], answers(&many)[99]), (Answer::Same, Answer::Undecided));
+        many.push(1.02);
+        assert_eq!(answers(&many)[100], Answer::Slower, "that is beyond chance");
+        assert_eq!(answers(&[1.0065; 100]), [Answer::Slower; 100], "all of them are");
+    }
+
+    #[test]
+    fn a_row_seems_to_be_a_regression_until_its_processes_say_otherwise() {
+        let seems = |row: &RowMedians, threshold| {
+            let decision = decide(std::slice::from_ref(row), 0.005, Some(threshold))[0];
+            decision.expect("times are above zero").seems_regressed
+        };
+        let (part, noise) = (Threshold::Part(0.05), Threshold::Noise);
+        assert!(seems(&row(1.06), part) && seems(&row(1.06), noise));
+        assert!(!seems(&row(1.03), part) && seems(&row(1.03), noise));
+        let mut again = row(1.12);
+        again.now.extend(row(1.0).now);
+        assert!(!seems(&again, part), "the lower of two is as before");
+        let elsewhere = RowMedians { same_device: false, ..row(1.06) };
+        assert!(seems(&elsewhere, part) && !seems(&elsewhere, noise), "noise stays unknown there");
+    }
+}

@@ -1,0 +1,46 @@
+//! Findings among many tests. In: for each test the probability of something as extreme by chance; out: the tests that find
+//! something, at a false discovery rate.
+
+/// Returns the numbers of the tests that find something, of which at most the part `rate` does so by chance on average: the
+/// procedure of Benjamini & Hochberg (*Controlling the false discovery rate*, JRSS B 57, 1995). If no test has anything to find,
+/// any is found with this probability at most. Each test is a number and its probability.
+///
+/// It holds for independent tests, and for those whose errors go the same way, as of cases that one process measures (Benjamini &
+/// Yekutieli, Annals of Statistics 29, 2001).
+#[must_use]
+pub fn benjamini_hochberg(tests: &[(usize, f64)], rate: f64) -> Vec<usize> {
+    let sorted = ascending(tests);
+    let limit = |rank: usize| rate * rank as f64 / sorted.len() as f64;
+    let found = (1..=sorted.len()).rev().find(|rank| sorted[rank - 1].1 <= limit(*rank)).unwrap_or(0);
+    sorted.into_iter().take(found).map(|(number, _)| number).collect()
+}
+
+/// Returns `tests` in the order of their probabilities.
+pub(crate) fn ascending(tests: &[(usize, f64)]) -> Vec<(usize, f64)> {
+    let mut sorted = tests.to_vec();
+    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of Benjamini & Hochberg (1995), section 3.2: at 5 %, four of fifteen.
+    #[test]
+    fn the_procedure_finds_what_its_authors_found() {
+        let p = [
+            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719,
+            0.6528, 0.7590, 1.0,
+        ];
+        let tests: Vec<(usize, f64)> = p.into_iter().enumerate().collect();
+        assert_eq!(benjamini_hochberg(&tests, 0.05), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn one_test_is_held_against_the_rate_itself() {
+        assert_eq!(benjamini_hochberg(&[(7, 0.01)], 0.01), [7]);
+        assert_eq!(benjamini_hochberg(&[(7, 0.0101)], 0.01), [0; 0]);
+        assert_eq!(benjamini_hochberg(&[], 0.01), [0; 0]);
+    }
+}
