@@ -60,7 +60,7 @@ pub(super) mod journal {
     impl Step {
         pub(in crate::files) fn synced(file: &File) -> Self {
             let facts = file.metadata().expect("it is open");
-            Self::Synced { inode: facts.ino(), length: facts.is_file().then(|| facts.len()) }
+            Self::Synced { inode: facts.ino(), length: facts.is_file().then_some(facts.len()) }
         }
 
         /// The sync of what `path` is now.
