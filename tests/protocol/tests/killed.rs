@@ -30,9 +30,9 @@ fn asked(name: &str, usual: u64) -> u64 {
     }
 }
 
-#[test]
 #[ignore = "takes a second for each two kills, and needs libfaketime"]
 #[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]
+#[test]
 fn kills_at_any_moment_lose_double_and_alter_nothing() {
     let (kills, seed) = (asked("GPUBENCH_KILLS", KILLS), asked("GPUBENCH_KILLS_SEED", 1));
     let mut random = StdRng::seed_from_u64(seed);
