@@ -182,11 +182,11 @@ fn a_change_is_found_and_nothing_else() {
         found.contains("against baseline `main`") && found.contains("2 regressions of 5.00 %"),
         "{found}"
     );
-    assert_eq!(found.matches("slower").count(), 2, "{found}");
+    assert_eq!(found.matches("  slower\n").count(), 2, "{found}");
     let found = project.run(&[&["compare", &changed, "main"], &gate[..]].concat()).code(0).stdout();
-    assert!(found.contains("faster") && !found.contains("slower"), "{found}");
+    assert!(found.contains("  faster\n") && !found.contains("  slower\n"), "{found}");
     let found = project.run(&[&["compare", "main", "main"], &gate[..]].concat()).code(0).stdout();
-    assert!(found.contains("same") && !found.contains("slower"), "{found}");
+    assert!(found.contains("same") && !found.contains("  slower\n"), "{found}");
     // Within the band nothing matters.
     let found = project.run(&["compare", "main", &changed, "--band", "50%"]).code(0).stdout();
     assert!(found.contains("same"), "{found}");

@@ -206,8 +206,16 @@ pub struct Timer {
     pub floor: Nanoseconds,
     /// The reading of a pair around an empty launch, if that is more than the floor.
     pub empty_launch: Option<Nanoseconds>,
-    /// The overhead that is taken off each event time.
+    /// The time that one more empty launch adds to a row of flushes, each before an empty launch: the launch's own begin and end.
+    /// Nothing in an old record, whose overhead is half of `empty_launch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_more: Option<Nanoseconds>,
+    /// The overhead that is taken off each event time, where a group has none of its own: `empty_launch` less `one_more`.
     pub overhead: Nanoseconds,
+    /// The standard error of all that the samples of a process have in common: of `one_more`, and of where the driver puts
+    /// code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_error: Option<Nanoseconds>,
     /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
     /// may come from the timer.
     pub spread: Nanoseconds,
@@ -246,18 +254,42 @@ impl Timer {
             step: part(self.step),
             floor: part(self.floor),
             empty_launch: self.empty_launch.map(part),
+            one_more: self.one_more.map(part),
             overhead: part(self.overhead),
+            shared_error: self.shared_error.map(part),
             spread: part(self.spread),
             group_spread: part(self.group_spread),
             simulated: self.simulated,
         }
     }
 
+    /// Returns the convention by which its overhead is taken off, in words: times by different ones are not comparable. Nothing if
+    /// only what an empty pair reads is taken off.
+    #[must_use]
+    pub fn convention(&self) -> Option<&'static str> {
+        match (self.empty_launch, self.one_more) {
+            (Some(_), Some(_)) => Some("an empty launch less one more"),
+            (Some(_), None) => Some("half of an empty launch"),
+            (None, _) => None,
+        }
+    }
+
     /// Returns true if all of its own readings are times, none below zero.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let Self { step, floor, empty_launch, overhead, spread, group_spread, simulated: _ } = *self;
-        let all = [step, floor, overhead, spread, group_spread, empty_launch.unwrap_or_default()];
+        let Self {
+            step,
+            floor,
+            empty_launch,
+            one_more,
+            overhead,
+            shared_error,
+            spread,
+            group_spread,
+            simulated: _,
+        } = *self;
+        let known = [empty_launch, one_more, shared_error].map(Option::unwrap_or_default);
+        let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known);
         all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
     }
 }

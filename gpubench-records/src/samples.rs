@@ -1,7 +1,7 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Modes, Summary};
+use gpubench_stats::{Drift, Groups, Median, Modes, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -58,15 +58,56 @@ pub struct Samples {
     /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Nanoseconds>,
+    /// The time by a second method, which has no event beside a launch: what one more launch adds to a row of flushes, each before a
+    /// launch. Nothing where that would say nothing of the launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marginal: Option<Nanoseconds>,
     /// The event times in the order they ran.
     pub events: Vec<Nanoseconds>,
+    /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overheads: Vec<GroupOverhead>,
+}
+
+/// The overhead of a group, from empty launches that took turns with its samples: so it contains the error of the group's graph
+/// and of its places in it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupOverhead {
+    /// The number of samples in the group.
+    pub samples: usize,
+    /// The overhead that is taken off each of them.
+    pub overhead: Nanoseconds,
 }
 
 impl Samples {
     /// The times, in the order they ran: event times less overhead.
     #[must_use]
     pub fn times(&self) -> Vec<Nanoseconds> {
-        times(&self.events, self.timer)
+        times(&self.events, &self.overheads, self.timer)
+    }
+
+    /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
+    #[must_use]
+    pub fn median(&self, confidence: f64) -> Option<Median> {
+        let (times, sizes) = (self.times(), sizes(&self.overheads));
+        let groups = groups(&sizes, self.timer);
+        let of_groups = Median::of_groups(&times, groups, self.timer.step, confidence);
+        of_groups.or_else(|| Median::of(&times, self.timer.step, confidence))
+    }
+
+    /// The bound on the time: its distance from that of the second method, if there is one.
+    #[must_use]
+    pub fn bound(&self) -> Option<Nanoseconds> {
+        self.marginal.map(|marginal| (marginal - self.time.median).abs())
+    }
+
+    /// The mean overhead that was taken off the event times.
+    #[must_use]
+    pub fn overhead(&self) -> Nanoseconds {
+        let samples: usize = self.overheads.iter().map(|group| group.samples).sum();
+        let all: Nanoseconds = self.overheads.iter().map(|group| group.overhead * group.samples as f64).sum();
+        if samples == 0 { self.timer.overhead } else { all / samples as f64 }
     }
 
     /// Returns the part of their time in which threads waited for processors that other programs used, if these kept them waiting
@@ -121,10 +162,27 @@ const OWN_DELAYS: f64 = 0.1;
 const LONG_CALL: Nanoseconds = Nanoseconds(100_000.0);
 const HOST_BOUND: f64 = 4.0;
 
-/// Returns these event times less the timer's overhead.
+/// Returns these event times less the overhead of their groups, or that of the timer where groups have none.
 #[must_use]
-pub fn times(events: &[Nanoseconds], timer: Timer) -> Vec<Nanoseconds> {
-    events.iter().map(|event| *event - timer.overhead).collect()
+pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Vec<Nanoseconds> {
+    let own = overheads.iter().flat_map(|group| std::iter::repeat_n(group.overhead, group.samples));
+    let overheads = own.chain(std::iter::repeat(timer.overhead));
+    events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
+}
+
+/// Summarises these event times, less the overhead of their groups; nothing if there are none.
+#[must_use]
+pub fn summary(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Option<Summary> {
+    let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
+    Summary::of_groups(&times, groups(&sizes, timer), timer.step)
+}
+
+fn sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
+    overheads.iter().map(|group| group.samples).collect()
+}
+
+fn groups(sizes: &[usize], timer: Timer) -> Groups<'_> {
+    Groups { sizes, shared_error: timer.shared_error.unwrap_or_default() }
 }
 
 /// The launches before the samples of a case.

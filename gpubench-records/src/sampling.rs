@@ -44,7 +44,7 @@ impl Sampling {
     pub const USUAL: Self = Self {
         precision: 0.005,
         samples: None,
-        warm_up: Nanoseconds::from_seconds(0.2),
+        warm_up: Nanoseconds::from_seconds(0.002),
         warm_up_launches: None,
         min_time: Nanoseconds::ZERO,
         max_time: Nanoseconds::from_seconds(3.0),

@@ -61,6 +61,7 @@ pub(super) fn sentences(
     facts: Option<&Facts>,
 ) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
+    lines.extend(bound(measured).map(|bound| ("bound", bound)));
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
     }
@@ -108,8 +109,9 @@ fn in_turn(compared: &Compared) -> String {
 }
 
 fn time(measured: &Measurement) -> String {
-    let Timer { step, floor, empty_launch, overhead, .. } = measured.samples.timer;
+    let Timer { step, floor, empty_launch, one_more, .. } = measured.samples.timer;
     let event = format::time(event_time(measured));
+    let own = measured.samples.overhead();
     let step = match measured.samples.method.batch {
         None => format::time(step),
         Some(launches) => {
@@ -119,20 +121,34 @@ fn time(measured: &Measurement) -> String {
             )
         }
     };
-    let [median, overhead, floor] = [measured.median(), overhead, floor].map(format::time);
-    let why = match empty_launch {
-        Some(empty) => format!(
+    let [median, overhead, floor] = [measured.median(), own, floor].map(format::time);
+    let why = match (empty_launch, one_more) {
+        (Some(_), Some(one_more)) => format!(
+            "the {} that a pair of events reads around empty launches among the samples, less the {} that one more empty launch takes; \
+             around nothing it reads {floor}",
+            format::time(own + one_more),
+            format::time(one_more)
+        ),
+        (Some(empty), None) => format!(
             "half of the {} that a pair of events reads around an empty launch; around nothing it reads {floor}",
             format::time(empty)
         ),
-        None => "read around nothing".to_owned(),
+        (None, _) => "read around nothing".to_owned(),
     };
     format!("{median} = event time {event} − overhead {overhead} ({why}); the timer steps by {step}")
 }
 
+/// The time by the second method, and its distance from the first.
+fn bound(measured: &Measurement) -> Option<String> {
+    let (marginal, bound) = (measured.samples.marginal?, measured.samples.bound()?);
+    let share = format::percent(bound / measured.median());
+    let [marginal, bound] = [marginal, bound].map(format::time);
+    Some(format!("{bound} ({share}): one more launch in a row without events takes {marginal}"))
+}
+
 /// The median of what the events read.
 fn event_time(measured: &Measurement) -> Nanoseconds {
-    measured.median() + measured.samples.timer.overhead
+    measured.median() + measured.samples.overhead()
 }
 
 fn path(method: &Method) -> String {
@@ -145,7 +161,14 @@ fn path(method: &Method) -> String {
 fn flush(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_proof, .. } = &measured.samples.method;
     let sample = measured.samples.elapsed / measured.samples.events.len().max(1) as f64;
-    let each = sample - event_time(measured);
+    let beyond = sample - event_time(measured);
+    let each = match measured.samples.timer.one_more {
+        // A sample and an empty launch each have a flush.
+        Some(one_more) if !measured.samples.overheads.is_empty() => {
+            (beyond - measured.samples.overhead() - one_more) / 2.0
+        }
+        _ => beyond,
+    };
     let mut text = format!("{flush}: {} per sample, reset included", format::time(each));
     if let Some(proof) = flush_proof {
         _ = write!(text, "; {}", proved(proof));
@@ -293,8 +316,8 @@ fn binding_peak(measured: &Measurement) -> Option<String> {
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 pub(super) fn launch_bound(measured: &Measurement) -> Option<String> {
-    let Timer { empty_launch, overhead, .. } = measured.samples.timer;
-    let empty = empty_launch? - overhead;
+    let Timer { empty_launch, one_more, overhead, .. } = measured.samples.timer;
+    let empty = one_more.or_else(|| Some(empty_launch? - overhead))?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
     (claims && measured.median() <= 2.0 * empty).then(|| {
         format!("launch-bound: an empty launch takes {}, at least half of this time", format::time(empty))

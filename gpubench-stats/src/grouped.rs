@@ -23,7 +23,7 @@ pub struct Groups<'a> {
 
 impl Median {
     /// The median of `times`, in the order they ran, with the interval of this `confidence` for the medians of other
-    /// processes. A timer read the times in steps of `step` nanoseconds; the median is [below that step](below_the_step).
+    /// processes. A timer read the times in steps of `step` nanoseconds; the median is [below that step](median_below_step).
     ///
     /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the shared one as their
     /// squares. `None` of fewer than six groups, or if the sizes do not add up to the number of times.
@@ -50,6 +50,13 @@ impl Median {
         let time = Nanoseconds(below_the_step(&ascending(times), step));
         Some(Self { time, interval: Interval { low: time - half, high: time + half } })
     }
+}
+
+/// The median of `times` in any order, which a timer read in steps of `step` nanoseconds: as a [`Median::of_groups`], below that
+/// step. `None` if there are no times.
+#[must_use]
+pub fn median_below_step(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
+    (!times.is_empty()).then(|| Nanoseconds(below_the_step(&ascending(times), step)))
 }
 
 /// The median of `sorted` (ascending, not empty), each of which a timer read in steps of `step` nanoseconds.

@@ -27,7 +27,7 @@ mod summary;
 mod trimmed;
 
 pub use self::drift::Drift;
-pub use self::grouped::Groups;
+pub use self::grouped::{Groups, median_below_step};
 pub use self::looks::{DECISION_ERROR, MOST_ROUNDS, last_look, look_after};
 pub use self::median_ci::{CONFIDENCE, Interval, SMALLEST_SAMPLE};
 pub use self::modes::Modes;
@@ -37,3 +37,4 @@ pub use self::ratio::{Median, ProcessRatio, Ratio};
 pub use self::rounds::{log_ratio_of_pairs, resolution_of_pairs};
 pub use self::stop::{Decision, StopRule};
 pub use self::summary::Summary;
+pub use self::trimmed::{standard_error, variance};

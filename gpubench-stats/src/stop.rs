@@ -56,6 +56,14 @@ impl StopRule {
         if self.checks_held >= CHECKS_IN_A_ROW { Decision::Converged } else { Decision::Continue }
     }
 
+    /// The factor by which the time of sampling would have to grow for the interval to be narrow enough: its width goes with the
+    /// square root of that time. Below 1 if it is narrow enough.
+    #[must_use]
+    pub fn growth(&self, summary: &Summary, step: Nanoseconds) -> f64 {
+        let wanted = (self.precision * summary.median).max(step);
+        (summary.median_ci.half_width() / wanted).powi(2)
+    }
+
     /// Returns true if these samples alone are enough and precise enough.
     fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
         let wanted = (self.precision * summary.median).max(step);

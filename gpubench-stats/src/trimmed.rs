@@ -1,5 +1,7 @@
 //! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with its standard error.
 
+use crate::units::Nanoseconds;
+
 /// A mean without the least and the greatest eighth of the values, with its standard error and the error's degrees of freedom
 /// (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for location based on a single sample*, Sankhyā A
 /// 25, 1963). Of fewer than eight values none is left out, and this is the plain mean.
@@ -40,4 +42,17 @@ pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((mean, squares / (count - 1.0)))
+}
+
+/// The variance of independent times, in square nanoseconds; 0 for fewer than two.
+#[must_use]
+pub fn variance(times: &[Nanoseconds]) -> f64 {
+    let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
+    moments(&times).map_or(0.0, |(_, variance)| variance)
+}
+
+/// The standard error of the mean of independent times; 0 for fewer than two.
+#[must_use]
+pub fn standard_error(times: &[Nanoseconds]) -> Nanoseconds {
+    Nanoseconds((variance(times) / times.len().max(1) as f64).sqrt())
 }

@@ -73,7 +73,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         why: [
             "Code has to reach the GPU, clocks have to rise and caches to fill: what runs first pays for it."
                 .to_owned(),
-            "gpubench warms up with the launch itself, by time (200 ms), until groups of samples agree."
+            "gpubench warms up with the launch itself, until the clock and groups of samples agree."
                 .to_owned(),
         ],
         read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),

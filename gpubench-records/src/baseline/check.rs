@@ -173,6 +173,5 @@ fn number(record: &Record) -> Result<&Measurement, &'static str> {
 /// Returns the medians of all processes that measured the case.
 fn medians(record: &Record, own: &Measurement, confidence: f64) -> Vec<Median> {
     let all = std::iter::once(own).chain(&record.other_processes);
-    all.filter_map(|measured| Median::of(&measured.times(), measured.samples.timer.step, confidence))
-        .collect()
+    all.filter_map(|measured| measured.samples.median(confidence)).collect()
 }

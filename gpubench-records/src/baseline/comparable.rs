@@ -46,6 +46,8 @@ pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
     }
     hold("path", new.samples.method.path.to_string(), old.samples.method.path.to_string());
     hold("flush", new.samples.method.flush.to_string(), old.samples.method.flush.to_string());
+    let convention = |measured: &Measurement| measured.samples.timer.convention().unwrap_or("none");
+    hold("overhead", convention(new).to_owned(), convention(old).to_owned());
     hold("device", device(&now), device(&then));
     // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
     if [now, then].iter().any(|it| it.facts().is_some_and(|facts| facts.runs_program_code)) {

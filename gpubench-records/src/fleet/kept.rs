@@ -139,6 +139,7 @@ fn method(measured: &Measurement) -> String {
     let words = [
         Some(format!("path {}", method.path)),
         Some(format!("flush {}", method.flush)),
+        measured.samples.timer.convention().map(|overhead| format!("overhead {overhead}")),
         counted(counts.reads, "bytes read"),
         counted(counts.writes, "bytes written"),
         counted(counts.bytes, "bytes"),

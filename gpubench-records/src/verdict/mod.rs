@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::{DeviceClock, Span};
 use crate::facts::Facts;
 use crate::launch::LaunchFacts;
-use crate::limits::{self, Claim};
+use crate::limits::{self, AGREED, Claim};
 use crate::metrics::resolved;
 use crate::samples::Samples;
 use gpubench_stats::SMALLEST_SAMPLE;
@@ -124,7 +124,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
 }
 
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
-/// (`converged`), or when its time was spent.
+/// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, however short the launch.
 ///
 /// Where other programs kept the launch waiting, no time is enough for the wanted precision. That is no fault of the row but of
 /// the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
@@ -138,8 +138,20 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
     } else if time.samples < SMALLEST_SAMPLE {
         Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE })
     } else {
-        (reached > limit).then_some(Reason::WideInterval { reached, limit })
+        let steps = 2.0 * samples.timer.step / time.median;
+        (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
     }
+}
+
+/// The methods of timing a launch agree if their times differ by no more than [`AGREED`], or by this fraction.
+const AGREED_SHARE: f64 = 0.01;
+
+/// Returns the reservation about a time that the second method does not confirm.
+#[must_use]
+pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
+    let (time, marginal) = (samples.time.median, samples.marginal?);
+    let agreed = AGREED.max(AGREED_SHARE * time);
+    (samples.bound()? > agreed).then_some(Reason::MethodsDisagree { time, marginal })
 }
 
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.

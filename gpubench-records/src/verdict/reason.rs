@@ -85,6 +85,13 @@ pub enum Reason {
         /// The widest that is valid.
         limit: f64,
     },
+    /// The two methods of timing a launch give two times.
+    MethodsDisagree {
+        /// The median of the samples.
+        time: Nanoseconds,
+        /// The time by the second method.
+        marginal: Nanoseconds,
+    },
     /// The launch got slower or faster while it was sampled: the median describes no steady state.
     Drift(Drift),
     /// The samples gather around two times, and the median is one of these, or between them.
@@ -128,6 +135,7 @@ impl Reason {
             | Self::NotConverged { .. }
             | Self::TooFewSamples { .. }
             | Self::WideInterval { .. }
+            | Self::MethodsDisagree { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -149,6 +157,7 @@ impl Reason {
             Self::NotConverged { .. }
             | Self::TooFewSamples { .. }
             | Self::WideInterval { .. }
+            | Self::MethodsDisagree { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -241,6 +250,14 @@ impl Display for Reason {
                 write!(
                     f,
                     "wide interval: the median is known to {reached}, and a valid row to {limit} at least"
+                )
+            }
+            Self::MethodsDisagree { time, marginal } => {
+                let [time, marginal] = [*time, *marginal].map(format::time);
+                write!(
+                    f,
+                    "methods disagree: {time} by events around each launch, {marginal} by rows of launches without: the time may \
+                     be off by the difference"
                 )
             }
             Self::Drift(Drift { change }) => {

@@ -9,7 +9,7 @@ use crate::method::{Cache, Flush, FlushProof, Method, Path, Timer};
 use crate::metrics::Metrics;
 use crate::record::Measurement;
 use crate::record::Record;
-use crate::samples::{WarmUp, times};
+use crate::samples::{WarmUp, summary};
 use crate::work::Counts;
 use gpubench_stats::Summary;
 use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
@@ -204,12 +204,14 @@ fn samples(median: f64) -> Samples {
         elapsed: Nanoseconds(1e6),
         wall: Nanoseconds(1e6),
         converged: true,
-        time: Summary::of(&times(&events, timer), timer.step).expect("there are some"),
+        time: summary(&events, &[], timer).expect("there are some"),
         back_to_back: None,
         on_stream: None,
         call: None,
         held: None,
+        marginal: None,
         events,
+        overheads: Vec::new(),
     }
 }
 
@@ -300,7 +302,7 @@ fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
         *event += Nanoseconds(2_000.0);
     }
     samples.converged = false;
-    samples.time = Summary::of(&samples.times(), samples.timer.step).expect("there are some");
+    samples.time = summary(&samples.events, &[], samples.timer).expect("there are some");
     assert!(samples.modes().is_some() && samples.drift().is_some());
     let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
     let claim = Claim { counts, precision: "f32", link: None, cold: true, written: None };

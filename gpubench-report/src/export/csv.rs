@@ -68,7 +68,7 @@ columns! {
         "converged": |it| it.samples.converged,
         "back_to_back_ns": |it| it.samples.back_to_back,
         "on_stream_ns": |it| it.samples.on_stream,
-        "overhead_ns": |it| it.samples.timer.overhead,
+        "overhead_ns": |it| it.samples.overhead(),
         "timer_step_ns": |it| it.samples.timer.step,
         "path": |it| it.samples.method.path,
         "flush": |it| it.samples.method.flush,

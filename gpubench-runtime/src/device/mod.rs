@@ -171,6 +171,16 @@ pub trait Device: Any {
         Ok(None)
     }
 
+    /// Returns the time of a launch with this state of the `cache` by a second method, which shares no reading with its samples.
+    /// Returns nothing if the device has none for this launch. Afterwards its outputs may hold anything, until it is launched again.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the error that occurred on the device.
+    fn marginal(&mut self, work: &mut dyn Work, cache: Cache) -> Result<Option<Nanoseconds>, Failure> {
+        _ = (work, cache);
+        Ok(None)
+    }
+
     /// Returns the size of the memory that launches of `work` change once it holds other values, or a part of it that is at
     /// least `enough`; `None` if that cannot be found out. The launch before changed less than it claims. Afterwards the
     /// inputs are of no use, and perhaps the process too: launches may go astray on unexpected values.
@@ -326,8 +336,7 @@ impl Work for Nothing {
 pub trait Sampler {
     /// Takes a group: `samples` samples, or as many of them as can be submitted together, read after one
     /// synchronisation. Appends their event times to `events`, in the order they ran, and returns the time of the whole
-    /// group on the device, flushes included. A group of a size that was taken before should allocate nothing, since it
-    /// runs between the samples of a measurement.
+    /// group on the device, flushes included.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
@@ -351,6 +360,12 @@ pub trait Sampler {
     /// Returns the part of their time, since the first sample began, in which the threads of launches waited for a processor that
     /// other programs used; `None` if launches run on no processor of this machine, or if that is not counted.
     fn waited(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// Returns the overhead of the last group, if it was measured among its samples; `None` if that of the timer holds for every
+    /// group. A sampler answers the same way after each group.
+    fn overhead(&mut self) -> Option<Nanoseconds> {
         None
     }
 

@@ -8,6 +8,9 @@ use gpubench_stats::units::{Hertz, Nanoseconds, Range};
 /// The number of groups that a case mostly stays below: those of 3 s that take 5 ms each.
 const USUAL_GROUPS: usize = 600;
 
+/// A clock that moves by more than this, as a fraction, is still on its way. Readings of a steady one agree to 0.1 %.
+const MOVED: f64 = 0.005;
+
 /// The readings taken after the groups.
 #[derive(Clone, Debug)]
 pub(super) struct ClockReadings {
@@ -25,6 +28,32 @@ impl ClockReadings {
     pub(super) fn read(&mut self, sampler: &mut dyn Sampler, samples: usize, at: Nanoseconds) {
         let clock = sampler.clock().map(Hertz);
         self.groups.extend(clock.map(|clock| GroupClock { samples, at, clock }));
+    }
+
+    /// Returns true if the readings behind the last two groups differ by this fraction at most, or if there are none.
+    pub(super) fn agree(&self, fraction: f64) -> bool {
+        match &self.groups[..] {
+            [.., before, last] => (last.clock.as_f64() / before.clock.as_f64() - 1.0).abs() <= fraction,
+            _ => true,
+        }
+    }
+
+    /// Adds the readings of later groups.
+    pub(super) fn extend(&mut self, later: &Self) {
+        self.groups.extend_from_slice(&later.groups);
+    }
+
+    /// Returns true if the clock of the last third of the groups was lower or higher than that of the first.
+    pub(super) fn moved(&self) -> bool {
+        let third = self.groups.len() / 3;
+        let mean = |groups: &[GroupClock]| {
+            groups.iter().map(|group| group.clock.as_f64()).sum::<f64>() / groups.len() as f64
+        };
+        third > 0 && {
+            let (first, last) =
+                (mean(&self.groups[..third]), mean(&self.groups[self.groups.len() - third..]));
+            (last / first - 1.0).abs() > MOVED
+        }
     }
 
     fn range(&self) -> Option<Range<Hertz>> {

@@ -4,14 +4,18 @@
 use super::checked::Group;
 use gpubench_stats::units::Nanoseconds;
 
-/// The target time of a group.
+/// The target time of a group, and the number of groups that a budget has room for, if they are then shorter.
 const TARGET: Nanoseconds = Nanoseconds(10e6);
+const GROUPS_OF_BUDGET: f64 = 12.0;
 const LARGEST: usize = 256;
+/// The most by which a group is larger than the one before.
+const GROWTH: usize = 8;
 
 /// The size of the next group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupSize {
     samples: usize,
+    target: Nanoseconds,
     /// The time that a sample of the last group took from the budget; nothing before the first.
     cost: Option<Nanoseconds>,
 }
@@ -21,11 +25,16 @@ const OVER: f64 = 0.1;
 
 impl Default for GroupSize {
     fn default() -> Self {
-        Self { samples: 1, cost: None }
+        Self { samples: 1, target: TARGET, cost: None }
     }
 }
 
 impl GroupSize {
+    /// The size of the first group of a case with this budget.
+    pub(super) fn of_budget(budget: Nanoseconds) -> Self {
+        Self { target: TARGET.min(budget / GROUPS_OF_BUDGET), ..Self::default() }
+    }
+
     pub(super) fn next(self) -> usize {
         self.samples
     }
@@ -34,19 +43,19 @@ impl GroupSize {
     /// smaller than otherwise, or 0 if not even one sample does. Before the first group it is one.
     pub(super) fn within(self, left: Nanoseconds) -> usize {
         let Some(cost) = self.cost else { return self.samples };
-        let time = if left > Nanoseconds::ZERO { (1.0 + OVER) * left + TARGET } else { Nanoseconds::ZERO };
+        let time =
+            if left > Nanoseconds::ZERO { (1.0 + OVER) * left + self.target } else { Nanoseconds::ZERO };
         power_of_two(((time / cost.max(Nanoseconds(1.0))) as usize).min(self.samples))
     }
 
-    /// Moves towards the target after a group of `samples`, at most doubling: the first launches of a case say little
-    /// about the rest. Sizes are powers of two, so a device that prepares a group of each size does so only a few
-    /// times.
+    /// Moves towards the target after a group, by a factor of eight at most: the first launches of a case say little about the
+    /// rest. Sizes are powers of two, so that a size does not follow every change of the cost.
     pub(super) fn learn(&mut self, group: &Group) {
         let samples = group.samples.max(1) as f64;
         self.cost = Some(group.spent / samples);
         let cost = group.device / samples;
-        let fitting = if cost > Nanoseconds::ZERO { (TARGET / cost) as usize } else { LARGEST };
-        self.samples = power_of_two(fitting.clamp(1, (2 * self.samples).min(LARGEST)));
+        let fitting = if cost > Nanoseconds::ZERO { (self.target / cost) as usize } else { LARGEST };
+        self.samples = power_of_two(fitting.clamp(1, (GROWTH * self.samples).min(LARGEST)));
     }
 }
 
@@ -75,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_group_grows_to_its_target_and_no_further() {
-        assert_eq!(after(3, 100e3), 8);
+        assert_eq!((after(1, 100e3), after(2, 100e3)), (8, 64));
         assert_eq!(after(20, 100e3), 64);
         assert_eq!(after(20, 100.0), LARGEST);
         assert_eq!(after(20, 50e6), 1);
@@ -99,6 +108,18 @@ mod tests {
         assert_eq!([within(3e9), within(1.9e9), within(1e9)], [1, 1, 0]);
     }
 
+    /// A launch of 500 µs: 20 of them take 10 ms, and a budget of 50 ms has room for groups of 8 and not of 16.
+    #[test]
+    fn a_short_budget_has_room_for_many_groups() {
+        let mut size = GroupSize::of_budget(Nanoseconds(50e6));
+        let mut long = GroupSize::of_budget(Nanoseconds(3e9));
+        for _ in 0..5 {
+            size.learn(&group(size.next(), 500e3));
+            long.learn(&group(long.next(), 500e3));
+        }
+        assert_eq!((size.next(), long.next()), (8, 16));
+    }
+
     /// A launch of 10 µs that keeps the host busy for 100 ms.
     #[test]
     fn the_time_of_the_host_counts_against_what_is_left() {
@@ -106,6 +127,6 @@ mod tests {
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
         size.learn(&Group { samples: 1, device, wall, spent: wall });
         let within = |left| size.within(Nanoseconds(left));
-        assert_eq!((size.next(), within(200e6), within(100e6), within(50e6)), (2, 2, 1, 0));
+        assert_eq!((size.next(), within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
     }
 }

@@ -23,13 +23,14 @@ use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Decision, StopRule, Summary};
 
 use self::budget::Budget;
-use self::checked::{CheckedGroups, Group};
+use self::checked::CheckedGroups;
 use self::clock::ClockReadings;
-use gpubench_records::samples::{Samples, times};
+use gpubench_records::samples::{self, GroupOverhead, Samples};
 
 pub use self::energy::energy;
 use self::groups::GroupSize;
 pub use self::turns::{ComparedSamples, Placement, Rounds, compare};
+use self::warm_up::LastGroup;
 use self::watch::Watch;
 
 /// The fewest samples that the stop rule may end on.
@@ -40,6 +41,16 @@ pub const MAX_SAMPLES: usize = 1 << 16;
 /// The stop rule is checked again once the number of samples has grown by this factor: each check costs a sort, and
 /// each is a chance to stop by luck.
 const NEXT_LOOK: f64 = 1.1;
+
+/// The fewest groups that the stop rule may end on, where each has an overhead of its own: their number narrows the interval.
+const MIN_GROUPS: usize = 8;
+/// The number of groups that a case mostly stays below.
+const USUAL_GROUPS: usize = 64;
+
+/// A case that after this time seems to need so many times its budget is given up: its interval narrows with the square root of the
+/// time alone.
+const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
+const HOPELESS: f64 = 3.0;
 
 /// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);
@@ -75,7 +86,7 @@ pub fn measure(
     let timer = sampler.timer()?;
     let mut checked = CheckedGroups::new(timer)?;
     let watch = monitor.map(Watch::over);
-    let mut size = GroupSize::default();
+    let mut size = GroupSize::of_budget(sampling.max_time);
     let mut warming = ClockReadings::default();
     let mut report_step = |step| progress.step_reached(step);
     let timing = (timer, &mut checked);
@@ -85,14 +96,28 @@ pub fn measure(
     let only = warmed.last.filter(|_| sampling.samples.is_none() && size.within(limit) == 0);
     let timer = if only.is_some() { timer } else { sampler.begin(timer)? };
     let taken = match only {
-        Some((begin, group, events)) => {
-            warm_up.launches -= group.samples;
-            warm_up.elapsed = warm_up.elapsed - group.device;
-            TakenSamples::of_warm_up(begin, group, events, std::mem::take(&mut warming))
+        Some(last) => {
+            warm_up.launches -= last.group.samples;
+            warm_up.elapsed = warm_up.elapsed - last.group.device;
+            TakenSamples::of_warm_up(last, std::mem::take(&mut warming))
         }
-        None => TakenSamples::take(sampler, (timer, &mut checked), sampling, limit, &mut size, progress)?,
+        None => {
+            let fixed = sampling.samples.or(sampling.warm_up_launches).is_some();
+            loop {
+                let timing = (timer, &mut checked);
+                let taken = TakenSamples::take(sampler, timing, sampling, limit, &mut size, progress)?;
+                let spent = taken.elapsed.max((taken.end - taken.begin).into());
+                if fixed || !taken.clocks.moved() || warm_up.elapsed + spent > warm_up::longest(sampling) {
+                    break taken;
+                }
+                // The power that a launch draws may bring the clock down only after a while: so far, it has warmed up.
+                warm_up.launches += taken.events.len();
+                warm_up.elapsed += spent;
+                warming.extend(&taken.clocks);
+            }
+        }
     };
-    let TakenSamples { begin, end, events, groups, elapsed, clocks, converged } = taken;
+    let TakenSamples { begin, end, events, overheads, groups, elapsed, clocks, converged } = taken;
     let waited = sampler.waited();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     progress.step_reached(Step::Afterwards(events.len()));
@@ -111,12 +136,14 @@ pub fn measure(
         elapsed,
         wall: (end - begin).into(),
         converged,
-        time: summary(&events, timer, checked.faults())?,
+        time: summarised((&events, &overheads), timer, checked.faults())?,
         back_to_back: None,
         on_stream: None,
         call: sampler.call().filter(is_number),
         held: sampler.held()?.filter(is_number),
+        marginal: None,
         events,
+        overheads,
     };
     if samples.time.median < SHORT {
         samples.back_to_back = sampler.in_a_row()?.filter(is_number);
@@ -130,6 +157,7 @@ struct TakenSamples {
     begin: Instant,
     end: Instant,
     events: Vec<Nanoseconds>,
+    overheads: Vec<GroupOverhead>,
     groups: usize,
     elapsed: Nanoseconds,
     clocks: ClockReadings,
@@ -137,7 +165,8 @@ struct TakenSamples {
 }
 
 impl TakenSamples {
-    /// Takes groups until the stop rule is met, `limit` is spent, or there are as many samples as the user wants.
+    /// Takes groups until the stop rule is met, `limit` is spent, more of it would not help, or there are as many samples as the
+    /// user wants.
     fn take(
         sampler: &mut dyn Sampler,
         (timer, checked): (Timer, &mut CheckedGroups),
@@ -148,6 +177,7 @@ impl TakenSamples {
     ) -> Result<Self, Failure> {
         let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
         let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
+        let mut overheads = Vec::with_capacity(USUAL_GROUPS);
         let mut clocks = ClockReadings::default();
         // Readings that are no times are not among the events, and count all the same.
         let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
@@ -159,7 +189,10 @@ impl TakenSamples {
             let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
             let fitting =
                 if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
+            let before = events.len();
             let group = checked.take(sampler, fitting.min(left), &mut events)?;
+            let own = sampler.overhead();
+            overheads.extend(own.map(|overhead| GroupOverhead { samples: events.len() - before, overhead }));
             clocks.read(sampler, events.len(), begin.elapsed().into());
             size.learn(&group);
             budget.pay(&group);
@@ -172,32 +205,45 @@ impl TakenSamples {
                 }
                 continue;
             }
-            if events.len() >= next_look {
+            let mut hopeless = false;
+            if events.len() >= next_look && (overheads.is_empty() || groups >= MIN_GROUPS) {
                 next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
-                let time = Summary::of(&times(&events, timer), timer.step);
-                converged = time.is_some_and(|time| {
+                // More samples do not narrow what they all share.
+                let mut alone = timer;
+                alone.shared_error = None;
+                if let Some(time) = samples::summary(&events, &overheads, alone) {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
-                    rule.check(&time, timer.step) == Decision::Converged
-                });
+                    converged = rule.check(&time, timer.step) == Decision::Converged;
+                    let needed = budget.spent() * rule.growth(&time, timer.step);
+                    let enough = PROMISING.max(sampling.min_time);
+                    hopeless = !converged && budget.spent() >= enough && needed > HOPELESS * limit;
+                }
             }
-            let spent = size.within(budget.left()) == 0 || read >= MAX_SAMPLES;
+            let spent = size.within(budget.left()) == 0 || read >= MAX_SAMPLES || hopeless;
             if spent || (converged && budget.spent() >= sampling.min_time) {
                 break;
             }
         }
-        Ok(Self { begin, end: Instant::now(), events, groups, elapsed, clocks, converged })
+        Ok(Self { begin, end: Instant::now(), events, overheads, groups, elapsed, clocks, converged })
     }
 
     /// Returns the last group of the warm-up of a launch so long that its budget has no room for another sample.
-    fn of_warm_up(begin: Instant, group: Group, events: Vec<Nanoseconds>, clocks: ClockReadings) -> Self {
+    fn of_warm_up(last: LastGroup, clocks: ClockReadings) -> Self {
+        let LastGroup { begin, group, events, overhead } = last;
         let (end, elapsed) = (begin + Duration::from_nanos(group.wall.as_f64() as u64), group.device);
-        Self { begin, end, events, groups: 1, elapsed, clocks, converged: false }
+        let overheads = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
+        let overheads = overheads.into_iter().collect();
+        Self { begin, end, events, overheads, groups: 1, elapsed, clocks, converged: false }
     }
 }
 
-/// Summarises the samples, whose clock had these faults.
-fn summary(events: &[Nanoseconds], timer: Timer, faults: Option<ClockFaults>) -> Result<Summary, Failure> {
-    let time = Summary::of(&times(events, timer), timer.step);
+/// Summarises the samples with the overheads of their groups. Their clock had these faults.
+fn summarised(
+    (events, overheads): (&[Nanoseconds], &[GroupOverhead]),
+    timer: Timer,
+    faults: Option<ClockFaults>,
+) -> Result<Summary, Failure> {
+    let time = samples::summary(events, overheads, timer);
     time.ok_or_else(|| match faults {
         Some(faults) => Failure::new(Stage::Sampling, format_args!("broken clock: {faults}")),
         None => Failure::new(Stage::Sampling, "took no samples"),

@@ -82,7 +82,7 @@ fn noisy(launch: usize) -> f64 {
     50e3 + 100e3 * (launch * 61 % 100) as f64 / 99.0
 }
 
-fn measured(sampler: &mut FakeSampler, sampling: &Sampling) -> (Samples, Vec<Step>) {
+fn measured(sampler: &mut dyn Sampler, sampling: &Sampling) -> (Samples, Vec<Step>) {
     let mut steps = Vec::new();
     let samples = measure(sampler, sampling, None, &mut |step| steps.push(step)).expect("nothing fails");
     (samples, steps)
@@ -232,6 +232,7 @@ fn a_warm_up_that_was_asked_for_costs_no_samples() {
         Sampling { warm_up: Nanoseconds::from_seconds(10.0), ..budget(1.0) },
         Sampling { warm_up_launches: Some(10_000), ..budget(1.0) },
     ] {
+        let sampling = Sampling { min_time: sampling.max_time, ..sampling };
         let (samples, _) = measured(&mut FakeSampler::new(noisy), &sampling);
         assert!(samples.warm_up.elapsed >= Nanoseconds::from_seconds(10.0), "{:?}", samples.warm_up);
         assert!(samples.events.len() >= 1_000, "{}", samples.events.len());
@@ -345,4 +346,50 @@ fn a_simulated_device_has_this_machines_time_beyond_its_budget() {
     (sampler.cost, sampler.timer.simulated) = (Nanoseconds(1e5), true);
     let (samples, _) = measured(&mut sampler, &Sampling { warm_up: Nanoseconds::ZERO, ..budget(0.1) });
     assert!(!samples.converged && samples.wall < Nanoseconds::from_seconds(3.0), "{:?}", samples.wall);
+}
+
+/// A sampler whose groups each have an overhead of their own, in nanoseconds.
+struct OwnOverheads(FakeSampler, usize);
+
+impl Sampler for OwnOverheads {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        let before = events.len();
+        let elapsed = self.0.group(samples, events)?;
+        self.1 += 1;
+        let own = Nanoseconds(50.0 * (self.1 % 5) as f64);
+        events[before..].iter_mut().for_each(|event| *event += own);
+        Ok(elapsed)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.0.timer()
+    }
+
+    fn overhead(&mut self) -> Option<Nanoseconds> {
+        Some(Nanoseconds(1_000.0 + 50.0 * (self.1 % 5) as f64))
+    }
+
+    fn method(&self) -> Method {
+        self.0.method()
+    }
+}
+
+/// What a group's graph adds to its samples, its own overhead takes off again.
+#[test]
+fn each_group_has_its_own_overhead() {
+    let (samples, _) = measured(&mut OwnOverheads(FakeSampler::new(steady), 0), &Sampling::USUAL);
+    assert!(samples.groups >= 8 && samples.overheads.len() == samples.groups, "{samples:?}");
+    let times = samples.times();
+    assert!(times.iter().all(|time| (*time - times[0]).abs() < Nanoseconds(1e-6)), "{times:?}");
+    assert!(samples.converged && samples.time.groups == Some(samples.groups));
+}
+
+/// A launch that would need an hour for its interval to narrow: its sampling ends after a third of a second, not after its budget.
+#[test]
+fn what_would_need_hours_is_given_up() {
+    let (samples, _) =
+        measured(&mut FakeSampler::new(noisy), &Sampling { precision: 1e-3, ..Sampling::USUAL });
+    assert!(!samples.converged, "{:?}", samples.time);
+    let spent = samples.elapsed;
+    assert!((0.3..0.6).contains(&spent.as_seconds()), "{spent:?}");
 }

@@ -11,7 +11,7 @@ use super::StepObserver;
 use super::checked::{CheckedGroups, Group};
 use super::clock::ClockReadings;
 use super::groups::GroupSize;
-use super::summary;
+use super::summarised;
 use super::warm_up::warm_up;
 use super::watch::Watch;
 use crate::device::Monitor;
@@ -150,12 +150,14 @@ pub fn compare(
             wall,
             // The answer says if there are enough samples.
             converged: true,
-            time: summary(&events, turns.timer, turns.checked.faults())?,
+            time: summarised((&events, &[]), turns.timer, turns.checked.faults())?,
             back_to_back: None,
             on_stream: None,
             call: None,
             held: None,
+            marginal: None,
             events,
+            overheads: Vec::new(),
         })
     });
     Ok(ComparedSamples { samples: [first?, second?], comparison })

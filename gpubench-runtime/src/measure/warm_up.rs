@@ -1,6 +1,5 @@
-//! The warm-up: runs a case until its times are steady. It goes by time, since clocks, caches and thread pools need
-//! time; it counts launches only if the user asks for a number. In: a sampler; out: the time it took, and true if the
-//! case became steady.
+//! The warm-up: runs a case until its times and the device's clock are steady. That mostly takes a few milliseconds; it counts
+//! launches only if the user asks for a number. In: a sampler; out: the time it took, and true if the case became steady.
 
 use std::time::Instant;
 
@@ -19,18 +18,33 @@ use super::groups::GroupSize;
 
 /// Successive groups agree when their medians differ by no more than this fraction.
 const AGREEMENT: f64 = 0.01;
-/// A case that is still not steady after this many times the wanted warm-up is measured all the same.
+/// Readings of the device's clock behind successive groups agree when they differ by no more than this fraction.
+const CLOCK_AGREEMENT: f64 = 0.005;
+/// A case that is still not steady after this time, or after half the budget of the samples if that is less, is measured all the
+/// same; or after this many times the wanted warm-up, if that is more.
+const LONGEST: Nanoseconds = Nanoseconds::from_seconds(1.0);
 const PATIENCE: f64 = 5.0;
-/// A warm-up may take so long in any case, beside the budget of the samples.
-const ITS_OWN: Nanoseconds = Nanoseconds::from_seconds(1.0);
+
+/// Returns the longest warm-up of a case that is not steady. It is beside the budget of the samples.
+pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
+    LONGEST.min(sampling.max_time / 2.0).max(PATIENCE * sampling.warm_up)
+}
 
 /// A warm-up that is over.
 pub(super) struct WarmedUp {
     pub(super) warm_up: WarmUp,
     /// The time that it took beyond its own, which is missing from that of the samples.
     pub(super) overdrawn: Nanoseconds,
-    /// Its last group, if there was one: when it began, and its event times.
-    pub(super) last: Option<(Instant, Group, Vec<Nanoseconds>)>,
+    /// Its last group, if there was one.
+    pub(super) last: Option<LastGroup>,
+}
+
+/// The last group of a warm-up.
+pub(super) struct LastGroup {
+    pub(super) begin: Instant,
+    pub(super) group: Group,
+    pub(super) events: Vec<Nanoseconds>,
+    pub(super) overhead: Option<Nanoseconds>,
 }
 
 /// Warms up for the time asked for, and longer until the case is steady; or with the number of launches asked for.
@@ -43,9 +57,10 @@ pub(super) fn warm_up(
     report_step: &mut dyn FnMut(Step),
 ) -> Result<WarmedUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
-    let mut budget = Budget::of(PATIENCE * sampling.warm_up, timer);
+    let own = longest(sampling);
+    let mut budget = Budget::of(own, timer);
     let mut median: Option<Nanoseconds> = None;
-    let mut last: Option<(Instant, Group, Vec<Nanoseconds>)> = None;
+    let mut last: Option<LastGroup> = None;
     loop {
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.next().min(launches.saturating_sub(warm_up.launches)),
@@ -54,14 +69,11 @@ pub(super) fn warm_up(
             None => size.within(budget.left()),
         };
         if wanted == 0 {
-            let own = match sampling.warm_up_launches {
-                Some(_) => budget.spent(),
-                None => ITS_OWN.max(PATIENCE * sampling.warm_up),
-            };
+            let own = if sampling.warm_up_launches.is_some() { budget.spent() } else { own };
             let overdrawn = (budget.spent() - own).max(Nanoseconds::ZERO);
             return Ok(WarmedUp { warm_up, overdrawn, last });
         }
-        let mut events = last.take().map(|(.., events)| events).unwrap_or_default();
+        let mut events = last.take().map(|last| last.events).unwrap_or_default();
         events.clear();
         report_step(Step::WarmUp(warm_up.launches));
         let begin = Instant::now();
@@ -72,10 +84,11 @@ pub(super) fn warm_up(
         warm_up.launches += group.samples;
         warm_up.elapsed += group.device;
         let before = std::mem::replace(&mut median, stats::median(&events));
-        warm_up.steady = match (before, median) {
+        let times_agree = match (before, median) {
             (Some(before), Some(median)) => (median - before).abs() <= (AGREEMENT * median).max(timer.step),
             _ => false,
         };
-        last = Some((begin, group, events));
+        warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
+        last = Some(LastGroup { begin, group, events, overhead: sampler.overhead() });
     }
 }

@@ -18,7 +18,7 @@ use gpubench_records::method::{Cache, Path};
 use gpubench_records::record::{Measurement, Record};
 use gpubench_records::samples::{Energy, Samples};
 use gpubench_records::sampling::Sampling;
-use gpubench_records::verdict::{Reason, State, Verdict, launched};
+use gpubench_records::verdict::{Reason, State, Verdict, launched, methods_disagree};
 use gpubench_stats::units::Nanoseconds;
 
 /// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
@@ -167,6 +167,16 @@ impl JobVisitor<'_> {
                 let failure = failure.at(Step::Afterwards(measurement.samples.events.len()));
                 verdict = verdict.and(Reason::FailedAfterwards(remarked(failure, self.device)));
             }
+        }
+        if measurement.samples.method.path == Path::Graph && verdict.state != State::Invalid {
+            // What failed here is no failure of the launch, whose samples are taken.
+            let marginal = catch(Stage::Launch, || self.device.marginal(&mut Launches(case), cache));
+            measurement.samples.marginal = marginal.ok().flatten();
+            // A launch that moved while it was sampled moves on.
+            let moves =
+                verdict.reasons.iter().any(|reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_)));
+            let disagree = methods_disagree(&measurement.samples).filter(|_| !moves);
+            verdict = disagree.into_iter().fold(verdict, Verdict::and);
         }
         Record::new(self.job.case(cache), Some(measurement), verdict)
     }

@@ -68,7 +68,7 @@ const FAILURES: [Fault; 14] = [
         &["launch (checked launch): panicked at ", "src/bin/faults.rs:", ": the launch is off"],
     ),
     (WHILE, "fails_when_cold cold", &["launch (first launches of the warm-up): too cold to start"]),
-    (WHILE, "fails_later hot", &["launch (warm-up, after 63 launches): worn out"]),
+    (WHILE, "fails_later hot", &["launch (warm-up, after 73 launches): worn out"]),
     (WHILE, "fails_later cold", &["launch (after 256 samples): worn out"]),
 ];
 

@@ -283,7 +283,8 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     assert!((1e6..12e6).contains(&usual), "{usual}");
     // What is printed under the table says how a case gets more.
     ended.shows("(--max-time gives more)");
-    let (_, run) = measured(&["in_haste", "--max-time", "0.5"]);
+    // It never comes to the precision that is asked for, and would be given up before that.
+    let (_, run) = measured(&["in_haste", "--max-time", "0.5", "--min-time", "0.5"]);
     let asked = measurement(&run, "tick_tock_in_haste hot").samples.elapsed.0;
     // So fast a case has as many samples as are kept before that.
     let kept = measurement(&run, "tick_tock_in_haste hot").samples.events.len() == 1 << 16;
@@ -304,5 +305,5 @@ fn a_warm_up_takes_the_time_it_is_given() {
     let (_, run) = measured(&["wakes_up", "--quick"]);
     let asleep = measurement(&run, "wakes_up hot");
     assert_eq!(asleep.median().0, 6_400.0);
-    assert!((0.02e9..0.05e9).contains(&asleep.samples.warm_up.elapsed.0), "{:?}", asleep.samples.warm_up);
+    assert!((0.002e9..0.025e9).contains(&asleep.samples.warm_up.elapsed.0), "{:?}", asleep.samples.warm_up);
 }

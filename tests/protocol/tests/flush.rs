@@ -26,9 +26,10 @@ fn the_usual_flush_is_seen_to_do_what_it_is_for() {
     // 15 MiB of hits, or of misses; 45 MiB of misses.
     let [hits, misses, sweep] =
         [15.0 / 7000.0, 15.0 / 4600.0, 45.0 / 4600.0].map(|read| read * 1024.0 * 1024.0);
-    assert!((proof.flushed.0 - proof.cached.0 - (misses - hits + 400.0)).abs() <= 64.0, "{proof:?}");
+    assert!((proof.flushed.0 - proof.cached.0 - (misses - hits + 1650.0)).abs() <= 64.0, "{proof:?}");
     assert!((proof.sweep.0 - proof.flushed.0 - (sweep - misses)).abs() <= 64.0, "{proof:?}");
-    assert_eq!((proof.swept, proof.clean_sweep), (proof.flushed, proof.sweep));
+    assert_eq!(proof.swept, proof.flushed);
+    assert!((proof.clean_sweep - proof.sweep).0.abs() <= 32.0, "{proof:?}");
     assert!(proof.is_empty() && proof.is_clean());
     measured.ended.with_code(0).shows("flushed by `discard`, which leaves the cache empty and clean");
 }
@@ -88,11 +89,14 @@ fn explain_tells_how_each_number_came_about() {
     let ended = copies(&["--explain"], &[]).ended.with_code(0);
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
-        "− overhead 1.536 µs (half of the 3.072 µs that a pair of events reads around an empty launch; around \
-         nothing it reads 1.280 µs); the timer steps by 32.00 ns",
+        "− overhead 2.48",
+        " µs that a pair of events reads around empty launches among the samples, less the 550.0 ns that one more empty launch \
+         takes; around nothing it reads 1.280 µs); the timer steps by 32.00 ns",
+        "  bound     ",
+        "one more launch in a row without events takes ",
         "  path      graph",
-        "  flush     discard: 14.",
-        "after the sweep (+0.0 %)",
+        "  flush     discard: 11.",
+        "after the sweep (",
         ", steady",
         "on the device, flushes included, of",
     ] {

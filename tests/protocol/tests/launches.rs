@@ -8,6 +8,9 @@ use gpubench_records::verdict::State;
 use gpubench_stats::units::Bytes;
 use protocol::fake::{Measured, failed, measure};
 
+/// A time is resolved to half of the fake's step where all of its samples read alike.
+const RESOLVED: f64 = 16.0;
+
 const LAUNCHES: &str = env!("CARGO_BIN_EXE_launches");
 
 #[track_caller]
@@ -22,10 +25,12 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     assert_eq!(failed(&measured.run), []);
     let time = |name: &str| of(&measured, name).median().0;
     let each = ["kernels[KERNELS=1]", "kernels[KERNELS=2]", "kernels[KERNELS=5]"].map(time);
-    assert_eq!(each, [40_000.0, 80_000.0, 200_000.0]);
+    for (time, truth) in each.into_iter().zip([40_000.0, 80_000.0, 200_000.0]) {
+        assert!((time - truth).abs() < RESOLVED, "{time}, and not {truth}");
+    }
     assert!(time("copy_and_kernel") > 40_000.0, "{}", time("copy_and_kernel"));
     // Two kernels, and what the launch of a graph takes by itself: 2 µs on the fake.
-    assert_eq!(time("graph_of_its_own"), 82_000.0);
+    assert!((time("graph_of_its_own") - 82_000.0).abs() < RESOLVED, "{}", time("graph_of_its_own"));
 
     // A graph is not launched into a capture here: it is timed on the stream, and says so.
     let method = &of(&measured, "graph_of_its_own").samples.method;
@@ -72,7 +77,8 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     // On the fake, what is captured runs one after the other.
     for (name, time, kernels) in [("forks_and_joins", 80_000.0, 2), ("works_beside_and_joins", 40_000.0, 1)] {
         let joined = of(&measured, name);
-        assert_eq!((joined.median().0, joined.samples.method.kernels), (time, Some(kernels)), "{name}");
+        assert!((joined.median().0 - time).abs() < RESOLVED, "{name}: {}", joined.median().0);
+        assert_eq!(joined.samples.method.kernels, Some(kernels), "{name}");
     }
     let ended = measured.ended.with_code(1);
     ended.shows_against("launches::goes_on_beside hot", "invalid: launch (checked launch): work elsewhere: ");

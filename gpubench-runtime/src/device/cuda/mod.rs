@@ -34,16 +34,17 @@ use crate::device::cuda::flush::Flusher;
 use crate::device::cuda::guarded::{Enqueued, Guarded};
 use crate::device::cuda::kernels::Kernels;
 use crate::device::cuda::sampling::clock::ClockProbe;
+use crate::device::cuda::sampling::marginal::OneMore;
 use crate::device::cuda::watch::memory::WriteDetector;
 use crate::device::cuda::watch::relaunch::Outputs;
 use gpubench_records::facts::{Facts, Property, Value};
 use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchFacts, Multiprocessors};
-use gpubench_records::method::{Flush, FlushProof, Path, Timer};
+use gpubench_records::method::{Cache, Flush, FlushProof, Path, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::{Relaunch, Rewritten};
 use gpubench_stats::format;
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARDS: (u64, u64) = (8, 0);
@@ -76,7 +77,9 @@ pub struct Cuda {
     /// The stream of the open case; before the first case, the device's own.
     stream: CUstream,
     pairs: Vec<EventPair>,
-    timers: HashMap<Path, Timer>,
+    timers: HashMap<(Path, Cache), Timer>,
+    /// The time of an empty launch, in both states of the caches.
+    one_more: HashMap<Cache, OneMore>,
     proofs: HashMap<Flush, FlushProof>,
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
@@ -105,7 +108,7 @@ impl DeviceType for Cuda {
         clock.enqueue(&kernels, own.stream())?;
         let flusher = Flusher::new(l2, multiprocessors.count)?;
         let write_detector = WriteDetector::new(device, multiprocessors.count, own.stream(), first)?;
-        Ok(Self {
+        let mut device = Self {
             ordinal,
             kernels: Rc::new(kernels),
             flusher: Rc::new(flusher),
@@ -116,13 +119,20 @@ impl DeviceType for Cuda {
             stream: own.stream(),
             pairs: Vec::new(),
             timers: HashMap::new(),
+            one_more: HashMap::new(),
             proofs: HashMap::new(),
             clock,
             sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
             spacers: Vec::new(),
             own: current,
             _stream: own,
-        })
+        };
+        // Before any other stream has work.
+        for cache in [Cache::Hot, Cache::Cold] {
+            let one_more = OneMore::measure(&device, cache).map_err(DeviceError::new)?;
+            device.one_more.insert(cache, one_more);
+        }
+        Ok(device)
     }
 }
 
@@ -176,6 +186,10 @@ impl Device for Cuda {
     fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
         let own = self.own;
         watch::relaunch::rewrite(self, &mut Guarded::new(work, own))
+    }
+
+    fn marginal(&mut self, work: &mut dyn Work, cache: Cache) -> Result<Option<Nanoseconds>, Failure> {
+        sampling::marginal::of(self, work, cache)
     }
 
     fn remark(&mut self) -> Option<String> {

@@ -89,7 +89,7 @@ pub(super) struct Args {
     #[arg(long, env = "GPUBENCH_FORMAT", default_value = "pretty", help_heading = "What to measure")]
     pub(super) format: ListFormat,
 
-    /// Measure quickly: 20 ms of warm-up and at most 50 ms of sampling per case, no energy unless --energy is given
+    /// Measure quickly: at most 25 ms of warm-up and 50 ms of sampling per case, no energy unless --energy is given
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = "How to measure")]
     pub(super) quick: bool,
 
@@ -146,7 +146,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", env = "GPUBENCH_SAMPLES", help_heading = "How to measure")]
     pub(super) samples: Option<usize>,
 
-    /// Warm up each case for at least this long [default: 0.2]
+    /// Warm up each case for at least this long, and until it is steady, mostly for less than a second [default: 0.002]
     #[arg(long, value_name = "SECONDS", env = "GPUBENCH_WARMUP", help_heading = "How to measure")]
     pub(super) warmup: Option<f64>,
 

@@ -98,7 +98,7 @@ impl MeasureOptions {
 
 /// The sampling of cases.
 impl MeasureOptions {
-    /// Takes a rough look: warm-ups of 20 ms, at most 50 ms of sampling a case, no energy. Other settings of sampling go
+    /// Takes a rough look: warm-ups of at most 25 ms, at most 50 ms of sampling a case, no energy. Other settings of sampling go
     /// before that, in any order.
     #[must_use]
     pub fn quick(mut self) -> Self {

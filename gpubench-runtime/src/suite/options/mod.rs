@@ -274,10 +274,7 @@ mod tests {
             rules,
             MeasureOptions::default().quick().max_time(Nanoseconds::from_seconds(1.0)).sampling()
         );
-        assert_eq!(
-            (rules.max_time, rules.warm_up),
-            (Nanoseconds::from_seconds(1.0), Nanoseconds::from_seconds(0.02))
-        );
+        assert_eq!((rules.max_time, rules.energy), (Nanoseconds::from_seconds(1.0), Some(false)));
         assert_eq!(MeasureOptions::default().sampling(), Sampling::USUAL);
     }
 }

@@ -35,12 +35,8 @@ pub struct SamplingOptions {
     pub band: Option<f64>,
 }
 
-const QUICK: Sampling = Sampling {
-    warm_up: Nanoseconds::from_seconds(0.02),
-    max_time: Nanoseconds::from_seconds(0.05),
-    energy: Some(false),
-    ..Sampling::USUAL
-};
+const QUICK: Sampling =
+    Sampling { max_time: Nanoseconds::from_seconds(0.05), energy: Some(false), ..Sampling::USUAL };
 
 impl SamplingOptions {
     /// Returns the rules of a run that has this `threshold` for regressions.

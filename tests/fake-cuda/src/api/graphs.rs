@@ -80,6 +80,10 @@ exports! {
         executable.set(driver.instantiate(graph)?)
     }
 
+    fn cuGraphUpload(driver, executable: usize, _stream: usize) {
+        driver.executables.get(&executable).map(drop).ok_or(INVALID_HANDLE)
+    }
+
     fn cuGraphLaunch(driver, executable: usize, stream: usize) { driver.replay(executable, stream) }
 
     fn cuGraphDestroy(driver, graph: usize) { driver.graphs.remove(&graph).map(drop).ok_or(INVALID_HANDLE) }

@@ -13,6 +13,7 @@ use crate::device::DeviceError;
 use crate::device::cuda::driver::memory::DeviceMemory;
 use crate::device::cuda::driver::{CallError, check};
 use crate::device::cuda::kernels::Kernels;
+use crate::device::cuda::sampling::marginal::Span;
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
 
@@ -43,6 +44,11 @@ impl Flusher {
         Ok(Self { buffer, l2, sink, blocks: 8 * multiprocessors })
     }
 
+    /// Returns the size of the L2 that it flushes, in bytes.
+    pub(crate) fn l2(&self) -> u64 {
+        self.l2 as u64
+    }
+
     /// Enqueues the flush.
     pub(crate) fn enqueue(&self, flush: Flush, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         match flush {
@@ -51,7 +57,7 @@ impl Flusher {
             Flush::Write => self.write(stream),
             Flush::Discard => {
                 self.write(stream)?;
-                self.discard(kernels, stream)
+                self.drop_lines((self.buffer.address(), self.l2 as u64), kernels, stream)
             }
         }
     }
@@ -72,11 +78,20 @@ impl Flusher {
         check(unsafe { sys::cuMemsetD32Async(pointer, 0, self.l2 / 4, stream) })
     }
 
-    fn discard(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
+    /// Enqueues that the L2's lines of a span of memory are dropped without being written back. What the span held is lost.
+    pub(crate) fn drop_lines(
+        &self,
+        (address, bytes): Span,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
         let Some(kernel) = kernels.discard else { return Ok(()) };
-        let (mut pointer, mut lines) = (self.buffer.address(), (self.l2 / LINE) as u64);
+        // Whole lines alone: those at the ends may have neighbours.
+        let mut pointer = address.next_multiple_of(LINE as u64);
+        let mut lines = (address + bytes).saturating_sub(pointer) / LINE as u64;
         let arguments = &mut [(&raw mut pointer).cast::<c_void>(), (&raw mut lines).cast()];
-        // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the buffer.
+        // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the span, which is memory of the flusher or
+        // an output of the open case.
         unsafe { kernel.launch((self.blocks, THREADS), stream, arguments) }
     }
 

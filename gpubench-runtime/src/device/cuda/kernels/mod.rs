@@ -11,6 +11,9 @@ use crate::device::cuda::driver::{CallError, check, check_for};
 
 const MEASURE: &str = include_str!("measure.ptx");
 const DISCARD: &str = include_str!("discard.ptx");
+const EMPTY: &str = include_str!("empty.ptx");
+/// The name of the kernel of that.
+const DOES_NOTHING: &str = "gpubench_empty";
 
 /// A kernel of gpubench and its place in a module.
 #[derive(Clone, Copy)]
@@ -35,15 +38,30 @@ pub(crate) struct Kernels {
 impl Kernels {
     pub(crate) fn load(can_discard: bool) -> Result<Self, DeviceError> {
         let measure = Module::load(MEASURE)?;
+        let empty = Module::load(EMPTY)?;
         let discard = if can_discard { Some(Module::load(DISCARD)?) } else { None };
         Ok(Self {
             read_sweep: measure.find("gpubench_read_sweep")?,
             delay: measure.find("gpubench_delay")?,
             clock: measure.find("gpubench_clock")?,
-            empty: measure.find("gpubench_empty")?,
+            empty: empty.find(DOES_NOTHING)?,
             discard: discard.as_ref().map(|module| module.find("gpubench_discard")).transpose()?,
-            _modules: std::iter::once(measure).chain(discard).collect(),
+            _modules: [measure, empty].into_iter().chain(discard).collect(),
         })
+    }
+}
+
+/// A copy of the empty kernel, whose code lies elsewhere than that of other copies.
+pub(crate) struct EmptyCopy {
+    pub(crate) kernel: LoadedKernel,
+    // The kernel belongs to this module.
+    _module: Module,
+}
+
+impl EmptyCopy {
+    pub(crate) fn load() -> Result<Self, DeviceError> {
+        let module = Module::load(EMPTY)?;
+        Ok(Self { kernel: module.find(DOES_NOTHING)?, _module: module })
     }
 }
 

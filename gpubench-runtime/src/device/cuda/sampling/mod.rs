@@ -2,8 +2,10 @@
 //! [`Sampler`], on a graph if one can stand for the launch, otherwise on the stream, with the reason.
 
 pub(crate) mod clock;
+pub(crate) mod empty;
 pub(crate) mod graph;
 pub(crate) mod graph_path;
+pub(crate) mod marginal;
 pub(crate) mod pair_sampler;
 pub(crate) mod samples;
 pub(crate) mod stream_path;
@@ -16,6 +18,7 @@ use crate::device::cuda::Cuda;
 use crate::device::cuda::flush::persisting::Suspended;
 use crate::device::cuda::flush::proof::{self, ChosenFlush};
 use crate::device::cuda::guarded::Guarded;
+use crate::device::cuda::sampling::empty::Empty;
 use crate::device::cuda::sampling::graph::{Capture, Node};
 use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
@@ -42,7 +45,8 @@ pub(crate) fn sampler<'a>(
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let method = method(&flush, &chosen);
     let suspended = suspended(&flush)?;
-    let samples = SamplingState::new(device, Works::One(work), wanted, flush.flush)?;
+    let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     Ok(if chosen.is_ok() {
         Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
     } else {
@@ -156,7 +160,11 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(self.path.samples.device, Path::Graph)
+        timer::of(self.path.samples.device, Path::Graph, self.path.samples.cache)
+    }
+
+    fn overhead(&mut self) -> Option<Nanoseconds> {
+        self.path.samples.overhead(Path::Graph)
     }
 
     fn method(&self) -> Method {
@@ -205,7 +213,11 @@ impl Sampler for OnStream<'_> {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        timer::of(self.samples.device, Path::Stream)
+        timer::of(self.samples.device, Path::Stream, self.samples.cache)
+    }
+
+    fn overhead(&mut self) -> Option<Nanoseconds> {
+        self.samples.overhead(Path::Stream)
     }
 
     fn method(&self) -> Method {
@@ -221,7 +233,7 @@ impl Sampler for OnStream<'_> {
     }
 
     fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let timer = timer::of(self.samples.device, Path::Stream)?;
+        let timer = timer::of(self.samples.device, Path::Stream, self.samples.cache)?;
         Ok(self.path.held(&mut self.samples)?.map(|event| event - timer.overhead))
     }
 

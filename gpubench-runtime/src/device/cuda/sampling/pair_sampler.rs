@@ -67,8 +67,8 @@ impl PairSampler for CudaPairSampler<'_> {
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         match &mut self.way {
-            Way::Graph(path) => timer::of(path.samples.device, Path::Graph),
-            Way::Stream(samples, _) => timer::of(samples.device, Path::Stream),
+            Way::Graph(path) => timer::of(path.samples.device, Path::Graph, path.samples.cache),
+            Way::Stream(samples, _) => timer::of(samples.device, Path::Stream, samples.cache),
         }
     }
 

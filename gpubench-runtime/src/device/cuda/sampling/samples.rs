@@ -10,15 +10,18 @@ use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::event::{Event, EventPair};
 use crate::device::cuda::driver::{CallError, check};
 use crate::device::cuda::guarded::Guarded;
+use crate::device::cuda::sampling::empty::Empty;
+use crate::device::cuda::sampling::timer;
 use crate::device::{SampleOptions, Work, turns};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush};
+use gpubench_records::method::{Cache, Flush, Path};
+use gpubench_stats::median_below_step;
 use gpubench_stats::units::Nanoseconds;
 
 /// The delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
 /// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
 /// some of the time.
-const SPACE: Duration = Duration::from_micros(8);
+pub(crate) const SPACE: Duration = Duration::from_micros(8);
 
 /// The state that both paths share: the work, the steps before it, and the events around it.
 pub(crate) struct SamplingState<'a> {
@@ -30,11 +33,17 @@ pub(crate) struct SamplingState<'a> {
     pub(crate) host_work: bool,
     /// The pair of events around the whole group.
     pub(crate) whole: EventPair,
+    /// The readings around the empty launches of the last group.
+    empties: Vec<Nanoseconds>,
 }
 
-/// The launches to sample: one, or two that take turns.
+/// The launches to sample.
 pub(crate) enum Works<'a> {
+    /// One alone.
     One(Guarded<'a>),
+    /// One in turn with empty launches, whose readings contain the errors of the same graph and of the same places in it.
+    Beside(Guarded<'a>, Empty),
+    /// Two in turn.
     Two([Guarded<'a>; 2]),
 }
 
@@ -42,23 +51,35 @@ impl Works<'_> {
     /// Returns the first of them.
     pub(crate) fn first(&mut self) -> &mut dyn Work {
         match self {
-            Self::One(work) | Self::Two([work, _]) => work,
+            Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work,
         }
     }
 
     /// Returns the time of the shortest call of the first so far.
     pub(crate) fn call(&self) -> Option<Nanoseconds> {
         match self {
-            Self::One(work) | Self::Two([work, _]) => work.call(),
+            Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work.call(),
         }
     }
 
-    /// Returns the launch whose sample is at this place.
+    /// Returns the launch at this place.
     fn at(&mut self, place: usize) -> &mut dyn Work {
         match self {
             Self::One(work) => work,
+            Self::Beside(work, empty) => {
+                if turn(place).is_multiple_of(2) {
+                    work
+                } else {
+                    empty
+                }
+            }
             Self::Two(works) => &mut works[turn(place) % 2],
         }
+    }
+
+    /// Returns true if two launches take turns.
+    fn take_turns(&self) -> bool {
+        !matches!(self, Self::One(_))
     }
 }
 
@@ -76,18 +97,20 @@ impl<'a> SamplingState<'a> {
         flush: Flush,
     ) -> Result<Self, Failure> {
         let SampleOptions { cache, host_work, .. } = *wanted;
-        Ok(Self { device, works, cache, flush, host_work, whole: EventPair::new()? })
+        Ok(Self { device, works, cache, flush, host_work, whole: EventPair::new()?, empties: Vec::new() })
     }
 
     pub(crate) fn stream(&self) -> CUstream {
         self.device.stream
     }
 
-    /// Returns the number of samples; if two take turns, rounded to whole pairs.
-    pub(crate) fn in_pairs(&self, samples: usize) -> usize {
+    /// Returns the number of places in a group of so many samples, of which at most `longest` have a place; if two launches take
+    /// turns, in whole pairs.
+    pub(crate) fn places(&self, samples: usize, longest: usize) -> usize {
         match self.works {
-            Works::One(_) => samples,
-            Works::Two(_) => (samples / 2 * 2).max(2),
+            Works::One(_) => samples.min(longest),
+            Works::Beside(..) => 2 * samples.min(longest / 2).max(1),
+            Works::Two(_) => (samples.min(longest) / 2 * 2).max(2),
         }
     }
 
@@ -99,15 +122,15 @@ impl<'a> SamplingState<'a> {
     ) -> Result<(), Failure> {
         let stream = self.stream();
         let hot = self.cache == Cache::Hot;
-        let alone = matches!(self.works, Works::One(_));
-        if hot && alone {
+        let others = matches!(self.works, Works::Two(_));
+        if hot && !others {
             self.works.first().launch()?;
         }
         for place in pairs {
             let pair = &self.device.pairs[place];
             let work = self.works.at(place);
-            // The launch before was the other's, which may have evicted this one's data.
-            if hot && !alone {
+            // The launch before was the other's, which may have evicted this one's data. An empty launch evicts nothing.
+            if hot && others {
                 work.launch()?;
             }
             work.reset()?;
@@ -142,13 +165,28 @@ impl<'a> SamplingState<'a> {
     }
 
     /// Appends the readings of these pairs to `events`, in the order they ran; if two take turns, the first one's
-    /// before the second one's.
-    pub(crate) fn read(&self, pairs: Range<usize>, events: &mut Vec<Nanoseconds>) -> Result<(), CallError> {
+    /// before the second one's. Those of empty launches are kept apart.
+    pub(crate) fn read(
+        &mut self,
+        pairs: Range<usize>,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<(), CallError> {
         events.reserve(pairs.len());
-        for place in pairs {
-            let place = if let Works::Two(_) = self.works { turn(place) } else { place };
-            events.push(self.device.pairs[place].read()?);
+        self.empties.clear();
+        let beside = matches!(self.works, Works::Beside(..));
+        for whose in pairs {
+            let place = if self.works.take_turns() { turn(whose) } else { whose };
+            let reading = self.device.pairs[place].read()?;
+            if beside && whose % 2 == 1 { self.empties.push(reading) } else { events.push(reading) }
         }
         Ok(())
+    }
+
+    /// Returns the overhead of the last group by the empty launches in it, where there were some.
+    pub(crate) fn overhead(&mut self, path: Path) -> Option<Nanoseconds> {
+        let timer = timer::of(self.device, path, self.cache).ok()?;
+        let empty = median_below_step(&self.empties, timer.step)?;
+        // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
+        Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
     }
 }

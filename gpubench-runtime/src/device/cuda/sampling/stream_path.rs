@@ -45,7 +45,7 @@ impl StreamPath {
         count: usize,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
-        let count = samples.in_pairs(count.min(self.longest));
+        let count = samples.places(count, self.longest);
         samples.device.want_pairs(count)?;
         let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
         if !samples.host_work {
@@ -61,7 +61,7 @@ impl StreamPath {
         samples.end()?;
         let each = self.enqueueing.as_secs_f64() / count as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
-        self.longest = (fitting as usize).clamp(1, LONGEST_QUEUE);
+        self.longest = (fitting as usize).clamp(2, LONGEST_QUEUE);
         samples.read(0..count, events)?;
         Ok(samples.whole.read()?)
     }

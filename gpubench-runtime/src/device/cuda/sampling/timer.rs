@@ -1,56 +1,65 @@
 //! The timer's own readings: the step of the event clock, the floor of a path, and the overhead taken off each event
-//! time. In: a path; out: a [`Timer`], measured once for each path and kept.
+//! time. In: a path and a state of the caches; out: a [`Timer`], measured once for each and kept.
 //!
-//! An empty pair of events reads the floor. A pair around a launch that does nothing reads more than twice that: the
-//! launch begins and ends, and the second event waits for it. A convention decides how much of this belongs to the
-//! events and how much to the launch. Ours is that they get half each. On an H200 that is within 0.3 µs of Nsight
-//! Compute, for empty launches of any shape and for launches that only wait (`docs/evidence.md` has the table,
-//! `examples/overhead` makes it).
+//! A pair of events around a launch reads more than the launch takes: the launch begins late behind the first event, and the second
+//! is late behind its end. What it reads around an empty launch is that overhead and the empty launch itself; and the empty launch
+//! itself is what one more of them adds to a row that has no event between. Their difference is the overhead. On an H200 it brings the
+//! times of launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md` has the table, `peers/compare` makes it).
 
+use std::f64::consts::FRAC_PI_2;
 use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::CUstream;
 
 use crate::device::cuda::Cuda;
 use crate::device::cuda::guarded::Guarded;
-use crate::device::cuda::kernels::LoadedKernel;
+use crate::device::cuda::kernels::EmptyCopy;
+use crate::device::cuda::sampling::empty::Empty;
 use crate::device::cuda::sampling::graph_path::GraphPath;
+use crate::device::cuda::sampling::marginal::OneMore;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
 use crate::device::{Nothing, SampleOptions, Work};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Path, Timer};
+use gpubench_records::method::{Cache, Flush, Path, Timer};
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Summary, median};
+use gpubench_stats::{Summary, median, median_below_step, standard_error, variance};
 
-/// The pairs in a group, the number of warm-up groups, and the number of groups that count, each of another graph.
+/// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
 const PAIRS: usize = 64;
-const WARM_UP: usize = 16;
+const WARM_UP: usize = 2;
 const GROUPS: usize = 8;
-/// The number of times those graphs are made anew to measure the overhead: each graph has an error of its own.
-const ROUNDS: usize = 4;
+/// The copies of the empty kernel's code, and their groups. So many copies have other places in each group, and each copy has had every
+/// place after as many groups.
+const COPIES: usize = 7;
+const GROUPS_OF_COPIES: usize = 2 * COPIES;
 /// The launches in a short and in a long back-to-back group, and the number of times each is timed.
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
 
-/// Returns the timer of `path` on `device`.
-pub(crate) fn of(device: &mut Cuda, path: Path) -> Result<Timer, Failure> {
-    if let Some(timer) = device.timers.get(&path) {
+/// Returns the timer of `path` for samples in this state of the `cache`.
+pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, Failure> {
+    if let Some(timer) = device.timers.get(&(path, cache)) {
         return Ok(*timer);
     }
     let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
-    let nothing = readings(device, path, &mut Nothing, 1)?;
-    let launches = readings(device, path, &mut empty, ROUNDS)?;
+    let nothing = readings(device, (path, cache), &mut Nothing)?;
+    let launches = readings(device, (path, cache), &mut empty)?;
     let step = step(nothing.all().chain(launches.all()));
-    let [floor, empty_launch] = [&nothing, &launches].map(|it| median(&it.pairs).unwrap_or_default());
+    let [floor, empty_launch] =
+        [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
+    let OneMore { time, error } = device.one_more[&cache];
+    let shared_error = error.as_f64().hypot(error_of_code(device, cache, step)?.as_f64());
     let mut timer = Timer::new(step).with_floor(floor);
     timer.empty_launch = Some(empty_launch);
-    timer.overhead = empty_launch / 2.0;
+    timer.one_more = Some(time);
+    timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
+    timer.shared_error = Some(Nanoseconds(shared_error));
     timer.spread = spread(&launches.pairs);
     timer.group_spread = spread(&launches.group_medians());
     timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
-    device.timers.insert(path, timer);
+    device.timers.insert((path, cache), timer);
     Ok(timer)
 }
 
@@ -66,48 +75,97 @@ impl Readings {
         self.pairs.iter().chain(&self.groups)
     }
 
-    /// Adds the readings of groups, but for the first `unread` of them.
-    fn take(
-        &mut self,
-        unread: usize,
-        group: &mut dyn FnMut(&mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>,
-    ) -> Result<(), Failure> {
-        for _ in 0..unread {
-            group(&mut Vec::new())?;
-        }
-        for _ in 0..GROUPS {
-            self.groups.push(group(&mut self.pairs)?);
-        }
-        Ok(())
-    }
-
     fn group_medians(&self) -> Vec<Nanoseconds> {
         self.pairs.chunks(PAIRS).filter_map(median).collect()
     }
 }
 
-/// Measures pairs around `work` on `path`. A flush goes before each, also for hot samples: pairs with nothing between
-/// them let the GPU idle, and then read more (1.3 to 1.8 µs on an H200, where those behind a flush read 1.28).
-fn readings(device: &mut Cuda, path: Path, work: &mut dyn Work, rounds: usize) -> Result<Readings, Failure> {
-    let flush = device.usual_flush();
+/// Measures pairs around `work`, in groups as those of samples are.
+fn readings(
+    device: &mut Cuda,
+    (path, cache): (Path, Cache),
+    work: &mut dyn Work,
+) -> Result<Readings, Failure> {
+    let works = Works::One(Guarded::new(work, device.own));
+    let samples = state(device, works, cache)?;
+    let mut taker = Taker::of(path, samples);
+    for _ in 0..WARM_UP {
+        taker.group(&mut Vec::new())?;
+    }
     let mut readings = Readings::default();
-    let mut unread = WARM_UP;
-    for _ in 0..rounds {
-        let works = Works::One(Guarded::new(work, device.own));
-        let mut samples = SamplingState::new(device, works, &SampleOptions::new(Cache::Cold), flush)?;
-        match path {
-            Path::Stream => {
-                let mut path = StreamPath::default();
-                readings.take(unread, &mut |events| path.group(&mut samples, PAIRS, events))?;
-            }
-            _ => {
-                let mut path = GraphPath::new(samples);
-                readings.take(unread, &mut |events| path.group(PAIRS, events))?;
-            }
-        }
-        unread = 0;
+    for _ in 0..GROUPS {
+        let elapsed = taker.group(&mut readings.pairs)?;
+        readings.groups.push(elapsed);
     }
     Ok(readings)
+}
+
+fn state<'a>(device: &'a mut Cuda, works: Works<'a>, cache: Cache) -> Result<SamplingState<'a>, Failure> {
+    let flush = if cache == Cache::Hot { Flush::None } else { device.usual_flush() };
+    SamplingState::new(device, works, &SampleOptions::new(cache), flush)
+}
+
+/// Takes groups of [`PAIRS`] places on one path.
+enum Taker<'a> {
+    Graph(GraphPath<'a>),
+    Stream(SamplingState<'a>, StreamPath),
+}
+
+impl<'a> Taker<'a> {
+    fn of(path: Path, samples: SamplingState<'a>) -> Self {
+        match path {
+            Path::Stream => Self::Stream(samples, StreamPath::default()),
+            _ => Self::Graph(GraphPath::new(samples)),
+        }
+    }
+
+    fn group(&mut self, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        match self {
+            Self::Graph(path) => path.group(PAIRS, events),
+            Self::Stream(samples, path) => path.group(samples, PAIRS, events),
+        }
+    }
+}
+
+/// Measures by how much the time of a launch depends on where its code lies, as a standard deviation: from copies of the empty
+/// kernel that take turns. On an H200 it is some 20 ns cold, where code too comes from memory, and 10 ns hot.
+fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<Nanoseconds, Failure> {
+    let kernels = (0..COPIES).map(|_| EmptyCopy::load()).collect::<Result<Vec<_>, _>>()?;
+    let mut copies = Copies { kernels, launches: 0, stream: device.stream };
+    let works = Works::One(Guarded::new(&mut copies, device.own));
+    let mut path = GraphPath::new(state(device, works, cache)?);
+    // A launch that is not timed goes before each hot group.
+    let untimed = usize::from(cache == Cache::Hot);
+    let mut deviations = vec![Vec::new(); COPIES];
+    for group in 0..GROUPS_OF_COPIES {
+        let mut events = Vec::with_capacity(PAIRS);
+        path.group(PAIRS, &mut events)?;
+        let middle = median(&events).unwrap_or_default();
+        let first = group * (PAIRS + untimed) + untimed;
+        for (launch, event) in (first..).zip(events) {
+            deviations[launch % COPIES].push(event - middle);
+        }
+    }
+    let middles: Vec<Nanoseconds> =
+        deviations.iter().filter_map(|all| median_below_step(all, step)).collect();
+    // The median of normal noise has π/2 times the variance of the mean.
+    let noise: f64 = deviations.iter().map(|all| FRAC_PI_2 * standard_error(all).as_f64().powi(2)).sum();
+    Ok(Nanoseconds((variance(&middles) - noise / COPIES as f64).max(0.0).sqrt()))
+}
+
+/// Launches of the copies in turn.
+struct Copies {
+    kernels: Vec<EmptyCopy>,
+    launches: usize,
+    stream: CUstream,
+}
+
+impl Work for Copies {
+    fn launch(&mut self) -> Result<(), Failure> {
+        let copy = &self.kernels[self.launches % self.kernels.len()];
+        self.launches += 1;
+        Empty { kernel: copy.kernel, stream: self.stream }.launch()
+    }
 }
 
 /// The time that launches on the stream may take beside those of a graph.
@@ -115,7 +173,7 @@ const BESIDE: Duration = Duration::from_millis(500);
 
 /// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
 pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, Failure> {
-    let timer = of(samples.device, Path::Stream)?;
+    let timer = of(samples.device, Path::Stream, samples.cache)?;
     let mut path = StreamPath::default();
     let mut events = Vec::new();
     let begin = Instant::now();
@@ -140,24 +198,11 @@ pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure>
     for _ in 0..ROWS {
         pair.clear();
         for row in [&short, &long] {
-            path.replay(std::iter::once((row, 0..1)), &mut pair)?;
+            path.replay(row, 0..1, &mut pair)?;
         }
         slopes.push((pair[1] - pair[0]) / (LONG_ROW - SHORT_ROW) as f64);
     }
     Ok(median(&slopes).unwrap_or_default())
-}
-
-/// A launch that does nothing.
-struct Empty {
-    kernel: LoadedKernel,
-    stream: CUstream,
-}
-
-impl Work for Empty {
-    fn launch(&mut self) -> Result<(), Failure> {
-        // SAFETY: the kernel takes no arguments.
-        Ok(unsafe { self.kernel.launch((1, 32), self.stream, &mut []) }?)
-    }
 }
 
 /// Returns the range from the 5th percentile to the 95th.

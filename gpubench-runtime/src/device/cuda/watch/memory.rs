@@ -19,6 +19,8 @@ const MEMORY: &str = include_str!("../kernels/memory.ptx");
 
 /// The most blocks with a fingerprint, whose table takes 8 MiB.
 const PRINTS: usize = 1 << 20;
+/// The regions whose changes are counted at once.
+const COUNTS: usize = 64;
 /// The smallest block in bytes: the amount that a warp reads at once.
 const SMALLEST: u64 = 512;
 /// The threads of a block of these kernels.
@@ -95,7 +97,7 @@ impl WriteDetector {
     ) -> Result<Self, DeviceError> {
         let module = Module::load(MEMORY)?;
         let table = |words| DeviceMemory::filled("a table of fingerprints", 2 * words, 0);
-        let (before, after, changed) = (table(PRINTS)?, table(PRINTS)?, table(1)?);
+        let (before, after, changed) = (table(PRINTS)?, table(PRINTS)?, table(COUNTS)?);
         let write_detector = Self {
             fingerprint: module.find("gpubench_fingerprint")?,
             complement: module.find("gpubench_complement")?,
@@ -156,18 +158,32 @@ impl WriteDetector {
 
     /// Returns the size of all blocks whose fingerprints differ from those in a table.
     pub(crate) fn changed(&self, table: Fingerprints, regions: &Regions) -> Result<Bytes, CallError> {
-        let changed = self.changed.address();
-        // SAFETY: there is a word.
-        check(unsafe { sys::cuMemsetD8Async(changed, 0, 8, self.stream) })?;
-        regions
-            .regions
-            .iter()
-            .try_for_each(|region| self.fingerprint(table, region, regions.block, changed))?;
-        self.wait()?;
-        let mut bytes = 0_u64;
-        // SAFETY: `bytes` is a place for the word.
-        check(unsafe { sys::cuMemcpyDtoH_v2((&raw mut bytes).cast(), changed, size_of_val(&bytes)) })?;
-        Ok(Bytes(bytes))
+        let each = self.changed_in_each(table, regions)?;
+        Ok(each.into_iter().map(|(_, changed)| changed).sum())
+    }
+
+    /// Returns the regions with blocks whose fingerprints differ from those in a table, each with the size of these.
+    pub(crate) fn changed_in_each(
+        &self,
+        table: Fingerprints,
+        regions: &Regions,
+    ) -> Result<Vec<(Region, Bytes)>, CallError> {
+        let mut all = Vec::new();
+        for together in regions.regions.chunks(COUNTS) {
+            let counts = self.changed.address();
+            // SAFETY: there are as many words.
+            check(unsafe { sys::cuMemsetD8Async(counts, 0, 8 * COUNTS, self.stream) })?;
+            for (place, region) in (0..).zip(together) {
+                self.fingerprint(table, region, regions.block, counts + 8 * place)?;
+            }
+            self.wait()?;
+            let mut bytes = [0_u64; COUNTS];
+            // SAFETY: `bytes` is a place for the words.
+            check(unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), counts, size_of_val(&bytes)) })?;
+            let each = together.iter().copied().zip(bytes.map(Bytes));
+            all.extend(each.filter(|(_, changed)| *changed > Bytes::ZERO));
+        }
+        Ok(all)
     }
 
     /// Inverts every bit of a region; a second call restores it.

@@ -160,11 +160,13 @@ fn written(
 ) -> Result<Written, Unreadable> {
     let after = device.write_detector.reachable()?;
     let regions = before.common(&after);
-    let changed = device.write_detector.changed(Fingerprints::Before, &regions)?;
+    let changed = device.write_detector.changed_in_each(Fingerprints::Before, &regions)?;
+    let all = changed.iter().map(|(_, changed)| *changed).sum();
     let allocates = after.regions.len() > regions.regions.len();
     let unseen =
         allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(calls));
-    let mut written = Written::new(regions.bytes(), regions.block, changed);
+    let mut written = Written::new(regions.bytes(), regions.block, all);
+    let changed = (changed, unseen.is_some());
     written.unseen = unseen;
     device.outputs = Some(Outputs::keep(&device.write_detector, regions, changed, shadow)?);
     Ok(written)

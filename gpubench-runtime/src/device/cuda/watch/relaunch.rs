@@ -12,6 +12,7 @@ use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::event::EventPair;
 use crate::device::cuda::driver::memory::DeviceMemory;
 use crate::device::cuda::driver::{CallError, check};
+use crate::device::cuda::sampling::marginal::Span;
 use gpubench_records::failure::Failure;
 use gpubench_records::relaunch::{Relaunch, Rewritten};
 use gpubench_stats::units::{Bytes, Nanoseconds};
@@ -62,6 +63,10 @@ impl Shadow {
         })
     }
 
+    fn holds(&self, region: &Region) -> bool {
+        self.regions.iter().any(|it| it.memory == region.memory)
+    }
+
     /// Puts a region back to what it held.
     fn restore(&self, region: &Region, detector: &WriteDetector) -> Result<(), CallError> {
         let Some((memory, place)) = self.pairs().find(|(memory, _)| *memory == region.memory) else {
@@ -80,9 +85,13 @@ fn copied(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<()
 /// The memory that the checked launch could reach, with its fingerprints from before and after in the detector's tables.
 pub(crate) struct Outputs {
     regions: Regions,
-    /// The region that it changed most, and the size of the changed blocks.
-    largest: Option<(Region, Bytes)>,
+    /// The regions that it changed, and the size of the changed blocks of each.
+    changed: Vec<(Region, Bytes)>,
+    /// True if it may have changed more than that.
+    unseen: bool,
     shadow: Option<Shadow>,
+    /// The size of the blocks that a later launch left otherwise; nothing before that.
+    differs: Option<Bytes>,
 }
 
 impl Outputs {
@@ -91,28 +100,36 @@ impl Outputs {
         self.regions.regions.iter().any(|region| region.memory.kind == MemoryKind::Managed)
     }
 
-    /// Keeps what the checked launch left in `regions`, of which some may have `changed`.
+    /// Keeps what the checked launch left in `regions`, of which some have `changed`.
     pub(super) fn keep(
         detector: &WriteDetector,
         regions: Regions,
-        changed: Bytes,
+        (changed, unseen): (Vec<(Region, Bytes)>, bool),
         shadow: Option<Shadow>,
     ) -> Result<Self, CallError> {
         detector.take(Fingerprints::After, &regions)?;
-        let mut largest: Option<(Region, Bytes)> = None;
-        if let Some(shadow) = shadow.as_ref().filter(|_| changed > Bytes::ZERO) {
-            for region in &shadow.regions {
-                let Some(region) = regions.regions.iter().find(|it| it.memory == region.memory) else {
-                    continue;
-                };
-                let changed = detector.changed(Fingerprints::Before, &regions.only(*region))?;
-                if changed > largest.map_or(Bytes::ZERO, |(_, most)| most) {
-                    largest = Some((*region, changed));
-                }
-            }
+        let outputs = Self { regions, changed, unseen, shadow: None, differs: None };
+        let largest = outputs.largest_in(shadow.as_ref());
+        Ok(Self { shadow: shadow.filter(|_| largest.is_some()), ..outputs })
+    }
+
+    /// Returns the region of `shadow` that the checked launch changed most, and the size of the changed blocks.
+    fn largest_in(&self, shadow: Option<&Shadow>) -> Option<(Region, Bytes)> {
+        let copied = |region: &Region| shadow.is_some_and(|shadow| shadow.holds(region));
+        self.changed.iter().copied().filter(|(region, _)| copied(region)).max_by_key(|(_, changed)| *changed)
+    }
+
+    /// Returns the memory that each launch overwrites as a whole, if it leaves the same there, and writes no more than `little`
+    /// elsewhere; nothing if that is not known.
+    pub(crate) fn overwritten(&self, little: Bytes) -> Option<Vec<Span>> {
+        if self.unseen || self.differs != Some(Bytes::ZERO) {
+            return None;
         }
-        let shadow = shadow.filter(|_| largest.is_some());
-        Ok(Self { regions, largest, shadow })
+        let is_whole = |(region, changed): &&(Region, Bytes)| changed.0 == region.memory.bytes;
+        let (whole, parts): (Vec<_>, Vec<_>) = self.changed.iter().partition(is_whole);
+        let parts: Bytes = parts.iter().map(|(_, changed)| *changed).sum();
+        let span = |(region, _): (Region, Bytes)| (region.memory.address, region.memory.bytes);
+        (parts <= little).then(|| whole.into_iter().map(span).collect())
     }
 }
 
@@ -127,6 +144,9 @@ pub(crate) fn relaunch(
     let done = launched_again(device, work, &outputs);
     device.outputs = Some(outputs);
     let Some((differs, time)) = done? else { return Ok(None) };
+    if let Some(outputs) = &mut device.outputs {
+        outputs.differs = Some(differs);
+    }
     // Managed memory moves to whoever touches it, which takes its time.
     let managed = device.outputs.as_ref().is_some_and(Outputs::is_managed);
     let in_place = Some(time).filter(|_| timed && !managed);
@@ -164,17 +184,17 @@ fn rewritten(
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
     let regions = outputs.regions.common(&reachable);
     let there = |region: &Region| regions.regions.iter().any(|it| it.memory == region.memory);
-    Ok(match (&outputs.largest, &outputs.shadow) {
-        (Some((region, changed)), Some(shadow)) if there(region) => {
+    Ok(match (outputs.largest_in(outputs.shadow.as_ref()), &outputs.shadow) {
+        (Some((region, changed)), Some(shadow)) if there(&region) => {
             let mut least: Option<Nanoseconds> = None;
             for _ in 0..LAUNCHES {
-                shadow.restore(region, &device.write_detector)?;
+                shadow.restore(&region, &device.write_detector)?;
                 device.write_detector.wait()?;
                 let time = launch(device, work)?;
                 least = Some(least.map_or(time, |least| least.min(time)));
             }
-            let again = device.write_detector.changed(Fingerprints::Before, &regions.only(*region))?;
-            least.map(|time| Rewritten { changed: *changed, again, time })
+            let again = device.write_detector.changed(Fingerprints::Before, &regions.only(region))?;
+            least.map(|time| Rewritten { changed, again, time })
         }
         _ => None,
     })
