@@ -261,7 +261,7 @@ fn numbers_are_read_back_exactly() {
         ("mean_ns", |it| Some(it.samples.time.mean.0)),
         ("standard_deviation_ns", |it| Some(it.samples.time.standard_deviation.0)),
         ("effective_samples", |it| it.samples.time.effective_samples),
-        ("overhead_ns", |it| Some(it.samples.timer.overhead.0)),
+        ("overhead_ns", |it| Some(it.samples.overhead().0)),
         ("moved_bytes", |it| it.counts.bytes.map(|bytes| bytes as f64)),
         ("bandwidth_bytes_per_s", |it| it.metrics.bandwidth.map(|rate| rate.0)),
         ("throughput_flop_per_s", |it| it.metrics.throughput.map(|rate| rate.0)),
