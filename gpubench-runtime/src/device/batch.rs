@@ -2,7 +2,7 @@
 //! number of back-to-back launches that a sample times together, and the time of one of them.
 
 use super::Work;
-use super::one_by_one::LaunchTimer;
+use super::launch_timer::LaunchTimer;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Timer;
 use gpubench_stats::units::Nanoseconds;

@@ -10,6 +10,7 @@ mod error;
 pub mod host;
 pub mod kind;
 pub mod kinds;
+mod launch_timer;
 mod listed;
 mod monitor;
 pub mod one_by_one;

@@ -6,7 +6,7 @@ use gpubench_records::conditions::{DeviceClock, GroupClock};
 use gpubench_stats::units::{Hertz, Nanoseconds, Range};
 
 /// The number of groups that a case mostly stays below: those of 3 s that take 5 ms each.
-const USUAL_GROUPS: usize = 600;
+pub(super) const USUAL_GROUPS: usize = 600;
 
 /// A clock that moves by more than this, as a fraction, is still on its way. Readings of a steady one agree to 0.1 %.
 const MOVED: f64 = 0.005;

@@ -24,7 +24,7 @@ use gpubench_stats::{Decision, StopRule, Summary};
 
 use self::budget::Budget;
 use self::checked::CheckedGroups;
-use self::clock::ClockReadings;
+use self::clock::{ClockReadings, USUAL_GROUPS};
 use gpubench_records::samples::{self, GroupOverhead, Samples};
 
 pub use self::energy::energy;
@@ -44,8 +44,6 @@ const NEXT_LOOK: f64 = 1.1;
 
 /// The fewest groups that the stop rule may end on, where each has an overhead of its own: their number narrows the interval.
 const MIN_GROUPS: usize = 8;
-/// The number of groups that a case mostly stays below.
-const USUAL_GROUPS: usize = 64;
 
 /// A case that after this time seems to need so many times its budget is given up: its interval narrows with the square root of the
 /// time alone.
@@ -101,21 +99,17 @@ pub fn measure(
             warm_up.elapsed = warm_up.elapsed - last.group.device;
             TakenSamples::of_warm_up(last, std::mem::take(&mut warming))
         }
-        None => {
-            let fixed = sampling.samples.or(sampling.warm_up_launches).is_some();
-            loop {
-                let timing = (timer, &mut checked);
-                let taken = TakenSamples::take(sampler, timing, sampling, limit, &mut size, progress)?;
-                let spent = taken.elapsed.max((taken.end - taken.begin).into());
-                if fixed || !taken.clocks.moved() || warm_up.elapsed + spent > warm_up::longest(sampling) {
-                    break taken;
-                }
-                // The power that a launch draws may bring the clock down only after a while: so far, it has warmed up.
-                warm_up.launches += taken.events.len();
-                warm_up.elapsed += spent;
-                warming.extend(&taken.clocks);
+        None => loop {
+            let timing = (timer, &mut checked);
+            let taken = TakenSamples::take(sampler, timing, sampling, limit, &mut size, progress)?;
+            let spent = taken.spent();
+            if !taken.were_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(sampling) {
+                break taken;
             }
-        }
+            warm_up.launches += taken.events.len();
+            warm_up.elapsed += spent;
+            warming.extend(&taken.clocks);
+        },
     };
     let TakenSamples { begin, end, events, overheads, groups, elapsed, clocks, converged } = taken;
     let waited = sampler.waited();
@@ -225,6 +219,17 @@ impl TakenSamples {
             }
         }
         Ok(Self { begin, end: Instant::now(), events, overheads, groups, elapsed, clocks, converged })
+    }
+
+    /// Returns the time that they took, by the device's clock or by this machine's, whichever is more.
+    fn spent(&self) -> Nanoseconds {
+        self.elapsed.max((self.end - self.begin).into())
+    }
+
+    /// Returns true if the launch was still warming up: the power that it draws may bring the clock down only after a while. Not if the
+    /// user fixed the number of samples, or of launches before them.
+    fn were_warm_up(&self, sampling: &Sampling) -> bool {
+        sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.moved()
     }
 
     /// Returns the last group of the warm-up of a launch so long that its budget has no room for another sample.

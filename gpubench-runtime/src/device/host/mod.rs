@@ -16,7 +16,8 @@ pub use self::stream::Stream;
 pub(crate) use self::topology::cpu_name;
 
 use self::flush::FlushSweep;
-use super::one_by_one::{self, LaunchTimer, ThreadTime};
+use super::launch_timer::{self, LaunchTimer, ThreadTime};
+use super::one_by_one;
 use super::{
     Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };
@@ -103,7 +104,7 @@ impl LaunchTimer for Host {
 
     fn timer(&mut self) -> Result<Timer, Failure> {
         let step = *self.clock_step.get_or_insert_with(clock::step);
-        let floor = median(&one_by_one::readings(self)?).unwrap_or_default();
+        let floor = median(&launch_timer::readings(self)?).unwrap_or_default();
         Ok(Timer::new(step).with_floor(floor))
     }
 

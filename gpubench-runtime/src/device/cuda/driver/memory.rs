@@ -6,6 +6,9 @@ use gpubench_driver::sys::{self, CUdeviceptr};
 use crate::device::DeviceError;
 use crate::device::cuda::driver::check_for;
 
+/// A span of the device's memory: its address and its bytes.
+pub(crate) type Span = (u64, u64);
+
 /// A buffer in the device's memory.
 pub(crate) struct DeviceMemory {
     address: CUdeviceptr,

@@ -10,10 +10,9 @@ use std::ffi::c_void;
 use gpubench_driver::sys::{self, CUstream};
 
 use crate::device::DeviceError;
-use crate::device::cuda::driver::memory::DeviceMemory;
+use crate::device::cuda::driver::memory::{DeviceMemory, Span};
 use crate::device::cuda::driver::{CallError, check};
 use crate::device::cuda::kernels::Kernels;
-use crate::device::cuda::sampling::marginal::Span;
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Bytes;
 

@@ -10,6 +10,7 @@ use crate::device::Work;
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::check;
 use crate::device::cuda::driver::event::EventPair;
+use crate::device::cuda::driver::memory::Span;
 use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::sampling::empty::Empty;
 use crate::device::cuda::sampling::graph::{Capture, Executable};
@@ -19,17 +20,17 @@ use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::units::{Bytes, Nanoseconds};
 use gpubench_stats::{median, standard_error};
 
-/// Memory to be discarded: its address and its bytes.
-pub(crate) type Span = (u64, u64);
-
 /// A launch that writes more than this part of the L2 has no such time: on an H200 discarding that many dirty lines takes 0.3 µs
 /// longer than discarding none.
 const PART_OF_L2: u64 = 2;
 /// So little is written back at once, and may be anywhere.
 const LITTLE: Bytes = Bytes(64 << 10);
-/// The flushes in a row, if they take no longer than this together, and the times that each row is launched.
+/// The flushes in a row, if they take no longer than this together with what is launched behind them, and about the time of one, or
+/// of the wait in its place.
 const LENGTH: usize = 32;
 const LONGEST: Nanoseconds = Nanoseconds(5e6);
+const FLUSH: Nanoseconds = Nanoseconds(20e3);
+/// The times that each row is launched and read.
 const TIMES: usize = 2;
 /// The rows that the time of an empty launch is measured by, and those before them.
 const ROWS: usize = 12;
@@ -56,11 +57,11 @@ pub(crate) fn of(
     let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let mut empty = Guarded::new(&mut empty, device.own);
     let mut beyond = |length| {
-        let rows = Rows { cache, length, times: TIMES, written: &written };
+        let rows = Rows { cache, length, written: &written };
         rows.apart(device, [Some(&mut work), Some(&mut empty)])
     };
     // A short row tells how long the others may be.
-    let each = beyond(2)? + one_more + SHORTEST_FLUSH;
+    let each = beyond(2)? + one_more + FLUSH;
     let length = ((LONGEST / each) as usize).clamp(2, LENGTH);
     Ok(Some(beyond(length)? + one_more))
 }
@@ -80,7 +81,7 @@ impl OneMore {
     pub(crate) fn measure(device: &Cuda, cache: Cache) -> Result<Self, Failure> {
         let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
         let mut work = Guarded::new(&mut empty, device.own);
-        let rows = Rows { cache, length: LENGTH, times: TIMES, written: &[] };
+        let rows = Rows { cache, length: LENGTH, written: &[] };
         let mut time = || rows.apart(device, [Some(&mut work), None]);
         // An idle GPU's clock takes some milliseconds to rise.
         for _ in 0..UNREAD_ROWS {
@@ -92,16 +93,11 @@ impl OneMore {
     }
 }
 
-/// About the time of a flush, or of the wait in its place.
-const SHORTEST_FLUSH: Nanoseconds = Nanoseconds(20e3);
-
 /// Rows of flushes with a launch behind each.
 struct Rows<'a> {
     cache: Cache,
     /// The flushes in a row.
     length: usize,
-    /// The times that each row is launched and read.
-    times: usize,
     /// The memory that a launch writes.
     written: &'a [Span],
 }
@@ -124,10 +120,10 @@ impl Rows<'_> {
             read(row)?;
         }
         let mut all = Nanoseconds::ZERO;
-        for _ in 0..self.times {
+        for _ in 0..TIMES {
             all += read(&first)? - read(&second)?;
         }
-        Ok(all / (self.times * self.length) as f64)
+        Ok(all / (TIMES * self.length) as f64)
     }
 
     fn capture(

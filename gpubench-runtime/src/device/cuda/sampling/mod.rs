@@ -164,7 +164,7 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
-        self.path.samples.overhead(Path::Graph)
+        timer::overhead(&mut self.path.samples, Path::Graph)
     }
 
     fn method(&self) -> Method {
@@ -217,7 +217,7 @@ impl Sampler for OnStream<'_> {
     }
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
-        self.samples.overhead(Path::Stream)
+        timer::overhead(&mut self.samples, Path::Stream)
     }
 
     fn method(&self) -> Method {

@@ -1,5 +1,5 @@
-//! One group of samples, on either path: reset, flush, event, launch, event, many times over. In: a launch, or two that
-//! take turns; out: their samples enqueued on the case's stream, and the event times once the stream is done.
+//! One group of samples, on either path: reset, flush, event, launch, event, many times over. In: a launch, alone or in turn with
+//! empty launches or with another; out: samples enqueued on the case's stream, and the event times once the stream is done.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,11 +11,9 @@ use crate::device::cuda::driver::event::{Event, EventPair};
 use crate::device::cuda::driver::{CallError, check};
 use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::sampling::empty::Empty;
-use crate::device::cuda::sampling::timer;
 use crate::device::{SampleOptions, Work, turns};
 use gpubench_records::failure::Failure;
-use gpubench_records::method::{Cache, Flush, Path};
-use gpubench_stats::median_below_step;
+use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::units::Nanoseconds;
 
 /// The delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
@@ -65,14 +63,8 @@ impl Works<'_> {
     /// Returns the launch at this place.
     fn at(&mut self, place: usize) -> &mut dyn Work {
         match self {
-            Self::One(work) => work,
-            Self::Beside(work, empty) => {
-                if turn(place).is_multiple_of(2) {
-                    work
-                } else {
-                    empty
-                }
-            }
+            Self::Beside(_, empty) if turn(place) % 2 == 1 => empty,
+            Self::One(work) | Self::Beside(work, _) => work,
             Self::Two(works) => &mut works[turn(place) % 2],
         }
     }
@@ -182,11 +174,8 @@ impl<'a> SamplingState<'a> {
         Ok(())
     }
 
-    /// Returns the overhead of the last group by the empty launches in it, where there were some.
-    pub(crate) fn overhead(&mut self, path: Path) -> Option<Nanoseconds> {
-        let timer = timer::of(self.device, path, self.cache).ok()?;
-        let empty = median_below_step(&self.empties, timer.step)?;
-        // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
-        Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
+    /// Returns the readings around the empty launches of the last group.
+    pub(crate) fn empties(&self) -> &[Nanoseconds] {
+        &self.empties
     }
 }

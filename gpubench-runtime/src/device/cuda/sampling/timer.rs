@@ -4,7 +4,7 @@
 //! A pair of events around a launch reads more than the launch takes: the launch begins late behind the first event, and the second
 //! is late behind its end. What it reads around an empty launch is that overhead and the empty launch itself; and the empty launch
 //! itself is what one more of them adds to a row that has no event between. Their difference is the overhead. On an H200 it brings the
-//! times of launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md` has the table, `peers/compare` makes it).
+//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md`, section 3).
 
 use std::f64::consts::FRAC_PI_2;
 use std::time::{Duration, Instant};
@@ -61,6 +61,14 @@ pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, F
     timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
     device.timers.insert((path, cache), timer);
     Ok(timer)
+}
+
+/// Returns the overhead of the last group on `path` by the empty launches in it; nothing if it has none.
+pub(crate) fn overhead(samples: &mut SamplingState<'_>, path: Path) -> Option<Nanoseconds> {
+    let timer = of(samples.device, path, samples.cache).ok()?;
+    let empty = median_below_step(samples.empties(), timer.step)?;
+    // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
+    Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
 }
 
 /// The readings of events: those of each pair, and those around each group.

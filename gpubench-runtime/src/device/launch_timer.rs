@@ -1,0 +1,95 @@
+//! The seam to devices that time one launch at a time. In: work; out: its time by the device's own clock, and the [`Timer`] that
+//! gave it. [`one_by_one`](super::one_by_one) makes samplers of it.
+
+use std::time::{Duration, Instant};
+
+use super::{Nothing, Work};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Flush, Path, Timer};
+use gpubench_stats::median;
+use gpubench_stats::units::Nanoseconds;
+
+/// The most readings of the timer with nothing between them, the fewest, and the time that any more may take.
+const MOST_READINGS: usize = 10_001;
+const FEWEST_READINGS: usize = 101;
+const READING_TIME: Duration = Duration::from_millis(20);
+
+/// A device that times one launch at a time by its own clock. It needs no [`Sampler`] of its own: its
+/// [`Device`](super::Device) returns [`sampler`](super::one_by_one::sampler) and [`pair_sampler`](super::one_by_one::pair_sampler), which reset, flush and take turns.
+pub trait LaunchTimer {
+    /// The path of its samples, as it is shown and recorded.
+    const PATH: Path = Path::Device;
+    /// The ways in which it can flush its cache, the usual one first. A device without any takes no cold samples.
+    const FLUSHES: &'static [Flush] = &[];
+
+    /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
+    /// times, and a hot sample of a launch without a reset has as many launches as make it a hundred steps of the timer long.
+    const BATCHES: bool = false;
+
+    /// Launches `work` once, waits for it, and returns its time. That begins when all earlier work has ended, such as a
+    /// reset.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the error that occurred on the device.
+    fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
+
+    /// Returns the time that the threads of this process ran so far, and waited for a processor, if launches run on them and the
+    /// system counts it.
+    fn thread_time(&self) -> Option<ThreadTime> {
+        None
+    }
+
+    /// Flushes the cache in this way, which is one of [`Self::FLUSHES`].
+    ///
+    /// # Errors
+    /// Returns the error that occurred on the device.
+    fn flush(&mut self, flush: Flush) -> Result<(), Failure> {
+        _ = flush;
+        Ok(())
+    }
+
+    /// Measures the timer: its step, and what it reads if nothing is launched. The default does so by [`Self::time`]: the
+    /// step is the smallest difference of two readings with nothing between.
+    ///
+    /// # Errors
+    /// Returns an error if the timer does not work.
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        let mut readings = readings(self)?;
+        let floor = median(&readings).unwrap_or_default();
+        readings.sort_by(Nanoseconds::total_cmp);
+        let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
+        let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
+        Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_floor(floor))
+    }
+}
+
+/// The time of threads that had work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThreadTime {
+    /// The time in which they ran.
+    pub ran: Nanoseconds,
+    /// The time in which they waited for a processor, since others ran there.
+    pub waited: Nanoseconds,
+}
+
+impl ThreadTime {
+    /// Returns the part of the time since `earlier` in which threads with work waited; nothing if none had any.
+    pub(super) fn waited_since(self, earlier: Self) -> Option<f64> {
+        let [ran, waited] = [self.ran - earlier.ran, self.waited - earlier.waited];
+        // A thread that has ended takes its counts with it.
+        let counted = ran > Nanoseconds::ZERO && waited >= Nanoseconds::ZERO;
+        counted.then(|| waited / (ran + waited))
+    }
+}
+
+/// Returns readings of the timer with nothing between them.
+pub(super) fn readings(device: &mut (impl LaunchTimer + ?Sized)) -> Result<Vec<Nanoseconds>, Failure> {
+    let begin = Instant::now();
+    let mut readings = Vec::with_capacity(MOST_READINGS);
+    while readings.len() < FEWEST_READINGS
+        || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
+    {
+        readings.push(device.time(&mut Nothing)?);
+    }
+    Ok(readings)
+}
