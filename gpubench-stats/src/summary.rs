@@ -102,6 +102,13 @@ impl Summary {
         Some(Self { groups: Some(count), median: grouped.time, median_ci: grouped.interval, ..summary })
     }
 
+    /// The same figures with the median of `other`, and what is said of that.
+    #[must_use]
+    pub fn with_median_of(self, other: Self) -> Self {
+        let Self { effective_samples, groups, median, median_ci, .. } = other;
+        Self { effective_samples, groups, median, median_ci, ..self }
+    }
+
     /// The half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5 %.
     /// Infinite where the median is not above zero.
     #[must_use]

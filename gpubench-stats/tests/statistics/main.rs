@@ -11,6 +11,7 @@ mod fleet;
 mod grouped;
 mod properties;
 mod rounds;
+mod stall;
 mod stop_rule;
 
 use gpubench_stats::units::Nanoseconds;

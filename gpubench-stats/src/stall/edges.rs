@@ -1,0 +1,76 @@
+//! The ends of a span of phases, to the sample. In: a span in bins; out: the span whose `z` is largest, and how narrow and how wide
+//! it may be.
+
+use std::ops::Range;
+
+use super::folded::{Span, z};
+
+/// Ends of a span are as likely as the best while the square of `z` is lower by no more than this: a likelihood ratio test of one
+/// parameter at 95 %.
+const AS_LIKELY: f64 = 3.84;
+/// The times that both ends are moved in turn.
+const TURNS: usize = 3;
+
+/// A span with its best ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Edges {
+    pub(super) span: Span,
+    /// The widths that are as likely.
+    pub(super) widths: Range<f64>,
+}
+
+impl Edges {
+    /// Returns the span with its ends between samples where its `z` is largest.
+    pub(super) fn of(starts: &[f64], scores: &[f64], span: Span) -> Option<Self> {
+        // Phases from the middle of the others on, so that the span does not wrap around.
+        let origin = span.from - (span.period - span.width) / 2.0;
+        let phase = |start: f64| (start - origin).rem_euclid(span.period);
+        let mut samples: Vec<(f64, f64)> =
+            starts.iter().zip(scores).map(|(start, score)| (phase(*start), *score)).collect();
+        samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let sums: Vec<f64> = std::iter::once(0.0)
+            .chain(samples.iter().scan(0.0, |sum, (_, score)| {
+                *sum += score;
+                Some(*sum)
+            }))
+            .collect();
+        let all = samples.len();
+        let z = |first: usize, end: usize| z(sums[end] - sums[first], (end - first) as f64, all as f64);
+        let place = |phase: f64| samples.partition_point(|sample| sample.0 < phase);
+        let low = (span.period - span.width) / 2.0;
+        let (mut first, mut end) = (place(low), place(low + span.width));
+        if first >= end {
+            return None;
+        }
+        let best = |places: Range<usize>, z: &dyn Fn(usize) -> f64| {
+            places.max_by(|a, b| z(*a).total_cmp(&z(*b))).unwrap_or_default()
+        };
+        for _ in 0..TURNS {
+            first = best(0..end, &|first| z(first, end));
+            end = best(first + 1..all + 1, &|end| z(first, end));
+        }
+        let found = z(first, end);
+        let likely = |z: f64| z > 0.0 && z * z >= found * found - AS_LIKELY;
+        // An end lies anywhere between two samples.
+        let before = |place: usize| if place == 0 { 0.0 } else { samples[place - 1].0 };
+        let at = |place: usize| if place == all { span.period } else { samples[place].0 };
+        let begins = (0..end).filter(|first| likely(z(*first, end)));
+        let begins = begins.fold(before(first)..at(first), |range, place| {
+            range.start.min(before(place))..range.end.max(at(place))
+        });
+        let ends = (first + 1..all + 1).filter(|end| likely(z(first, *end)));
+        let ends = ends.fold(before(end)..at(end), |range, place| {
+            range.start.min(before(place))..range.end.max(at(place))
+        });
+        let (from, until) = (f64::midpoint(before(first), at(first)), f64::midpoint(before(end), at(end)));
+        Some(Self {
+            span: Span {
+                from: (origin + from).rem_euclid(span.period),
+                width: until - from,
+                z: found,
+                ..span
+            },
+            widths: (ends.start - begins.end).max(0.0)..(ends.end - begins.start).min(span.period),
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! The periodic stall of a device's memory, in the samples of a case. In: the starts of samples, their times, and the
+//! [`StallPeriod`] of the device; out: a [`MemoryStall`], with which samples it slowed, and by how much it slows a launch at a
+//! random moment.
+//!
+//! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
+//! of that if it starts in one: on the average by L·(b + L/2) over the period.
+
+mod edges;
+mod folded;
+mod period;
+
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::period::StallPeriod;
+
+use self::edges::Edges;
+use self::folded::{Folded, Span, scores};
+use crate::grouped::median_below_step;
+use crate::quantile::{ascending, quantile};
+use crate::units::Nanoseconds;
+
+/// The fewest samples in which a stall is looked for.
+const FEWEST: usize = 30;
+/// The fewest standard errors by which samples that met the stall are slower.
+const LEAST_Z: f64 = 6.0;
+/// The period of a case is that of its device to this fraction, and to the error of that.
+const SAME_PERIOD: f64 = 5e-4;
+/// A launch waits for memory for at least this part of its time, and appears to for at most this.
+const WAITS: RangeInclusive<f64> = 0.4..=1.1;
+/// A stall slows a launch by at least this part of what it slows a read by, and at most by this; and three in four of the samples
+/// that meet it by at least so much of that.
+const SLOWS: RangeInclusive<f64> = 0.5..=1.5;
+const MOSTLY: (f64, f64) = (0.25, 0.3);
+/// The samples of the first search for the period, and by how much the next ones have more.
+const FIRST: usize = 512;
+const MORE: usize = 4;
+/// The least and the greatest part of a period that is looked for.
+const PARTS: RangeInclusive<f64> = 0.015..=0.985;
+
+/// The stall of a device's memory in the samples of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryStall {
+    /// The time from one stall to the next.
+    pub period: Nanoseconds,
+    /// The time by which a stall delays a launch.
+    pub length: Nanoseconds,
+    /// The first time since the first sample started at which samples begin to be delayed that start then. It returns with the
+    /// period.
+    pub from: Nanoseconds,
+    /// The time from then on in which samples start that are delayed.
+    pub width: Nanoseconds,
+    /// The part of launches at random times that a stall delays. Of launches longer than the period: that meet one stall more than
+    /// the others.
+    pub share: f64,
+    /// The standard error of the mean delay, which is `share` of `length`.
+    pub error: Nanoseconds,
+}
+
+impl MemoryStall {
+    /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran, on a device whose memory is held up
+    /// like this. A timer read the times in steps of `step`. Nothing if the launch does not wait for the memory.
+    #[must_use]
+    pub fn find(
+        starts: &[Nanoseconds],
+        times: &[Nanoseconds],
+        step: Nanoseconds,
+        device: &StallPeriod,
+    ) -> Option<Self> {
+        if starts.len() != times.len() || times.len() < FEWEST {
+            return None;
+        }
+        let scores = scores(times, step)?;
+        let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
+        let middle = median_below_step(times, step)?;
+        let parts = parts(middle, device)?;
+        let span = search(&Folded::new(&starts, &scores), &parts, device);
+        let Edges { span, widths } = Edges::of(&starts, &scores, span)?;
+        let of = |delayed: bool| -> Vec<Nanoseconds> {
+            let part = starts.iter().zip(times).filter(|(start, _)| span.holds(**start) == delayed);
+            part.map(|(_, time)| *time).collect()
+        };
+        let (inside, outside) = (of(true), of(false));
+        let (slow, fast) = (median_below_step(&inside, step)?, median_below_step(&outside, step)?);
+        let length = slow - fast;
+        let least = quantile(&ascending(&inside), MOSTLY.0) - fast.as_f64();
+        let is_met = SLOWS.contains(&(length / device.length)) && least >= MOSTLY.1 * length.as_f64();
+        if span.z < LEAST_Z || !is_met {
+            return None;
+        }
+        let period = Nanoseconds(span.period);
+        // What all of its time waits for memory has, as far as the samples allow.
+        let whole = ((fast + length / 2.0) / period).fract();
+        let (least, greatest) = (widths.start / span.period, widths.end / span.period);
+        let share = whole.clamp(least, greatest);
+        Some(Self {
+            period,
+            length,
+            from: Nanoseconds(span.from),
+            width: Nanoseconds(span.width),
+            share,
+            error: length * ((greatest - least) / 4.0),
+        })
+    }
+
+    /// Returns the mean delay of launches at random times.
+    #[must_use]
+    pub fn mean_delay(&self) -> Nanoseconds {
+        self.share * self.length
+    }
+
+    /// Returns these times as they would be if each sample had met the mean delay and no stall.
+    #[must_use]
+    pub fn evened(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
+        let Self { period, from, width, length, .. } = *self;
+        let span = Span { period: period.as_f64(), from: from.as_f64(), width: width.as_f64(), z: 0.0 };
+        let delay = |start: &Nanoseconds| if span.holds(start.as_f64()) { length } else { Nanoseconds::ZERO };
+        let mean = self.mean_delay();
+        times.iter().zip(starts).map(|(time, start)| *time - delay(start) + mean).collect()
+    }
+}
+
+/// Returns the parts of a period in which a launch of this time may start and meet a stall more than otherwise.
+fn parts(middle: Nanoseconds, device: &StallPeriod) -> Option<RangeInclusive<f64>> {
+    let periods = |time: Nanoseconds| (time + device.length / 2.0) / device.period;
+    let (least, greatest) = (periods(*WAITS.start() * middle), periods(*WAITS.end() * middle));
+    if !(least > 0.0 && greatest.is_finite()) {
+        return None;
+    }
+    let wraps = least.floor() < greatest.floor();
+    let (least, greatest) = if wraps { (0.0, 1.0) } else { (least.fract(), greatest.fract()) };
+    let within = |part: f64| part.clamp(*PARTS.start(), *PARTS.end());
+    Some(within(least)..=within(greatest))
+}
+
+/// Searches the period in the first samples, and then closer in more of them.
+fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &StallPeriod) -> Span {
+    let period = device.period.as_f64();
+    let around = device.error.as_f64() + SAME_PERIOD * period;
+    let mut range = period - around..=period + around;
+    let (mut count, all) = (FIRST, folded.count());
+    loop {
+        let these = folded.first(count.min(all));
+        let span = these.search(range, parts);
+        if count >= all {
+            return span;
+        }
+        let around = 2.0 * these.resolution(span.period, parts);
+        range = span.period - around..=span.period + around;
+        count *= MORE;
+    }
+}

@@ -1,0 +1,155 @@
+//! The period at which the memory of a device is held up. In: the starts and the times of reads of memory; out: the period, if
+//! there is one.
+//!
+//! Few reads are slow, and they are told from the others at a glance. So the search is one of points on a line: by which period do
+//! they fall into the same phase?
+
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
+use super::folded::{Folded, Span, scores};
+use crate::median;
+use crate::quantile::{ascending, quantile};
+use crate::units::Nanoseconds;
+
+/// The periods that are looked for.
+const PERIODS: RangeInclusive<f64> = 25e3..=250e3;
+/// A slow read takes longer than the median by so many standard deviations, and by so many steps of the timer.
+const SLOW_DEVIATIONS: f64 = 6.0;
+const SLOW_STEPS: f64 = 4.0;
+/// The fewest slow reads, the largest part of all that they are, and the most that are looked at.
+const FEWEST: usize = 16;
+const MOST_OF_ALL: f64 = 0.4;
+const MOST: usize = 256;
+/// The chance of such a period where there is none.
+const SIGNIFICANCE: f64 = 1e-6;
+/// Of the reads in the span of phases, and of the slow reads, at least so many are both.
+const EXPLAINED: f64 = 0.7;
+/// The bins of a period.
+const BINS: usize = 64;
+
+/// The memory of a device is held up for a time, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StallPeriod {
+    /// The time from one stall to the next.
+    pub period: Nanoseconds,
+    /// The most by which the period may be wrong.
+    pub error: Nanoseconds,
+    /// The time for which a read of memory is held up.
+    pub length: Nanoseconds,
+}
+
+impl StallPeriod {
+    /// Finds the period between 25 and 250 µs in reads of memory, with their starts and times in the order they ran; each takes a
+    /// quarter of the period at most. A timer read the times in steps of `step`.
+    ///
+    /// Nothing if slow reads come at other times: then as many as here share a phase of a period once in a million times, the search
+    /// over all periods included; or if less than seven in ten reads in that phase are slow, or slow reads in it.
+    #[must_use]
+    pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        if times.len() < FEWEST || starts.len() != times.len() {
+            return None;
+        }
+        let sorted = ascending(times);
+        let middle = Nanoseconds(quantile(&sorted, 0.5));
+        let deviation = (middle.as_f64() - quantile(&sorted, 0.16)).max(step.as_f64() / 2.0);
+        let limit = middle.as_f64() + (SLOW_DEVIATIONS * deviation).max(SLOW_STEPS * step.as_f64());
+        let is_slow = |time: &Nanoseconds| time.as_f64() > limit;
+        let both = || starts.iter().map(|start| start.as_f64()).zip(times);
+        let slow: Vec<f64> = both().filter(|(_, time)| is_slow(time)).map(|(start, _)| start).collect();
+        if slow.len() < FEWEST || slow.len() as f64 > MOST_OF_ALL * times.len() as f64 {
+            return None;
+        }
+        let all: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
+        let delay = both().filter(|(_, time)| is_slow(time)).map(|(_, time)| *time - middle);
+        let length = median(&delay.collect::<Vec<_>>())?;
+        // A read that starts in a stall, or ends behind its begin, is slow.
+        let width = middle + length;
+        let candidate = most_together(&slow[..slow.len().min(MOST)], width.as_f64())?;
+        let scores = scores(times, step)?;
+        let folded = Folded::new(&all, &scores);
+        let span = best_multiple(&folded, candidate, width.as_f64());
+        let (inside, slow_inside) = both()
+            .filter(|(start, _)| span.holds(*start))
+            .fold((0_usize, 0_usize), |(inside, slow), (_, time)| {
+                (inside + 1, slow + usize::from(is_slow(time)))
+            });
+        let explained = slow_inside as f64 / (inside.max(slow.len()) as f64).max(1.0);
+        let error = 8.0 * folded.resolution(span.period, &widths(width.as_f64(), span.period));
+        (explained >= EXPLAINED).then_some(Self {
+            period: Nanoseconds(span.period),
+            error: Nanoseconds(error),
+            length,
+        })
+    }
+}
+
+/// Returns the part of a period that slow reads start in, somewhat narrower and wider.
+fn widths(width: f64, period: f64) -> RangeInclusive<f64> {
+    0.5 * width / period..=(1.2 * width / period).min(0.9)
+}
+
+/// Returns the period by which most of these starts share a phase, give or take `width`, if that is no chance.
+fn most_together(starts: &[f64], width: f64) -> Option<f64> {
+    let length = starts.last()? - starts.first()?;
+    let (longest, shortest) = (1.0 / PERIODS.start(), 1.0 / PERIODS.end());
+    // The phase of the last start moves by a quarter of the width of the shortest period from one try to the next.
+    let apart = width / PERIODS.start() / 4.0 / length;
+    let tries = ((longest - shortest) / apart).ceil();
+    let mut best = (f64::INFINITY, 0.0);
+    for number in 0..=tries as usize {
+        let period = 1.0 / (shortest + number as f64 * apart);
+        let together = (width / period * BINS as f64).ceil().max(1.0) as usize;
+        if 4 * together > BINS {
+            continue;
+        }
+        let count = most_in_a_window(starts, period, together);
+        let chance = tail(starts.len(), count, together as f64 / BINS as f64);
+        // Any of the bins may begin the window.
+        let chance = chance * BINS as f64 * tries;
+        if chance < best.0 {
+            best = (chance, period);
+        }
+    }
+    (best.0 < SIGNIFICANCE).then_some(best.1)
+}
+
+/// Returns the largest number of starts in so many bins of the period, one behind the other.
+fn most_in_a_window(starts: &[f64], period: f64, bins: usize) -> usize {
+    let mut counts = [0_usize; BINS];
+    for start in starts {
+        let phase = start.rem_euclid(period) / period * BINS as f64;
+        counts[(phase as usize).min(BINS - 1)] += 1;
+    }
+    let mut count: usize = counts[..bins].iter().sum();
+    let mut most = count;
+    for from in 0..BINS {
+        count = count + counts[(from + bins) % BINS] - counts[from];
+        most = most.max(count);
+    }
+    most
+}
+
+/// Returns the span of the best of a period and its multiples: points that share a phase of a period share one of each part of it,
+/// and reads that are not slow tell them apart.
+fn best_multiple(folded: &Folded<'_>, period: f64, width: f64) -> Span {
+    let multiples = (1..).map(|times| f64::from(times) * period).take_while(|period| period <= PERIODS.end());
+    let spans = multiples.map(|period| {
+        let widths = widths(width, period);
+        let around = 4.0 * folded.resolution(period, &widths);
+        folded.search(period - around..=period + around, &widths)
+    });
+    spans.max_by(|a, b| a.z.total_cmp(&b.z)).unwrap_or_else(|| folded.best(period, &widths(width, period)))
+}
+
+/// Returns a bound on the chance that `count` or more of `all` points fall into a part of so much: that of Chernoff and Hoeffding.
+fn tail(all: usize, count: usize, part: f64) -> f64 {
+    let share = count as f64 / all as f64;
+    if share <= part {
+        return 1.0;
+    }
+    let rest = if share < 1.0 { (1.0 - share) * ((1.0 - share) / (1.0 - part)).ln() } else { 0.0 };
+    (-(all as f64) * (share * (share / part).ln() + rest)).exp()
+}

@@ -1,0 +1,107 @@
+//! The memory's stall: found where it is, with the time of launches at random moments, and nowhere else. The example
+//! `stall_simulation` prints more of the same.
+
+#[path = "../../examples/stall_simulation/simulated.rs"]
+mod simulated;
+
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{MemoryStall, Modes, StallPeriod};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use self::simulated::{Launch, Memory, Own, STEP, Samples, samples};
+
+const STALLS: Memory = Memory { period: 100_190.0, length: 1400.0 };
+const NONE: Memory = Memory { period: 100_190.0, length: 0.0 };
+const STEPS: Nanoseconds = Nanoseconds(STEP);
+const DEVICE: StallPeriod =
+    StallPeriod { period: Nanoseconds(100_203.0), error: Nanoseconds(20.0), length: Nanoseconds(1400.0) };
+
+fn reads(own: Own) -> Launch {
+    Launch { time: 5500.0, waits: 0.8, own, between: 2500.0 }
+}
+
+fn cold(time: f64, waits: f64, own: Own) -> Launch {
+    Launch { time, waits, own, between: 51_000.0 }
+}
+
+fn period(taken: &Samples) -> Option<StallPeriod> {
+    StallPeriod::find(&taken.starts, &taken.times, STEPS)
+}
+
+fn stall(taken: &Samples) -> Option<MemoryStall> {
+    MemoryStall::find(&taken.starts, &taken.times, STEPS, &DEVICE)
+}
+
+#[test]
+fn the_period_of_a_device_is_found_to_a_thousandth() {
+    let rng = &mut StdRng::seed_from_u64(1);
+    for true_period in [30e3, 60e3, 100_190.0] {
+        for _ in 0..5 {
+            let memory = Memory { period: true_period, ..STALLS };
+            let found = period(&samples(rng, &reads(Own::Steady), memory, 32)).expect("it stalls");
+            let error = (found.period.as_f64() - true_period).abs();
+            assert!(error <= found.error.as_f64() && found.error.as_f64() < 1e-3 * true_period, "{found:?}");
+            assert!((found.length.as_f64() / 1400.0 - 1.0).abs() < 0.1, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_device_without_stalls_has_no_period() {
+    let rng = &mut StdRng::seed_from_u64(2);
+    let all =
+        [Own::Steady, Own::Alike(0.6), Own::Every(3), Own::Every(12), Own::Chance(0.1), Own::Bursts(50.0)];
+    for own in all {
+        for _ in 0..5 {
+            assert_eq!(period(&samples(rng, &reads(own), NONE, 32)), None, "{own:?}");
+        }
+    }
+    assert_eq!(StallPeriod::find(&[], &[], STEPS), None);
+    for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
+        let bad = [Nanoseconds(bad); 1000];
+        assert_eq!(StallPeriod::find(&bad, &bad, STEPS), None);
+        assert_eq!(MemoryStall::find(&bad, &bad, STEPS, &DEVICE), None);
+    }
+}
+
+/// The mean of 40 processes is that of launches at random moments to a few nanoseconds, whatever the median is.
+#[test]
+fn times_are_those_of_random_moments() {
+    let rng = &mut StdRng::seed_from_u64(3);
+    for time in [6e3, 12e3, 25e3, 60e3, 75e3, 120e3] {
+        let expected = time + STALLS.mean_delay(time);
+        let (mut held, mut sum) = (0, 0.0);
+        for _ in 0..40 {
+            let taken = samples(rng, &cold(time, 1.0, Own::Steady), STALLS, 8);
+            let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
+            let evened = stall.evened(&taken.starts, &taken.times);
+            assert_eq!(Modes::of(&evened, STEPS), None, "{time} ns");
+            let median = taken.median(&evened, stall.error).expect("eight groups");
+            sum += median.time.as_f64() - expected;
+            let interval = median.interval.low.as_f64()..=median.interval.high.as_f64();
+            held += usize::from(interval.contains(&expected));
+        }
+        let bias = sum / 40.0;
+        assert!(bias.abs() < 20.0, "{time}: {bias} ns off");
+        assert!(held >= 34, "{time}: {held} of 40 intervals hold the mean");
+    }
+}
+
+/// A launch that does not wait for the memory has no stall, and its own two modes stay what they are.
+#[test]
+fn modes_of_a_launch_are_its_own() {
+    let rng = &mut StdRng::seed_from_u64(4);
+    for own in [Own::Chance(0.5), Own::Every(2), Own::Bursts(50.0)] {
+        for _ in 0..20 {
+            assert_eq!(stall(&samples(rng, &cold(12e3, 0.0, own), NONE, 8)), None, "{own:?}");
+        }
+    }
+    for own in [Own::Chance(0.5), Own::Every(2), Own::Every(3)] {
+        for _ in 0..20 {
+            let taken = samples(rng, &cold(12e3, 1.0, own), STALLS, 8);
+            let evened = stall(&taken).map(|stall| stall.evened(&taken.starts, &taken.times));
+            assert!(Modes::of(&evened.unwrap_or(taken.times), STEPS).is_some(), "{own:?}");
+        }
+    }
+}
