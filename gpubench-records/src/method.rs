@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::is_time;
+use gpubench_stats::StallPeriod;
 use gpubench_stats::units::Nanoseconds;
 
 /// The state of the caches when a sample starts.
@@ -221,6 +222,10 @@ pub struct Timer {
     pub spread: Nanoseconds,
     /// The same of the medians of groups of them.
     pub group_spread: Nanoseconds,
+    /// The period at which the device's memory is held up, whatever runs, if reads of memory show one. Samples that met it are told
+    /// apart by their starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_stall: Option<StallPeriod>,
     /// True if its times are computed and do not pass, as in a simulator: then it may be ahead of this machine's clock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
@@ -259,6 +264,7 @@ impl Timer {
             shared_error: self.shared_error.map(part),
             spread: part(self.spread),
             group_spread: part(self.group_spread),
+            memory_stall: self.memory_stall,
             simulated: self.simulated,
         }
     }
@@ -286,10 +292,13 @@ impl Timer {
             shared_error,
             spread,
             group_spread,
+            memory_stall,
             simulated: _,
         } = *self;
         let known = [empty_launch, one_more, shared_error].map(Option::unwrap_or_default);
-        let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known);
+        let stall =
+            memory_stall.map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.length]);
+        let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known).chain(stall);
         all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
     }
 }

@@ -1,7 +1,7 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Groups, Median, Modes, Summary};
+use gpubench_stats::{Drift, Groups, Median, MemoryStall, Modes, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -44,8 +44,12 @@ pub struct Samples {
     pub wall: Nanoseconds,
     /// True if the stop rule was met, rather than a budget spent. A fixed number of samples counts as met.
     pub converged: bool,
-    /// The figures that describe the times of a launch: event times less overhead.
+    /// The figures that describe the times of a launch: event times less overhead. The median and its interval are those of launches
+    /// at random times, if the device's memory stalls; all else is of the samples as they are.
     pub time: Summary,
+    /// The periodic stall of the device's memory in these samples, if the launch waits for memory and the device has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall: Option<MemoryStall>,
     /// The time of one more back-to-back launch, if a launch is so short that its start and end matter.
     pub back_to_back: Option<Nanoseconds>,
     /// The time of a launch of several kernels with the gaps that a stream has, if it was sampled in a graph.
@@ -67,6 +71,10 @@ pub struct Samples {
     /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
+    /// For each event time the time by the device's clock from the start of the sample before to the start of this one, flushes and
+    /// the gaps between groups included; 0 for the first. Nothing if the device does not tell it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub since_last: Vec<Nanoseconds>,
 }
 
 /// The overhead of a group, from empty launches that took turns with its samples: so it contains the error of the group's graph
@@ -87,11 +95,29 @@ impl Samples {
         times(&self.events, &self.overheads, self.timer)
     }
 
+    /// The time from the start of the first sample to that of each; nothing if that is not known of each.
+    #[must_use]
+    pub fn starts(&self) -> Vec<Nanoseconds> {
+        let mut at = Nanoseconds::ZERO;
+        let starts = self.since_last.iter().map(|since| {
+            at += *since;
+            at
+        });
+        if self.since_last.len() == self.events.len() { starts.collect() } else { Vec::new() }
+    }
+
+    /// The times as they would be if each sample had met the mean delay by the memory's stalls, and none of these; the same as
+    /// [`Self::times`] if it has none.
+    #[must_use]
+    pub fn evened(&self) -> Vec<Nanoseconds> {
+        evened(self.times(), &self.starts(), self.stall.as_ref())
+    }
+
     /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
     #[must_use]
     pub fn median(&self, confidence: f64) -> Option<Median> {
-        let (times, sizes) = (self.times(), sizes(&self.overheads));
-        let groups = groups(&sizes, self.timer);
+        let (times, sizes) = (self.evened(), sizes(&self.overheads));
+        let groups = groups(&sizes, self.timer, self.stall.as_ref());
         let of_groups = Median::of_groups(&times, groups, self.timer.step, confidence);
         of_groups.or_else(|| Median::of(&times, self.timer.step, confidence))
     }
@@ -123,7 +149,7 @@ impl Samples {
         if self.in_turns {
             return None;
         }
-        let drift = Drift::of(&self.times(), self.timer.step)?;
+        let drift = Drift::of(&self.evened(), self.timer.step)?;
         ((drift.change * self.time.median).abs() > self.timer.group_spread).then_some(drift)
     }
 
@@ -141,14 +167,14 @@ impl Samples {
         idle.max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// The two modes of the times, if they are further apart than the timer's own spread. Nothing for launches that took
+    /// The two modes of the times, if they are further apart than the timer's own spread. The memory's stalls are none. Nothing for launches that took
     /// turns.
     #[must_use]
     pub fn modes(&self) -> Option<Modes> {
         if self.in_turns {
             return None;
         }
-        let modes = Modes::of(&self.times(), self.timer.step)?;
+        let modes = Modes::of(&self.evened(), self.timer.step)?;
         (modes.high - modes.low > self.timer.spread).then_some(modes)
     }
 }
@@ -170,19 +196,41 @@ pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) 
     events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
 }
 
-/// Summarises these event times, less the overhead of their groups; nothing if there are none.
+/// Summarises these event times, less the overhead of their groups; nothing if there are none. If their `starts` are known and the
+/// device's memory stalls, the stall is looked for, and the median is that of launches at random times.
 #[must_use]
-pub fn summary(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Option<Summary> {
+pub fn summary(
+    events: &[Nanoseconds],
+    starts: &[Nanoseconds],
+    overheads: &[GroupOverhead],
+    timer: Timer,
+) -> Option<(Summary, Option<MemoryStall>)> {
     let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
-    Summary::of_groups(&times, groups(&sizes, timer), timer.step)
+    let stall = timer.memory_stall.and_then(|device| MemoryStall::find(starts, &times, timer.step, &device));
+    let groups = groups(&sizes, timer, stall.as_ref());
+    let summary = Summary::of_groups(&times, groups, timer.step)?;
+    if stall.is_none() {
+        return Some((summary, None));
+    }
+    let evened = Summary::of_groups(&evened(times, starts, stall.as_ref()), groups, timer.step)?;
+    Some((summary.with_median_of(evened), stall))
+}
+
+fn evened(times: Vec<Nanoseconds>, starts: &[Nanoseconds], stall: Option<&MemoryStall>) -> Vec<Nanoseconds> {
+    match stall {
+        Some(stall) if starts.len() == times.len() => stall.evened(starts, &times),
+        _ => times,
+    }
 }
 
 fn sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
     overheads.iter().map(|group| group.samples).collect()
 }
 
-fn groups(sizes: &[usize], timer: Timer) -> Groups<'_> {
-    Groups { sizes, shared_error: timer.shared_error.unwrap_or_default() }
+fn groups<'a>(sizes: &'a [usize], timer: Timer, stall: Option<&MemoryStall>) -> Groups<'a> {
+    let [own, stall] =
+        [timer.shared_error, stall.map(|stall| stall.error)].map(|error| error.unwrap_or_default().as_f64());
+    Groups { sizes, shared_error: Nanoseconds(own.hypot(stall)) }
 }
 
 /// The launches before the samples of a case.

@@ -15,6 +15,7 @@ use gpubench_records::method::{Cache, FlushProof, Method, Timer};
 use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
 use gpubench_records::samples::{Energy, EnergyMeasurement};
+use gpubench_stats::MemoryStall;
 use gpubench_stats::format;
 use gpubench_stats::units::{Nanoseconds, Rate};
 
@@ -62,6 +63,7 @@ pub(super) fn sentences(
 ) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     lines.extend(bound(measured).map(|bound| ("bound", bound)));
+    lines.extend(measured.samples.stall.as_ref().map(|it| ("stall", stall(it))));
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
     }
@@ -146,7 +148,19 @@ fn bound(measured: &Measurement) -> Option<String> {
     Some(format!("{bound} ({share}): one more launch in a row without events takes {marginal}"))
 }
 
-/// The median of what the events read.
+/// The stall of the memory, and its part in the time.
+fn stall(stall: &MemoryStall) -> String {
+    format!(
+        "memory stall: {} every {}, {}; it delays {} of launches at random times, and adds {} to the time",
+        format::time(stall.length),
+        format::time(stall.period),
+        format::percent(stall.length / stall.period),
+        format::percent(stall.share),
+        format::time(stall.mean_delay())
+    )
+}
+
+/// The median of what the events read, with the mean delay by the memory's stalls.
 fn event_time(measured: &Measurement) -> Nanoseconds {
     measured.median() + measured.samples.overhead()
 }

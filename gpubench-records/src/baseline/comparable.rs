@@ -48,6 +48,13 @@ pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
     hold("flush", new.samples.method.flush.to_string(), old.samples.method.flush.to_string());
     let convention = |measured: &Measurement| measured.samples.timer.convention().unwrap_or("none");
     hold("overhead", convention(new).to_owned(), convention(old).to_owned());
+    // A time with the memory's stalls is that of launches at random times; one of which nothing is known may be without.
+    if [new, old].iter().any(|measured| measured.samples.stall.is_some()) {
+        let told = |measured: &Measurement| {
+            if measured.samples.since_last.is_empty() { "in no time" } else { "in each time" }
+        };
+        hold("the memory's stall", told(new).to_owned(), told(old).to_owned());
+    }
     hold("device", device(&now), device(&then));
     // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
     if [now, then].iter().any(|it| it.facts().is_some_and(|facts| facts.runs_program_code)) {

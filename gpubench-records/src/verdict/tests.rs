@@ -204,7 +204,8 @@ fn samples(median: f64) -> Samples {
         elapsed: Nanoseconds(1e6),
         wall: Nanoseconds(1e6),
         converged: true,
-        time: summary(&events, &[], timer).expect("there are some"),
+        time: summary(&events, &[], &[], timer).expect("there are some").0,
+        stall: None,
         back_to_back: None,
         on_stream: None,
         call: None,
@@ -212,6 +213,7 @@ fn samples(median: f64) -> Samples {
         marginal: None,
         events,
         overheads: Vec::new(),
+        since_last: Vec::new(),
     }
 }
 
@@ -302,7 +304,7 @@ fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
         *event += Nanoseconds(2_000.0);
     }
     samples.converged = false;
-    samples.time = summary(&samples.events, &[], samples.timer).expect("there are some");
+    samples.time = summary(&samples.events, &[], &[], samples.timer).expect("there are some").0;
     assert!(samples.modes().is_some() && samples.drift().is_some());
     let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
     let claim = Claim { counts, precision: "f32", link: None, cold: true, written: None };

@@ -370,6 +370,12 @@ pub trait Sampler {
         None
     }
 
+    /// Returns the starts of the samples of the last group by the device's clock, in the order they ran, since a time that is the same
+    /// for all groups; none if they are not known.
+    fn starts(&self) -> &[Nanoseconds] {
+        &[]
+    }
+
     /// Returns the method by which the samples are taken.
     fn method(&self) -> Method;
 

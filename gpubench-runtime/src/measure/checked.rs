@@ -14,6 +14,8 @@ use gpubench_stats::units::Nanoseconds;
 pub(super) struct CheckedGroups {
     timer: Timer,
     faults: ClockFaults,
+    /// The starts of those samples of the last group whose event times are times.
+    starts: Vec<Nanoseconds>,
 }
 
 /// A group that was taken.
@@ -36,7 +38,7 @@ impl CheckedGroups {
     /// Returns an error if the timer's own readings are no times.
     pub(super) fn new(timer: Timer) -> Result<Self, Failure> {
         if timer.is_sound() {
-            return Ok(Self { timer, faults: ClockFaults::default() });
+            return Ok(Self { timer, faults: ClockFaults::default(), starts: Vec::new() });
         }
         let Timer { step, floor, overhead, .. } = timer;
         let [step, floor, overhead] = [step, floor, overhead].map(Nanoseconds::as_f64);
@@ -57,8 +59,16 @@ impl CheckedGroups {
         let device = sampler.group(samples, events)?;
         let wall = begin.elapsed().into();
         let group = self.count(&events[before..], events.len() - before, device, wall)?;
+        let starts = sampler.starts().iter().zip(&events[before..]);
+        self.starts.clear();
+        self.starts.extend(starts.filter(|(_, event)| is_time(**event)).map(|(start, _)| *start));
         retain_from(events, before, |event| is_time(*event));
         Ok(group)
+    }
+
+    /// Returns the starts of the samples that the last group appended, if they are known.
+    pub(super) fn starts(&self) -> &[Nanoseconds] {
+        &self.starts
     }
 
     /// The same for a group of at most `pairs` pairs. A pair of which one is no time is left out.

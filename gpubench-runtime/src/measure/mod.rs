@@ -20,7 +20,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::Timer;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Decision, StopRule, Summary};
+use gpubench_stats::{Decision, MemoryStall, StopRule, Summary};
 
 use self::budget::Budget;
 use self::checked::CheckedGroups;
@@ -111,12 +111,13 @@ pub fn measure(
             warming.extend(&taken.clocks);
         },
     };
-    let TakenSamples { begin, end, events, overheads, groups, elapsed, clocks, converged } = taken;
+    let TakenSamples { begin, end, events, starts, overheads, groups, elapsed, clocks, converged } = taken;
     let waited = sampler.waited();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     progress.step_reached(Step::Afterwards(events.len()));
     let method = sampler.method();
     let is_number = |time: &Nanoseconds| time.is_finite();
+    let (time, stall) = summarised((&events, &starts, &overheads), timer, checked.faults())?;
     let mut samples = Samples {
         method,
         timer,
@@ -130,12 +131,14 @@ pub fn measure(
         elapsed,
         wall: (end - begin).into(),
         converged,
-        time: summarised((&events, &overheads), timer, checked.faults())?,
+        time,
+        stall,
         back_to_back: None,
         on_stream: None,
         call: sampler.call().filter(is_number),
         held: sampler.held()?.filter(is_number),
         marginal: None,
+        since_last: since_last(&starts),
         events,
         overheads,
     };
@@ -151,6 +154,8 @@ struct TakenSamples {
     begin: Instant,
     end: Instant,
     events: Vec<Nanoseconds>,
+    /// The time from the start of the first sample to that of each, if that is known.
+    starts: Vec<Nanoseconds>,
     overheads: Vec<GroupOverhead>,
     groups: usize,
     elapsed: Nanoseconds,
@@ -171,6 +176,8 @@ impl TakenSamples {
     ) -> Result<Self, Failure> {
         let mut rule = StopRule::new(sampling.precision, MIN_SAMPLES);
         let mut events = Vec::with_capacity(sampling.samples.unwrap_or(MAX_SAMPLES).min(MAX_SAMPLES));
+        let mut starts = Vec::new();
+        let mut origin = None;
         let mut overheads = Vec::with_capacity(USUAL_GROUPS);
         let mut clocks = ClockReadings::default();
         // Readings that are no times are not among the events, and count all the same.
@@ -185,6 +192,9 @@ impl TakenSamples {
                 if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
             let before = events.len();
             let group = checked.take(sampler, fitting.min(left), &mut events)?;
+            for start in checked.starts() {
+                starts.push(*start - *origin.get_or_insert(*start));
+            }
             let own = sampler.overhead();
             overheads.extend(own.map(|overhead| GroupOverhead { samples: events.len() - before, overhead }));
             clocks.read(sampler, events.len(), begin.elapsed().into());
@@ -205,7 +215,7 @@ impl TakenSamples {
                 // More samples do not narrow what they all share.
                 let mut alone = timer;
                 alone.shared_error = None;
-                if let Some(time) = samples::summary(&events, &overheads, alone) {
+                if let Some((time, _)) = samples::summary(&events, &starts, &overheads, alone) {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
                     converged = rule.check(&time, timer.step) == Decision::Converged;
                     let needed = budget.spent() * rule.growth(&time, timer.step);
@@ -218,7 +228,7 @@ impl TakenSamples {
                 break;
             }
         }
-        Ok(Self { begin, end: Instant::now(), events, overheads, groups, elapsed, clocks, converged })
+        Ok(Self { begin, end: Instant::now(), events, starts, overheads, groups, elapsed, clocks, converged })
     }
 
     /// Returns the time that they took, by the device's clock or by this machine's, whichever is more.
@@ -238,17 +248,24 @@ impl TakenSamples {
         let (end, elapsed) = (begin + Duration::from_nanos(group.wall.as_f64() as u64), group.device);
         let overheads = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
         let overheads = overheads.into_iter().collect();
-        Self { begin, end, events, overheads, groups: 1, elapsed, clocks, converged: false }
+        let starts = Vec::new();
+        Self { begin, end, events, starts, overheads, groups: 1, elapsed, clocks, converged: false }
     }
 }
 
-/// Summarises the samples with the overheads of their groups. Their clock had these faults.
+/// Returns the time from each start to the next, and 0 for the first.
+fn since_last(starts: &[Nanoseconds]) -> Vec<Nanoseconds> {
+    let before = starts.first().into_iter().chain(starts);
+    starts.iter().zip(before).map(|(start, before)| *start - *before).collect()
+}
+
+/// Summarises samples with their starts and the overheads of their groups. Their clock had these faults.
 fn summarised(
-    (events, overheads): (&[Nanoseconds], &[GroupOverhead]),
+    (events, starts, overheads): (&[Nanoseconds], &[Nanoseconds], &[GroupOverhead]),
     timer: Timer,
     faults: Option<ClockFaults>,
-) -> Result<Summary, Failure> {
-    let time = samples::summary(events, overheads, timer);
+) -> Result<(Summary, Option<MemoryStall>), Failure> {
+    let time = samples::summary(events, starts, overheads, timer);
     time.ok_or_else(|| match faults {
         Some(faults) => Failure::new(Stage::Sampling, format_args!("broken clock: {faults}")),
         None => Failure::new(Stage::Sampling, "took no samples"),

@@ -9,6 +9,7 @@ use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::samples::Samples;
 use gpubench_records::sampling::Sampling;
+use gpubench_stats::StallPeriod;
 use gpubench_stats::units::Nanoseconds;
 
 const STEP: Nanoseconds = Nanoseconds(32.0);
@@ -392,4 +393,76 @@ fn what_would_need_hours_is_given_up() {
     assert!(!samples.converged, "{:?}", samples.time);
     let spent = samples.elapsed;
     assert!((0.3..0.6).contains(&spent.as_seconds()), "{spent:?}");
+}
+
+/// A sampler that tells when its samples began. Some readings of its clock are no times.
+struct Started {
+    sampler: FakeSampler,
+    broken: bool,
+    starts: Vec<Nanoseconds>,
+}
+
+impl Sampler for Started {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        let (first, before) = (self.sampler.launches, events.len());
+        let elapsed = self.sampler.group(samples, events)?;
+        // One sample begins 200 µs behind the other.
+        self.starts = (first..self.sampler.launches).map(|launch| Nanoseconds(2e5 * launch as f64)).collect();
+        if self.broken {
+            events[before] = Nanoseconds(f64::NAN);
+        }
+        Ok(elapsed)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.sampler.timer()
+    }
+
+    fn starts(&self) -> &[Nanoseconds] {
+        &self.starts
+    }
+
+    fn method(&self) -> Method {
+        self.sampler.method()
+    }
+}
+
+#[test]
+fn samples_are_kept_with_their_starts() {
+    for broken in [false, true] {
+        let mut sampler = Started { sampler: FakeSampler::new(steady), broken, starts: Vec::new() };
+        let sampling = Sampling { samples: Some(64), ..Sampling::USUAL };
+        let (samples, _) = measured(&mut sampler, &sampling);
+        assert_eq!(samples.since_last.len(), samples.events.len());
+        let starts = samples.starts();
+        assert_eq!(starts[0], Nanoseconds::ZERO);
+        // Behind a reading that is no time the next one begins twice as late.
+        let steps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]).as_f64()).collect();
+        assert!(steps.iter().all(|step| *step == 2e5 || (broken && *step == 4e5)), "{steps:?}");
+        assert_eq!(steps.contains(&4e5), broken);
+        assert_eq!((samples.stall, samples.evened()), (None, samples.times()));
+    }
+    let (samples, _) = measured(&mut FakeSampler::new(steady), &Sampling::USUAL);
+    assert!(samples.since_last.is_empty() && samples.starts().is_empty());
+}
+
+/// A launch of 60 µs on a device that holds memory up for 2 µs every 100: six samples of ten take 2 µs longer, and all take 1.2 on the
+/// average.
+#[test]
+fn a_stall_of_the_memory_is_in_the_time_by_its_mean() {
+    let mut fake = FakeSampler::new(|launch| {
+        // As in `starts`, in a period that samples fall into anywhere.
+        let phase = (2e5 * launch as f64).rem_euclid(101_300.0);
+        60e3 + if phase < 61_780.0 { 2e3 } else { 0.0 }
+    });
+    let (period, error, length) = (Nanoseconds(101_310.0), Nanoseconds(20.0), Nanoseconds(2e3));
+    fake.timer.memory_stall = Some(StallPeriod { period, error, length });
+    let (samples, _) =
+        measured(&mut Started { sampler: fake, broken: false, starts: Vec::new() }, &Sampling::USUAL);
+    let stall = samples.stall.expect("it waits for memory");
+    assert!((stall.share - 0.61).abs() < 0.03 && (stall.length - length).abs() < STEP, "{stall:?}");
+    let expected = Nanoseconds(60e3 + 0.61 * 2e3);
+    assert!((samples.time.median - expected).abs() < 2.0 * STEP, "{:?}", samples.time);
+    assert!(samples.converged && samples.modes().is_none(), "{stall:?}");
+    assert_eq!((samples.time.min, samples.time.max), (Nanoseconds(60e3), Nanoseconds(62e3)));
 }

@@ -150,7 +150,8 @@ pub fn compare(
             wall,
             // The answer says if there are enough samples.
             converged: true,
-            time: summarised((&events, &[]), turns.timer, turns.checked.faults())?,
+            time: summarised((&events, &[], &[]), turns.timer, turns.checked.faults())?.0,
+            stall: None,
             back_to_back: None,
             on_stream: None,
             call: None,
@@ -158,6 +159,7 @@ pub fn compare(
             marginal: None,
             events,
             overheads: Vec::new(),
+            since_last: Vec::new(),
         })
     });
     Ok(ComparedSamples { samples: [first?, second?], comparison })

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::code::Code;
 use crate::driver::BEGIN;
+use crate::model::Stall;
 
 /// Everything that a test can choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) noise: f64,
     /// By how much kernels slow down in a second of the device's time, as a fraction.
     pub(crate) drift: f64,
+    /// The stall of the memory, if it has one.
+    pub(crate) stall: Option<Stall>,
     /// The seed of the noise.
     pub(crate) seed: u64,
     /// Calls that fail.
@@ -164,6 +167,7 @@ impl Config {
             host: list("HOST"),
             noise: number(value, "NOISE", 0.0),
             drift: number(value, "DRIFT", 0.0),
+            stall: value("STALL").map(|text| stall(&text).unwrap_or_else(refuse)),
             seed: number(value, "SEED", 1),
             faults: items(&list("FAULT")).iter().map(|item| item.parse().unwrap_or_else(refuse)).collect(),
             kernels: items(&list("KERNEL")).iter().map(|item| kernel(item).unwrap_or_else(refuse)).collect(),
@@ -261,6 +265,15 @@ impl FromStr for Fault {
     }
 }
 
+/// `1400@100190`.
+fn stall(text: &str) -> Result<Stall, String> {
+    let parsed = text.split_once('@').and_then(|(length, period)| {
+        let stall = Stall { length: length.parse().ok()?, period: period.parse().ok()? };
+        (0.0 < stall.length && stall.length < stall.period).then_some(stall)
+    });
+    parsed.ok_or_else(|| format!("a stall is `length@period` in nanoseconds, not `{text}`"))
+}
+
 /// `1410@0.3`.
 fn counted(text: &str) -> Result<(f64, u64), String> {
     let parsed =
@@ -354,6 +367,12 @@ mod tests {
             assert_eq!(uuids(&machine("n1").narrowed(wanted)), seen, "{wanted}");
         }
         assert!(!uuids(&machine("n2")).contains(&first) && !uuids(&machine("")).contains(&first));
+    }
+
+    #[test]
+    fn a_stall_is_shorter_than_its_period() {
+        assert_eq!(stall("1400@100190"), Ok(Stall { length: 1400.0, period: 100_190.0 }));
+        assert!(["1400", "1400@", "1400@1400", "0@9", "x@y"].iter().all(|text| stall(text).is_err()));
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! | `HOST` | `n2` | The machine: GPUs of another have other UUIDs. |
 //! | `NOISE` | `0.05` | Kernels take normally distributed times, with this standard deviation as a fraction. |
 //! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
+//! | `STALL` | `1400@100190` | The memory is held up for so many nanoseconds, once in so many. A kernel that waits for memory meanwhile waits longer. |
 //! | `SEED` | `7` | Where the noise begins; usually 1. |
 //! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. With `@1` behind it GPU 1 alone has it. Calls are counted for each GPU, those without a context for the first. Several stand with commas between them; any code will do. |
 //! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `short` one of a matrix product or of gravity leaves the last term of each sum out; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |

@@ -73,6 +73,36 @@ pub(crate) fn kernel(blocks: u64, traffic: &Traffic) -> f64 {
     LAUNCH + BLOCK * first as f64 + (BLOCK * others as f64).max(latency + moving(traffic))
 }
 
+/// The time that a kernel waits for memory because of its traffic, if it waits for nothing else meanwhile.
+pub(crate) fn waiting(traffic: &Traffic) -> f64 {
+    (traffic.misses + traffic.evicted) as f64 / MEMORY
+}
+
+/// The memory is held up for a time, again and again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stall {
+    pub(crate) length: f64,
+    pub(crate) period: f64,
+}
+
+/// The time at which a stall begins, whatever its period.
+const FIRST_STALL: f64 = 12_345.0;
+
+impl Stall {
+    /// By how much a kernel takes longer that from `begin` on waits for memory for so long.
+    pub(crate) fn delay(self, begin: f64, waiting: f64) -> f64 {
+        let Self { length, period } = self;
+        if waiting <= 0.0 {
+            return 0.0;
+        }
+        let phase = (begin - FIRST_STALL).rem_euclid(period);
+        let (held, free) =
+            if phase < length { (length - phase, period - length) } else { (0.0, period - phase) };
+        let whole = if waiting > free { 1.0 + ((waiting - free) / (period - length)).floor() } else { 0.0 };
+        held + whole * length
+    }
+}
+
 /// The reading of the clock of events at a time.
 pub(crate) fn shown(time: f64) -> f64 {
     (time / STEP).floor() * STEP
@@ -139,6 +169,17 @@ mod tests {
         ] {
             assert!((model / measured - 1.0).abs() < within, "{name}: {model} against {measured}");
         }
+    }
+
+    #[test]
+    fn a_stall_delays_who_waits_for_memory_meanwhile() {
+        let stall = Stall { length: 10.0, period: 100.0 };
+        let delay = |phase: f64, waiting| stall.delay(FIRST_STALL + phase, waiting);
+        assert_eq!([delay(0.0, 0.0), delay(50.0, 0.0)], [0.0, 0.0]);
+        assert_eq!([delay(0.0, 1.0), delay(4.0, 1.0), delay(10.0, 1.0)], [10.0, 6.0, 0.0]);
+        assert_eq!([delay(60.0, 40.0), delay(60.0, 41.0), delay(60.0, 131.0)], [0.0, 10.0, 20.0]);
+        let all: f64 = (0..10_000).map(|phase| delay(f64::from(phase) / 100.0, 30.0)).sum();
+        assert!((all / 10_000.0 - 10.0 * (30.0 + 5.0) / 100.0).abs() < 0.01, "{all}");
     }
 
     #[test]

@@ -164,7 +164,9 @@ impl Driver {
             Lasts::AndMemory(duration) => duration + model::moving(&traffic),
             Lasts::Model => model::kernel(launch.blocks, &traffic).max(crossing),
         };
-        if launch.is_ours() { duration } else { self.unrest.apply(duration, begin) }
+        let duration = if launch.is_ours() { duration } else { self.unrest.apply(duration, begin) };
+        let waiting = model::waiting(&traffic);
+        duration + self.config.stall.map_or(0.0, |stall| stall.delay(begin, waiting))
     }
 
     /// Has one bit in the middle of a range be another.

@@ -18,6 +18,7 @@ mod no_gpu;
 mod opened;
 mod searched;
 mod sensors;
+mod stalls;
 mod tasks;
 mod truth;
 mod turns;

@@ -43,6 +43,7 @@ use gpubench_records::launch::{LaunchFacts, Multiprocessors};
 use gpubench_records::method::{Cache, Flush, FlushProof, Path, Timer};
 use gpubench_records::observation::Observation;
 use gpubench_records::relaunch::{Relaunch, Rewritten};
+use gpubench_stats::StallPeriod;
 use gpubench_stats::format;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
@@ -80,6 +81,8 @@ pub struct Cuda {
     timers: HashMap<(Path, Cache), Timer>,
     /// The time of an empty launch, in both states of the caches.
     one_more: HashMap<Cache, OneMore>,
+    /// The period at which the memory is held up, if it is.
+    memory_stall: Option<StallPeriod>,
     proofs: HashMap<Flush, FlushProof>,
     clock: ClockProbe,
     /// The sensors, or the reason why there are none.
@@ -120,6 +123,7 @@ impl DeviceType for Cuda {
             pairs: Vec::new(),
             timers: HashMap::new(),
             one_more: HashMap::new(),
+            memory_stall: None,
             proofs: HashMap::new(),
             clock,
             sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
@@ -132,6 +136,7 @@ impl DeviceType for Cuda {
             let one_more = OneMore::measure(&device, cache).map_err(DeviceError::new)?;
             device.one_more.insert(cache, one_more);
         }
+        device.memory_stall = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
         Ok(device)
     }
 }

@@ -71,6 +71,16 @@ impl Flusher {
         self.sweep(2 * self.l2, quarters.min(3) * (self.l2 / 4), kernels, stream)
     }
 
+    /// Enqueues a read of a quarter of the L2's size. Eight successive numbers read other memory each.
+    pub(crate) fn read_quarter(
+        &self,
+        number: usize,
+        kernels: &Kernels,
+        stream: CUstream,
+    ) -> Result<(), CallError> {
+        self.sweep(number % 8 * (self.l2 / 4), self.l2 / 4, kernels, stream)
+    }
+
     fn write(&self, stream: CUstream) -> Result<(), CallError> {
         let pointer = self.buffer.address();
         // SAFETY: the buffer has at least `l2` bytes, and lives as long as its device.

@@ -110,10 +110,8 @@ impl<'a> GraphPath<'a> {
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, Failure> {
         let stream = self.samples.stream();
-        self.samples.whole.start.record(stream)?;
+        self.samples.begin()?;
         graph.launch(stream)?;
-        self.samples.end()?;
-        self.samples.read(pairs, events)?;
-        Ok(self.samples.whole.read()?)
+        Ok(self.samples.end(pairs, events)?)
     }
 }

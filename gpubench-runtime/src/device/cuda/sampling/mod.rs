@@ -8,6 +8,7 @@ pub(crate) mod graph_path;
 pub(crate) mod marginal;
 pub(crate) mod pair_sampler;
 pub(crate) mod samples;
+pub(crate) mod stall;
 pub(crate) mod stream_path;
 pub(crate) mod stream_reason;
 pub(crate) mod timer;
@@ -167,6 +168,10 @@ impl Sampler for OnGraph<'_> {
         timer::overhead(&mut self.path.samples, Path::Graph)
     }
 
+    fn starts(&self) -> &[Nanoseconds] {
+        self.path.samples.starts()
+    }
+
     fn method(&self) -> Method {
         self.method.clone()
     }
@@ -218,6 +223,10 @@ impl Sampler for OnStream<'_> {
 
     fn overhead(&mut self) -> Option<Nanoseconds> {
         timer::overhead(&mut self.samples, Path::Stream)
+    }
+
+    fn starts(&self) -> &[Nanoseconds] {
+        self.samples.starts()
     }
 
     fn method(&self) -> Method {

@@ -30,7 +30,13 @@ pub(crate) struct SamplingState<'a> {
     /// True if the host's part belongs to the launch.
     pub(crate) host_work: bool,
     /// The pair of events around the whole group.
-    pub(crate) whole: EventPair,
+    whole: EventPair,
+    /// The first event of the group before, if there was one, and the time from that of the first group to that of this one. It adds
+    /// up from group to group: the driver tells a time in 24 bits, which are whole nanoseconds for 16 ms alone.
+    before: Option<Event>,
+    since_first: Nanoseconds,
+    /// The starts of the samples of the last group, since the first group's.
+    starts: Vec<Nanoseconds>,
     /// The readings around the empty launches of the last group.
     empties: Vec<Nanoseconds>,
 }
@@ -89,7 +95,18 @@ impl<'a> SamplingState<'a> {
         flush: Flush,
     ) -> Result<Self, Failure> {
         let SampleOptions { cache, host_work, .. } = *wanted;
-        Ok(Self { device, works, cache, flush, host_work, whole: EventPair::new()?, empties: Vec::new() })
+        Ok(Self {
+            device,
+            works,
+            cache,
+            flush,
+            host_work,
+            whole: EventPair::new()?,
+            before: None,
+            since_first: Nanoseconds::ZERO,
+            starts: Vec::new(),
+            empties: Vec::new(),
+        })
     }
 
     pub(crate) fn stream(&self) -> CUstream {
@@ -142,12 +159,52 @@ impl<'a> SamplingState<'a> {
         Ok(())
     }
 
-    /// Ends a group: its last event, then the clock probe, then waits for the stream.
-    pub(crate) fn end(&self) -> Result<(), CallError> {
+    /// Begins a group: its first event.
+    pub(crate) fn begin(&mut self) -> Result<(), CallError> {
+        self.whole.start.record(self.stream())
+    }
+
+    /// Ends a group: its last event, then the clock probe, then waits for the stream, and reads the samples between these pairs.
+    /// Returns the time of the whole group.
+    pub(crate) fn end(
+        &mut self,
+        pairs: Range<usize>,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, CallError> {
         let stream = self.stream();
         self.whole.stop.record(stream)?;
         self.device.clock.enqueue(&self.device.kernels, stream)?;
-        self.wait()
+        self.wait()?;
+        if let Some(before) = &self.before {
+            self.since_first += before.until(&self.whole.start)?;
+        }
+        self.read(pairs.clone(), events)?;
+        self.read_starts(pairs)?;
+        let elapsed = self.whole.read()?;
+        let next = self.before.take().map_or_else(Event::new, Ok)?;
+        self.before = Some(std::mem::replace(&mut self.whole.start, next));
+        Ok(elapsed)
+    }
+
+    /// Reads when the samples between these pairs began; not if two launches take turns, since their difference is asked for.
+    fn read_starts(&mut self, pairs: Range<usize>) -> Result<(), CallError> {
+        self.starts.clear();
+        let step = match self.works {
+            Works::One(_) => 1,
+            Works::Beside(..) => 2,
+            Works::Two(_) => return Ok(()),
+        };
+        for whose in pairs.step_by(step) {
+            let place = if self.works.take_turns() { turn(whose) } else { whose };
+            let since = self.whole.start.until(&self.device.pairs[place].start)?;
+            self.starts.push(self.since_first + since);
+        }
+        Ok(())
+    }
+
+    /// Returns the starts of the samples of the last group, since the start of the first group.
+    pub(crate) fn starts(&self) -> &[Nanoseconds] {
+        &self.starts
     }
 
     /// Waits for all work on the stream.

@@ -51,19 +51,18 @@ impl StreamPath {
         if !samples.host_work {
             samples.device.kernels.delay(delay, samples.stream())?;
         }
-        samples.whole.start.record(samples.stream())?;
+        samples.begin()?;
         let begin = Instant::now();
         samples.enqueue(0..count, Event::record)?;
         self.enqueueing = begin.elapsed();
         if self.enqueueing > delay && count == 1 && !samples.host_work {
             self.uncovered = Some(self.enqueueing);
         }
-        samples.end()?;
+        let elapsed = samples.end(0..count, events)?;
         let each = self.enqueueing.as_secs_f64() / count as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
         self.longest = (fitting as usize).clamp(2, LONGEST_QUEUE);
-        samples.read(0..count, events)?;
-        Ok(samples.whole.read()?)
+        Ok(elapsed)
     }
 
     /// Returns the event time of a launch behind a delay that covers its enqueueing, the median of a few; `None` if the samples

@@ -58,6 +58,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, F
     timer.shared_error = Some(Nanoseconds(shared_error));
     timer.spread = spread(&launches.pairs);
     timer.group_spread = spread(&launches.group_medians());
+    timer.memory_stall = device.memory_stall;
     timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
     device.timers.insert((path, cache), timer);
     Ok(timer)
@@ -220,7 +221,7 @@ fn spread(times: &[Nanoseconds]) -> Nanoseconds {
 }
 
 /// Returns the step of the clock: the greatest common divisor, in whole nanoseconds, of all event readings.
-fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
+pub(super) fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
     let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
     Nanoseconds(divisor.max(1) as f64)
 }
