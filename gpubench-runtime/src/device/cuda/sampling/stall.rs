@@ -25,7 +25,6 @@ const UNREAD_GROUPS: usize = 2;
 const GROUPS: usize = 16;
 
 /// Looks for the period by reads of a quarter of the L2's size each, in a context that has launched kernels on one stream at most.
-/// On an H200 they take 15 ms.
 pub(crate) fn measure(device: &mut Cuda) -> Result<Option<StallPeriod>, Failure> {
     let (kernels, flusher) = (Rc::clone(&device.kernels), Rc::clone(&device.flusher));
     let mut reads = Reads { flusher, kernels, stream: device.stream, number: 0 };
