@@ -114,6 +114,21 @@ macro_rules! main {
             let bench_target = ::core::option_env!("CARGO_TARGET_TMPDIR").is_some();
             $crate::__private::main($crate::__private::build(package, ::core::module_path!()), bench_target)
         }
+
+        // With the harness of `#[test]`, that harness has the target's `main`, and the one above never runs. Only with it does the
+        // compiler keep a `#[test]`; inside of a constant no test is listed.
+        #[allow(dead_code, unnameable_test_items)]
+        const _: () = {
+            #[test]
+            fn harness() {
+                const _: () = ::core::assert!(
+                    ::core::option_env!("CARGO_TARGET_TMPDIR").is_none()
+                        || !$crate::__private::is_crate_root(::core::module_path!()),
+                    "gpubench::main! needs `harness = false` below this target's [[bench]] or [[test]] in Cargo.toml: with its own \
+                     harness cargo runs no benchmark and knows no flag of a suite"
+                );
+            }
+        };
     };
 }
 
@@ -175,6 +190,19 @@ pub mod __private {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let (version, folder) = (text(version), text(folder));
         name.map(|name| Package { name: name.to_owned(), version, folder, commit: None, dirty: None })
+    }
+
+    /// Returns true if the module of this path is the crate itself.
+    #[must_use]
+    pub const fn is_crate_root(module_path: &str) -> bool {
+        let (path, mut at) = (module_path.as_bytes(), 0);
+        while at < path.len() {
+            if path[at] == b':' {
+                return false;
+            }
+            at += 1;
+        }
+        true
     }
 
     /// The build of a suite: its package, where cargo builds it, its module, and gpubench.

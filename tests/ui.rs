@@ -64,6 +64,10 @@ fn refused(file: &Path, gpubench: &Path) -> String {
     rustc.args(["-A", "dead_code"]).args(["--out-dir", env!("CARGO_TARGET_TMPDIR")]).arg(file);
     rustc.arg("--extern").arg(format!("gpubench={}", gpubench.display()));
     rustc.arg("-L").arg(format!("dependency={}", gpubench.parent().expect("a folder").display()));
+    if file.ends_with("harness.rs") {
+        // As cargo compiles a bench target with libtest's harness.
+        rustc.arg("--test").env("CARGO_TARGET_TMPDIR", env!("CARGO_TARGET_TMPDIR"));
+    }
     // By this the compiler knows that cargo calls it, and advises accordingly.
     rustc.env("CARGO_CRATE_NAME", "ui");
     let ended = rustc.output().expect("rustc starts");

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpubench_records::method::Cache;
-use gpubench_records::selection::{CaseSelection, NoArg, parse_args, split_names};
+use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
-use crate::error::UnknownFormat;
+use crate::error::{CommandError, UnknownFormat};
 
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Debug, Parser)]
@@ -197,7 +197,7 @@ pub(crate) enum ShareArg {
 /// The flags that select cases, as those of a suite do.
 #[derive(Debug, Args)]
 pub(crate) struct SelectionArgs {
-    /// Take only cases whose names contain one of these
+    /// Take only cases whose names contain one of these, or match it as in `/sum.*n=1024/`
     #[arg(value_name = "FILTER", last = true)]
     names: Vec<String>,
 
@@ -235,7 +235,7 @@ enum SelectedCache {
 
 impl SelectionArgs {
     /// Reads the selection, as a suite does.
-    pub(crate) fn selection(&self) -> Result<CaseSelection, NoArg> {
+    pub(crate) fn selection(&self) -> Result<CaseSelection, CommandError> {
         let Self { names, exact, skip, args, cache, device } = self;
         let caches = match cache {
             None | Some(SelectedCache::Both) => None,
@@ -243,9 +243,9 @@ impl SelectionArgs {
             Some(SelectedCache::Cold) => Some(vec![Cache::Cold]),
         };
         Ok(CaseSelection {
-            filters: names.iter().flat_map(|names| split_names(names)).collect(),
+            filters: parse_filters(names, *exact)?,
             exact: *exact,
-            skip: skip.iter().flat_map(|names| split_names(names)).collect(),
+            skip: parse_filters(skip, *exact)?,
             args: parse_args(args)?,
             caches,
             device: device.clone(),

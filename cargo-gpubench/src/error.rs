@@ -7,7 +7,7 @@ use gpubench_records::exit::Exit;
 use gpubench_records::files::LoadRunError;
 use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
-use gpubench_records::selection::NoArg;
+use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
 /// A format that there is not. The sentence lists those that there are.
@@ -29,6 +29,8 @@ pub(crate) enum CommandError {
     NothingSelected { run: String, cases: String, selection: String },
     #[error(transparent)]
     Arg(#[from] NoArg),
+    #[error(transparent)]
+    Filter(#[from] BadFilter),
     #[error("--arg {arg}=…: no case of {run} has an argument of this name")]
     NoSuchArg { run: String, arg: String },
     #[error("{0}")]

@@ -16,7 +16,7 @@ pub(super) fn show(
     exact: bool,
     print_options: PrintOptions,
 ) -> Result<Exit, CommandError> {
-    let selection = CaseSelection { filters: vec![case.to_owned()], exact, ..CaseSelection::default() };
+    let selection = CaseSelection { filters: vec![case.into()], exact, ..CaseSelection::default() };
     let run = load_selected(stored, run, &selection)?;
     output::print(
         &format!(

@@ -3,18 +3,35 @@
 
 use std::collections::BTreeMap;
 
+use super::filter::{BadFilter, NameFilter};
+
 /// An argument without a name or a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--arg {0}: give a name and its values, such as n=1024,4096")]
 pub struct NoArg(pub String);
 
-/// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space.
+/// Reads filters, several in one text with commas between them. With `exact`, each text is one whole name, which may contain any
+/// comma.
+///
+/// # Errors
+/// Returns an error if one is `/…/` and no regular expression.
+pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, BadFilter> {
+    if exact {
+        return Ok(given.iter().cloned().map(NameFilter::Text).collect());
+    }
+    given.iter().flat_map(|names| split_names(names)).map(|name| NameFilter::parse(&name)).collect()
+}
+
+/// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space; those within a regular expression, as
+/// in `/f{1,2}/`, stand between its slashes.
 #[must_use]
 pub fn split_names(names: &str) -> Vec<String> {
+    let is_open = |name: &str| name.starts_with('/') && (name.len() == 1 || !name.ends_with('/'));
     let mut split: Vec<String> = Vec::new();
     for part in names.split(',') {
         match split.last_mut() {
             Some(last) if part.starts_with(' ') => *last = format!("{last},{part}"),
+            Some(last) if is_open(last) && names.matches('/').count() > 1 => *last = format!("{last},{part}"),
             _ => split.push(part.to_owned()),
         }
     }
@@ -65,6 +82,8 @@ mod tests {
     #[test]
     fn names_are_split_between_them_and_not_within() {
         assert_eq!(split_names("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
+        assert_eq!(split_names("copy,/f{1,2}$/,sum"), ["copy", "/f{1,2}$/", "sum"]);
+        assert_eq!(split_names("/a,b"), ["/a", "b"]);
     }
 
     proptest::proptest! {

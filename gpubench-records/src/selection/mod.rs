@@ -1,6 +1,8 @@
 //! The cases of a run that the user names. In: names, arguments, cache states and devices; out: true for each case that is
 //! selected, and runs with those alone. Records do not contain the attribute's options, such as tags.
 
+mod amount;
+mod filter;
 mod given;
 
 use std::collections::{BTreeMap, HashSet};
@@ -13,17 +15,19 @@ use crate::method::Cache;
 use crate::record::{Record, Run, Skipped};
 use crate::text::printable;
 
-pub use self::given::{NoArg, parse_args, split_names, split_outside_brackets};
+pub use self::amount::{amount, is_value};
+pub use self::filter::{BadFilter, NameFilter, Pattern};
+pub use self::given::{NoArg, parse_args, parse_filters, split_names, split_outside_brackets};
 
 /// The user's selection of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseSelection {
-    /// Parts of names, one of which a case must contain; full names with `exact`.
-    pub filters: Vec<String>,
+    /// Parts of names or patterns, one of which a case must match; full names with `exact`.
+    pub filters: Vec<NameFilter>,
     /// True if filters and skips are full names.
     pub exact: bool,
-    /// Parts of names that a case must not contain.
-    pub skip: Vec<String>,
+    /// Parts of names or patterns that a case must not match.
+    pub skip: Vec<NameFilter>,
     /// Values of arguments, by the name of the argument. A case that lacks the argument is selected.
     pub args: BTreeMap<String, Vec<String>>,
     /// The cache states, if not all.
@@ -39,19 +43,27 @@ impl CaseSelection {
         if self.filters.is_empty() && self.skip.is_empty() {
             return true;
         }
-        let names = [name, &printable(name)];
-        let hit = |pattern: &String| match self.exact {
-            true => names.contains(&pattern.as_str()),
-            false => names.iter().any(|name| name.contains(pattern.as_str())),
-        };
+        let hit = |filter: &NameFilter| self.hits(filter, name);
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
+    }
+
+    /// Returns true if one of the filters, or of the skips, takes a benchmark of this name, as it is or as lists show it.
+    #[must_use]
+    pub fn hits(&self, filter: &NameFilter, name: &str) -> bool {
+        [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
+    }
+
+    /// Returns true if this value of an argument is selected, or all are.
+    #[must_use]
+    pub fn takes_value(&self, arg: &Arg) -> bool {
+        let takes = |values: &Vec<String>| values.iter().any(|given| is_value(given, &arg.value));
+        self.args.get(&arg.name).is_none_or(takes)
     }
 
     /// Returns true if this benchmark is selected, in any cache state and on any device.
     #[must_use]
     pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
-        let given = |arg: &Arg| self.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
-        self.matches(&shown_name(benchmark, args)) && args.iter().all(given)
+        self.matches(&shown_name(benchmark, args)) && args.iter().all(|arg| self.takes_value(arg))
     }
 
     /// Returns true if cases in this cache state are selected.
@@ -120,10 +132,10 @@ impl CaseSelection {
     pub fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
-            words.push(format!("`{}`", self.filters.join("` or `")));
+            words.push(format!("`{}`", joined(&self.filters, "` or `")));
         }
         if !self.skip.is_empty() {
-            words.push(format!("without `{}`", self.skip.join("` and `")));
+            words.push(format!("without `{}`", joined(&self.skip, "` and `")));
         }
         words
     }
@@ -139,6 +151,10 @@ impl CaseSelection {
         words.extend(self.device.iter().map(|device| format!("on {device}")));
         words
     }
+}
+
+fn joined(filters: &[NameFilter], between: &str) -> String {
+    filters.iter().map(NameFilter::to_string).collect::<Vec<_>>().join(between)
 }
 
 /// Keeps the selected records, skipped cases and devices of `run`. A device without a selected case is removed too.
@@ -189,7 +205,7 @@ mod tests {
     use crate::baseline::{Baseline, check};
 
     fn selection(filters: &[&str], exact: bool, skip: &[&str]) -> CaseSelection {
-        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let owned = |names: &[&str]| names.iter().map(|name| NameFilter::from(*name)).collect();
         CaseSelection { filters: owned(filters), exact, skip: owned(skip), ..CaseSelection::default() }
     }
 

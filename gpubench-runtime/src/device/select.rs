@@ -135,6 +135,20 @@ impl Devices {
         Ok(Selected { devices, ..Selected::default() })
     }
 
+    /// Selects the usual devices, and this machine's CPU beside a GPU, so that every benchmark whose device is there has one.
+    ///
+    /// # Errors
+    /// Returns an error if the search for a kind that benchmarks need did not come to its end.
+    pub fn one_of_each_kind(&self) -> Result<Selected, NoSuchDevice> {
+        let mut selected = self.usual()?;
+        let is_other = |found: &&Available| {
+            chosen(found.kind) == Some(DefaultChoice::StandIn) && !selected.devices.contains(found)
+        };
+        let others: Vec<Available> = self.there.iter().filter(is_other).cloned().collect();
+        selected.devices.extend(others);
+        Ok(selected)
+    }
+
     /// Selects the GPUs that a scheduler has `given` a task, as its environment names them: `all`, or the first. Of a program that
     /// measures none, the usual devices.
     ///

@@ -1,17 +1,15 @@
 //! Peaks that a device does not report: those that the user gives on the command line and in `gpubench.toml`,
 //! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
 
-mod file;
 mod written;
 
 use std::collections::BTreeSet;
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::config::{ConfigFile, FileError};
 use crate::device::kinds;
 use gpubench_records::facts::{Facts, Peak};
 
-pub use self::file::{FileError, FileMistake, PeaksFile};
 pub use gpubench_records::files::ceilings::{Ceiling, CeilingCache};
 
 pub use self::written::{PeakTextError, read};
@@ -22,7 +20,7 @@ pub struct PeakSources {
     /// Peaks from the command line, for every device.
     pub given: Vec<Peak>,
     /// The user's file, if there is one.
-    pub file: Option<PeaksFile>,
+    pub file: Option<ConfigFile>,
     /// The store of measured ceilings; `None` if they are not needed.
     pub ceilings: Option<CeilingCache>,
 }
@@ -38,19 +36,14 @@ impl PeakSources {
         config: Option<&Path>,
         ceilings: Option<CeilingCache>,
     ) -> Result<Self, FileError> {
-        let folders = || [env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from), env::current_dir().ok()];
-        let file = match config {
-            Some(path) => PeaksFile::read(path).map(Some),
-            None => PeaksFile::find(folders().iter().flatten().map(PathBuf::as_path)),
-        };
-        Ok(Self { given, file: file?, ceilings })
+        Ok(Self { given, file: ConfigFile::of(config)?, ceilings })
     }
 
     /// Warns about precisions of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
     pub fn unknown_precisions(&self, used: impl Iterator<Item = &'static str>) -> Vec<String> {
         let known: BTreeSet<&str> = used.chain(kinds::precisions()).collect();
-        let given = self.file.iter().flat_map(PeaksFile::precisions);
+        let given = self.file.iter().flat_map(ConfigFile::precisions);
         let unknown = given.filter(|(precision, _)| !known.contains(precision));
         let warning = |(precision, place)| {
             format!("{place}: no benchmark of this program has the precision `{precision}`")

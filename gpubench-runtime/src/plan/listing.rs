@@ -9,6 +9,7 @@ use super::{Arg, Fate};
 use crate::catch::catch;
 use crate::registry::{ArgAxis, Case, Variant, Visitor};
 use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::selection::amount;
 
 /// The cases that an instance offers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -100,9 +101,13 @@ struct AxisRows {
 impl AxisRows {
     fn of(axes: &[&dyn ArgAxis], given: &ArgValues) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
-        let replaced: Vec<Option<&Vec<String>>> = names.iter().map(|name| given.get(*name)).collect();
+        let taken = |axis: &&dyn ArgAxis| {
+            let values = given.get(axis.name())?;
+            Some(values.iter().map(|value| taken(*axis, value)).collect::<Vec<String>>())
+        };
+        let replaced: Vec<Option<Vec<String>>> = axes.iter().map(taken).collect();
         // If all are replaced, the listed values are not needed.
-        let (columns, refused) = match replaced.iter().copied().collect::<Option<Vec<_>>>() {
+        let (columns, refused) = match replaced.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() {
             Some(replaced) => {
                 let refused = axes.iter().zip(&replaced).find_map(|(axis, values)| {
                     let refused = values.iter().find_map(|value| axis.select(value).err())?;
@@ -147,7 +152,7 @@ impl AxisRows {
 
     /// Keeps the rows whose values are among those given for some of the axes. A value that is not listed
     /// would have no partners on the other axes.
-    fn choose(&mut self, given: &[Option<&Vec<String>>]) {
+    fn choose(&mut self, given: &[Option<Vec<String>>]) {
         for (column, values) in given.iter().enumerate() {
             let Some(values) = values else { continue };
             let unlisted = values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value));
@@ -168,9 +173,18 @@ impl AxisRows {
             }
         }
         self.rows.retain(|row| {
-            row.iter().zip(given).all(|(value, given)| given.is_none_or(|values| values.contains(value)))
+            row.iter()
+                .zip(given)
+                .all(|(value, given)| given.as_ref().is_none_or(|values| values.contains(value)))
         });
     }
+}
+
+/// Returns the value of an axis that the user gives as this text: the text, or the number that it is, as in `1M`, if only that is a
+/// value.
+fn taken(axis: &dyn ArgAxis, text: &str) -> String {
+    let number = || amount(text).filter(|number| axis.select(text).is_err() && axis.select(number).is_ok());
+    number().unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns every combination of `sweeps`, each after the arguments that are the `same` in all. The last sweep

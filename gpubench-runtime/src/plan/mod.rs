@@ -23,6 +23,7 @@ use gpubench_records::method::Cache;
 use gpubench_records::work::Link;
 
 use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
+use gpubench_records::selection::{NameFilter, is_value};
 use gpubench_records::task::Part;
 
 pub use self::error::{PlanError, Unpaired};
@@ -101,6 +102,8 @@ pub struct Plan {
     pub ignored: usize,
     /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
     pub absent: Vec<(Job, String)>,
+    /// The filters that match no benchmark, beside others that do.
+    pub unmatched: Vec<NameFilter>,
 }
 
 /// The fate of a job.
@@ -152,6 +155,7 @@ impl Plan {
         }
         let variants: Vec<ListedVariant> = instances.iter().map(Instance::variant).collect();
         let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
+        plan.unmatched.clone_from(&selection.cases.filters);
         for (instance, listed) in instances.iter().zip(lister.list(&variants, &selection.cases)) {
             let present = plan.jobs.len();
             plan.add(instance, listed, selection, &mut axes_seen)?;
@@ -251,6 +255,10 @@ impl Plan {
         if listed.combinations.is_empty() {
             return Ok(());
         }
+        self.unmatched.retain(|filter| {
+            let names = listed.combinations.iter().map(|(args, _)| shown_name(&benchmark, args));
+            !names.into_iter().any(|name| selection.cases.hits(filter, &name))
+        });
         if !selection.ignored.takes(entry.options.ignore) {
             self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };
             return Ok(());
@@ -260,9 +268,7 @@ impl Plan {
         if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
             return Err(PlanError::BadArg { axis, benchmark, message });
         }
-        let chosen =
-            |arg: &Arg| selection.cases.args.get(&arg.name).is_none_or(|values| values.contains(&arg.value));
-        if !generics.iter().all(chosen) {
+        if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
             return Ok(());
         }
         self.jobs.extend(listed.combinations.into_iter().map(|(args, fate)| (job(args), fate)));
@@ -343,7 +349,7 @@ fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
                 }
             }
         }
-        let unknown = wanted.iter().find(|wanted| !values.contains(wanted))?;
+        let unknown = wanted.iter().find(|wanted| !values.iter().any(|value| is_value(wanted, value)))?;
         Some((name.to_owned(), format!("`{unknown}` is none of `{name}` (it has {})", values.join(", "))))
     })
 }

@@ -47,11 +47,12 @@ impl Display for Outcome {
     }
 }
 
-/// Tries every job of `plan`, until all are done or `stop` returns true. Calls `job_started` before each launch, and `warn` with
+/// Tries every job of `plan`, until all are done or `stop` returns true; with `fail_fast`, until one fails. Calls `job_started` before each launch, and `warn` with
 /// what the user needs to know beside the outcomes.
 pub fn run(
     plan: &Plan,
     config: &RunConfig,
+    fail_fast: bool,
     job_started: &mut dyn FnMut(&Job),
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
@@ -80,6 +81,9 @@ pub fn run(
         match outcome {
             Ok(outcome) => trials.push(Trial { name: job.to_string(), outcome }),
             Err(error) => return (trials, Err(error)),
+        }
+        if fail_fast && trials.last().is_some_and(|trial| matches!(trial.outcome, Outcome::Failed(_))) {
+            break;
         }
     }
     supervisor.dismiss();

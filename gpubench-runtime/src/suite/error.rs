@@ -15,9 +15,9 @@ use gpubench_stats::format::counted;
 use super::cli::Exit;
 use super::options::OptionsError;
 use super::sharing::ShareError;
+use crate::config::FileError;
 use crate::device::ClockTarget;
 use crate::device::select::NoSuchDevice;
-use crate::peaks::FileError;
 use crate::plan::PlanError;
 use crate::runner::RunError;
 use crate::runner::lock::{BusyDevice, NotLocked};
@@ -49,9 +49,9 @@ pub enum Error {
     /// A device is busy, and the user does not want to wait.
     #[error(transparent)]
     Busy(#[from] BusyDevice),
-    /// The user's file of peaks cannot be used.
+    /// The user's file of settings and peaks cannot be used.
     #[error(transparent)]
-    PeaksFile(#[from] FileError),
+    ConfigFile(#[from] FileError),
     /// A peak is given for a precision that no benchmark has.
     #[error(
         "--peak {precision}=…: no benchmark of this program has this precision (they have {})",
@@ -192,7 +192,7 @@ impl Error {
             Self::StoredRun(StoredRunError::NothingSelected { .. }) => Exit::Nothing,
             Self::Options(_)
             | Self::Environment(_)
-            | Self::PeaksFile(_)
+            | Self::ConfigFile(_)
             | Self::UnknownPrecision { .. }
             | Self::Resume(_)
             | Self::Share(_)

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Error;
-use super::cli::ListFormat;
+use super::cli::TextFormat;
 use super::options::MeasureOptions;
 use super::prepare::{found, kinds_of, lister};
 use super::sharing::Sharing;
@@ -21,7 +21,7 @@ pub(super) fn list(
     entries: &[&Entry],
     options: &MeasureOptions,
     suite: &str,
-    format: ListFormat,
+    format: TextFormat,
 ) -> Result<String, Error> {
     let device = options.device.as_deref();
     let kinds = kinds_of(entries)
@@ -31,7 +31,7 @@ pub(super) fn list(
     let kinds: Vec<_> = kinds.collect();
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
     // a device.
-    let runner_asks = options.selection.ignored == Ignored::Only && format == ListFormat::Terse;
+    let runner_asks = options.selection.ignored == Ignored::Only && format == TextFormat::Terse;
     let mut lister = lister(options);
     let missing = if runner_asks {
         let kinds: Vec<&str> = kinds.iter().map(|(_, kind)| *kind).collect();
@@ -55,20 +55,22 @@ pub(super) fn list(
 }
 
 /// Writes one line for each job of `plan`.
-fn text(plan: &Plan, format: ListFormat) -> String {
+fn text(plan: &Plan, format: TextFormat) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     for (job, fate) in &plan.jobs {
         let name = printable(&job.to_string());
         _ = match (format, fate) {
-            (ListFormat::Pretty, Fate::Skipped(why)) => {
+            (TextFormat::Pretty | TextFormat::Junit, Fate::Skipped(why)) => {
                 writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
             }
-            (ListFormat::Pretty | ListFormat::Terse, _) => writeln!(text, "{name}: benchmark"),
-            (ListFormat::Json, _) => writeln!(text, "{}", as_json(job, fate)),
+            (TextFormat::Pretty | TextFormat::Junit | TextFormat::Terse, _) => {
+                writeln!(text, "{name}: benchmark")
+            }
+            (TextFormat::Json, _) => writeln!(text, "{}", as_json(job, fate)),
         };
     }
-    if format == ListFormat::Pretty {
+    if matches!(format, TextFormat::Pretty | TextFormat::Junit) {
         let skipped = plan.jobs.iter().filter(|(_, fate)| matches!(fate, Fate::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, cases) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "case"));

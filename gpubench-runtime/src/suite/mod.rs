@@ -24,6 +24,7 @@ mod show;
 mod signals;
 mod stored;
 mod test_mode;
+mod trials;
 
 use std::env;
 use std::path::Path;
@@ -35,10 +36,10 @@ pub use self::progress::Progress;
 pub use self::sharing::ShareError;
 
 use self::child::run_as_child;
-use self::cli::{Action, Exit, Options};
+use self::cli::{Action, Caller, Exit, Options};
 use self::live::Live;
 use self::measure::Prepared;
-use self::messages::conclude;
+use self::messages::{conclude, warn};
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
 use crate::runner::RunEvents;
@@ -50,7 +51,7 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
     if let Some(ended) = run_as_child() {
         return conclude(ended).into();
     }
-    match cli::parse(env::args_os(), bench_target) {
+    match cli::parse(env::args_os(), &caller(&program, bench_target)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => {
             // If even this cannot be printed, the exit code still reports it.
@@ -60,10 +61,18 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
     }
 }
 
+/// Returns the program as its help and its version name it.
+fn caller(program: &Program, is_bench_target: bool) -> Caller {
+    let own = program.package.as_ref().map(|package| format!("{} ", package.version)).unwrap_or_default();
+    let version = format!("{own}(gpubench {})", program.version);
+    Caller { name: program.suite.clone(), version, is_bench_target }
+}
+
 /// Does what the command line asks for.
 fn run(options: &Options, program: Program) -> Result<Exit, Error> {
-    let Options { action, measure, output } = options;
+    let Options { action, measure, output, warnings } = options;
     let printer = Printer::new(output)?;
+    warnings.iter().for_each(|warning| warn(warning));
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
@@ -73,12 +82,13 @@ fn run(options: &Options, program: Program) -> Result<Exit, Error> {
             printer.print(&list::list(&task.entries(), measure, &program.suite, *format)?)?;
             Ok(Exit::Done)
         }
-        Action::Test => {
-            let (text, ended) = test_mode::test(measure, &program.suite)?;
+        Action::Test { format, fail_fast } => {
+            let (text, ended) = test_mode::test(measure, &program.suite, *format, *fail_fast)?;
             let printed = printer.print(&text);
             ended.and_then(|exit| printed.map(|()| exit))
         }
         Action::Report(file) => show_stored(file, &program.suite, measure, &printer),
+        Action::Print(text) => printer.print(text).map(|()| Exit::Done),
     }
 }
 

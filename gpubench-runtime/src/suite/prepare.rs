@@ -75,7 +75,9 @@ pub(super) fn run_setup(
     }
     let (planned, Selected { devices, mut notes, .. }) =
         plan_on_devices(task, entries, options, options.device.as_deref(), sharing, lister)?;
-    let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
+    let planned = planned.and_then(Plan::on_this_machine)?;
+    notes.extend(note_unmatched(&planned));
+    let plan = sharing.narrow(planned);
     notes.extend(runs.filter(|_| options.resume.is_some()).and_then(|runs| lost_run(runs, sharing)));
     Ok(RunSetup { plan, devices, notes, resumed: ResumedRecords::default() })
 }
@@ -113,12 +115,20 @@ pub(super) fn plan_on_devices(
             // The error names all that is there.
             Err(_) => found(&kinds, None, lister).select(Some(device))?,
         },
+        // Test runners start a process for each listed name, whatever its device; nothing is timed in test mode.
+        (_, None) if task == Task::Test || options.selection.cases.exact => {
+            found(&kinds, None, lister).one_of_each_kind()?
+        }
         (_, None) => found(&kinds, None, lister).select(None)?,
     };
     let devices = names(&selected.devices);
     let planned = planned(task, entries, &options.selection, &devices, &selected.missing, lister);
     if let Ok(plan) = &planned {
         note_absent(plan, &mut selected.notes);
+        if device.is_none() && options.selection.cases.exact {
+            let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
+            selected.devices.retain(is_used);
+        }
     }
     if task == Task::MeasurePeaks && selected.devices.is_empty() {
         return Err(Error::NoGpu);
@@ -169,6 +179,12 @@ fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
     }
 }
 
+/// Returns a note about filters that match nothing, beside others that do.
+fn note_unmatched(plan: &Plan) -> Option<String> {
+    let filters: Vec<String> = plan.unmatched.iter().map(|filter| format!("`{filter}`")).collect();
+    (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
+}
+
 /// Sets up the rest of an earlier run, on its devices unless the user names others. If nothing is left, they
 /// may be missing.
 fn resumed(
@@ -181,7 +197,7 @@ fn resumed(
     lister: &mut WorkerLister<'_>,
 ) -> Result<RunSetup, Error> {
     let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
-    let notes = earlier.run.notes.clone();
+    let mut notes = earlier.run.notes.clone();
     let still_valid = |earlier, plan: &Plan| {
         let limit = options.time_limit().into();
         ResumedRecords::of_earlier(earlier, plan, program, &options.sampling(), limit)
@@ -191,8 +207,9 @@ fn resumed(
     let earlier_devices = Some(earlier_devices).filter(|devices| is_free && !devices.is_empty());
     if let Some(devices) = &earlier_devices {
         let devices = as_named(devices, &kinds_of(entries));
-        let planned = Plan::with_missing(entries, &options.selection, &names(&devices), &[], lister);
-        let plan = sharing.narrow(planned?);
+        let planned = Plan::with_missing(entries, &options.selection, &names(&devices), &[], lister)?;
+        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
+        let plan = sharing.narrow(planned);
         let resumed = still_valid(earlier.clone(), &plan);
         if resumed.is_all_of(&plan) {
             return Ok(RunSetup { plan, devices, notes, resumed });
@@ -201,7 +218,9 @@ fn resumed(
     let device = options.device.clone().or_else(|| Some(earlier_devices?.join(",")));
     let (planned, Selected { devices, .. }) =
         plan_on_devices(task, entries, options, device.as_deref(), sharing, lister)?;
-    let plan = sharing.narrow(planned.and_then(Plan::on_this_machine)?);
+    let planned = planned.and_then(Plan::on_this_machine)?;
+    notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
+    let plan = sharing.narrow(planned);
     let resumed = still_valid(earlier, &plan);
     Ok(RunSetup { plan, devices, notes, resumed })
 }

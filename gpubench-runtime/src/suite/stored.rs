@@ -13,7 +13,7 @@ use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::facts::Facts;
 use gpubench_records::files::{self, StoredRuns};
 use gpubench_records::record::{Record, Run, Skipped};
-use gpubench_records::selection::narrow;
+use gpubench_records::selection::{NameFilter, narrow};
 
 /// Returns the file that the user calls `wanted`: a path, or one of the runs that `suite` keeps. Nothing for standard input and a
 /// baseline.
@@ -37,6 +37,7 @@ pub(super) fn read(
     let before = (run.records.len(), run.skipped.len());
     let chosen = Chosen::of(entries, options, &run);
     let without_tags = chosen.benchmarks_without_known_tags(&run);
+    let unmatched = chosen.unmatched(&run);
     chosen.narrow(&mut run);
     let left = (run.records.len(), run.skipped.len());
     if left == (0, 0) && left != before {
@@ -44,6 +45,9 @@ pub(super) fn read(
         let file = wanted.to_owned();
         return Err(StoredRunError::NothingSelected { file, cases, selection, without_tags }.into());
     }
+    unmatched
+        .iter()
+        .for_each(|filter| warn(&format!("no benchmark of {} matches `{filter}`", wanted.display())));
     if let Some(name) = options.selection.cases.unknown_arg(&run) {
         return Err(PlanError::NoSuchAxis(name.to_owned()).into());
     }
@@ -112,6 +116,16 @@ impl<'a> Chosen<'a> {
     fn takes_skipped(&self, skipped: &Skipped) -> bool {
         self.devices.contains(&skipped.device)
             && self.selection.takes_benchmark(self.entries, &skipped.benchmark, &skipped.args)
+    }
+
+    /// Returns the filters that match none of the cases of `run`.
+    fn unmatched(&self, run: &Run) -> Vec<NameFilter> {
+        let cases = &self.selection.cases;
+        let matches = |filter: &&NameFilter| {
+            run.records.iter().any(|record| cases.hits(filter, &record.case.name()))
+                || run.skipped.iter().any(|skipped| cases.hits(filter, &skipped.name()))
+        };
+        cases.filters.iter().filter(|filter| !matches(filter)).cloned().collect()
     }
 
     /// Returns the number of benchmarks that are left out because their tags are unknown here.

@@ -11,11 +11,12 @@ use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
+use gpubench_runtime::config::ConfigFile;
 use gpubench_runtime::device::select::asks_for;
-use gpubench_runtime::peaks::{PeakSources, PeaksFile};
+use gpubench_runtime::peaks::PeakSources;
 use gpubench_runtime::plan::{Fate, Job, Plan};
 use gpubench_runtime::runner::resume::ResumedRecords;
-use gpubench_runtime::suite::cli;
+use gpubench_runtime::suite::cli::{self, Caller};
 use gpubench_runtime::worker::{Reply, Request};
 use gpubench_stats::units::Nanoseconds;
 
@@ -139,7 +140,7 @@ fn command_line(bytes: &[u8]) -> bool {
         _ = (DeviceId::parse(argument), asks_for(argument, "cuda"));
     }
     let arguments = std::iter::once(OsString::from("suite")).chain(arguments);
-    match cli::parse(arguments, false) {
+    match cli::parse(arguments, &Caller::default()) {
         Ok(options) => !format!("{options:?}").is_empty(),
         Err(refused) => {
             assert!(!refused.to_string().is_empty());
@@ -150,7 +151,7 @@ fn command_line(bytes: &[u8]) -> bool {
 
 fn peaks(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    match PeaksFile::parse(text, Path::new("gpubench.toml")) {
+    match ConfigFile::parse(text, Path::new("gpubench.toml")) {
         Ok(file) => {
             assert!(file.precisions().all(|(precision, place)| !precision.is_empty() && !place.is_empty()));
             true

@@ -18,5 +18,7 @@ mod programs;
 mod results;
 mod resume;
 mod selection;
+mod settings;
 mod test_mode;
+mod tools;
 mod usage;

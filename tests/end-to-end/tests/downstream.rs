@@ -179,6 +179,43 @@ fn its_bench_target_tests_unless_it_is_told_to_measure() {
     ended.shows("test downstream::host::ask_cuda ... ok");
 }
 
+/// Its manifest is the documented one: flags after `--` reach the suite alone.
+#[test]
+fn cargo_bench_hands_its_flags_to_the_suite() {
+    let flags = ["--profile=dev", "--features=bench", "--", "--quick", "--device=host", "ask_cuda"];
+    let benched = cargo(&shared_target(), "bench", &flags, &[REQUIREMENT, ("GPUBENCH_RUNS_DIR", "none")]);
+    let shown = String::from_utf8(benched.stdout.clone()).expect("a suite writes UTF-8");
+    assert!(benched.status.success() && shown.contains("1 case: "), "{shown}{}", told(&benched));
+    assert!(!shown.contains("running 0 tests"), "{shown}");
+}
+
+/// By the real program: it lists, and starts a process for each benchmark, in test mode and to measure.
+#[test]
+fn nextest_runs_each_benchmark_in_a_process() {
+    let nextest = |arguments: &[&str]| {
+        let quiet = [REQUIREMENT, ("GPUBENCH_RUNS_DIR", "none"), ("GPUBENCH_LIBCUDA", "no-libcuda-here")];
+        let experimental = [("NEXTEST_EXPERIMENTAL_BENCHMARKS", "1"), ("GPUBENCH_QUICK", "1")];
+        let ended = cargo(&shared_target(), "nextest", arguments, &[&quiet[..], &experimental].concat());
+        (ended.status.code(), String::from_utf8_lossy(&ended.stdout).into_owned(), told(&ended))
+    };
+    if !nextest(&["--version"]).1.starts_with("cargo-nextest") {
+        return skip("there is no cargo-nextest here");
+    }
+    let benches = ["--benches", "--features=bench", "--color=never"];
+    let (code, listed, told) = nextest(&[&["list"], &benches[..]].concat());
+    let names: Vec<&str> = listed.lines().filter(|line| line.contains("downstream::")).collect();
+    assert_eq!((code, names.len()), (Some(0), 11), "{listed}{told}");
+    let (code, shown, told) = nextest(&[&["run"], &benches[..], &["host::quick"]].concat());
+    assert!(code == Some(0) && told.contains("8 tests run: 8 passed"), "{code:?} {shown}{told}");
+    // Those without a device are ignored ones, which fail if somebody wants just them.
+    let ignored = ["--run-ignored=only", "--no-fail-fast"];
+    let (code, shown, told) = nextest(&[&["run"], &benches[..], &ignored].concat());
+    assert!(code == Some(100) && told.contains("3 tests run: 0 passed, 3 failed"), "{code:?} {shown}{told}");
+    let (code, shown, told) =
+        nextest(&["bench", "--cargo-profile=dev", "--features=bench", "--color=never", "host::ask_cuda"]);
+    assert!(code == Some(0) && told.contains("1 benchmark run: 1 passed"), "{code:?} {shown}{told}");
+}
+
 /// This build does not check arithmetic, as no release build does.
 #[test]
 fn a_count_that_wraps_is_told() {

@@ -278,7 +278,7 @@ fn in_process_records_are_the_same() {
 
 #[test]
 fn in_process_an_abort_is_one() {
-    let ended = run(SUITE, &["aborts", "--exact", "faults::aborts", "--device", "clockwork", "--in-process"]);
+    let ended = run(SUITE, &["--exact", "faults::aborts", "--device", "clockwork", "--in-process"]);
     // What is printed before a run ends is there, and nothing that looks like its end.
     assert!(ended.code.is_none() && !ended.stdout.contains("aborts"), "{ended}");
     assert!(!ended.stdout.contains(" case"), "{ended}");

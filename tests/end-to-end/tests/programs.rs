@@ -40,7 +40,9 @@ fn the_environment_holds_where_a_program_reads_it() {
     let ended =
         of(&[("GPUBENCH_FILTER", "n=2"), ("GPUBENCH_QUICK", "1"), ("GPUBENCH_CACHE", "cold")]).with_code(0);
     assert_eq!((&*ended.stdout, &*ended.stderr), ("measuring::ticks[n=2] cold valid\n", ""));
-    of(&[("GPUBENCH_SAMPLES", "0")]).with_code(2).says_only("error: --samples 0: give at least 1\n");
+    of(&[("GPUBENCH_SAMPLES", "0")])
+        .with_code(2)
+        .says_only("error: --samples 0: give at least 1 (--samples is from GPUBENCH_SAMPLES)\n");
     of(&[("GPUBENCH_CACHE", "warm")])
         .with_code(2)
         .says_only("error: invalid value 'warm' for '--cache <CACHE>'");

@@ -226,6 +226,41 @@ fn a_value_given_twice_is_one_case() {
 }
 
 #[test]
+fn filters_between_slashes_are_regular_expressions() {
+    let sweep = |n: u32| format!("two_devices::sweep[n={n}] hot");
+    assert_eq!(measured(&["/sweep.n=(1|2)]$/"]), [sweep(1), sweep(2)]);
+    assert_eq!(measured(&["sweep", "--skip", "/=1/"]), [sweep(2)]);
+    // A whole name is no expression.
+    run(SUITE, &["--exact", "/sweep/"]).with_code(4).says_only("no benchmark matches `/sweep/`");
+    run(SUITE, &["/sweep[/"]).with_code(2).says_only("the filter `/sweep[/` is no regular expression: ");
+}
+
+#[test]
+fn sizes_are_written_as_people_do() {
+    let of = |values: &str| measured(&["sweep", "--arg", values]);
+    let sweep = |n: u32| format!("two_devices::sweep[n={n}] hot");
+    assert_eq!(of("n=1k,1Ki,2^3"), [sweep(1000), sweep(1024), sweep(8)]);
+    run(SUITE, &["sweep", "--arg", "n=1.0001k"])
+        .with_code(2)
+        .says_only("--arg n: `1.0001k` is not a value of `n` (it has 1, 2, 10)");
+}
+
+/// Of a run, live or stored, and of a program.
+#[test]
+fn a_filter_that_matches_nothing_beside_others_is_told() {
+    let (ended, run_of) = measure(SUITE, &["hair", "no_such", "/x{9}/", "--device", "clockwork", "--quick"]);
+    ended.with_code(0).shows("no benchmark matches `no_such` or `/x{9}/`");
+    assert_eq!(run_of.notes, ["no benchmark matches `no_such` or `/x{9}/`"]);
+    assert_eq!(cases(&run_of), ["two_devices::hair hot"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let stored = file.to_str().expect("UTF-8");
+    _ = run(SUITE, &["hair", "sweep", "--device", "clockwork", "--quick", "--json", stored]).with_code(0);
+    let ended = run(SUITE, &["--from", stored, "hair", "no_such"]).with_code(0);
+    assert_eq!(ended.stderr, format!("warning: no benchmark of {stored} matches `no_such`\n"));
+}
+
+#[test]
 fn the_cache_state_is_the_users_choice() {
     let (hot, cold) = ("two_devices::beat hot", "two_devices::beat cold");
     let sweep = ["two_devices::sweep[n=1] hot", "two_devices::sweep[n=1] cold"];

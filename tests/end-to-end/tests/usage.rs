@@ -20,6 +20,9 @@ fn help_goes_to_standard_output() {
         assert!(help.stdout.contains(words), "no `{words}` in {help}");
     }
     assert_eq!(help.stderr, "");
+    let short = run_with(SUITE, &["-h"], &[("COLUMNS", "80"), ("LINES", "24")]).with_code(0);
+    assert!(short.stdout.lines().count() <= 40, "{short}");
+    assert!(short.stdout.contains("Examples:") && !short.stdout.contains("GPUBENCH_"), "{short}");
 }
 
 #[test]
@@ -45,6 +48,10 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--samples", "many"], "invalid value 'many' for '--samples <N>'"),
         (&["--warmup", "NaN"], "--warmup NaN: give seconds, 0 or more"),
         (&["--max-time=-1"], "--max-time -1: give seconds, 0 or more"),
+        (
+            &["--max-time", "1 fortnight"],
+            "--max-time 1 fortnight: give a time, such as 0.5 (seconds), 500ms or 2min",
+        ),
         (&["--timeout", "0"], "--timeout 0: give seconds above 0"),
         (&["--min-time", "2", "--max-time", "1"], "--min-time 2 is more than --max-time 1"),
         (&["--min-time", "4", "--max-time", "3.5", "--quick"], "--min-time 4 is more than --max-time 3.5"),

@@ -1,78 +1,156 @@
-//! The command line: flags and their environment twins in, validated [`Options`] out, and the table of exit
-//! codes.
+//! The command line: flags, their environment twins and the settings of the user's file in, validated [`Options`] out, and the table
+//! of exit codes.
 
 mod args;
+mod help;
+mod libtest;
+mod manifest;
+mod modes;
 mod options;
+mod origins;
 mod peaks;
-mod stored_run;
+mod settings;
 mod values;
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
-pub use self::args::ListFormat;
+pub use self::args::TextFormat;
+pub use self::help::Caller;
 pub use self::options::{Action, Options, OutputOptions};
 pub use gpubench_records::exit::Exit;
 
 use self::args::Args;
+use self::origins::Origins;
+use self::settings::FileSettings;
 use super::Error;
 use super::options::{MeasureOptions, OptionsError};
+use gpubench_records::selection::split_names;
 
-/// Reads the command line of this process: `arguments`, beginning with the program's name. A `bench_target`
-/// is in test mode unless cargo's `--bench` is among them.
+/// Reads the command line of this process: `arguments`, beginning with the program's name.
 ///
 /// # Errors
 /// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard
 /// error.
-pub fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
-    bench_target: bool,
-) -> Result<Options, clap::Error> {
-    let matches = matches(arguments.into_iter().collect())?;
-    let args = read(&matches)?;
-    stored_run::refuse_other_flags(&matches, &args)
-        .and_then(|()| Options::of(args, bench_target))
-        .map_err(|error| Args::command().error(ErrorKind::ValueValidation, error))
+pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let settings = Settings::read(&arguments, caller)?;
+    let name =
+        arguments.first().map(Path::new).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let args = settings.args()?;
+    if let Some(text) = settings.text(&args, caller, &name) {
+        return Options::printing(args, text).map_err(|error| settings.refused(error));
+    }
+    let measured = || {
+        modes::refuse_beside_stored_run(&settings.command, &settings.matches, &args)?;
+        let mut options = Options::of(args, caller.is_bench_target)?;
+        options.warnings.extend(match options.action {
+            Action::Test { .. } => modes::ignored_in_test_mode(&settings.command, &settings.matches),
+            // `cargo bench` without flags, which the next call may have.
+            Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
+                env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| manifest::advice(Path::new(&folder)))
+            }
+            _ => None,
+        });
+        Ok(options)
+    };
+    measured().map_err(|error| settings.refused(error))
 }
 
-/// Reads the options of a measurement from the environment alone.
+/// Reads the options of a measurement from the environment and the user's file alone.
 ///
 /// # Errors
-/// Returns an error if a variable has a value that its flag would not take, or asks for something else than a
+/// Returns an error if a variable or a setting has a value that its flag would not take, or a variable asks for something else than a
 /// measurement.
 pub(crate) fn from_env() -> Result<MeasureOptions, Error> {
-    let args = matches(vec![OsString::from("suite")]).and_then(|matches| read(&matches));
-    let args = args.map_err(Error::Environment)?;
+    let read = || {
+        let settings = Settings::read(&[OsString::from("suite")], &Caller::default())?;
+        Ok((settings.args()?, settings))
+    };
+    let (args, settings) = read().map_err(Error::Environment)?;
     let others = [
         ("GPUBENCH_LIST", args.list),
         ("GPUBENCH_TEST", args.test),
         ("GPUBENCH_FROM", args.from.is_some()),
         ("GPUBENCH_MEASURE_PEAKS", args.measure_peaks),
+        ("GPUBENCH_SHOW_CONFIG", args.show_config),
+        ("GPUBENCH_COMPLETIONS", args.completions.is_some()),
+        ("GPUBENCH_MAN", args.man),
     ];
     if let Some((variable, _)) = others.into_iter().find(|(_, is_set)| *is_set) {
         return Err(OptionsError::NoMeasurement { variable }.into());
     }
-    let options = options::measure_options(args)?;
-    options.validate()?;
-    Ok(options)
+    let options = options::measure_options(args).and_then(|options| options.validate().map(|()| options));
+    options.map_err(|error| settings.origins().place(error).into())
 }
 
-fn read(matches: &ArgMatches) -> Result<Args, clap::Error> {
-    Args::from_arg_matches(matches).map_err(|error| error.format(&mut Args::command()))
+/// The parsed command line, with the environment and the user's file behind it.
+struct Settings {
+    /// The table of flags.
+    command: Command,
+    matches: ArgMatches,
+    file: FileSettings,
 }
 
-fn matches(arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
-    let parsed = without_empty_twins(Args::command()).try_get_matches_from(&arguments);
-    match parsed {
-        // The help names every twin, whatever the environment holds.
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            Args::command().try_get_matches_from(arguments)
+impl Settings {
+    fn read(arguments: &[OsString], caller: &Caller) -> Result<Self, clap::Error> {
+        let command = help::command(caller);
+        let parser = switches_take_values(without_empty_twins(command.clone()));
+        let given = match parser.clone().try_get_matches_from(arguments) {
+            // The help names every twin, whatever the environment holds.
+            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+                let is_long = arguments.iter().any(|argument| argument == "--help");
+                let shown = if is_long { command } else { help::short(caller) };
+                return Err(shown.try_get_matches_from(arguments).err().unwrap_or(error));
+            }
+            given => given?,
+        };
+        let without_environment = parser.clone().mut_args(|arg| arg.env(Resettable::Reset));
+        let args = Args::from_arg_matches(&given).map_err(|error| error.format(&mut command.clone()))?;
+        let file = FileSettings::of(&without_environment, &given, &args)
+            .map_err(|error| command.clone().error(ErrorKind::ValueValidation, error))?;
+        let matches = match file.is_empty() {
+            true => given,
+            false => file.as_defaults(parser).try_get_matches_from(arguments)?,
+        };
+        Ok(Self { command, matches, file })
+    }
+
+    fn args(&self) -> Result<Args, clap::Error> {
+        let args = Args::from_arg_matches(&self.matches);
+        let mut args = args.map_err(|error| error.format(&mut self.command.clone()))?;
+        // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
+        for (id, names) in [("filters", &mut args.filters), ("skip", &mut args.skip)] {
+            if args.exact && self.matches.value_source(id) == Some(ValueSource::EnvVariable) {
+                *names = names.iter().flat_map(|names| split_names(names)).collect();
+            }
         }
-        parsed => parsed,
+        Ok(args)
+    }
+
+    fn origins(&self) -> Origins<'_> {
+        Origins { command: &self.command, matches: &self.matches, file: &self.file }
+    }
+
+    /// Returns the text to print instead of anything else, if the user wants one.
+    fn text(&self, args: &Args, caller: &Caller, name: &str) -> Option<String> {
+        match (args.completions, args.man, args.show_config) {
+            (Some(shell), _, _) => Some(help::completions(caller, shell, name)),
+            (None, true, _) => Some(help::manual(caller, name)),
+            (None, false, true) => Some(self.origins().show()),
+            (None, false, false) => None,
+        }
+    }
+
+    /// Returns the error of a setting with the place that it comes from.
+    fn refused(&self, error: OptionsError) -> clap::Error {
+        self.command.clone().error(ErrorKind::ValueValidation, self.origins().place(error))
     }
 }
 
@@ -83,17 +161,30 @@ fn without_empty_twins(command: Command) -> Command {
     command.mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
 }
 
+/// Lets `--quick=false` take back what a variable or the user's file says. Help shows switches without a value.
+fn switches_take_values(command: Command) -> Command {
+    command.mut_args(|arg| match arg.get_action() {
+        ArgAction::SetTrue if !arg.is_hide_set() => arg
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .default_value("false"),
+        _ => arg,
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
-    use super::Args;
+    use super::help::{Caller, command};
 
     #[test]
     fn every_flag_that_is_shown_has_its_environment_twin() {
-        let command = Args::command();
+        let command = command(&Caller::default());
         command.clone().debug_assert();
-        let shown = command.get_arguments().filter(|arg| !arg.is_hide_set() && arg.get_id() != "help");
+        let shown = command
+            .get_arguments()
+            .filter(|arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str()));
         for arg in shown {
             let twin = arg.get_env().map(|name| name.to_string_lossy().into_owned());
             let flag = arg.get_long().unwrap_or("filter").replace('-', "_").to_uppercase();

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::args::{Args, CacheChoice, FlushChoice, ListFormat, PathChoice};
+use super::args::{Args, CacheChoice, FlushChoice, PathChoice, TextFormat};
 use super::peaks::parse_peaks;
-use super::values::{parse_clocks, parse_partner, parse_percent, parse_threshold, parse_timeout};
+use super::values::{parse_clocks, parse_partner, parse_percent, parse_threshold, parse_time, parse_timeout};
 use crate::plan::{Ignored, Selection};
 use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
 use gpubench_records::method::{Cache, Flush, Path};
-use gpubench_records::selection::{CaseSelection, parse_args, split_names};
+use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::export::{Export, exports};
-use gpubench_stats::units::Nanoseconds;
 
 /// A validated command line.
 #[derive(Clone, Debug)]
@@ -21,6 +20,8 @@ pub struct Options {
     pub measure: MeasureOptions,
     /// The output of results.
     pub output: OutputOptions,
+    /// What the user should know about the command line.
+    pub warnings: Vec<String>,
 }
 
 /// The task of a program.
@@ -33,14 +34,21 @@ pub enum Action {
     /// Lists the selected cases and measures nothing.
     List {
         /// The format of the list.
-        format: ListFormat,
+        format: TextFormat,
         /// True to list ceilings instead of benchmarks.
         ceilings: bool,
     },
     /// Launches each benchmark once and times nothing.
-    Test,
+    Test {
+        /// The format of the results.
+        format: TextFormat,
+        /// True to launch nothing more after a failure.
+        fail_fast: bool,
+    },
     /// Shows the run that is stored in this file.
     Report(PathBuf),
+    /// Prints this text, such as the settings.
+    Print(String),
 }
 
 /// The output of results.
@@ -68,21 +76,31 @@ impl Options {
             return Err(OptionsError::ResumedPeaks);
         }
         let action = action(&args, bench_target);
-        let output = OutputOptions {
-            exports: exports(args.exports.0.iter().cloned())?,
-            explain: args.explain,
-            color: args.color,
-            width: args.width.map(usize::from),
-            quiet: args.quiet,
-        };
+        let output = output(&args)?;
         let measure = measure_options(args)?;
         match action {
             Action::MeasurePeaks if measure.share.splits() => return Err(OptionsError::SplitPeaks),
             Action::Report(_) => measure.validate_for_stored_run()?,
             _ => measure.validate()?,
         }
-        Ok(Self { action, measure, output })
+        Ok(Self { action, measure, output, warnings: Vec::new() })
     }
+
+    /// Prints `text` and does nothing else.
+    pub(super) fn printing(args: Args, text: String) -> Result<Self, OptionsError> {
+        let (action, output) = (Action::Print(text), output(&args)?);
+        Ok(Self { action, measure: MeasureOptions::default(), output, warnings: Vec::new() })
+    }
+}
+
+fn output(args: &Args) -> Result<OutputOptions, OptionsError> {
+    Ok(OutputOptions {
+        exports: exports(args.exports.0.iter().cloned())?,
+        explain: args.explain,
+        color: args.color,
+        width: args.width.map(usize::from),
+        quiet: args.quiet,
+    })
 }
 
 fn action(args: &Args, bench_target: bool) -> Action {
@@ -95,7 +113,11 @@ fn action(args: &Args, bench_target: bool) -> Action {
     match args.measure_peaks {
         true => Action::MeasurePeaks,
         // What `cargo test` builds and runs is a bench target without `--bench`.
-        false if args.test || (bench_target && !args.bench) => Action::Test,
+        false if args.test || (bench_target && !args.libtest.bench) => {
+            // `-q` of libtest is a letter for each test.
+            let format = if args.quiet { TextFormat::Terse } else { args.format };
+            Action::Test { format, fail_fast: args.libtest.fail_fast }
+        }
         false => Action::Measure,
     }
 }
@@ -116,7 +138,7 @@ pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError
         peaks: parse_peaks(&args.peaks)?,
         cache_dir: args.cache_dir,
         config: args.config,
-        timeout: args.timeout.map(parse_timeout).transpose()?,
+        timeout: args.timeout.as_deref().map(parse_timeout).transpose()?,
         lock_clocks: args.lock_clocks.as_deref().map(parse_clocks).transpose()?,
         no_wait: args.no_wait,
         in_process: args.in_process,
@@ -142,9 +164,9 @@ fn selection(args: &Args) -> Result<Selection, OptionsError> {
     };
     Ok(Selection {
         cases: CaseSelection {
-            filters: args.filters.iter().flat_map(|names| split_names(names)).collect(),
+            filters: parse_filters(&args.filters, args.exact)?,
             exact: args.exact,
-            skip: args.skip.iter().flat_map(|names| split_names(names)).collect(),
+            skip: parse_filters(&args.skip, args.exact)?,
             args: parse_args(&args.args)?,
             caches: args.cache.map(|choice| match choice {
                 CacheChoice::Hot => vec![Cache::Hot],
@@ -162,14 +184,15 @@ fn selection(args: &Args) -> Result<Selection, OptionsError> {
 fn sampling(args: &Args) -> Result<SamplingOptions, OptionsError> {
     let percent =
         |flag, text: &Option<String>| text.as_deref().map(|text| parse_percent(flag, text)).transpose();
+    let time = |flag, text: &Option<String>| text.as_deref().map(|text| parse_time(flag, text)).transpose();
     Ok(SamplingOptions {
         quick: args.quick,
         precision: percent("--precision", &args.precision)?,
         samples: args.samples,
-        warm_up: args.warmup.map(Nanoseconds::from_seconds),
+        warm_up: time("--warmup", &args.warmup)?,
         warm_up_launches: args.warmup_launches,
-        min_time: args.min_time.map(Nanoseconds::from_seconds),
-        max_time: args.max_time.map(Nanoseconds::from_seconds),
+        min_time: time("--min-time", &args.min_time)?,
+        max_time: time("--max-time", &args.max_time)?,
         flush: args.flush.map(|how| match how {
             FlushChoice::Discard => Flush::Discard,
             FlushChoice::Read => Flush::Read,

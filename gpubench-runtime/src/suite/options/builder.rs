@@ -11,15 +11,17 @@ use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::{Cache, Flush, Path};
+use gpubench_records::selection::NameFilter;
 use gpubench_stats::units::Nanoseconds;
 
 /// The selection of cases.
 impl MeasureOptions {
-    /// Reads the options from the environment twins of the flags, such as `GPUBENCH_PRECISION`.
+    /// Reads the options from the environment twins of the flags, such as `GPUBENCH_PRECISION`, and from the user's file of settings
+    /// behind them.
     ///
     /// # Errors
-    /// Returns an error if a variable has a value that its flag would not take, or asks for something else than a
-    /// measurement, as `GPUBENCH_LIST` does.
+    /// Returns an error if a variable or a setting has a value that its flag would not take, or a variable asks for something else
+    /// than a measurement, as `GPUBENCH_LIST` does.
     pub fn from_env() -> Result<Self, Error> {
         cli::from_env()
     }
@@ -34,7 +36,7 @@ impl MeasureOptions {
     /// Measures cases whose name contains `part`, beside those selected so far.
     #[must_use]
     pub fn filter(mut self, part: impl Into<String>) -> Self {
-        self.selection.cases.filters.push(part.into());
+        self.selection.cases.filters.push(NameFilter::Text(part.into()));
         self
     }
 
@@ -48,7 +50,7 @@ impl MeasureOptions {
     /// Leaves out cases whose name contains `part`.
     #[must_use]
     pub fn skip(mut self, part: impl Into<String>) -> Self {
-        self.selection.cases.skip.push(part.into());
+        self.selection.cases.skip.push(NameFilter::Text(part.into()));
         self
     }
 
@@ -234,7 +236,8 @@ impl MeasureOptions {
         self
     }
 
-    /// Reads the user's peaks from this file, rather than from the nearest `gpubench.toml`.
+    /// Reads the user's peaks from this file, rather than from the nearest `gpubench.toml`. Its settings are those of a command line,
+    /// and not read.
     #[must_use]
     pub fn config(mut self, file: impl Into<PathBuf>) -> Self {
         self.config = Some(file.into());

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use crate::peaks::PeakTextError;
 use gpubench_records::sampling::MOST_SAMPLES;
-use gpubench_records::selection::NoArg;
+use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_report::export::SamePlace;
 
 /// An option that cannot be obeyed, or two that contradict each other.
@@ -31,6 +31,14 @@ pub enum OptionsError {
     TooManySamples {
         /// The number that the user gave.
         given: usize,
+    },
+    /// A text is no time.
+    #[error("{flag} {given}: give a time, such as 0.5 (seconds), 500ms or 2min")]
+    Time {
+        /// The flag.
+        flag: &'static str,
+        /// The value as it is written.
+        given: String,
     },
     /// A value is no duration.
     #[error("{flag} {given}: give seconds, 0 or more")]
@@ -144,6 +152,17 @@ pub enum OptionsError {
     /// A peak is given twice.
     #[error("--peak {0}: this peak is given twice")]
     PeakTwice(String),
+    /// A filter is no regular expression.
+    #[error(transparent)]
+    Filter(#[from] BadFilter),
+    /// Settings from elsewhere than the command line cannot be obeyed.
+    #[error("{error} ({})", places.join(", "))]
+    Placed {
+        /// The error.
+        error: Box<Self>,
+        /// The origins of the flags that it names, in words.
+        places: Vec<String>,
+    },
     /// Two formats have the same destination.
     #[error(transparent)]
     SamePlace(#[from] SamePlace),

@@ -25,7 +25,7 @@ fn many(_stream: &host::Stream) {}
 /// Plans them.
 #[gpu_bench]
 fn plan_many(_stream: &host::Stream) -> Result<(), String> {
-    let cases = CaseSelection { filters: vec!["::many".to_owned()], ..CaseSelection::default() };
+    let cases = CaseSelection { filters: vec!["::many".into()], ..CaseSelection::default() };
     let many = Selection { cases, ignored: Ignored::Only, ..Selection::default() };
     let plan =
         Plan::of(&entries(), &many, &[("host".to_owned(), "host")]).map_err(|error| error.to_string())?;

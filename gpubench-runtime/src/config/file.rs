@@ -1,103 +1,71 @@
-//! The user's `gpubench.toml`: peaks of devices, by their UUIDs or names. In: the file. Out: the peaks of a device, or
-//! the wrong line and what to write there.
-//!
-//! ```toml
-//! [peaks."NVIDIA H200"]
-//! memory = "4800GB/s"
-//! "bf16 tensor" = "800TFLOP/s"
-//! ```
+//! The file itself. In: its path, or the folders above which the nearest is. Out: its settings, profiles and peaks.
 
-use std::fs;
-use std::io;
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::written::{self, PeakTextError};
-use gpubench_records::facts::{Facts, Peak, PeakSource, Quantity, UUID};
-use gpubench_stats::units::Rate;
+use super::mistake::{FileError, FileMistake, PlacedMistake, line};
+use super::peaks::{self, DevicePeak, table};
+use super::settings::Profile;
+use gpubench_records::facts::{Facts, Peak, Quantity, UUID};
 
 /// The default name of the file.
 const NAME: &str = "gpubench.toml";
-/// Its only section.
-const SECTION: &str = "peaks";
+/// The file that may hold the same in a table of its own.
+const MANIFEST: &str = "Cargo.toml";
+/// The tables of a manifest whose `metadata.gpubench` is read, the first that is there.
+const OWNERS: [&str; 2] = ["package", "workspace"];
+/// The section of peaks.
+const PEAKS: &str = "peaks";
+/// The section of profiles.
+const PROFILES: &str = "profile";
 
-/// A file of peaks, as it was read.
+/// A file of settings, as it was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PeaksFile {
+pub struct ConfigFile {
+    path: PathBuf,
+    settings: Profile,
+    profiles: BTreeMap<String, Profile>,
     peaks: Vec<DevicePeak>,
 }
 
-/// A peak that it gives.
-#[derive(Clone, Debug, PartialEq)]
-struct DevicePeak {
-    device: String,
-    peak: Peak,
-}
+impl ConfigFile {
+    /// Reads the file that the user names, or else the nearest one at or above the package or the current folder.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be used.
+    pub fn of(named: Option<&Path>) -> Result<Option<Self>, FileError> {
+        let folders = || [env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from), env::current_dir().ok()];
+        match named {
+            Some(path) => Self::read(path).map(Some),
+            None => Self::find(folders().iter().flatten().map(PathBuf::as_path)),
+        }
+    }
 
-/// A file that cannot be used: the place, and what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// It cannot be read.
-    #[error("{}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// It contains a mistake.
-    #[error("{}:{line}: {mistake}", path.display())]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The mistake.
-        mistake: FileMistake,
-    },
-}
-
-/// A mistake in such a file, and what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FileMistake {
-    /// It is not TOML, for the parser's reason.
-    #[error("this is no TOML: {0}")]
-    NotToml(String),
-    /// It has a key beside its only section.
-    #[error("unknown key `{0}`: there is `[peaks.\"NAME OR UUID\"]`")]
-    UnknownKey(String),
-    /// Its section is no table.
-    #[error("give a table for each device, such as [peaks.\"NVIDIA H200\"]")]
-    NoDevices,
-    /// A key of its section is no table.
-    #[error("`{0}` is no table of a device: write [peaks.\"{0}\"] above its peaks")]
-    NoDevice(String),
-    /// A value is no text.
-    #[error("`{0}`: give a number with its unit in quotes, such as \"4800GB/s\"")]
-    Unquoted(String),
-    /// A peak cannot be read.
-    #[error("`{quantity}` cannot be {value}: {error}")]
-    Peak {
-        /// The quantity.
-        quantity: String,
-        /// The value as it is written.
-        value: String,
-        /// The reason.
-        error: PeakTextError,
-    },
-}
-
-impl PeaksFile {
-    /// Finds the nearest `gpubench.toml` in one of these folders or above it. Earlier folders come first.
+    /// Finds the nearest file in one of these folders or above it. Earlier folders come first, and `gpubench.toml` comes before
+    /// `Cargo.toml`.
     ///
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Self>, FileError> {
-        let mut places = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(NAME));
-        places.find(|place| place.is_file()).map(|place| Self::read(&place)).transpose()
+        for folder in folders.into_iter().flat_map(Path::ancestors) {
+            let own = folder.join(NAME);
+            if own.is_file() {
+                return Self::read(&own).map(Some);
+            }
+            let manifest = folder.join(MANIFEST);
+            // Cargo reports a manifest that it cannot read; one elsewhere above is no concern of ours.
+            let text = fs::read_to_string(&manifest).unwrap_or_default();
+            if let Ok(document) = DeTable::parse(&text)
+                && metadata(document.get_ref()).is_some()
+            {
+                return Self::parse(&text, &manifest).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the file at `path`.
@@ -109,18 +77,41 @@ impl PeaksFile {
         Self::parse(&text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?, path)
     }
 
-    /// Parses the file at `path`, which has this `text`.
+    /// Parses the file at `path`, which has this `text`: a manifest if it is called `Cargo.toml`.
     ///
     /// # Errors
     /// Returns an error if it contains a mistake.
     pub fn parse(text: &str, path: &Path) -> Result<Self, FileError> {
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let wrong = |PlacedMistake { place, mistake }| FileError::Wrong {
+        parse(text, path).map_err(|PlacedMistake { place, mistake }| FileError::Wrong {
             path: path.to_owned(),
             line: line(text, place.start),
             mistake,
-        };
-        parse(text, &name).map(|peaks| Self { peaks }).map_err(wrong)
+        })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the settings outside profiles, then those of the profile called `name`, which replace them.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such profile.
+    pub fn profiles(&self, name: Option<&str>) -> Result<Vec<&Profile>, FileError> {
+        let Some(name) = name else { return Ok(vec![&self.settings]) };
+        let profile = self.profiles.get(name).ok_or_else(|| FileError::NoProfile {
+            profile: name.to_owned(),
+            path: Some(self.path.clone()),
+            there: self.profiles.keys().cloned().collect(),
+        })?;
+        Ok(vec![&self.settings, profile])
+    }
+
+    /// Returns every setting, of all profiles.
+    pub fn settings(&self) -> impl Iterator<Item = &super::Setting> {
+        [&self.settings].into_iter().chain(self.profiles.values()).flat_map(|profile| &profile.settings)
     }
 
     /// Returns the peaks of this device: those by its UUID, then those by its name or by its word on the
@@ -143,62 +134,36 @@ impl PeaksFile {
     }
 }
 
-/// A mistake with its place in the text.
-struct PlacedMistake {
-    place: Range<usize>,
-    mistake: FileMistake,
+/// Returns the table of a manifest that is ours.
+fn metadata<'a, 'i>(manifest: &'a DeTable<'i>) -> Option<&'a Spanned<DeValue<'i>>> {
+    let of = |owner: &&str| manifest.get(*owner)?.get_ref().get("metadata")?.get_ref().get("gpubench");
+    OWNERS.iter().find_map(of)
 }
 
-fn at<T>(value: &Spanned<T>, mistake: FileMistake) -> PlacedMistake {
-    PlacedMistake { place: value.span(), mistake }
-}
-
-fn parse(text: &str, name: &str) -> Result<Vec<DevicePeak>, PlacedMistake> {
+fn parse(text: &str, path: &Path) -> Result<ConfigFile, PlacedMistake> {
     let malformed = |error: toml::de::Error| PlacedMistake {
         place: error.span().unwrap_or_default(),
         mistake: FileMistake::NotToml(error.message().to_owned()),
     };
     let document = DeTable::parse(text).map_err(malformed)?;
-    let mut found = Vec::new();
-    for (section, devices) in document.get_ref() {
-        if section.get_ref() != SECTION {
-            return Err(at(section, FileMistake::UnknownKey(section.get_ref().to_string())));
-        }
-        for (device, peaks) in table(devices, || FileMistake::NoDevices)? {
-            let device_name = device.get_ref().to_string();
-            for (quantity, value) in table(peaks, || FileMistake::NoDevice(device_name.clone()))? {
-                let peak = peak(text, name, quantity.get_ref(), value)?;
-                found.push((quantity.span().start, DevicePeak { device: device_name.clone(), peak }));
-            }
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let empty = DeTable::new();
+    let ours = match metadata(document.get_ref()).filter(|_| name == MANIFEST) {
+        Some(ours) => table(ours, || FileMistake::NoValue("gpubench".to_owned()))?,
+        None if name == MANIFEST => &empty,
+        None => document.get_ref(),
+    };
+    let peaks = ours.get(PEAKS).map_or(Ok(Vec::new()), |devices| peaks::read(devices, text, &name))?;
+    let mut profiles = BTreeMap::new();
+    if let Some(section) = ours.get(PROFILES) {
+        for (name, keys) in table(section, || FileMistake::NoProfiles)? {
+            let keys = table(keys, || FileMistake::NoProfiles)?;
+            profiles.insert(name.get_ref().to_string(), Profile::read(name.get_ref(), keys, text)?);
         }
     }
-    // A table does not keep the order in which its keys were written.
-    found.sort_by_key(|(place, _)| *place);
-    Ok(found.into_iter().map(|(_, given)| given).collect())
-}
-
-fn table<'a, 'i>(
-    value: &'a Spanned<DeValue<'i>>,
-    otherwise: impl FnOnce() -> FileMistake,
-) -> Result<&'a DeTable<'i>, PlacedMistake> {
-    value.get_ref().as_table().ok_or_else(|| at(value, otherwise()))
-}
-
-fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) -> Result<Peak, PlacedMistake> {
-    let unquoted = || at(value, FileMistake::Unquoted(quantity.to_owned()));
-    let written = value.get_ref().as_str().ok_or_else(unquoted)?;
-    let unreadable = |error| {
-        let (quantity, written) = (quantity.to_owned(), written.to_owned());
-        at(value, FileMistake::Peak { quantity, value: written, error })
-    };
-    let (read, amount) = written::read(quantity, written).map_err(unreadable)?;
-    let method = format!("{file}:{}", line(text, value.span().start));
-    Ok(Peak::new(read, Rate(amount), PeakSource::User, method))
-}
-
-/// Returns the line of a place in `text`, from 1.
-fn line(text: &str, place: usize) -> usize {
-    1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
+    let flags = ours.iter().filter(|(key, _)| ![PEAKS, PROFILES].contains(&&**key.get_ref()));
+    let settings = Profile::read("", flags, text)?;
+    Ok(ConfigFile { path: path.to_owned(), settings, profiles, peaks })
 }
 
 #[cfg(test)]
@@ -225,8 +190,7 @@ f64 = "2TFLOP/s"
 
     #[test]
     fn peaks_are_those_of_the_device_the_uuids_first() {
-        let file =
-            PeaksFile { peaks: parse(EXAMPLE, NAME).unwrap_or_else(|placed| panic!("{}", placed.mistake)) };
+        let file = ConfigFile::parse(EXAMPLE, Path::new(NAME)).unwrap_or_else(|error| panic!("{error}"));
         let of = |name, uuid, device| {
             let mut facts = facts(name, uuid, device);
             facts.add(file.peaks(&facts));
@@ -252,7 +216,11 @@ f64 = "2TFLOP/s"
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);
         for (text, expected, words) in [
-            ("[peak.x]\nf32 = \"1TFLOP/s\"", 1, "unknown key `peak`: there is `[peaks.\"NAME OR UUID\"]`"),
+            (
+                "[peak.x]\nf32 = \"1TFLOP/s\"",
+                1,
+                "unknown key `peak`: give a flag's name such as precision, or",
+            ),
             ("peaks = 3", 1, "give a table for each device"),
             ("[peaks]\nmemory = \"1GB/s\"", 2, "`memory` is no table of a device: write [peaks.\"memory\"]"),
             ("[peaks.x]\n\nmemory = 4800", 3, "`memory`: give a number with its unit in quotes"),
@@ -267,7 +235,7 @@ f64 = "2TFLOP/s"
             ("[peaks.x\n", 1, "this is no TOML"),
         ] {
             fs::write(&path, text).expect("it can be written");
-            let error = PeaksFile::read(&path).expect_err("it is wrong").to_string();
+            let error = ConfigFile::read(&path).expect_err("it is wrong").to_string();
             let place = format!("{}:{expected}: ", path.display());
             assert!(
                 error.starts_with(&place) && error.contains(words),
@@ -275,7 +243,7 @@ f64 = "2TFLOP/s"
             );
         }
         let missing =
-            PeaksFile::read(&folder.path().join("nothing.toml")).expect_err("it is not there").to_string();
+            ConfigFile::read(&folder.path().join("nothing.toml")).expect_err("it is not there").to_string();
         assert!(missing.contains("nothing.toml: No such file"), "{missing}");
     }
 
@@ -285,7 +253,7 @@ f64 = "2TFLOP/s"
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).expect("it can be made");
         let found = || {
-            PeaksFile::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0]
+            ConfigFile::find([inner.as_path()]).expect("it is right").expect("it is there").peaks[0]
                 .peak
                 .value
                 .0
@@ -298,7 +266,7 @@ f64 = "2TFLOP/s"
         assert_eq!(found(), 1e9);
         write("a", 2);
         assert_eq!(found(), 2e9);
-        let elsewhere = PeaksFile::find([Path::new("/nowhere"), folder.path()]).expect("it is right");
+        let elsewhere = ConfigFile::find([Path::new("/nowhere"), folder.path()]).expect("it is right");
         assert_eq!(elsewhere.map(|file| file.peaks[0].peak.value.0), Some(1e9));
     }
 }

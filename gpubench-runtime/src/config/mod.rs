@@ -1,0 +1,24 @@
+//! The user's file of settings: `gpubench.toml`, or the tables `package.metadata.gpubench` and `workspace.metadata.gpubench` of a
+//! `Cargo.toml`. In: the nearest of them, or the one that the user names. Out: flags with their values, profiles of them, and peaks
+//! of devices, each with its line.
+//!
+//! ```toml
+//! precision = "1%"
+//! arg = { n = [1024, "1Mi"] }
+//!
+//! [profile.ci]
+//! quick = true
+//!
+//! [peaks."NVIDIA H200"]
+//! memory = "4800GB/s"
+//! "bf16 tensor" = "800TFLOP/s"
+//! ```
+
+mod file;
+mod mistake;
+mod peaks;
+mod settings;
+
+pub use self::file::ConfigFile;
+pub use self::mistake::{FileError, FileMistake};
+pub use self::settings::{Profile, Setting};

@@ -1,0 +1,178 @@
+//! Settings of `gpubench.toml` and of `Cargo.toml`: flags win over variables, those over the file, and the file over defaults.
+
+use std::fs;
+use std::path::Path;
+
+use end_to_end::running::{Ended, cases, run, run_with};
+use gpubench_records::record::Run;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
+
+const FILE: &str = r#"
+device = "clockwork"
+filter = ["sweep[n=1]", "hair"]
+precision = "2%"
+max_time = "500ms"
+tag = []
+
+[profile.ci]
+quick = true
+precision = 3
+skip = "hair"
+
+[profile.wrong]
+samples = 0
+
+[peaks.clockwork]
+memory = "6GB/s"
+"#;
+
+/// Writes `text` into a file called `name` in `folder`.
+fn write(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join(name), text).expect("it can be written");
+}
+
+/// Runs the suite of a package in `folder`, with these variables, `GPUBENCH_` left out.
+#[track_caller]
+fn in_package(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+    let mut variables: Vec<(String, &str)> =
+        environment.iter().map(|(name, value)| (format!("GPUBENCH_{name}"), *value)).collect();
+    variables.push(("CARGO_MANIFEST_DIR".to_owned(), folder.to_str().expect("UTF-8")));
+    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (&**name, *value)).collect();
+    run_with(SUITE, arguments, &variables)
+}
+
+#[track_caller]
+fn measured(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+    let ended = in_package(folder, &[arguments, &["--json", "-"]].concat(), environment).with_code(0);
+    Run::parse(ended.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {ended}"))
+}
+
+#[test]
+fn a_flag_wins_over_a_variable_and_that_over_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "gpubench.toml", FILE);
+    // The file is found from a folder below it.
+    let package = folder.path().join("crates/kernels");
+    fs::create_dir_all(&package).expect("it can be made");
+    let precision = |arguments: &[&str], environment: &[(&str, &str)]| {
+        measured(&package, arguments, environment).sampling.precision
+    };
+    let by_file = measured(&package, &[], &[]);
+    assert_eq!(cases(&by_file), ["two_devices::hair hot", "two_devices::sweep[n=1] hot"]);
+    assert_eq!((by_file.sampling.precision, by_file.sampling.max_time.0), (0.02, 5e8));
+    assert_eq!(by_file.devices[0].peaks[0].method, "gpubench.toml:17");
+    assert_eq!(precision(&[], &[("PRECISION", "4%")]), 0.04);
+    assert_eq!(precision(&["--precision", "5%"], &[("PRECISION", "4%")]), 0.05);
+    // Lists are replaced as a whole.
+    assert_eq!(cases(&measured(&package, &["sweep[n=2]"], &[])), ["two_devices::sweep[n=2] hot"]);
+}
+
+#[test]
+fn a_profile_replaces_settings_and_a_switch_is_taken_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "gpubench.toml", FILE);
+    let max_time = |run: &Run| run.sampling.max_time.0;
+    for (arguments, environment) in [(&["--profile", "ci"][..], &[][..]), (&[], &[("PROFILE", "ci")])] {
+        let run = measured(folder.path(), arguments, environment);
+        assert_eq!(cases(&run), ["two_devices::sweep[n=1] hot"]);
+        assert_eq!((run.sampling.precision, max_time(&run)), (0.03, 5e8));
+        assert!(!run.sampling.own_max_time);
+    }
+    // What the profile switches on, beside a flag that only sampling in full has.
+    let slow = measured(folder.path(), &["--profile", "ci", "--quick=false", "--max-time", "0.1"], &[]);
+    assert_eq!((max_time(&slow), slow.sampling.energy), (1e8, None));
+    let quick = measured(folder.path(), &["--profile", "ci", "--max-time", "0.1"], &[]);
+    assert_eq!(quick.sampling.energy, Some(false));
+    in_package(folder.path(), &["--profile", "nightly"], &[])
+        .with_code(2)
+        .says_only("gpubench.toml has the profiles `ci`, `wrong`");
+    run(SUITE, &["--profile", "ci"]).with_code(2).says_only("--profile ci: there is no gpubench.toml here");
+}
+
+#[test]
+fn the_manifest_holds_them_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = "[package]\nname = \"kernels\"\n\n[package.metadata.gpubench]\ndevice = \"clockwork\"\n\
+                    filter = \"hair\"\nsamples = 12\n";
+    write(folder.path(), "Cargo.toml", manifest);
+    let run = measured(folder.path(), &[], &[]);
+    assert_eq!((cases(&run), run.sampling.samples), (vec!["two_devices::hair hot".to_owned()], Some(12)));
+    // The one of that name goes first.
+    write(folder.path(), "gpubench.toml", "device = \"clockwork\"\nfilter = \"hair\"\nsamples = 13\n");
+    assert_eq!(measured(folder.path(), &[], &[]).sampling.samples, Some(13));
+}
+
+/// Every flag that has an effect on a measurement is a setting.
+#[test]
+fn every_setting_is_shown_with_its_origin() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "gpubench.toml", FILE);
+    let environment = [("CACHE", "cold"), ("RUNS_DIR", ""), ("CACHE_DIR", ""), ("ARG", "n=1;T=f32")];
+    let arguments =
+        ["--show-config", "--profile", "ci", "--samples", "30", "--max-time", "1s", "--skip=a,b", "--energy"];
+    let shown = in_package(folder.path(), &arguments, &environment).with_code(0);
+    assert_eq!(shown.stderr, "");
+    let text = shown.stdout.replace(folder.path().to_str().expect("UTF-8"), "…");
+    insta::assert_snapshot!(text);
+    // What it shows is such a file itself, and means the same.
+    let again = tempfile::tempdir().expect("a folder");
+    write(again.path(), "gpubench.toml", &shown.stdout);
+    let settings = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with('#') && line.contains('='));
+        lines.map(|line| line.split("  # ").next().unwrap_or(line).trim().to_owned()).collect::<Vec<_>>()
+    };
+    let environment = [("CACHE", ""), ("RUNS_DIR", ""), ("CACHE_DIR", "")];
+    let reread = in_package(again.path(), &["--show-config"], &environment).with_code(0);
+    assert_eq!(settings(&reread.stdout), settings(&shown.stdout), "{reread}");
+    assert_eq!(settings(&shown.stdout).len(), 11, "{shown}");
+}
+
+#[test]
+fn a_mistake_is_told_with_its_line_and_what_to_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (text, words) in [
+        (
+            "precison = \"1%\"",
+            "gpubench.toml:1: unknown key `precison` (there is `precision`): give a flag's name",
+        ),
+        ("[peak.clockwork]\nf32 = \"1TFLOP/s\"", "gpubench.toml:1: unknown key `peak`"),
+        (
+            "\nprecision = \"fine\"",
+            "gpubench.toml:2: `precision`: --precision fine: give a percentage above 0",
+        ),
+        (
+            "cache = \"warm\"",
+            "gpubench.toml:1: `cache`: invalid value 'warm' for '--cache <CACHE>' [possible values: hot",
+        ),
+        ("max-time = \"soon\"", "gpubench.toml:1: `max-time`: --max-time soon: give a time, such as 0.5"),
+        ("quick = \"often\"", "gpubench.toml:1: `quick`: invalid value 'often' for '--quick"),
+        ("samples = [1, 2]\nsamples = 3", "gpubench.toml:2: this is no TOML: duplicate key"),
+        ("list = true", "gpubench.toml:1: `list` is no setting: give --list on the command line"),
+        ("profile.ci.from = \"last\"", "gpubench.toml:1: `from` is no setting"),
+        ("nocapture = true", "gpubench.toml:1: unknown key `nocapture`"),
+        ("arg = \"n\"", "gpubench.toml:1: `arg`: --arg n: give a name and its values"),
+        ("filter = \"/[/\"", "gpubench.toml:1: `filter`: the filter `/[/` is no regular expression"),
+        ("samples = 0", "--samples 0: give at least 1 (--samples is from gpubench.toml:1)"),
+        (
+            "min-time = 2\nmax-time = 1",
+            "--min-time is from gpubench.toml:1, --max-time is from gpubench.toml:2)",
+        ),
+    ] {
+        write(folder.path(), "gpubench.toml", text);
+        in_package(folder.path(), &["--device", "clockwork"], &[]).with_code(2).says_only(words);
+    }
+    // A flag of the command line goes before what contradicts it in the file.
+    write(folder.path(), "gpubench.toml", "warmup = \"5ms\"");
+    let run = measured(folder.path(), &["hair", "--device", "clockwork", "--warmup-launches", "3"], &[]);
+    assert_eq!(run.sampling.warm_up_launches, Some(3));
+}
+
+/// Of another case than the flags are: what a shell completes.
+#[test]
+fn completions_and_a_manual_page_are_printed() {
+    let script = run(SUITE, &["--completions", "bash"]).with_code(0).stdout;
+    assert!(script.contains("two_devices") && script.contains("--fail-on-regression"), "{script}");
+    let page = run(SUITE, &["--man"]).with_code(0).stdout;
+    assert!(page.contains(".TH two_devices 1") && page.contains("GPUBENCH_PRECISION"), "{page}");
+}

@@ -1,0 +1,3 @@
+//! A bench target without `harness = false`.
+
+gpubench::main!();
