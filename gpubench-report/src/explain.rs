@@ -63,7 +63,7 @@ pub(super) fn sentences(
 ) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     lines.extend(bound(measured).map(|bound| ("bound", bound)));
-    lines.extend(measured.samples.stall.as_ref().map(|it| ("stall", stall(it))));
+    lines.extend(measured.samples.stall.as_ref().map(|it| ("stall", stall(it, measured.median()))));
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
     }
@@ -149,14 +149,21 @@ fn bound(measured: &Measurement) -> Option<String> {
 }
 
 /// The stall of the memory, and its part in the time.
-fn stall(stall: &MemoryStall) -> String {
+fn stall(stall: &MemoryStall, time: Nanoseconds) -> String {
+    // A launch that is longer than the period meets some of them always.
+    let always = ((time - stall.mean_delay()) / stall.period).floor();
+    let share = format::percent(stall.share);
+    let met = if always < 1.0 {
+        format!("a launch at a random time meets one in {share} of the cases")
+    } else {
+        format!("a launch at a random time meets {always}, and one more in {share} of the cases")
+    };
     format!(
-        "memory stall: {} every {}, {}; it delays {} of launches at random times, and adds {} to the time",
+        "memory stall: {} every {}, {}; {met}, {} on the average",
         format::time(stall.length),
         format::time(stall.period),
         format::percent(stall.length / stall.period),
-        format::percent(stall.share),
-        format::time(stall.mean_delay())
+        format::time(always * stall.length + stall.mean_delay())
     )
 }
 

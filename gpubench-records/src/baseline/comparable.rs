@@ -135,3 +135,44 @@ fn properties<'a>(
 fn device_properties(facts: Option<&Facts>) -> &[Property] {
     facts.map_or(&[], |facts| &facts.properties)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::fixture::stored_run;
+    use gpubench_stats::MemoryStall;
+    use gpubench_stats::units::Nanoseconds;
+
+    /// A run whose first record has a stall in its time, if it has a length, and knows when its samples began.
+    fn run(stall: Option<f64>, starts: bool) -> Run {
+        let mut run = stored_run();
+        let samples = &mut run.records[0].measurement.as_mut().expect("it was measured").samples;
+        let [period, from, width, error] = [1e5, 0.0, 14e3, 5.0].map(Nanoseconds);
+        samples.stall = stall.map(|length| MemoryStall {
+            period,
+            length: Nanoseconds(length),
+            from,
+            width,
+            share: 0.13,
+            error,
+        });
+        samples.since_last = if starts { vec![Nanoseconds(5e4); samples.events.len()] } else { Vec::new() };
+        run
+    }
+
+    fn found(now: &Run, then: &Run) -> Vec<String> {
+        let [now, then] = [now, then].map(|run| {
+            let record = &run.records[0];
+            MeasuredRecord { run, record, measurement: record.measurement.as_ref().expect("it was measured") }
+        });
+        differences(now, then)
+    }
+
+    #[test]
+    fn a_time_with_the_stall_is_not_held_against_one_that_may_be_without() {
+        let [old, usual, with] = [run(None, false), run(None, true), run(Some(1400.0), true)];
+        let told = vec!["the memory's stall in each time, was in no time".to_owned()];
+        assert_eq!((found(&with, &old), found(&with, &usual), found(&with, &with)), (told, vec![], vec![]));
+        assert_eq!((found(&usual, &old), found(&old, &with).len()), (vec![], 1));
+    }
+}

@@ -6,6 +6,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::edges::Edges;
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
@@ -131,6 +132,18 @@ impl<'a> Folded<'a> {
             }
         }
         best
+    }
+
+    /// Returns the ends of a span to the sample.
+    pub(super) fn edges(&self, span: Span) -> Option<Edges> {
+        Edges::of(self.starts, self.scores, span)
+    }
+
+    /// Returns where a span begins by another period, so that it holds the same samples halfway through.
+    pub(super) fn moved(&self, span: &Span, period: f64) -> f64 {
+        let middle = self.starts.first().copied().unwrap_or_default() + self.length() / 2.0;
+        let passed = ((middle - span.from) / span.period).floor();
+        (span.from + passed * (span.period - period)).rem_euclid(period)
     }
 
     /// Returns by how much the period changes if the phase moves by a quarter of the least width over all samples.

@@ -33,9 +33,17 @@ const WAITS: RangeInclusive<f64> = 0.4..=1.1;
 /// that meet it by at least so much of that.
 const SLOWS: RangeInclusive<f64> = 0.5..=1.5;
 const MOSTLY: (f64, f64) = (0.25, 0.3);
+/// So many samples start in the span at least, and it is not narrower than this part of the narrowest that was looked for: a few late
+/// samples are no stall.
+const FEWEST_DELAYED: usize = 4;
+const NARROWEST: f64 = 0.75;
 /// The samples of the first search for the period, and by how much the next ones have more.
 const FIRST: usize = 512;
 const MORE: usize = 4;
+/// How often the period is looked for closer, each time to a quarter; and the most samples for which that is done, since each try
+/// sorts them.
+const SHARPER: u32 = 3;
+const MOST_TO_SHARPEN: usize = 1 << 14;
 /// The least and the greatest part of a period that is looked for.
 const PARTS: RangeInclusive<f64> = 0.015..=0.985;
 
@@ -76,8 +84,9 @@ impl MemoryStall {
         let starts: Vec<f64> = starts.iter().map(|start| start.as_f64()).collect();
         let middle = median_below_step(times, step)?;
         let parts = parts(middle, device)?;
-        let span = search(&Folded::new(&starts, &scores), &parts, device);
-        let Edges { span, widths } = Edges::of(&starts, &scores, span)?;
+        let folded = Folded::new(&starts, &scores);
+        let span = search(&folded, &parts, device);
+        let Edges { span, widths } = sharpened(&folded, span, &parts)?;
         let of = |delayed: bool| -> Vec<Nanoseconds> {
             let part = starts.iter().zip(times).filter(|(start, _)| span.holds(**start) == delayed);
             part.map(|(_, time)| *time).collect()
@@ -86,15 +95,16 @@ impl MemoryStall {
         let (slow, fast) = (median_below_step(&inside, step)?, median_below_step(&outside, step)?);
         let length = slow - fast;
         let least = quantile(&ascending(&inside), MOSTLY.0) - fast.as_f64();
+        let is_span = inside.len() >= FEWEST_DELAYED && span.width >= NARROWEST * parts.start() * span.period;
         let is_met = SLOWS.contains(&(length / device.length)) && least >= MOSTLY.1 * length.as_f64();
-        if span.z < LEAST_Z || !is_met {
+        if span.z < LEAST_Z || !is_span || !is_met {
             return None;
         }
         let period = Nanoseconds(span.period);
-        // What all of its time waits for memory has, as far as the samples allow.
+        // That of a launch which waits for memory all its time, if samples allow that: it is known better than the ends of the span.
         let whole = ((fast + length / 2.0) / period).fract();
         let (least, greatest) = (widths.start / span.period, widths.end / span.period);
-        let share = whole.clamp(least, greatest);
+        let share = if (least..=greatest).contains(&whole) { whole } else { span.width / span.period };
         Some(Self {
             period,
             length,
@@ -151,4 +161,25 @@ fn search(folded: &Folded<'_>, parts: &RangeInclusive<f64>, device: &StallPeriod
         range = span.period - around..=span.period + around;
         count *= MORE;
     }
+}
+
+/// Returns the ends of the span by the period that makes it sharpest. In bins the phase is left to move by a part of the span, which
+/// then seems wider than it is.
+fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Option<Edges> {
+    let apart = folded.resolution(span.period, parts);
+    let of = |period: f64| folded.edges(Span { period, from: folded.moved(&span, period), ..span });
+    let mut best = of(span.period)?;
+    let rounds = if folded.count() <= MOST_TO_SHARPEN { SHARPER } else { 0 };
+    for round in 1..=rounds {
+        let apart = apart / f64::from(1 << (2 * round));
+        let around = best.span.period;
+        for number in [-4, -3, -2, -1, 1, 2, 3, 4] {
+            if let Some(edges) = of(around + f64::from(number) * apart)
+                && edges.span.z > best.span.z
+            {
+                best = edges;
+            }
+        }
+    }
+    Some(best)
 }

@@ -33,6 +33,7 @@ fn launches_that_wait_for_memory_have_their_expected_time() {
     _ = measured.ended.with_code(0);
     let rows = rows(&measured.run, "reads", Cache::Cold);
     assert_eq!(rows.len(), 5);
+    let mut covered = 0;
     for record in rows {
         let bytes: f64 = record.case.args[0].value.parse().expect("a number");
         let usual = bytes / MEMORY;
@@ -42,10 +43,7 @@ fn launches_that_wait_for_memory_have_their_expected_time() {
         let off = time.median.0 - expected;
         let most = (1e-3 * expected).max(STEP / 2.0);
         assert!(off.abs() <= most, "{} is {off} ns off: {time:?}", record.case.name());
-        assert!(
-            time.median_ci.low.0 <= expected && expected <= time.median_ci.high.0,
-            "{time:?}: {expected}"
-        );
+        covered += usize::from((time.median_ci.low.0..=time.median_ci.high.0).contains(&expected));
         // Of 97 µs nearly all samples meet one stall, so that there may be no others to tell it from.
         match samples.stall {
             None => assert!((95e3..99e3).contains(&usual), "{} waits for memory", record.case.name()),
@@ -56,6 +54,8 @@ fn launches_that_wait_for_memory_have_their_expected_time() {
         }
         assert_eq!((record.verdict.state, &record.verdict.reasons[..]), (State::Valid, &[][..]));
     }
+    // Intervals of 95 %.
+    assert!(covered >= 4, "{covered} of 5 intervals hold the expected time");
 }
 
 /// The record has when each sample began, and that alone brings the device's stalls to light again.
@@ -120,9 +120,17 @@ fn two_modes_of_a_kernel_remain_two_modes() {
 
 #[test]
 fn the_stall_is_explained() {
-    let measured = stalled(&["::reads", "--arg", "bytes=55574528", "--cache", "cold", "--explain"]);
-    let line = measured.ended.stdout.lines().find(|line| line.contains("memory stall"));
-    let line = line.unwrap_or_else(|| panic!("{}", measured.ended));
-    let words = "memory stall: 1.40";
-    assert!(line.contains(words) && line.contains(" every 100.2 µs, 1.40 %; it delays 1"), "{line}");
+    for (bytes, words) in [
+        ("55574528", ["memory stall: 1.4", " every 100.2 µs, 1.4", "meets one in 12.", "of the cases, 17"]),
+        (
+            "1073741824",
+            ["memory stall: 1.", " every 100.2 µs, 1.", "meets 2, and one more in 3", "of the cases, 3."],
+        ),
+    ] {
+        let arguments = ["::reads", "--arg", &format!("bytes={bytes}"), "--cache", "cold", "--explain"];
+        let ended = stalled(&arguments).ended;
+        let line = ended.stdout.lines().find(|line| line.contains("memory stall"));
+        let line = line.unwrap_or_else(|| panic!("{ended}"));
+        assert!(words.iter().all(|words| line.contains(words)), "{line}");
+    }
 }
