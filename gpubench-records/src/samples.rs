@@ -1,7 +1,7 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Groups, Median, MemoryStall, Modes, Summary};
+use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -122,10 +122,17 @@ impl Samples {
         of_groups.or_else(|| Median::of(&times, self.timer.step, confidence))
     }
 
-    /// The bound on the time: its distance from that of the second method, if there is one.
+    /// The distance of the time from that of the second method, if there is one.
+    #[must_use]
+    pub fn gap(&self) -> Option<Nanoseconds> {
+        self.marginal.map(|marginal| (marginal - self.time.median).abs())
+    }
+
+    /// The bound on the error of the time: the distance from the second method, and half of the 95 % interval.
     #[must_use]
     pub fn bound(&self) -> Option<Nanoseconds> {
-        self.marginal.map(|marginal| (marginal - self.time.median).abs())
+        let Interval { low, high } = self.time.median_ci;
+        self.gap().map(|gap| gap + (high - low) / 2.0)
     }
 
     /// The mean overhead that was taken off the event times.

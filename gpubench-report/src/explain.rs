@@ -142,10 +142,12 @@ fn time(measured: &Measurement) -> String {
 
 /// The time by the second method, and its distance from the first.
 fn bound(measured: &Measurement) -> Option<String> {
-    let (marginal, bound) = (measured.samples.marginal?, measured.samples.bound()?);
+    let (marginal, gap, bound) =
+        (measured.samples.marginal?, measured.samples.gap()?, measured.samples.bound()?);
     let share = format::percent(bound / measured.median());
-    let [marginal, bound] = [marginal, bound].map(format::time);
-    Some(format!("{bound} ({share}): one more launch in a row without events takes {marginal}"))
+    let [marginal, gap, bound] = [marginal, gap, bound].map(format::time);
+    let interval = "half of the interval";
+    Some(format!("{bound} ({share}): {interval}, and {gap} to the {marginal} that one more launch in a row takes"))
 }
 
 /// The stall of the memory, and its part in the time.

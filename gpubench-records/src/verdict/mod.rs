@@ -151,7 +151,7 @@ const AGREED_SHARE: f64 = 0.01;
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, marginal) = (samples.time.median, samples.marginal?);
     let agreed = AGREED.max(AGREED_SHARE * time);
-    (samples.bound()? > agreed).then_some(Reason::MethodsDisagree { time, marginal })
+    (samples.gap()? > agreed).then_some(Reason::MethodsDisagree { time, marginal })
 }
 
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.

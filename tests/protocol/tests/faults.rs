@@ -19,6 +19,17 @@ const SMALL: [&str; 4] = [
     "n=4096",
 ];
 
+/// The launches before any case: most of them are those of the rows that time an empty launch, and of the reads that look for stalls.
+const LAUNCHES_AT_OPEN: usize = 2627;
+/// The graphs instantiated before any case, and the number of times that graphs are launched and waited for.
+const GRAPHS_AT_OPEN: usize = 48;
+const REPLAYS_AT_OPEN: usize = 108;
+
+/// A fault of the `nth` call after the device is open.
+fn after(at_open: usize, call: &str, nth: usize, error: &str) -> String {
+    format!("{call}#{}={error}", at_open + nth)
+}
+
 /// Every benchmark that launches a kernel and looks at what came of it, once, on arrays with an end of their own.
 const EVERY_KERNEL: [&str; 15] = [
     "cuda::",
@@ -93,17 +104,18 @@ fn memory_that_runs_out_costs_what_shares_it() {
 fn a_code_that_nobody_knows_is_told_by_its_number() {
     let says: &[&str] =
         &["launch (checked launch): ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
-    // The measurement itself launches 4067 before any case, most of them into the rows that time an empty launch and the reads that look for stalls. The third after
-    // two more makes the input, two look at both arrays, the sixth is checked.
+    // One makes the input, two look at both arrays, and the fourth is checked.
     let rows = [("copy[n=4096] hot", says), ("copy[n=4096] cold", says)];
-    let measured = costs(&[("FAULT", "cuLaunchKernel#4071=4711")], &[], &rows);
+    let fourth = after(LAUNCHES_AT_OPEN, "cuLaunchKernel", 4, "4711");
+    let measured = costs(&[("FAULT", &fourth)], &[], &rows);
     row(here!(), "unknown error code", &first_reason(&measured), OTHERS);
 }
 
 /// Write detection gives no answer then, and all is measured.
 #[test]
 fn memory_that_cannot_be_looked_at_costs_nothing() {
-    let measured = costs(&[("FAULT", "cuLaunchKernel#4069=4711")], &["--cache", "hot", "cuda::copy"], &[]);
+    let second = after(LAUNCHES_AT_OPEN, "cuLaunchKernel", 2, "4711");
+    let measured = costs(&[("FAULT", &second)], &["--cache", "hot", "cuda::copy"], &[]);
     let seen = &measured.run.records[0].measurement.as_ref().expect("it was measured").seen;
     let unseen = seen.written.as_ref().and_then(|written| written.unseen.as_deref());
     assert!(unseen.is_some_and(|why| why.contains("cuLaunchKernel returned 4711")), "{unseen:?}");
@@ -113,20 +125,23 @@ fn memory_that_cannot_be_looked_at_costs_nothing() {
 fn a_group_that_fails_costs_its_case_alone() {
     let says: &[&str] =
         &["sampling (warm-up, after ", " launches): cuGraphLaunch returned 999 (CUDA_ERROR_UNKNOWN)"];
-    _ = costs(&[("FAULT", "cuGraphLaunch#235=999")], &[], &[("copy[n=4096] hot", says)]);
+    let fault = after(REPLAYS_AT_OPEN, "cuGraphLaunch", 37, "999");
+    _ = costs(&[("FAULT", &fault)], &[], &[("copy[n=4096] hot", says)]);
 }
 
 #[test]
 fn an_instantiation_that_fails_costs_its_case_alone() {
     let says: &[&str] = &["sampling (", "cuGraphInstantiateWithFlags returned 2 (CUDA_ERROR_OUT_OF_MEMORY)"];
-    _ = costs(&[("FAULT", "cuGraphInstantiateWithFlags#80=2")], &[], &[("copy[n=4096] hot", says)]);
+    let fault = after(GRAPHS_AT_OPEN, "cuGraphInstantiateWithFlags", 2, "2");
+    _ = costs(&[("FAULT", &fault)], &[], &[("copy[n=4096] hot", says)]);
 }
 
 /// The context is lost while the first case is sampled. A new process measures the rest.
 #[test]
 fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
     let says = "sampling (before the warm-up): cuStreamSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED)";
-    let once = [("FAULT", "cuStreamSynchronize#218=719!"), ("ONCE", ""), ("LOG", "")];
+    let fault = after(REPLAYS_AT_OPEN, "cuStreamSynchronize", 20, "719!");
+    let once = [("FAULT", &*fault), ("ONCE", ""), ("LOG", "")];
     let measured = costs(&once, &[], &[]);
     measured.ended.shows(&format!(
         "    [1] valid: second try: measured in a new process, after it had failed in an earlier one ({says}"
@@ -139,7 +154,7 @@ fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
         "one for the first case, one for the second, and one that tried the first again"
     );
     // In every process that comes so far, and another case is the first of each.
-    let each_time = [("FAULT", "cuStreamSynchronize#218=719!")];
+    let each_time = [("FAULT", &*fault)];
     let measured = measure(
         KERNELS,
         &[&SMALL[..], &["--exact", "gpubench_kernels::cuda::copy[n=4096]", "--cache", "hot"]].concat(),
@@ -155,7 +170,8 @@ fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
 /// a process for each.
 #[test]
 fn a_device_that_is_lost_midway_costs_all_that_is_left() {
-    let asked = [("FAULT", "cuStreamSynchronize#218=999!"), ("ONCE", ""), ("GONE", "999"), ("LOG", "")];
+    let fault = after(REPLAYS_AT_OPEN, "cuStreamSynchronize", 20, "999!");
+    let asked = [("FAULT", &*fault), ("ONCE", ""), ("GONE", "999"), ("LOG", "")];
     let measured = measure(KERNELS, &SMALL, &asked);
     let failed = failed(&measured.run);
     assert_eq!((failed.len(), measured.ended.code), (13, Some(1)), "{}", measured.ended);

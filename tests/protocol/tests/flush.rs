@@ -93,7 +93,7 @@ fn explain_tells_how_each_number_came_about() {
         " µs that a pair of events reads around empty launches among the samples, less the 550.0 ns that one more empty launch \
          takes; around nothing it reads 1.280 µs); the timer steps by 32.00 ns",
         "  bound     ",
-        "one more launch in a row without events takes ",
+        "that one more launch in a row takes",
         "  path      graph",
         "  flush     discard: 11.",
         "after the sweep (",

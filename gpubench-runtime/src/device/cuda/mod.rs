@@ -79,8 +79,8 @@ pub struct Cuda {
     stream: CUstream,
     pairs: Vec<EventPair>,
     timers: HashMap<(Path, Cache), Timer>,
-    /// The time of an empty launch, in both states of the caches.
-    one_more: HashMap<Cache, OneMore>,
+    /// The time of an empty launch.
+    one_more: OneMore,
     /// The period at which the memory is held up, if it is.
     memory_stall: Option<StallPeriod>,
     proofs: HashMap<Flush, FlushProof>,
@@ -122,7 +122,7 @@ impl DeviceType for Cuda {
             stream: own.stream(),
             pairs: Vec::new(),
             timers: HashMap::new(),
-            one_more: HashMap::new(),
+            one_more: OneMore::default(),
             memory_stall: None,
             proofs: HashMap::new(),
             clock,
@@ -132,10 +132,7 @@ impl DeviceType for Cuda {
             _stream: own,
         };
         // Before any other stream has work.
-        for cache in [Cache::Hot, Cache::Cold] {
-            let one_more = OneMore::measure(&device, cache).map_err(DeviceError::new)?;
-            device.one_more.insert(cache, one_more);
-        }
+        device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
         device.memory_stall = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
         Ok(device)
     }

@@ -49,7 +49,7 @@ pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, F
     let step = step(nothing.all().chain(launches.all()));
     let [floor, empty_launch] =
         [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
-    let OneMore { time, error } = device.one_more[&cache];
+    let OneMore { time, error } = device.one_more;
     let shared_error = error.as_f64().hypot(error_of_code(device, cache, step)?.as_f64());
     let mut timer = Timer::new(step).with_floor(floor);
     timer.empty_launch = Some(empty_launch);
