@@ -128,11 +128,12 @@ impl Samples {
         self.marginal.map(|marginal| (marginal - self.time.median).abs())
     }
 
-    /// The bound on the error of the time: the distance from the second method, and half of the 95 % interval.
+    /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and a step of the timer,
+    /// which its readings can hide.
     #[must_use]
     pub fn bound(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
-        self.gap().map(|gap| gap + (high - low) / 2.0)
+        self.gap().map(|gap| gap + (high - low) / 2.0 + self.timer.step)
     }
 
     /// The mean overhead that was taken off the event times.

@@ -146,8 +146,10 @@ fn bound(measured: &Measurement) -> Option<String> {
         (measured.samples.marginal?, measured.samples.gap()?, measured.samples.bound()?);
     let share = format::percent(bound / measured.median());
     let [marginal, gap, bound] = [marginal, gap, bound].map(format::time);
-    let interval = "half of the interval";
-    Some(format!("{bound} ({share}): {interval}, and {gap} to the {marginal} that one more launch in a row takes"))
+    let known = "half of the interval, a step of the timer";
+    Some(format!(
+        "{bound} ({share}): {known}, and {gap} to the {marginal} that one more launch in a row takes"
+    ))
 }
 
 /// The stall of the memory, and its part in the time.

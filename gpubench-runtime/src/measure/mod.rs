@@ -48,7 +48,7 @@ const MIN_GROUPS: usize = 8;
 /// A case that after this time seems to need so many times its budget is given up: its interval narrows with the square root of the
 /// time alone.
 const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
-const HOPELESS: f64 = 3.0;
+const HOPELESS: f64 = 1.5;
 
 /// A launch shorter than this is also timed back-to-back.
 const SHORT: Nanoseconds = Nanoseconds(5000.0);

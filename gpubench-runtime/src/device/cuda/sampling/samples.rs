@@ -113,6 +113,11 @@ impl<'a> SamplingState<'a> {
         self.device.stream
     }
 
+    /// Returns true if a launch enqueues more than an empty one among the samples does.
+    pub(crate) fn are_of_several_kernels(&self) -> bool {
+        self.works.take_turns() && self.device.checked.iter().any(|work| work.len() > 1)
+    }
+
     /// Returns the number of places in a group of so many samples, of which at most `longest` have a place; if two launches take
     /// turns, in whole pairs.
     pub(crate) fn places(&self, samples: usize, longest: usize) -> usize {
