@@ -121,7 +121,7 @@ fn two_modes_of_a_kernel_remain_two_modes() {
 #[test]
 fn the_stall_is_explained() {
     for (bytes, words) in [
-        ("55574528", ["memory stall: 1.4", " every 100.2 µs, 1.4", "meets one in 12.", "of the cases, 17"]),
+        ("55574528", ["memory stall: 1.", " every 100.2 µs, 1.", "meets one in 12.", "of the cases, 17"]),
         (
             "1073741824",
             ["memory stall: 1.", " every 100.2 µs, 1.", "meets 2, and one more in 3", "of the cases, 3."],
