@@ -234,17 +234,23 @@ impl Plan {
             true => Shares::over(entry.options.link),
             false => Shares::Machine,
         };
-        let job = |args| Job {
+        let taken = |args: &[Arg]| -> Vec<Cache> {
+            let takes = |cache: &Cache| {
+                selection.takes_by_expression(&entry.options, &benchmark, args, (device, *cache))
+            };
+            caches.iter().copied().filter(takes).collect()
+        };
+        let job = |args: Vec<Arg>| Job {
             benchmark: benchmark.clone(),
+            caches: taken(&args),
             args,
             device: device.to_owned(),
-            caches: caches.clone(),
             timeout: entry.options.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             with: None,
             shares,
         };
         let generics: Vec<Arg> = variant.generics.iter().map(Generic::arg).collect();
-        let listed = match listed {
+        let mut listed = match listed {
             Ok(listed) => listed,
             Err(failure) => {
                 let wanted = selection.cases.matches(&benchmark);
@@ -252,6 +258,7 @@ impl Plan {
                 Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
             }
         };
+        listed.combinations.retain(|(args, _)| !taken(args).is_empty());
         if listed.combinations.is_empty() {
             return Ok(());
         }

@@ -12,8 +12,9 @@ use crate::suite::options::OptionsError;
 const NOT_STORED: [&str; 6] = ["compare_with", "band", "runs", "resume", "runs_dir", "share"];
 
 /// What test mode obeys.
-const TESTED: [&str; 16] = [
+const TESTED: [&str; 17] = [
     "filters",
+    "filterset",
     "exact",
     "skip",
     "tag",

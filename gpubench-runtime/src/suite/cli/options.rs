@@ -176,6 +176,7 @@ fn selection(args: &Args) -> Result<Selection, OptionsError> {
             device: None,
         },
         tags: args.tag.clone(),
+        expression: args.filterset.as_deref().map(str::parse).transpose()?,
         ignored,
         compare_with: args.compare_with.as_deref().map(parse_partner).transpose()?,
     })
