@@ -115,20 +115,29 @@ pub(super) fn plan_on_devices(
             // The error names all that is there.
             Err(_) => found(&kinds, None, lister).select(Some(device))?,
         },
-        // Test runners start a process for each listed name, whatever its device; nothing is timed in test mode.
-        (_, None) if task == Task::Test || options.selection.cases.exact => {
-            found(&kinds, None, lister).one_of_each_kind()?
-        }
+        // Nothing is timed, so that the CPU is no stand-in for a GPU.
+        (_, None) if task == Task::Test => found(&kinds, None, lister).one_of_each_kind()?,
         (_, None) => found(&kinds, None, lister).select(None)?,
     };
-    let devices = names(&selected.devices);
-    let planned = planned(task, entries, &options.selection, &devices, &selected.missing, lister);
+    let plan_on = |selected: &Selected, lister: &mut WorkerLister<'_>| {
+        let devices = names(&selected.devices);
+        planned(task, entries, &options.selection, &devices, &selected.missing, lister)
+    };
+    let mut planned = plan_on(&selected, lister);
+    // A test runner starts a process for each listed name, whatever its device.
+    let is_one_name = options.selection.cases.exact && device.is_none() && sharing.given().is_none();
+    if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
+        let all = found(&kinds, None, lister).one_of_each_kind()?;
+        let on_others = plan_on(&all, lister);
+        if let Ok(plan) = &on_others {
+            let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
+            selected = all;
+            selected.devices.retain(is_used);
+            planned = on_others;
+        }
+    }
     if let Ok(plan) = &planned {
         note_absent(plan, &mut selected.notes);
-        if device.is_none() && options.selection.cases.exact {
-            let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
-            selected.devices.retain(is_used);
-        }
     }
     if task == Task::MeasurePeaks && selected.devices.is_empty() {
         return Err(Error::NoGpu);

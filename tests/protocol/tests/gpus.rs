@@ -100,6 +100,26 @@ fn test_mode_launches_on_both() {
     }
 }
 
+/// As a test runner starts them: a process for each listed name, without `--device`.
+#[test]
+fn names_of_both_devices_run_where_there_is_a_gpu() {
+    let environment = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8"))];
+    let [gpu, cpu] = ["cuda", "host"].map(|kind| format!("gpubench_kernels::{kind}::copy[n=4096]"));
+    let started = |names: &[&str], flags: &[&str]| {
+        let selected = [names, &["--exact", "--arg", "n=4096"]].concat();
+        run_with(KERNELS, &[&selected[..], flags].concat(), &environment).with_code(0)
+    };
+    for (name, device) in [(&*gpu, "cuda:0: NVIDIA H200"), (&*cpu, "host: ")] {
+        started(&[name], &["--test"]).shows("test result: ok. 1 passed; 0 failed");
+        let ended = started(&[name], &["--quick", "--cache", "hot", "--bench"]);
+        ended.shows("1 case: ");
+        assert!(ended.stdout.lines().any(|line| line.starts_with(device)), "{ended}");
+    }
+    // Of several names those of the default device are measured, and all are tested.
+    started(&[&gpu, &cpu], &["--quick", "--cache", "hot"]).shows("1 case: 1 valid");
+    started(&[&gpu, &cpu], &["--test"]).shows("test result: ok. 2 passed; 0 failed");
+}
+
 /// The same, comma and all, from where an interrupted run has stopped.
 #[test]
 fn a_run_on_both_is_resumed() {
