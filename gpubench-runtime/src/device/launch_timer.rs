@@ -14,7 +14,7 @@ const MOST_READINGS: usize = 10_001;
 const FEWEST_READINGS: usize = 101;
 const READING_TIME: Duration = Duration::from_millis(20);
 
-/// A device that times one launch at a time by its own clock. It needs no [`Sampler`] of its own: its
+/// A device that times one launch at a time by its own clock. It needs no `Sampler` of its own: its
 /// [`Device`](super::Device) returns [`sampler`](super::one_by_one::sampler) and [`pair_sampler`](super::one_by_one::pair_sampler), which reset, flush and take turns.
 pub trait LaunchTimer {
     /// The path of its samples, as it is shown and recorded.
