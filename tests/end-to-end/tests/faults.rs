@@ -93,17 +93,17 @@ const LOSSES: [Fault; 9] = [
     (
         "a launch that never ends",
         "never_ends hot",
-        &["worker (checked launch): took longer than 0.5 s, and was killed (--timeout sets the limit)"],
+        &["worker (checked launch): took longer than 1.5 s, and was killed (--timeout sets the limit)"],
     ),
     (
         "a launch that never ends, deaf to SIGTERM",
         "never_ends_and_does_not_listen hot",
-        &["worker (first launches of the warm-up): took longer than 0.5 s, and was killed"],
+        &["worker (first launches of the warm-up): took longer than 1.5 s, and was killed"],
     ),
     (
         "a `setup` that never ends",
         "setup_never_ends hot",
-        &["worker (setup): took longer than 0.5 s, and was killed"],
+        &["worker (setup): took longer than 1.5 s, and was killed"],
     ),
 ];
 
@@ -115,7 +115,7 @@ const OTHERS: &str = "all measured";
 
 #[test]
 fn every_fault_has_its_row_and_the_rest_is_measured() {
-    let (ended, run) = faults(&["--timeout", "0.5", "--skip", "leaves_a_child"]);
+    let (ended, run) = faults(&["--timeout", "1.5", "--skip", "leaves_a_child"]);
     let ended = ended.with_code(1);
     for (_, case, words) in FAILURES.iter().chain(&LOSSES) {
         let case = format!("faults::{case}");

@@ -70,8 +70,13 @@ fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
 #[test]
 fn a_driver_that_hangs_can_be_interrupted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut suite = command(MIXED);
-    suite.args(COPIES).env("GPUBENCH_LIBCUDA", library()).env("GPUBENCH_FAKE_FAULT", "cuInit=4294967295");
+    // Jobs of a script may be told to ignore the signal, and this test with them.
+    let mut suite = command("env");
+    suite
+        .args(["--default-signal=INT", MIXED])
+        .args(COPIES)
+        .env("GPUBENCH_LIBCUDA", library())
+        .env("GPUBENCH_FAKE_FAULT", "cuInit=4294967295");
     suite.env("TMPDIR", folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let suite = suite.spawn().expect("the suite starts");
     thread::sleep(Duration::from_secs(1));
