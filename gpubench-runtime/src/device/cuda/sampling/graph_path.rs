@@ -43,8 +43,8 @@ impl<'a> GraphPath<'a> {
         self.groups += 1;
         let places = first..first + self.samples.places(samples, LONGEST);
         let graph = self.capture(places.clone())?;
-        // The first launch of a graph takes longer for each of its kernels, on an H200 by some 0.06 µs. An empty launch has the like of
-        // the first kernel of a launch, and of no other.
+        // The first launch of a graph takes longer for each of its kernels, and an empty launch makes up for one of them. On an H200,
+        // five kernels in a row read 0.30 µs more than in rows that were launched before.
         if self.samples.are_of_several_kernels() {
             graph.launch(self.samples.stream())?;
         }
