@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::folded::{Span, z};
+use super::span::{Span, z};
 
 /// Ends of a span are as likely as the best while the square of `z` is lower by no more than this: a likelihood ratio test of one
 /// parameter at 95 %.

@@ -7,6 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::edges::Edges;
+use super::span::{Span, z};
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
@@ -24,23 +25,6 @@ pub(super) struct Folded<'a> {
     starts: &'a [f64],
     /// Clipped distances from the median, of mean 0 and variance 1.
     scores: &'a [f64],
-}
-
-/// A span of phases of a period, in nanoseconds: from `from` on, which is below the period.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Span {
-    pub(super) period: f64,
-    pub(super) from: f64,
-    pub(super) width: f64,
-    /// The number of standard errors by which samples that start in the span are slower than the others.
-    pub(super) z: f64,
-}
-
-impl Span {
-    /// Returns true if a sample that starts at this time starts in the span.
-    pub(super) fn holds(&self, start: f64) -> bool {
-        (start - self.from).rem_euclid(self.period) < self.width
-    }
 }
 
 /// Returns the clipped distances of `times` from their median, of mean 0 and variance 1; nothing if all are alike. A timer read
@@ -152,10 +136,4 @@ impl<'a> Folded<'a> {
         let narrow = widths.start().min(1.0 - widths.end()).max(2.0 / BINS as f64);
         period * narrow / 4.0 / periods
     }
-}
-
-/// Returns the number of standard errors by which `count` of `all` scores, with this `sum`, are above the others.
-pub(super) fn z(sum: f64, count: f64, all: f64) -> f64 {
-    let others = all - count;
-    if count < 1.0 || others < 1.0 { f64::NEG_INFINITY } else { sum / (count * others / all).sqrt() }
 }

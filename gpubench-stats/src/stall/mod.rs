@@ -8,6 +8,7 @@
 mod edges;
 mod folded;
 mod period;
+mod span;
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use self::period::StallPeriod;
 
 use self::edges::Edges;
-use self::folded::{Folded, Span, scores};
+use self::folded::{Folded, scores};
+use self::span::Span;
 use crate::grouped::median_below_step;
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;

@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::folded::{Folded, Span, scores};
+use super::folded::{Folded, scores};
+use super::span::Span;
 use crate::median;
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;

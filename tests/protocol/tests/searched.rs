@@ -112,8 +112,7 @@ fn one_broken_gpu_of_two_costs_itself_alone() {
         "all measured; by default the other GPU is, with a note",
     );
     // Where nobody names one, the other is measured, and one line says why.
-    let copies = ["--quick", "::copy", "--arg", "n=4096", "--cache", "hot"];
-    let usual = measure(MIXED, &copies, &asked);
+    let usual = measure(MIXED, &COPIES, &asked);
     assert_eq!(usual.ended.code, Some(0), "{}", usual.ended);
     usual.ended.shows("`cuda:0` does not work (GPU 0: cuDeviceGet returned 101");
     usual.ended.shows("measuring `cuda:1`");
@@ -121,7 +120,7 @@ fn one_broken_gpu_of_two_costs_itself_alone() {
     // It alone is an error, and no run of the CPU.
     let alone = run_with(
         MIXED,
-        &copies,
+        &COPIES,
         &[("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_BROKEN", "0")],
     );
     alone.with_code(5).says_only("error: device `cuda:0`: GPU 0: ");

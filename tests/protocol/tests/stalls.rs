@@ -120,10 +120,15 @@ fn two_modes_of_a_kernel_remain_two_modes() {
 
 #[test]
 fn the_stall_is_explained() {
-    for (bytes, words) in [
-        ("55574528", ["memory stall: 1.", " every 100.2 µs, 1.", "meets one in 12.", "of the cases, 17"]),
+    for (bytes, within, words) in [
+        (
+            "55574528",
+            0.02,
+            ["memory stall: 1.", " every 100.2 µs, 1.", "meets one in 12.", "of the cases, 17"],
+        ),
         (
             "1073741824",
+            0.4,
             ["memory stall: 1.", " every 100.2 µs, 1.", "meets 2, and one more in 3", "of the cases, 3."],
         ),
     ] {
@@ -131,6 +136,13 @@ fn the_stall_is_explained() {
         let ended = stalled(&arguments).ended;
         let line = ended.stdout.lines().find(|line| line.contains("memory stall"));
         let line = line.unwrap_or_else(|| panic!("{ended}"));
+        let figure = |behind: &str| {
+            let figure = line.split_once(behind).and_then(|(_, rest)| rest.split_once(' '));
+            figure.and_then(|(figure, _)| figure.parse::<f64>().ok()).unwrap_or_else(|| panic!("{line}"))
+        };
+        // 1.4 µs, and 1.4 % of the period.
+        assert!((figure("memory stall: ") - 1.4).abs() < within, "{line}");
+        assert!((figure(" µs, ") - 1.4).abs() < within, "{line}");
         assert!(words.iter().all(|words| line.contains(words)), "{line}");
     }
 }

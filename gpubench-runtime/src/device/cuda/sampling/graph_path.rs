@@ -45,7 +45,7 @@ impl<'a> GraphPath<'a> {
         let graph = self.capture(places.clone())?;
         // The first launch of a graph takes longer for each of its kernels, and an empty launch makes up for one of them. On an H200,
         // five kernels in a row read 0.30 µs more than in rows that were launched before.
-        if self.samples.are_of_several_kernels() {
+        if self.samples.have_several_kernels() {
             graph.launch(self.samples.stream())?;
         }
         self.replay(&graph, places, events)

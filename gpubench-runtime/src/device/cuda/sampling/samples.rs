@@ -114,7 +114,7 @@ impl<'a> SamplingState<'a> {
     }
 
     /// Returns true if a launch enqueues more than an empty one among the samples does.
-    pub(crate) fn are_of_several_kernels(&self) -> bool {
+    pub(crate) fn have_several_kernels(&self) -> bool {
         self.works.take_turns() && self.device.checked.iter().any(|work| work.len() > 1)
     }
 
