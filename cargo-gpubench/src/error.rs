@@ -10,6 +10,11 @@ use gpubench_records::join::JoinError;
 use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
+use crate::commands::device::DeviceCommandError;
+use crate::commands::init::InitError;
+use crate::commands::run::RunError;
+use crate::manifest::ManifestError;
+
 /// A format that there is not. The sentence lists those that there are.
 #[derive(Debug, thiserror::Error)]
 #[error("there is {}", Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", "))]
@@ -51,6 +56,12 @@ pub(crate) enum CommandError {
     Unprintable(io::Error),
     #[error("these runs cannot be merged: {0}")]
     Join(#[from] JoinError),
+    #[error(transparent)]
+    Init(#[from] InitError),
+    #[error(transparent)]
+    Device(#[from] DeviceCommandError),
+    #[error(transparent)]
+    Run(#[from] RunError),
     #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }
@@ -60,6 +71,11 @@ impl CommandError {
         match self {
             Self::NothingSelected { .. } => Exit::Nothing,
             Self::NotWritten { .. } | Self::Unprintable(_) => Exit::Failed,
+            Self::Init(
+                InitError::NotWritten { .. } | InitError::Manifest(ManifestError::NotWritten { .. }),
+            ) => Exit::Failed,
+            Self::Run(error) => error.exit(),
+            Self::Device(error) => error.exit(),
             _ => Exit::Usage,
         }
     }

@@ -1,23 +1,26 @@
-//! `cargo gpubench`: everything about stored runs that needs no GPU. In: a command line; out: results on standard output,
-//! everything else on standard error, and an exit code. Records hold all that is shown here, so that nothing is measured.
+//! `cargo gpubench`: everything around suites, which measure. In: a command line; out: results on standard output,
+//! everything else on standard error, and an exit code. Nothing is measured here: `run` starts suites, and stored runs hold all that is shown of them.
 
 mod args;
 mod commands;
 mod error;
+mod manifest;
 mod output;
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use gpubench_records::exit::Exit;
 
 use self::args::Cargo;
-use gpubench_records::text::printable_lines;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(exit) = gpubench_runtime::doctor::run_as_child() {
+        return exit;
+    }
     let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
         Ok(cargo) => cargo,
         Err(message) => {
@@ -28,8 +31,7 @@ fn main() -> ExitCode {
         }
     };
     let ended = commands::run(&args).unwrap_or_else(|error| {
-        // If standard error is closed, the exit code still reports the error.
-        _ = writeln!(io::stderr(), "error: {}", printable_lines(&error.to_string()));
+        output::error(&error);
         error.exit()
     });
     ended.into()

@@ -46,6 +46,18 @@ pub(crate) fn warn(what: &str) {
     _ = writeln!(io::stderr(), "warning: {}", printable_lines(what));
 }
 
+/// Prints an error on standard error.
+pub(crate) fn error(error: &dyn std::error::Error) {
+    // If standard error is closed, the exit code still reports the error.
+    _ = writeln!(io::stderr(), "error: {}", printable_lines(&error.to_string()));
+}
+
+/// Prints a note on standard error.
+pub(crate) fn note(what: &str) {
+    // If standard error is closed, nobody reads it.
+    _ = writeln!(io::stderr(), "{}", printable_lines(what));
+}
+
 /// Makes sure that each of `exports` can be written, and that none is a file that one of `runs` is read from.
 pub(crate) fn check(exports: &[Export], runs: &[String], stored: &StoredRuns) -> Result<(), CommandError> {
     let sources: Vec<ExportTo> =

@@ -2,8 +2,12 @@
 //! out: what is printed and written, the exit codes, and a snapshot of each error.
 
 mod commands;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod errors;
 mod fleet;
+mod init;
+mod run;
 mod shares;
 
 use std::fs;
@@ -125,6 +129,7 @@ fn slowed(factor: f64) -> Run {
     run.records.retain(|record| record.case.name() == "gpubench_kernels::cuda::copy[n=67108864]");
     assert_eq!(run.records.len(), 2, "hot and cold");
     run.planned = 2;
+    run.skipped.clear();
     for record in &mut run.records {
         let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
         let overhead = samples.timer.overhead;

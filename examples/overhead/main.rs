@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! cargo run --example overhead
-//! peers/compare --peers ncu target/debug/examples/overhead all
+//! peers/compare.py --peers ncu target/debug/examples/overhead all
 //! ```
 
 #![expect(unsafe_code, reason = "launches kernels")]

@@ -30,7 +30,8 @@ impl Exit {
     /// Returns the end of a program that reports `run`: an empty run, an invalid case or the gate decides it.
     #[must_use]
     pub fn of(run: &Run) -> Self {
-        if run.records.is_empty() && run.skipped.is_empty() {
+        // Planned cases that were not measured are nothing, whatever else was skipped.
+        if run.records.is_empty() && (run.skipped.is_empty() || run.planned > 0) {
             return Self::Nothing;
         }
         let verdicts = run.records.iter().flat_map(|record| {
@@ -54,6 +55,14 @@ impl Exit {
             Self::Regression => 3,
             Self::Done => 0,
         }
+    }
+
+    /// Returns the end that a program ended with as this number; `None` for a number that no program here ends with.
+    #[must_use]
+    pub fn of_code(code: u8) -> Option<Self> {
+        let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
+        let interrupted = [1, 2, 15].map(Self::Interrupted);
+        named.into_iter().chain(interrupted).find(|exit| exit.code() == code)
     }
 }
 

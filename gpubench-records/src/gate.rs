@@ -172,6 +172,7 @@ mod tests {
     use super::*;
     use crate::comparison::{Answer, CaseFinding, Check};
     use crate::files;
+    use crate::record::Skipped;
     use gpubench_stats::units::Nanoseconds;
 
     fn compared(value: f64, noise_known: bool) -> Finding {
@@ -244,5 +245,16 @@ mod tests {
         assert_eq!(Exit::of(&run), Exit::Nothing);
         run.threshold = Some(Threshold::Noise);
         assert_eq!(Exit::of(&run), Exit::Nothing, "that comes first");
+        let skipped = Skipped {
+            benchmark: "kernels::copy".into(),
+            args: vec![],
+            device: "cuda:0".into(),
+            why: "there is no other GPU".into(),
+        };
+        run.skipped.push(skipped);
+        run.planned = 0;
+        assert_ne!(Exit::of(&run), Exit::Nothing, "all that there was is skipped");
+        run.planned = 2;
+        assert_eq!(Exit::of(&run), Exit::Nothing, "two cases were to be measured");
     }
 }

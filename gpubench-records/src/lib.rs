@@ -5,6 +5,7 @@
 //! [`files`] keeps them on disk. [`fleet`] holds the runs of many GPUs against each other.
 
 pub mod baseline;
+pub mod certificate;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;

@@ -170,6 +170,8 @@ pub enum Path {
     Host,
     /// The device's own clock around each launch.
     Device,
+    /// CUPTI's trace of launches on the stream.
+    Cupti,
 }
 
 impl Path {
@@ -181,6 +183,7 @@ impl Path {
             Self::Stream => "events on the stream, behind a delay",
             Self::Host => "the monotonic clock",
             Self::Device => "the device's own clock",
+            Self::Cupti => "CUPTI's trace",
         }
     }
 }
@@ -192,6 +195,7 @@ impl Display for Path {
             Self::Stream => "stream",
             Self::Host => "host",
             Self::Device => "device",
+            Self::Cupti => "cupti",
         })
     }
 }
@@ -217,6 +221,10 @@ pub struct Timer {
     /// code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_error: Option<Nanoseconds>,
+    /// The standard error, as a part of a time, of what every process has for itself and all of its samples share, such as the places
+    /// of inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_error: Option<f64>,
     /// The spread of single pairs around such a launch, from the 5th percentile to the 95th. Smaller differences of times
     /// may come from the timer.
     pub spread: Nanoseconds,
@@ -262,6 +270,7 @@ impl Timer {
             one_more: self.one_more.map(part),
             overhead: part(self.overhead),
             shared_error: self.shared_error.map(part),
+            relative_error: self.relative_error,
             spread: part(self.spread),
             group_spread: part(self.group_spread),
             memory_stall: self.memory_stall,
@@ -290,6 +299,7 @@ impl Timer {
             one_more,
             overhead,
             shared_error,
+            relative_error,
             spread,
             group_spread,
             memory_stall,
@@ -299,6 +309,8 @@ impl Timer {
         let stall =
             memory_stall.map_or([Nanoseconds::ZERO; 3], |stall| [stall.period, stall.error, stall.length]);
         let all = [step, floor, overhead, spread, group_spread].into_iter().chain(known).chain(stall);
+        let is_part = |error: f64| (0.0..1.0).contains(&error);
         all.into_iter().all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
+            && relative_error.is_none_or(is_part)
     }
 }

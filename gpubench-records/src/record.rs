@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::certificate::{CuptiPass, NcuPass, Verification};
 use crate::comparison::{Check, Comparison, Threshold, none};
 pub use crate::environment::Environment;
 use crate::facts::Facts;
@@ -186,6 +187,9 @@ pub struct Measurement {
     /// The launches after the samples, held against the checked launch, if the device can see their outputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaunch: Option<Relaunch>,
+    /// The checks by other clocks, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// The energy of a launch, or the reason that it is not known, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
@@ -324,6 +328,42 @@ impl Record {
         let claim = measured.claim(self.case.cache);
         let verdict = std::mem::replace(&mut self.verdict, Verdict::of(Vec::new()));
         self.verdict = verdict.with_claim(&claim, &measured.samples, &measured.seen, facts);
+    }
+
+    /// Returns true if it has a time that CUPTI could check and has not.
+    #[must_use]
+    pub fn lacks_cupti(&self) -> bool {
+        let measured = self.usable_measurement();
+        measured.is_some_and(|measured| measured.verification.as_ref().is_none_or(|it| it.cupti.is_none()))
+    }
+
+    /// Stores the launches as CUPTI traced them, and judges the time by them.
+    pub fn set_cupti(&mut self, pass: CuptiPass) {
+        let Some(measured) = &mut self.measurement else { return };
+        let contradicts = match &pass {
+            CuptiPass::Traced(times) => times.contradicts(&measured.samples),
+            CuptiPass::Failed(_) => None,
+        };
+        measured.verification.get_or_insert_default().cupti = Some(pass);
+        if let Some(reason) = contradicts {
+            self.verdict = self.verdict.clone().and(reason);
+        }
+    }
+
+    /// Stores the counters of its launches, and judges its claim by them.
+    pub fn set_ncu(&mut self, pass: NcuPass, facts: Option<&Facts>) {
+        let cache = self.case.cache;
+        let Some(measured) = &mut self.measurement else { return };
+        let reasons = match &pass {
+            NcuPass::Counted(counters) => {
+                let last_level_cache = facts.and_then(|facts| facts.last_level_cache);
+                let claim = (&measured.counts, measured.link, &*measured.precision);
+                counters.contradict(cache, claim, last_level_cache)
+            }
+            NcuPass::Failed(_) => Vec::new(),
+        };
+        measured.verification.get_or_insert_default().ncu = Some(pass);
+        self.verdict = reasons.into_iter().fold(self.verdict.clone(), Verdict::and);
     }
 
     /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.

@@ -1,7 +1,7 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary};
+use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -117,7 +117,7 @@ impl Samples {
     #[must_use]
     pub fn median(&self, confidence: f64) -> Option<Median> {
         let (times, sizes) = (self.evened(), sizes(&self.overheads));
-        let groups = groups(&sizes, self.timer, self.stall.as_ref());
+        let groups = groups(&sizes, self.timer, self.stall.as_ref(), self.time.median);
         let of_groups = Median::of_groups(&times, groups, self.timer.step, confidence);
         of_groups.or_else(|| Median::of(&times, self.timer.step, confidence))
     }
@@ -128,12 +128,12 @@ impl Samples {
         self.marginal.map(|marginal| (marginal - self.time.median).abs())
     }
 
-    /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and a step of the timer,
-    /// which its readings can hide.
+    /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and two steps of the timer,
+    /// which the readings of both can hide, and what both take for the time of an empty launch.
     #[must_use]
     pub fn bound(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
-        self.gap().map(|gap| gap + (high - low) / 2.0 + self.timer.step)
+        self.gap().map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.step)
     }
 
     /// The mean overhead that was taken off the event times.
@@ -215,7 +215,8 @@ pub fn summary(
 ) -> Option<(Summary, Option<MemoryStall>)> {
     let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
     let stall = timer.memory_stall.and_then(|device| MemoryStall::find(starts, &times, timer.step, &device));
-    let groups = groups(&sizes, timer, stall.as_ref());
+    let middle = median(&times)?;
+    let groups = groups(&sizes, timer, stall.as_ref(), middle);
     let summary = Summary::of_groups(&times, groups, timer.step)?;
     if stall.is_none() {
         return Some((summary, None));
@@ -235,10 +236,17 @@ fn sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
     overheads.iter().map(|group| group.samples).collect()
 }
 
-fn groups<'a>(sizes: &'a [usize], timer: Timer, stall: Option<&MemoryStall>) -> Groups<'a> {
-    let [own, stall] =
-        [timer.shared_error, stall.map(|stall| stall.error)].map(|error| error.unwrap_or_default().as_f64());
-    Groups { sizes, shared_error: Nanoseconds(own.hypot(stall)) }
+/// Returns the groups of these sizes, of launches that take about `middle`.
+fn groups<'a>(
+    sizes: &'a [usize],
+    timer: Timer,
+    stall: Option<&MemoryStall>,
+    middle: Nanoseconds,
+) -> Groups<'a> {
+    let relative = timer.relative_error.map(|error| error * middle);
+    let errors = [timer.shared_error, relative, stall.map(|stall| stall.error)];
+    let squares = errors.map(|error| error.unwrap_or_default().as_f64().powi(2));
+    Groups { sizes, shared_error: Nanoseconds(squares.iter().sum::<f64>().sqrt()) }
 }
 
 /// The launches before the samples of a case.

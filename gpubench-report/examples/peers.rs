@@ -1,4 +1,4 @@
-//! Draws the error of each tool's cold times against Nsight Compute's, row by row. In: what `peers/compare --json` wrote; out:
+//! Draws the error of each tool's cold times against Nsight Compute's, row by row. In: what `peers/compare.py --json` wrote; out:
 //! an SVG on standard output.
 //!
 //! ```sh
@@ -40,7 +40,7 @@ struct PeerRow {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = env::args().nth(1).ok_or("name the file that `peers/compare --json` wrote")?;
+    let file = env::args().nth(1).ok_or("name the file that `peers/compare.py --json` wrote")?;
     let comparison: PeerComparison = serde_json::from_slice(&fs::read(file)?)?;
     print!("{}", drawing(&comparison).ok_or("the file has no rows of `ncu`")?.svg());
     Ok(())

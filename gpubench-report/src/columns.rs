@@ -1,6 +1,7 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share. In: a row; out: the text of
 //! each of its cells, the room that a cell takes, and the order in which columns are dropped from a narrow page.
 
+use gpubench_records::certificate::{Counters, NcuPass};
 use gpubench_records::facts::Quantity;
 use gpubench_records::metrics::Share;
 use gpubench_records::record::{Measurement, Run};
@@ -205,10 +206,26 @@ const COLUMNS: &[Column] = &[
         ..OPTIONAL
     },
     Column {
+        head: "moved",
+        title: "moved",
+        room: Room::Number(4, 3, 3),
+        rank: 13,
+        cell: |row| maybe(row, |it| counters(it)?.moved().map(format::bytes)),
+        ..OPTIONAL
+    },
+    Column {
+        head: "L2 hit",
+        title: "L2 hit",
+        room: Room::Number(3, 3, 2),
+        rank: 14,
+        cell: |row| maybe(row, |it| counters(it)?.l2_hit.map(format::percent)),
+        ..OPTIONAL
+    },
+    Column {
         head: "processes",
         title: "processes",
         room: Room::Words(25),
-        rank: 13,
+        rank: 15,
         cell: processes,
         ..OPTIONAL
     },
@@ -216,7 +233,7 @@ const COLUMNS: &[Column] = &[
         head: "samples",
         title: "samples",
         room: Room::Number(7, 0, 0),
-        rank: 14,
+        rank: 16,
         cell: |row| of(row, |it| it.samples.time.samples.to_string()),
         ..COLUMN
     },
@@ -243,6 +260,14 @@ fn of(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> String) -> String {
 
 fn maybe(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
     row.shown.measurement.as_ref().and_then(cell).unwrap_or_default()
+}
+
+/// What the hardware's counters say of a launch, if they were read.
+fn counters(measured: &Measurement) -> Option<&Counters> {
+    match measured.verification.as_ref()?.ncu.as_ref()? {
+        NcuPass::Counted(counters) => Some(counters),
+        NcuPass::Failed(_) => None,
+    }
 }
 
 fn time(row: &Row<'_>) -> String {

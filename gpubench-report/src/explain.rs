@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::certificate::certificate;
 use super::header::{all_properties, shown_peak};
 use super::launch;
 use super::page::Page;
@@ -11,7 +12,7 @@ use super::text::{paragraph, plain, plain_lines, wrapped};
 use gpubench_records::comparison::Comparison;
 use gpubench_records::conditions::{Conditions, DeviceClock};
 use gpubench_records::facts::{Facts, Peak, Quantity};
-use gpubench_records::method::{Cache, FlushProof, Method, Timer};
+use gpubench_records::method::{Cache, FlushProof, Method, Path, Timer};
 use gpubench_records::metrics::Metrics;
 use gpubench_records::record::{Compared, Measurement, Package, Program, Record, Run};
 use gpubench_records::samples::{Energy, EnergyMeasurement};
@@ -63,6 +64,7 @@ pub(super) fn sentences(
 ) -> Vec<(&'static str, String)> {
     let mut lines = vec![("time", time(measured)), ("path", path(&measured.samples.method))];
     lines.extend(bound(measured).map(|bound| ("bound", bound)));
+    lines.extend(certificate(measured, facts));
     lines.extend(measured.samples.stall.as_ref().map(|it| ("stall", stall(it, measured.median()))));
     if record.case.cache == Cache::Cold {
         lines.push(("flush", flush(measured)));
@@ -112,6 +114,12 @@ fn in_turn(compared: &Compared) -> String {
 
 fn time(measured: &Measurement) -> String {
     let Timer { step, floor, empty_launch, one_more, .. } = measured.samples.timer;
+    if measured.samples.method.path == Path::Cupti {
+        let [median, step] = [measured.median(), step].map(format::time);
+        return format!(
+            "{median} from the begin of a launch's first piece to the end of its last, by CUPTI; its stamps step by {step}"
+        );
+    }
     let event = format::time(event_time(measured));
     let own = measured.samples.overhead();
     let step = match measured.samples.method.batch {
@@ -146,7 +154,7 @@ fn bound(measured: &Measurement) -> Option<String> {
         (measured.samples.marginal?, measured.samples.gap()?, measured.samples.bound()?);
     let share = format::percent(bound / measured.median());
     let [marginal, gap, bound] = [marginal, gap, bound].map(format::time);
-    let known = "half of the interval, a step of the timer";
+    let known = "half of the interval, two steps of the timer";
     Some(format!(
         "{bound} ({share}): {known}, and {gap} to the {marginal} that one more launch in a row takes"
     ))

@@ -6,6 +6,7 @@ pub mod export;
 pub mod fleet;
 
 mod aligned;
+mod certificate;
 mod columns;
 mod compared;
 mod explain;

@@ -3,7 +3,10 @@
 
 use std::env;
 use std::io::IsTerminal;
-use std::os::fd::AsFd;
+#[cfg(unix)]
+use std::os::fd::AsFd as AsTerminal;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as AsTerminal;
 
 use terminal_size::{Width, terminal_size_of};
 
@@ -23,7 +26,7 @@ impl Page {
 
     /// The page of `out`: as wide as `width` says, else as its terminal, else without an end to its lines.
     #[must_use]
-    pub fn of(out: &(impl AsFd + IsTerminal), width: Option<usize>) -> Self {
+    pub fn of(out: &(impl AsTerminal + IsTerminal), width: Option<usize>) -> Self {
         let terminal = || terminal_size_of(out).map(|(Width(columns), _)| usize::from(columns));
         let page = Self { width: None, ascii: out.is_terminal() && !shows_blocks() };
         match width.or_else(terminal) {

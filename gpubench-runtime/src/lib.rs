@@ -2,7 +2,7 @@
 //!
 //! [`registry`] → [`plan`] → [`runner`] → [`worker`] ([`device`] and [`mod@measure`]) → records
 //!
-//! [`bind`] holds the building blocks of an expansion of `#[gpu_bench]`. [`config`] reads the user's file of
+//! [`doctor`] says what a machine has for that and what it lacks. [`bind`] holds the building blocks of an expansion of `#[gpu_bench]`. [`config`] reads the user's file of
 //! settings, and [`peaks`] adds the peaks that users give and that earlier measurements found. [`suite`] is the edge: the command line, all printing, the exit code. The crate
 //! `gpubench-records` defines, compares and stores records; `gpubench-report` writes them for people. Users of gpubench
 //! reach all of it through the `gpubench` crate.
@@ -10,6 +10,7 @@
 pub mod bind;
 pub mod config;
 pub mod device;
+pub mod doctor;
 pub mod measure;
 pub mod peaks;
 pub mod plan;

@@ -1,5 +1,7 @@
 //! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with its standard error.
 
+use crate::median_ci::{CONFIDENCE, Interval};
+use crate::student;
 use crate::units::Nanoseconds;
 
 /// A mean without the least and the greatest eighth of the values, with its standard error and the error's degrees of freedom
@@ -49,6 +51,18 @@ pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
 pub fn variance(times: &[Nanoseconds]) -> f64 {
     let times: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     moments(&times).map_or(0.0, |(_, variance)| variance)
+}
+
+/// The 95 % interval of the mean of independent times, by Student's t; the range of the times if there are fewer than two.
+#[must_use]
+pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
+    let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
+    let half_width = match times.len() {
+        0 => return None,
+        1 => Nanoseconds::ZERO,
+        count => student::quantile(CONFIDENCE, count - 1) * standard_error(times),
+    };
+    Some(Interval { low: mean - half_width, high: mean + half_width })
 }
 
 /// The standard error of the mean of independent times; 0 for fewer than two.

@@ -1,11 +1,18 @@
 //! The commands. In: the command line; out: the exit code, or an error for the edge to print.
 
+#[cfg(target_os = "linux")]
+mod clocks;
 mod compare;
 mod convert;
+pub(crate) mod device;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod fleet;
+pub(crate) mod init;
 mod list;
 mod merge;
 mod report;
+pub(crate) mod run;
 mod show;
 mod slurm;
 
@@ -24,21 +31,29 @@ use crate::output::PrintOptions;
 
 /// Does what `args` say.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
-    let stored = stored_runs(args)?;
     let print_options = PrintOptions { color: args.color, width: args.width };
+    let stored = || stored_runs(args);
     match &args.command {
+        Command::Init(args) => init::init(args, print_options),
+        Command::Run(args) => run::run(args, print_options),
+        #[cfg(target_os = "linux")]
+        Command::Doctor { json } => doctor::doctor(*json, print_options),
+        #[cfg(target_os = "linux")]
+        Command::Clocks { command } => clocks::clocks(command, print_options),
+        #[cfg(not(target_os = "linux"))]
+        Command::Doctor { .. } | Command::Clocks { .. } => Err(device::DeviceCommandError::LinuxOnly.into()),
         Command::Report { runs, explain, selection, exports } => {
-            report::report(&stored, runs, &selection.selection()?, *explain, exports, print_options)
+            report::report(&stored()?, runs, &selection.selection()?, *explain, exports, print_options)
         }
-        Command::Show { run, case, exact } => show::show(&stored, run, case, *exact, print_options),
-        Command::List { runs } => list::list(&stored, runs, print_options),
+        Command::Show { run, case, exact } => show::show(&stored()?, run, case, *exact, print_options),
+        Command::List { runs } => list::list(&stored()?, runs, print_options),
         Command::Compare { earlier, later, band, fail_on_regression, selection, exports } => {
             let limits = compare::Limits::parse(band.as_deref(), fail_on_regression.as_deref())?;
             let comparison =
                 compare::ComparedRuns { earlier, later, selection: selection.selection()?, limits };
-            compare::compare(&stored, &comparison, exports, print_options)
+            compare::compare(&stored()?, &comparison, exports, print_options)
         }
-        Command::Merge { runs, output } => merge::merge(&stored, runs, output),
+        Command::Merge { runs, output } => merge::merge(&stored()?, runs, output),
         Command::Slurm(args) => slurm::slurm(args, print_options),
         Command::Fleet { files, least, fdr, selection, json, html } => {
             let fleet =
@@ -46,7 +61,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             fleet::fleet(&fleet, print_options)
         }
         Command::Convert { run, to, output, selection } => {
-            convert::convert(&stored, run, &selection.selection()?, *to, output)
+            convert::convert(&stored()?, run, &selection.selection()?, *to, output)
         }
     }
 }

@@ -3,12 +3,11 @@
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, IntoRawFd};
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
-use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::NotInterposed;
 
@@ -50,11 +49,22 @@ impl Loaded {
 }
 
 /// Returns a file in memory with these bytes. It need not be executable, since they are no code.
+#[cfg(target_os = "linux")]
 fn memory_file(name: &str, bytes: &[u8]) -> io::Result<File> {
+    use std::io::Write;
+
+    use rustix::fs::{MemfdFlags, memfd_create};
+
     let create = |flags| memfd_create(name, MemfdFlags::CLOEXEC | flags);
     // The second flag says what the system's policy may insist on; before Linux 6.3 it is unknown.
     let file = create(MemfdFlags::NOEXEC_SEAL).or_else(|_| create(MemfdFlags::empty()))?;
     let mut file = File::from(file);
     file.write_all(bytes)?;
     Ok(file)
+}
+
+/// Returns an error: only Linux has files in memory that its loader takes.
+#[cfg(not(target_os = "linux"))]
+fn memory_file(_name: &str, _bytes: &[u8]) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -5,16 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
 use super::format::{CEILINGS, FormatError};
+use super::place::cache;
 use super::replace::replace;
 use crate::facts::{DRIVER, DRIVER_FOR_CUDA, Facts, Peak, PeakSource, UUID};
 use gpubench_stats::units::Rate;
-
-/// The name of the folder in the user's cache.
-const FOLDER: &str = "gpubench";
 
 /// A folder with ceilings.
 #[derive(Clone, Debug)]
@@ -77,8 +74,7 @@ impl CeilingCache {
     /// The cache in `folder`; if none is given, in the user's cache folder. Nothing if the user has none.
     #[must_use]
     pub fn in_folder(folder: Option<&Path>) -> Option<Self> {
-        let usual = || Some(etcetera::choose_base_strategy().ok()?.cache_dir().join(FOLDER));
-        folder.map(Path::to_owned).or_else(usual).map(|folder| Self { folder })
+        folder.map(Path::to_owned).or_else(cache).map(|folder| Self { folder })
     }
 
     fn place(&self, owner: &Owner) -> PathBuf {

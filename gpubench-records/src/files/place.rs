@@ -37,6 +37,12 @@ pub fn runs() -> Option<PathBuf> {
     Some(home()?.join("runs"))
 }
 
+/// The user's cache folder for gpubench. `None` if the user has none.
+#[must_use]
+pub fn cache() -> Option<PathBuf> {
+    Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("gpubench"))
+}
+
 /// Returns true if cargo builds into `folder`: it has cargo's tag, unless another tool made the folder, or cargo's cache of
 /// facts about the compiler.
 fn is_of_cargo(folder: &Path) -> bool {

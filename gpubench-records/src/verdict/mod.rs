@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::{DeviceClock, Span};
 use crate::facts::Facts;
 use crate::launch::LaunchFacts;
-use crate::limits::{self, AGREED, Claim};
+use crate::limits::{self, AGREED, AGREED_PER_KERNEL, Claim};
 use crate::metrics::resolved;
 use crate::samples::Samples;
 use gpubench_stats::SMALLEST_SAMPLE;
@@ -144,13 +144,14 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
 }
 
 /// The methods of timing a launch agree if their times differ by no more than [`AGREED`], or by this fraction.
-const AGREED_SHARE: f64 = 0.01;
+pub(crate) const AGREED_SHARE: f64 = 0.01;
 
 /// Returns the reservation about a time that the second method does not confirm.
 #[must_use]
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, marginal) = (samples.time.median, samples.marginal?);
-    let agreed = AGREED.max(AGREED_SHARE * time);
+    let further = samples.method.kernels.unwrap_or_default().saturating_sub(1);
+    let agreed = (AGREED + AGREED_PER_KERNEL * further as f64).max(AGREED_SHARE * time);
     (samples.gap()? > agreed).then_some(Reason::MethodsDisagree { time, marginal })
 }
 

@@ -92,6 +92,31 @@ pub enum Reason {
         /// The time by the second method.
         marginal: Nanoseconds,
     },
+    /// CUPTI's time is another than the row's.
+    CuptiDisagrees {
+        /// The time of the row.
+        time: Nanoseconds,
+        /// The time by CUPTI.
+        cupti: Nanoseconds,
+        /// The difference that is no contradiction.
+        allowed: Nanoseconds,
+    },
+    /// The memory's bus was crossed by other bytes than the launch declares.
+    MovesOtherwise {
+        /// The bytes that it declares.
+        declared: Bytes,
+        /// The bytes that crossed the bus, by the hardware's counters.
+        moved: Bytes,
+        /// The fewest that have to cross it, if what it writes may stay in the last-level cache.
+        least: Bytes,
+    },
+    /// Other operations were executed than the launch declares.
+    ComputesOtherwise {
+        /// The operations that it declares.
+        declared: u64,
+        /// The operations of its precision, by the hardware's counters.
+        counted: u64,
+    },
     /// The launch got slower or faster while it was sampled: the median describes no steady state.
     Drift(Drift),
     /// The samples gather around two times, and the median is one of these, or between them.
@@ -136,6 +161,9 @@ impl Reason {
             | Self::TooFewSamples { .. }
             | Self::WideInterval { .. }
             | Self::MethodsDisagree { .. }
+            | Self::CuptiDisagrees { .. }
+            | Self::MovesOtherwise { .. }
+            | Self::ComputesOtherwise { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -158,6 +186,7 @@ impl Reason {
             | Self::TooFewSamples { .. }
             | Self::WideInterval { .. }
             | Self::MethodsDisagree { .. }
+            | Self::CuptiDisagrees { .. }
             | Self::Drift(_)
             | Self::TwoModes(_)
             | Self::ClocksFell { .. }
@@ -174,6 +203,8 @@ impl Reason {
             | Self::OutputsDiffer { .. }
             | Self::Observed(_)
             | Self::GpuIdle { .. }
+            | Self::MovesOtherwise { .. }
+            | Self::ComputesOtherwise { .. }
             | Self::BelowResolution { .. } => false,
         }
     }
@@ -258,6 +289,38 @@ impl Display for Reason {
                     f,
                     "methods disagree: {time} by events around each launch, {marginal} by rows of launches without: the time may \
                      be off by the difference"
+                )
+            }
+            Self::CuptiDisagrees { time, cupti, allowed } => {
+                let [time, cupti, allowed] = [*time, *cupti, *allowed].map(format::time);
+                write!(
+                    f,
+                    "CUPTI disagrees: {time} by events, {cupti} by CUPTI's trace, more than {allowed} apart: one of the clocks saw another \
+                     launch, or other clocks of the GPU"
+                )
+            }
+            Self::MovesOtherwise { declared, moved, least } => {
+                let hint = match moved > declared {
+                    true => {
+                        "is something not counted, or is the same data fetched from memory several times?"
+                    }
+                    false => "does the kernel run over its whole length, and is nothing counted twice?",
+                };
+                let stays = match least < declared {
+                    true => format!(" (of which {} cannot stay in the L2)", format::bytes(*least)),
+                    false => String::new(),
+                };
+                let [declared, moved] = [*declared, *moved].map(format::bytes);
+                write!(
+                    f,
+                    "moves otherwise: it declares {declared}{stays}, and {moved} crossed the memory's bus by the GPU's counters: {hint}"
+                )
+            }
+            Self::ComputesOtherwise { declared, counted } => {
+                let [declared, counted] = [*declared, *counted].map(format::operations);
+                write!(
+                    f,
+                    "computes otherwise: it declares {declared}, and {counted} were executed in its precision by the GPU's counters"
                 )
             }
             Self::Drift(Drift { change }) => {

@@ -240,6 +240,7 @@ fn row(samples: Samples, bytes: u64) -> Record {
         checked: false,
         seen,
         relaunch: None,
+        verification: None,
         energy: None,
         metrics: Metrics::default(),
         samples,

@@ -1,10 +1,12 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
+use gpubench_records::facts::Property;
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
 
 use super::{Available, ClockTarget, DeviceError};
+use crate::doctor::Finding;
 use crate::registry::Entry;
 
 /// A kind of device.
@@ -18,12 +20,16 @@ pub struct DeviceKind {
     /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
     /// measured side by side.
     pub beside_others: bool,
+    /// Examines what measuring on such devices needs and is affected by, in a process of its own. Changes nothing.
+    pub examine: fn() -> Vec<Finding>,
     /// The choice if the user names no device.
     pub choice: DefaultChoice,
     /// The compute precisions for which some device of this kind reports a peak.
     pub precisions: fn() -> Vec<&'static str>,
     /// Locks its clocks, if the kind supports that.
     pub clocks: Option<ClockControl>,
+    /// True if Nsight Compute counts what launches on it do.
+    pub profiled: bool,
     /// Benchmarks of its own limits, if it has any.
     pub ceilings: Option<Ceilings>,
 }
@@ -37,11 +43,13 @@ pub enum DefaultChoice {
     StandIn,
 }
 
-/// Locks and unlocks the clock of a device, which its UUID names.
+/// Locks, shows and resets the clock of a device, which its UUID names.
 #[derive(Clone, Copy)]
 pub struct ClockControl {
     /// Locks the clock, and returns the locked clock in words.
     pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
+    /// Returns its clocks, their limits and what holds them down.
+    pub show: fn(&str) -> Result<Vec<Property>, DeviceError>,
     /// Resets it to the driver's default.
     pub reset: fn(&str) -> Result<(), DeviceError>,
 }

@@ -17,22 +17,26 @@ pub const KINDS: [DeviceKind; 2] = [
     DeviceKind {
         name: Cuda::KIND,
         list: cuda::list,
+        examine: cuda::examine::examine,
         noun: "CUDA device",
         beside_others: true,
         choice: DefaultChoice::First,
         precisions: cuda::precisions,
-        clocks: Some(ClockControl { lock: cuda::lock_clocks, reset: cuda::reset_clocks }),
+        clocks: Some(ClockControl { lock: cuda::lock_clocks, show: cuda::clocks, reset: cuda::reset_clocks }),
+        profiled: true,
         ceilings: Some(cuda::limits::CEILINGS_OF_A_GPU),
     },
     DeviceKind {
         name: Host::KIND,
         list: || Ok(vec![host::this_machine()]),
+        examine: host::examine::examine,
         noun: "CPU",
         // It launches the work of all others.
         beside_others: false,
         choice: DefaultChoice::StandIn,
         precisions: Vec::new,
         clocks: None,
+        profiled: false,
         ceilings: None,
     },
 ];
@@ -57,6 +61,11 @@ pub fn precisions() -> impl Iterator<Item = &'static str> {
 /// Returns the clock lock of the device of this name, such as `cuda:0`.
 pub(crate) fn clocks(device: &str) -> Option<ClockControl> {
     kind(DeviceId::parse(device).kind)?.clocks
+}
+
+/// Returns true if Nsight Compute counts what launches on the device of this name do.
+pub(crate) fn is_profiled(device: &str) -> bool {
+    kind(DeviceId::parse(device).kind).is_some_and(|kind| kind.profiled)
 }
 
 /// Returns the benchmarks of devices' own limits.

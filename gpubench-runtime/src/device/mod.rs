@@ -28,6 +28,7 @@ pub use listed::listed_ordinal;
 pub(crate) use listed::while_listed;
 pub use monitor::Monitor;
 
+use gpubench_records::certificate::CuptiTimes;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::launch::LaunchFacts;
@@ -182,6 +183,25 @@ pub trait Device: Any {
         Ok(None)
     }
 
+    /// Traces launches of `work` by a tool that sees the device's work from outside, with what it costs: afterwards this process is of no
+    /// more use for samples. Returns nothing if the device has no such tool.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or the reason that the tool's times are none.
+    fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
+        _ = (work, wanted);
+        Ok(None)
+    }
+
+    /// Launches `work` so many times for a profiler that looks on between marks, each launch behind a mark with this number.
+    ///
+    /// # Errors
+    /// Returns the launch's own error, or that there is no such profiler for this device.
+    fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
+        _ = (work, number, launches);
+        Err(Failure::new(Stage::Device, "no profiler counts what this device does"))
+    }
+
     /// Returns the size of the memory that launches of `work` change once it holds other values, or a part of it that is at
     /// least `enough`; `None` if that cannot be found out. The launch before changed less than it claims. Afterwards the
     /// inputs are of no use, and perhaps the process too: launches may go astray on unexpected values.
@@ -236,6 +256,18 @@ pub trait Device: Any {
     fn displace(&mut self, place: u64) {
         _ = place;
     }
+}
+
+/// The options for tracing launches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TraceOptions {
+    /// Hot or cold.
+    pub cache: Cache,
+    /// The flush before each launch, that of the samples.
+    pub flush: Flush,
+    /// The time of a launch by its samples, from which the number of launches follows.
+    pub time: Nanoseconds,
 }
 
 /// The options for taking samples.

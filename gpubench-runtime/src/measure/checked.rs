@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use gpubench_driver::nvtx::{self, Range};
+
 use crate::device::{PairSampler, Sampler};
 use gpubench_records::clock_faults::{ClockFaults, is_time};
 use gpubench_records::failure::{Failure, Stage};
@@ -31,6 +33,11 @@ pub(super) struct Group {
     pub(super) spent: Nanoseconds,
 }
 
+/// Begins the range of a group, for tools that look on.
+fn group_range() -> Range {
+    nvtx::range(|| "group".to_owned())
+}
+
 impl CheckedGroups {
     /// Returns no groups yet.
     ///
@@ -56,7 +63,9 @@ impl CheckedGroups {
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Group, Failure> {
         let (before, begin) = (events.len(), Instant::now());
+        let range = group_range();
         let device = sampler.group(samples, events)?;
+        drop(range);
         let wall = begin.elapsed().into();
         let group = self.count(&events[before..], events.len() - before, device, wall)?;
         let starts = sampler.starts().iter().zip(&events[before..]);
@@ -79,7 +88,9 @@ impl CheckedGroups {
         events: &mut Vec<[Nanoseconds; 2]>,
     ) -> Result<Group, Failure> {
         let (before, begin) = (events.len(), Instant::now());
+        let range = group_range();
         let device = sampler.group(pairs, events)?;
+        drop(range);
         let wall = begin.elapsed().into();
         let group = self.count(events[before..].as_flattened(), events.len() - before, device, wall)?;
         retain_from(events, before, |pair| pair.iter().all(|event| is_time(*event)));

@@ -98,6 +98,7 @@ impl Lane<'_> {
             | Reply::Record(_)
             | Reply::Tested(_)
             | Reply::Writes(_)
+            | Reply::Traced { .. }
             | Reply::Planning(_)
             | Reply::Remark(_)
             | Reply::Changed(_)

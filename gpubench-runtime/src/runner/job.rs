@@ -8,11 +8,13 @@ use super::devices::OPENINGS;
 use super::error::DeviceRefusal;
 use super::lane::{Lane, LaneEvent, Refused};
 use super::round::{FailedTry, Round};
-use super::supervisor::Ended;
+use super::supervisor::{Ended, Lost};
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
+use gpubench_records::certificate::{CuptiPass, Verifiers};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
 use gpubench_stats::units::Bytes;
 
@@ -22,6 +24,38 @@ const WRITES_LIMIT: Duration = Duration::from_secs(10);
 /// The number of cases of a benchmark that fail twice at a stage before all others are told at their first failure there: the time
 /// that failures take is bounded, however many cases there are.
 const CONFIRMED: usize = 3;
+
+/// Records whose times are still to be checked by other clocks.
+#[derive(Default)]
+struct Unchecked {
+    records: Vec<Record>,
+    /// True once launches were traced.
+    were_traced: bool,
+}
+
+impl Unchecked {
+    fn add(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    fn set_cupti(&mut self, cache: Cache, pass: CuptiPass) {
+        self.were_traced = true;
+        if let Some(record) = self.records.iter_mut().find(|record| record.case.cache == cache) {
+            record.set_cupti(pass);
+        }
+    }
+
+    /// Ends the checks, by the loss of their process if it was lost. What was sampled remains.
+    fn end(self, verifiers: Verifiers, lost: Option<&Lost>) -> impl Iterator<Item = Record> {
+        let why = lost.map_or_else(|| "nothing came of it".to_owned(), ToString::to_string);
+        self.records.into_iter().map(move |mut record| {
+            if verifiers.cupti && record.lacks_cupti() {
+                record.set_cupti(CuptiPass::Failed(why.clone()));
+            }
+            record
+        })
+    }
+}
 
 impl Lane<'_> {
     /// Measures a job. Cases that fail are tried once more. If it seems to have written less than it claims, runs write
@@ -78,14 +112,17 @@ impl Lane<'_> {
             }
             let Some(facts) = facts.clone() else { return Ok(()) };
             let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
-            let request = Request::Measure { job: job.clone(), sampling, facts, limit };
+            let verifiers = self.config.verifiers;
+            let request = Request::Measure { job: job.clone(), sampling, facts, limit, verifiers };
+            let mut unchecked = Unchecked::default();
             let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
             let mut refused = None;
-            let lost = self.ask(&request, limit, &mut |reply| match reply {
+            let asked = self.ask(&request, limit, &mut |reply| match reply {
                 Reply::Record(record) => {
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    round.take(*record);
+                    if verifiers.cupti { unchecked.add(*record) } else { round.take(*record) }
                 }
+                Reply::Traced { cache, pass } => unchecked.set_cupti(cache, pass),
                 Reply::NoDevice(message) => refused = Some(DeviceRefusal::NotOpened(message)),
                 Reply::Step(step) => tell(LaneEvent::Step(step)),
                 Reply::Interval { samples, half_width } => tell(LaneEvent::Interval { samples, half_width }),
@@ -97,7 +134,14 @@ impl Lane<'_> {
                 | Reply::Changed(_)
                 | Reply::DeviceLost
                 | Reply::Done => {}
-            })?;
+            });
+            if unchecked.were_traced {
+                // Tracing leaves something behind.
+                self.supervisor.replace(&job.device);
+            }
+            let lost = asked.as_ref().ok().and_then(Option::as_ref);
+            unchecked.end(verifiers, lost).for_each(|record| round.take(record));
+            let lost = asked?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.before_the_case()) {
                 refused = Some(DeviceRefusal::WorkerLost(lost.failure()));
             }

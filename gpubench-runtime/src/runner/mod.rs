@@ -3,6 +3,8 @@
 
 mod audit;
 pub(crate) mod clock_lock;
+pub mod clocks;
+pub(crate) mod counters;
 mod devices;
 mod error;
 mod events;
@@ -20,7 +22,6 @@ pub(crate) mod supervisor;
 mod tests;
 pub mod trial;
 
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -28,6 +29,7 @@ pub use self::audit::OtherRecords;
 pub use self::error::{DeviceRefusal, RunError};
 pub use self::events::RunEvents;
 
+use self::counters::CaseCounters;
 use self::lane::{Command, LaneEvent, Lanes, MakeSupervisor};
 use self::results::{Rows, RunResults};
 use self::schedule::{Schedule, Scheduled};
@@ -37,6 +39,8 @@ use crate::environment::environment;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::ResumedRecords;
+use crate::worker::Libraries;
+use gpubench_records::certificate::Verifiers;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
@@ -60,8 +64,10 @@ pub struct RunConfig {
     pub locked: Vec<(String, String)>,
     /// The number of times to measure the plan, each time in a new process.
     pub runs: usize,
-    /// The path of the driver's library, if a worker has found it.
-    pub library: Option<PathBuf>,
+    /// The shared libraries of its workers.
+    pub libraries: Libraries,
+    /// The other clocks that times are checked by.
+    pub verifiers: Verifiers,
 }
 
 impl RunConfig {
@@ -106,7 +112,7 @@ pub fn measure(
     observer: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, Result<(), RunError>) {
-    let supervisor = || Supervisor::new(config.in_process, config.library.clone(), stop);
+    let supervisor = || Supervisor::new(config.in_process, config.libraries.clone(), stop);
     measure_by(&supervisor, plans, devices, beginning, config, observer, stop)
 }
 
@@ -140,10 +146,11 @@ fn measure_by<'a>(
         threshold: None,
         check: None,
     };
+    let counters = counters::of(plan, config, stop, &mut |warning| observer.warning(warning));
     let mut results = RunResults::new(run, observer);
     let ended = thread::scope(|scope| {
         let lanes = Lanes::start(scope, devices, config, supervisor)?;
-        let mut runner = Runner { results: &mut results, resumed, lanes, config, stop };
+        let mut runner = Runner { results: &mut results, resumed, lanes, config, counters, stop };
         runner.devices(devices, plan)?;
         runner.plans(plan)?;
         runner.again(again)
@@ -171,6 +178,8 @@ struct Runner<'a, 'r> {
     resumed: ResumedRecords,
     lanes: Lanes,
     config: &'a RunConfig,
+    /// The counters of cases, by a profiler.
+    counters: CaseCounters,
     stop: &'a Stop<'a>,
 }
 
@@ -258,7 +267,11 @@ impl Runner<'_, '_> {
                 LaneEvent::Interval { samples, half_width } => {
                     self.results.observer.interval_narrowed(job, samples, half_width);
                 }
-                LaneEvent::Record(record) => self.results.add((number, job), *record),
+                LaneEvent::Record(mut record) => {
+                    let facts = self.results.run.facts_of(&record);
+                    self.counters.add_to(&mut record, facts);
+                    self.results.add((number, job), *record);
+                }
                 LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
                 LaneEvent::Facts(_) => {}
                 LaneEvent::Done(done) => {

@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::expected::Expected;
-use crate::worker::{Loss, Numbered, Process, Reply, Request, Worker, WorkerState};
+use crate::worker::{Libraries, Loss, Numbered, Process, Reply, Request, Worker, WorkerState};
 use gpubench_records::failure::{Failure, Stage, Step};
 
 /// The link from the process that plans and reports to the workers that measure.
@@ -82,13 +81,13 @@ impl Display for Lost {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Uses worker processes, or this process if `in_process`, until `stop` returns true. The driver's library has the path
-    /// `library`, if a worker has found it.
-    pub(crate) fn new(in_process: bool, library: Option<PathBuf>, stop: &'a dyn Fn() -> bool) -> Self {
+    /// Uses worker processes, or this process if `in_process`, until `stop` returns true.
+    pub(crate) fn new(in_process: bool, libraries: Libraries, stop: &'a dyn Fn() -> bool) -> Self {
         let start: Start<'a> = if in_process {
+            libraries.cupti.iter().for_each(|cupti| gpubench_driver::cupti::choose(cupti));
             Box::new(|| Ok(Box::new(WorkerState::for_all_devices())))
         } else {
-            Box::new(move || Ok(Box::new(Process::start(library.as_deref())?)))
+            Box::new(move || Ok(Box::new(Process::start(&libraries)?)))
         };
         Self { workers: BTreeMap::new(), start, shared: in_process, stop, asked: 0, remarks: Vec::new() }
     }

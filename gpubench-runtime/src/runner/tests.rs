@@ -17,7 +17,9 @@ use super::{Beginning, Plans, RunConfig, RunError, RunEvents, Stop, measure_by};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::{Fate, Job, Plan, Shares};
+use crate::worker::Libraries;
 use crate::worker::{Answer, Loss, Numbered, Reply, Request, Worker};
+use gpubench_records::certificate::Verifiers;
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
@@ -183,7 +185,11 @@ impl Worker for FakeWorker {
                     reply(Reply::Changed("the umask".to_owned()));
                 }
             }
-            Request::Test { .. } | Request::Writes { .. } | Request::Planning(_) | Request::End => {
+            Request::Test { .. }
+            | Request::Writes { .. }
+            | Request::Profile { .. }
+            | Request::Planning(_)
+            | Request::End => {
                 unreachable!("nobody asks for it")
             }
         }
@@ -320,7 +326,8 @@ fn config(runs: usize) -> RunConfig {
         in_process: false,
         locked: Vec::new(),
         runs,
-        library: None,
+        libraries: Libraries::default(),
+        verifiers: Verifiers::default(),
     }
 }
 

@@ -57,7 +57,7 @@ pub fn run(
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {
-    let mut supervisor = Supervisor::new(config.in_process, config.library.clone(), stop);
+    let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), stop);
     let mut trials = Vec::with_capacity(plan.jobs.len());
     for (job, fate) in &plan.jobs {
         let outcome = match fate {
@@ -110,6 +110,7 @@ fn test(supervisor: &mut Supervisor<'_>, job: &Job, limit: Duration) -> Result<O
         Reply::Facts(_)
         | Reply::Record(_)
         | Reply::Writes(_)
+        | Reply::Traced { .. }
         | Reply::Planning(_)
         | Reply::Remark(_)
         | Reply::Changed(_)

@@ -2,19 +2,24 @@
 //! that work.
 
 use std::env;
+use std::path::PathBuf;
 
 use super::Error;
 use super::cli::Exit;
-use crate::runner::clock_lock;
+use crate::runner::{clock_lock, counters};
 use crate::worker;
 
-/// Measures or keeps clocks locked for the process that started this one for it. Returns `None` in any other process.
+/// Measures, keeps clocks locked or launches under a profiler for the process that started this one for it. Returns `None` in any other process.
 pub(super) fn run_as_child() -> Option<Result<Exit, Error>> {
     let served = match env::args_os().nth(1)? {
         flag if flag == worker::FLAG => worker::serve(),
         flag if flag == clock_lock::FLAG => {
             let arguments: Vec<String> = env::args().skip(2).collect();
             clock_lock::serve(&arguments)
+        }
+        flag if flag == counters::FLAG => {
+            let file = env::args_os().nth(2).map(PathBuf::from);
+            counters::serve(&file.unwrap_or_default())
         }
         _ => return None,
     };

@@ -46,6 +46,12 @@ pub enum Error {
         "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run"
     )]
     NoGpu,
+    /// This system is one on which nothing is measured.
+    #[error(
+        "measuring is for Linux: on {} a suite lists its benchmarks and shows stored runs",
+        std::env::consts::OS
+    )]
+    OtherSystem,
     /// A device is busy, and the user does not want to wait.
     #[error(transparent)]
     Busy(#[from] BusyDevice),
@@ -187,6 +193,7 @@ impl Error {
             Self::Ended { cause: RunError::Device { .. }, .. }
             | Self::NoSuchDevice(_)
             | Self::NoGpu
+            | Self::OtherSystem
             | Self::Busy(_) => Exit::NoDevice,
             Self::Plan(error) => of_plan(error),
             Self::StoredRun(StoredRunError::NothingSelected { .. }) => Exit::Nothing,

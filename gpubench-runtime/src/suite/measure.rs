@@ -18,6 +18,7 @@ use crate::registry::Entry;
 use crate::runner::clock_lock::ClockLock;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock};
+use crate::worker::Libraries;
 use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::files as store;
 use gpubench_records::id::CaseId;
@@ -215,7 +216,7 @@ pub(super) fn run_config(
     options: &MeasureOptions,
     peak_sources: PeakSources,
     locked: Vec<(String, String)>,
-    library: Option<PathBuf>,
+    driver: Option<PathBuf>,
 ) -> RunConfig {
     RunConfig {
         sampling: options.sampling(),
@@ -225,7 +226,8 @@ pub(super) fn run_config(
         in_process: options.in_process,
         locked,
         runs: options.repeats(),
-        library,
+        libraries: Libraries { driver, cupti: options.cupti.clone() },
+        verifiers: options.verifiers,
     }
 }
 

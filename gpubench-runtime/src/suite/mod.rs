@@ -74,6 +74,10 @@ fn run(options: &Options, program: Program) -> Result<Exit, Error> {
     let printer = Printer::new(output)?;
     warnings.iter().for_each(|warning| warn(warning));
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
+    let measures = matches!(action, Action::Measure | Action::MeasurePeaks | Action::Test { .. });
+    if measures && cfg!(not(target_os = "linux")) {
+        return Err(Error::OtherSystem);
+    }
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
         Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer, progress),

@@ -19,6 +19,7 @@ use crate::runner::RunEvents;
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
+use crate::worker::Libraries;
 use gpubench_records::files::{self as store, EarlierRun};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Program;
@@ -47,7 +48,10 @@ impl Task {
 /// Returns what lists arguments and devices: a worker, or this process with `--in-process`.
 pub(super) fn lister(options: &MeasureOptions) -> WorkerLister<'static> {
     // A signal ends this process while it plans, and with it the worker.
-    WorkerLister::new(Supervisor::new(options.in_process, None, &|| false), options.time_limit())
+    WorkerLister::new(
+        Supervisor::new(options.in_process, Libraries::default(), &|| false),
+        options.time_limit(),
+    )
 }
 
 /// The cases to measure, and the devices to measure them on.

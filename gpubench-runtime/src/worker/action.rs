@@ -2,7 +2,7 @@
 //! result or the failure.
 
 use super::Reply;
-use super::prepared::{Launches, PreparedCase, report_lost_device, select, set_up};
+use super::prepared::{Launches, PreparedCase, launch, report_lost_device, select, set_up};
 use crate::catch::catch;
 use crate::device::Device;
 use crate::plan::Job;
@@ -40,6 +40,24 @@ pub(super) fn writes(
         case.open(device)?;
         set_up(case, device)?;
         catch(Stage::Launch, || device.writes(&mut Launches(case), enough))
+    });
+}
+
+/// Launches `job` for a profiler, so many times, with its number in the marks between. Replies as a test does.
+pub(super) fn profile(
+    job: &Job,
+    (number, launches): (usize, usize),
+    variant: &Variant,
+    device: &mut dyn Device,
+    reply: &mut dyn FnMut(Reply),
+) {
+    run_action(job, variant, device, reply, &Reply::Tested, &mut |case, device, _| {
+        case.open(device)?;
+        set_up(case, device)?;
+        // What only a first launch does is not profiled.
+        launch(case, device)?;
+        catch(Stage::Launch, || device.profile(&mut Launches(case), number, launches))?;
+        Ok(false)
     });
 }
 

@@ -3,15 +3,18 @@
 
 use std::time::{Duration, Instant};
 
+use gpubench_driver::nvtx;
+
 use super::Reply;
 use super::measurement::MeasurementContext;
 use super::prepared::{Launches, PreparedCase, relaunched, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
-use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler};
+use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
 use crate::measure;
 use crate::plan::Job;
 use crate::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Variant, Visitor};
+use gpubench_records::certificate::{CuptiPass, Verifiers};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::method::{Cache, Path};
@@ -21,20 +24,22 @@ use gpubench_records::sampling::Sampling;
 use gpubench_records::verdict::{Reason, State, Verdict, launched, methods_disagree};
 use gpubench_stats::units::Nanoseconds;
 
-/// Measures the cases of `job`, and passes each record to `reply` as soon as it is made. After a failure that lost the
+/// Measures the cases of `job`, and passes each record to `reply` as soon as it is made; behind all of them go the checks by other
+/// clocks, which leave traces in this process. After a failure that lost the
 /// device, the remaining cases get no record: another process may still measure them. A case is killed at `limit`, with its
 /// samples, so that they end well before.
 pub(super) fn run(
     job: &Job,
     (entry, variant): (&Entry, &Variant),
     device: &mut dyn Device,
-    (sampling, limit): (&Sampling, Duration),
+    (sampling, limit, verifiers): (&Sampling, Duration, Verifiers),
     facts: &Facts,
     reply: &mut dyn FnMut(Reply),
 ) {
     let sampling = own_sampling(&entry.options, sampling);
     let (options, left, case_began) = (entry.options, &job.caches[..], Instant::now());
-    let mut visitor = JobVisitor { job, options, device, sampling, facts, left, limit, case_began, reply };
+    let mut visitor =
+        JobVisitor { job, options, device, sampling, facts, left, limit, case_began, verifiers, reply };
     let visited = catch(Stage::Args, || {
         (variant.visit)(&mut visitor);
         Ok(())
@@ -69,6 +74,7 @@ struct JobVisitor<'a> {
     /// The longest wall time of a case, and the beginning of the one in progress.
     limit: Duration,
     case_began: Instant,
+    verifiers: Verifiers,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -86,9 +92,15 @@ impl Visitor for JobVisitor<'_> {
             }
         };
         let mut hot = None;
+        let mut sampled = Vec::new();
         while let Some(&cache) = self.left.first() {
+            let range = nvtx::range(|| self.job.case(cache).to_string());
             let record = self.record(case, cache, &prepared, hot);
+            drop(range);
             let failed = record.measurement.is_none();
+            if record.verdict.state != State::Invalid {
+                sampled.extend(record.measurement.as_ref().map(|measured| trace_options(cache, measured)));
+            }
             if cache == Cache::Hot {
                 let measured = record.measurement.as_ref();
                 let holds = record.verdict.state != State::Invalid;
@@ -99,10 +111,33 @@ impl Visitor for JobVisitor<'_> {
                 return;
             }
         }
+        if self.verifiers.cupti {
+            sampled.iter().for_each(|wanted| self.trace(case, wanted));
+        }
     }
 }
 
+/// Returns the options by which the launches of a case are traced as they were sampled.
+fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
+    TraceOptions { cache, flush: measured.samples.method.flush, time: measured.median() }
+}
+
 impl JobVisitor<'_> {
+    /// Traces launches of a case whose samples are taken.
+    fn trace(&mut self, case: &mut dyn Case, wanted: &TraceOptions) {
+        let traced = match self.options.host_work {
+            true => Ok(Err("it does not see the host's part, which belongs to this launch".to_owned())),
+            false => catch(Stage::Launch, || self.device.traced(&mut Launches(case), wanted)).map(Ok),
+        };
+        let pass = match traced {
+            Ok(Ok(Some(times))) => CuptiPass::Traced(Box::new(times)),
+            Ok(Ok(None)) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
+            Ok(Err(why)) => CuptiPass::Failed(why),
+            Err(failure) => CuptiPass::Failed(failure.message),
+        };
+        (self.reply)(Reply::Traced { cache: wanted.cache, pass });
+    }
+
     /// Replies with the same failure for every case that has no record yet: they share what failed.
     fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {

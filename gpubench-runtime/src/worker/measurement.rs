@@ -45,6 +45,7 @@ impl MeasurementContext<'_> {
             checked: prepared.checked,
             seen: prepared.seen.clone(),
             relaunch: None,
+            verification: None,
             energy,
             metrics,
             samples,

@@ -26,10 +26,12 @@ use crate::device::kinds;
 use crate::device::{Device, DeviceError};
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
+use gpubench_records::certificate::{CuptiPass, Verifiers};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage, Step};
 use gpubench_records::id::Arg;
 use gpubench_records::id::DeviceId;
+use gpubench_records::method::Cache;
 use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Bytes;
@@ -37,8 +39,8 @@ use gpubench_stats::units::Bytes;
 pub use self::numbered::{Answer, Numbered};
 pub use self::pipe::serve;
 pub use self::planning::{PlanningReply, PlanningRequest};
-pub use self::process::FLAG;
 pub(crate) use self::process::Process;
+pub use self::process::{FLAG, Libraries};
 pub(crate) use self::seam::{Loss, Worker};
 
 /// A request to a worker.
@@ -60,6 +62,9 @@ pub enum Request {
         facts: Box<Facts>,
         /// The longest wall time of a case.
         limit: Duration,
+        /// The checks of the times behind all samples.
+        #[serde(default)]
+        verifiers: Verifiers,
     },
     /// Launch a job once, check its outputs, and time nothing.
     Test {
@@ -73,6 +78,15 @@ pub enum Request {
         job: Job,
         /// The size of the memory that need not be exceeded.
         enough: Bytes,
+    },
+    /// Launch a job so often between marks that number it, each for a profiler that looks on.
+    Profile {
+        /// The job.
+        job: Job,
+        /// Its number, from 0.
+        number: usize,
+        /// The launches.
+        launches: usize,
     },
     /// Find out something for the plan.
     Planning(PlanningRequest),
@@ -97,6 +111,13 @@ pub enum Reply {
     },
     /// A case is done, with a result or a failure.
     Record(Box<Record>),
+    /// The launches of a case whose record was sent, as CUPTI traced them.
+    Traced {
+        /// The state of the cache in the case.
+        cache: Cache,
+        /// The trace, or the reason that there is none.
+        pass: CuptiPass,
+    },
     /// A job was launched once: true if its outputs were checked, or the failure.
     Tested(Result<bool, Failure>),
     /// The size of the memory that launches of a job change, whatever that holds; `None` if it cannot be found out.
@@ -122,7 +143,10 @@ impl Request {
     pub fn device(&self) -> Option<&str> {
         match self {
             Self::Facts { device } => Some(device),
-            Self::Measure { job, .. } | Self::Test { job } | Self::Writes { job, .. } => Some(&job.device),
+            Self::Measure { job, .. }
+            | Self::Test { job }
+            | Self::Writes { job, .. }
+            | Self::Profile { job, .. } => Some(&job.device),
             Self::Planning(_) | Self::End => None,
         }
     }
@@ -203,11 +227,13 @@ impl WorkerState {
                 let facts = opened.and_then(|device| Ok(device.facts()?));
                 reply(facts.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::Facts));
             }
-            Request::Measure { job, sampling, facts, limit } => {
+            Request::Measure { job, sampling, facts, limit, verifiers } => {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
-                    None => job::run(job, found, device, (sampling, *limit), facts, reply),
+                    None => {
+                        job::run(job, found, device, (sampling, *limit, *verifiers), facts, reply);
+                    }
                     Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
                     Some((with, Ok(partner))) => {
                         let (found, limit) = ([found, partner], *limit);
@@ -225,6 +251,11 @@ impl WorkerState {
             Request::Writes { job, enough } => {
                 self.on_device(job, reply, |(_, variant), device, reply| {
                     action::writes(job, *enough, variant, device, reply);
+                });
+            }
+            Request::Profile { job, number, launches } => {
+                self.on_device(job, reply, |(_, variant), device, reply| {
+                    action::profile(job, (*number, *launches), variant, device, reply);
                 });
             }
             Request::Planning(request) => {

@@ -33,6 +33,24 @@ const GRACE: Duration = Duration::from_millis(500);
 /// The longest wait for a worker that was killed. The driver may hold it until a kernel is done.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The shared libraries that workers use, where their paths are known.
+#[derive(Clone, Debug, Default)]
+pub struct Libraries {
+    /// The driver's, if a worker has found it.
+    pub driver: Option<PathBuf>,
+    /// CUPTI, if the user names it.
+    pub cupti: Option<PathBuf>,
+}
+
+impl Libraries {
+    /// Returns the variables of the environment that name those whose paths are known.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let driver = self.driver.as_deref().map(|path| (gpubench_driver::VARIABLE, path));
+        let cupti = self.cupti.as_deref().map(|path| (gpubench_driver::cupti::VARIABLE, path));
+        driver.into_iter().chain(cupti)
+    }
+}
+
 /// The longest time between the signal that ends a worker and the one that ends this process, where somebody signals both: a
 /// scheduler signals all processes of a job, in any order.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
@@ -78,7 +96,12 @@ impl Worker for Process {
                 Ok(Ok(answer)) => {
                     // The limit is per case. The first case begins with its first step, each other with the record
                     // before it. For a plan the limit is per list.
-                    if !opened || matches!(answer.reply, Reply::Record(_) | Reply::Planning(_)) {
+                    if !opened
+                        || matches!(
+                            answer.reply,
+                            Reply::Record(_) | Reply::Traced { .. } | Reply::Planning(_)
+                        )
+                    {
                         (begin, opened, allowed) = (Instant::now(), true, limit);
                     }
                     let is_last = matches!(answer.reply, Reply::DeviceLost);
@@ -109,21 +132,19 @@ impl Worker for Process {
 }
 
 impl Process {
-    /// Starts this program again as a worker. Its output goes to standard error. `library` is the path of the driver's library, for
+    /// Starts this program again as a worker. Its output goes to standard error. `libraries` has the path of the driver's library, for
     /// `interpose`: the worker must not search for the driver by its name.
     ///
     /// # Errors
     /// Returns an error if the system cannot start a process.
-    pub(crate) fn start(library: Option<&Path>) -> io::Result<Self> {
+    pub(crate) fn start(libraries: &Libraries) -> io::Result<Self> {
         let (requests, theirs) = UnixStream::pair()?;
         let mut command = Command::new(program()?);
         command.arg(FLAG).stdin(OwnedFd::from(theirs)).stdout(io::stderr()).process_group(0);
         if let Some(name) = env::args_os().next() {
             command.arg0(name);
         }
-        if let Some(library) = library {
-            command.env(gpubench_driver::VARIABLE, library);
-        }
+        command.envs(libraries.variables());
         let child = command.spawn()?;
         // The command holds a copy of the worker's end of the socket; drop it, so that this side sees the socket close.
         drop(command);

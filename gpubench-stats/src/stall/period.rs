@@ -1,8 +1,7 @@
 //! The period at which the memory of a device is held up. In: the starts and the times of reads of memory; out: the period, if
 //! there is one.
 //!
-//! Few reads are slow, and they are told from the others at a glance. So the search is one of points on a line: by which period do
-//! they fall into the same phase?
+//! Few reads are slow. So the search is one of points on a line: by which period do they fall into the same phase?
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +16,7 @@ use crate::units::Nanoseconds;
 /// The periods that are looked for.
 const PERIODS: RangeInclusive<f64> = 25e3..=250e3;
 /// A slow read takes longer than the median by so many standard deviations, and by so many steps of the timer.
-const SLOW_DEVIATIONS: f64 = 6.0;
+const SLOW_DEVIATIONS: f64 = 3.0;
 const SLOW_STEPS: f64 = 4.0;
 /// The fewest slow reads, the largest part of all that they are, and the most that are looked at.
 const FEWEST: usize = 16;
@@ -26,7 +25,7 @@ const MOST: usize = 256;
 /// The chance of such a period where there is none.
 const SIGNIFICANCE: f64 = 1e-6;
 /// Of the reads in the span of phases, and of the slow reads, at least so many are both.
-const EXPLAINED: f64 = 0.7;
+const EXPLAINED: f64 = 0.6;
 /// The bins of a period.
 const BINS: usize = 64;
 
@@ -47,7 +46,8 @@ impl StallPeriod {
     /// quarter of the period at most. A timer read the times in steps of `step`.
     ///
     /// Nothing if slow reads come at other times: then as many as here share a phase of a period once in a million times, the search
-    /// over all periods included; or if less than seven in ten reads in that phase are slow, or slow reads in it.
+    /// over all periods included; or if less than six in ten reads in that phase are slow, or slow reads in it: half of them are where the
+    /// period is half as long.
     #[must_use]
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         if times.len() < FEWEST || starts.len() != times.len() {

@@ -67,6 +67,42 @@ pub(crate) struct Config {
     pub(crate) init: Option<Init>,
     /// The GPUs that are listed and of which no call tells anything.
     pub(crate) broken: Vec<usize>,
+    /// The faults of its CUPTI.
+    pub(crate) cupti: CuptiFaults,
+}
+
+/// The faults of CUPTI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CuptiFaults {
+    /// The version that it tells.
+    pub(crate) version: u32,
+    /// The code with which it refuses to trace, or 0.
+    pub(crate) refuses: u32,
+    /// The records that it tells to have dropped.
+    pub(crate) dropped: usize,
+    /// By how many nanoseconds kernels end later by it.
+    pub(crate) late: u64,
+    /// What is wrong with records, in a word.
+    pub(crate) records: String,
+}
+
+impl CuptiFaults {
+    const NONE: Self = Self { version: 28, refuses: 0, dropped: 0, late: 0, records: String::new() };
+
+    /// `lost`, or `late:500`.
+    fn with(self, text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{text} is no number"));
+        Ok(match text.split_once(':') {
+            Some(("version", version)) => Self { version: number(version)?, ..self },
+            Some(("refuses", code)) => Self { refuses: number(code)?, ..self },
+            Some(("dropped", records)) => Self { dropped: number(records)? as usize, ..self },
+            Some(("late", time)) => Self { late: number(time)?.into(), ..self },
+            None if ["lost", "zero", "order", "twice", "garbled", "dies"].contains(&text) => {
+                Self { records: text.to_owned(), ..self }
+            }
+            _ => return Err(format!("CUPTI has no fault `{text}`")),
+        })
+    }
 }
 
 /// The fault of a driver that ends the process which starts it.
@@ -194,6 +230,9 @@ impl Config {
             hides: number(value, "HIDES", false),
             capability: number(value, "CAPABILITY", 90),
             init: value("INIT").map(|what| init(&what).unwrap_or_else(refuse)),
+            cupti: items(&list("CUPTI"))
+                .iter()
+                .fold(CuptiFaults::NONE, |faults, item| faults.with(item).unwrap_or_else(refuse)),
             broken: items(&list("BROKEN"))
                 .iter()
                 .map(|item| {

@@ -72,6 +72,8 @@ pub(crate) struct Driver {
     /// The bytes of the L2 that may be set aside for persisting accesses. The model evicts them all the same.
     pub(crate) persisting: usize,
     calls: HashMap<&'static str, u64>,
+    /// The number of all calls.
+    pub(crate) call_count: u32,
     handles: usize,
 }
 
@@ -162,7 +164,9 @@ enum Needs {
 
 fn needs(name: &str) -> Needs {
     match name {
-        "cuInit" | "cuDriverGetVersion" | "cuGetErrorName" | "cuGetErrorString" => Needs::Nothing,
+        "cuInit" | "cuDriverGetVersion" | "cuGetErrorName" | "cuGetErrorString" | "nvtxRange" => {
+            Needs::Nothing
+        }
         "cuCtxSynchronize" | "cuCtxGetDevice" => Needs::Context,
         _ if name.starts_with("cuDevice") || name.starts_with("cuCtx") => Needs::Initialisation,
         _ => Needs::Context,
@@ -192,11 +196,13 @@ impl Driver {
             reaches: Vec::new(),
             persisting: 0,
             calls: HashMap::new(),
+            call_count: 0,
             handles: 0x1000 + ordinal * HANDLES,
         }
     }
 
     fn call(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> Answer) -> Code {
+        self.call_count = self.call_count.wrapping_add(1);
         let code = self.fault(name).or_else(|| self.ready(name).err());
         let code = code.unwrap_or_else(|| body(self).err().unwrap_or(SUCCESS));
         self.log.add(self.now, 0.0, None, format_args!("call {name} {code}"));

@@ -34,6 +34,7 @@
 //! | `CAPABILITY` | `75` | The compute capability, also that of the newest PTX that is compiled; usually 90. |
 //! | `INIT` | `aborts` | `cuInit` ends the process by SIGABRT; with `exits` it exits with code 0. |
 //! | `BROKEN` | `0` | This GPU is listed, and every call that names it returns 101. |
+//! | `CUPTI` | `late:500` | What its CUPTI does, which suites name by `--cupti`: of the third kernel that is traced the record is `lost`, has stamps of `zero`, ends before it begins (`order`), or is there `twice`; all are `garbled`; it ends the process (`dies`), `refuses:35` to trace, has `dropped:7` records, is of `version:12`, or has kernels end `late:500` nanoseconds. |
 //! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
 
 mod api;

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::slice;
 
+use crate::api::cupti::{self, Traced};
 use crate::code::{Code, ILLEGAL_ADDRESS};
 use crate::config::Misdeed;
 use crate::content::{Content, View};
@@ -79,7 +80,7 @@ impl Driver {
             Work::Record(event) => {
                 _ = write!(words, "record {event:x}");
                 let after_event = self.stream(stream)?.after_event;
-                let completion = if after_event { 0.0 } else { model::COMPLETION };
+                let completion = if after_event { 0.0 } else { model::COMPLETION + cupti::slowdown() };
                 self.event(*event)?.time = Some(begin + completion);
                 model::EVENT + completion
             }
@@ -97,6 +98,15 @@ impl Driver {
                 0.0
             }
         };
+        let traced = match work {
+            Work::Kernel(launch) => Some(Traced::Kernel(&launch.name)),
+            Work::Memset(range, _) => Some(Traced::Memset(range.end - range.start)),
+            Work::Copy { bytes, .. } => Some(Traced::Copy(*bytes)),
+            _ => None,
+        };
+        if let Some(traced) = traced {
+            cupti::see(&traced, (begin, duration), [self.ordinal as u32, stream as u32, self.call_count]);
+        }
         self.log.add(begin, duration, Some(stream), format_args!("{words}"));
         Ok(duration)
     }
@@ -104,6 +114,9 @@ impl Driver {
     fn kernel(&mut self, launch: &Launch, begin: f64, words: &mut String) -> f64 {
         let name = &launch.name;
         _ = write!(words, "kernel {name}");
+        if launch.blocks > 1 && name == "gpubench_empty" {
+            _ = write!(words, " blocks={}", launch.blocks);
+        }
         let misdeed = self.misdeed(name);
         let doing = launch.doing();
         for (range, access) in &doing.touched {

@@ -62,7 +62,10 @@ pub fn measure(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Mea
     for (name, value) in asked {
         let value =
             if ["LOG", "ONCE"].contains(name) { at(&name.to_lowercase()) } else { (*value).to_owned() };
-        environment.push((format!("GPUBENCH_FAKE_{name}"), value));
+        // Programs are looked for in the folders of this one.
+        let is_own = *name == "PATH" || name.starts_with("NVTX_");
+        let variable = if is_own { (*name).to_owned() } else { format!("GPUBENCH_FAKE_{name}") };
+        environment.push((variable, value));
     }
     let environment: Vec<_> = environment.iter().map(|(name, value)| (&**name, &**value)).collect();
     let ended = run_with(program, &[arguments, &["--json", &stored]].concat(), &environment);

@@ -3,6 +3,7 @@
 mod bindings;
 mod capture;
 mod caught;
+mod cupti;
 mod engine;
 mod experiments;
 mod faults;
@@ -14,7 +15,9 @@ mod launches;
 mod limits;
 mod locks;
 mod log;
+mod ncu;
 mod no_gpu;
+mod nvtx;
 mod opened;
 mod searched;
 mod sensors;

@@ -147,23 +147,28 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
     _ = measured.ended.with_code(0);
     let calls: Vec<&str> =
         measured.log.iter().filter(|line| line.what == "call").map(|line| line.words[0].as_str()).collect();
-    // A group is captured anew, made, copied to the device and launched between two events; then come the count of cycles and one wait.
-    // Its readings follow.
-    let group = [
+    // A group is launched between two events, with the count of cycles behind it. While it runs, the next one is captured, made and
+    // copied to the device, and the last one released. Then comes the only wait, and readings follow.
+    let launched =
+        ["cuEventRecord", "cuGraphLaunch", "cuEventRecord", "cuLaunchKernel", "cuStreamBeginCapture_v2"];
+    let next = [
+        "cuStreamEndCapture",
         "cuGraphInstantiateWithFlags",
         "cuGraphDestroy",
         "cuGraphUpload",
-        "cuEventRecord",
-        "cuGraphLaunch",
-        "cuEventRecord",
-        "cuLaunchKernel",
+        "cuGraphExecDestroy",
         "cuStreamSynchronize",
     ];
-    let groups: Vec<usize> = (0..calls.len()).filter(|from| calls[*from..].starts_with(&group)).collect();
-    assert!(groups.len() > 30, "{}", groups.len());
+    let wait_of = |from: usize| {
+        from + calls[from..].iter().position(|call| *call == "cuStreamSynchronize").expect("a wait")
+    };
+    let is_group =
+        |from: &usize| calls[*from..].starts_with(&launched) && calls[..=wait_of(*from)].ends_with(&next);
+    let groups: Vec<usize> = (0..calls.len()).filter(is_group).collect();
+    assert!(groups.len() > 15, "{}", groups.len());
     let last = groups[groups.len() - 1];
     let readings = ["cuEventElapsedTime"; 64 + 1];
-    assert!(calls[last + group.len()..].starts_with(&readings));
+    assert!(calls[wait_of(last) + 1..].starts_with(&readings));
     // Nothing is allocated between the last groups. A launch of these benchmarks looks its kernel up, also while it is captured; and
     // a flush is a memset.
     let between = &calls[groups[groups.len() - 8]..last];

@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
 mod driver;
+pub(super) mod examine;
 mod facts;
 mod flush;
 mod guarded;
@@ -11,6 +12,7 @@ mod kernels;
 pub(crate) mod limits;
 mod sampling;
 mod stream;
+mod trace;
 mod watch;
 
 use std::collections::HashMap;
@@ -21,10 +23,10 @@ use gpubench_driver::sys::{self, CUstream};
 pub use self::sampling::graph::Replay;
 pub use self::stream::{CudaStream, RawStream};
 pub(super) use crate::device::cuda::facts::list;
-pub(crate) use crate::device::cuda::facts::nvml::{lock_clocks, reset_clocks};
+pub(crate) use crate::device::cuda::facts::nvml::{clocks, lock_clocks, reset_clocks};
 
 use super::Monitor;
-use super::{Device, DeviceError, DeviceType, PairSampler, SampleOptions, Sampler, Work};
+use super::{Device, DeviceError, DeviceType, PairSampler, SampleOptions, Sampler, TraceOptions, Work};
 use crate::device::cuda::driver::check;
 use crate::device::cuda::driver::current::Own;
 use crate::device::cuda::driver::event::EventPair;
@@ -37,6 +39,7 @@ use crate::device::cuda::sampling::clock::ClockProbe;
 use crate::device::cuda::sampling::marginal::OneMore;
 use crate::device::cuda::watch::memory::WriteDetector;
 use crate::device::cuda::watch::relaunch::Outputs;
+use gpubench_records::certificate::CuptiTimes;
 use gpubench_records::facts::{Facts, Property, Value};
 use gpubench_records::failure::Failure;
 use gpubench_records::launch::{LaunchFacts, Multiprocessors};
@@ -192,6 +195,14 @@ impl Device for Cuda {
 
     fn marginal(&mut self, work: &mut dyn Work, cache: Cache) -> Result<Option<Nanoseconds>, Failure> {
         sampling::marginal::of(self, work, cache)
+    }
+
+    fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
+        trace::pass(self, work, wanted).map(Some)
+    }
+
+    fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
+        trace::profile(self, work, number, launches)
     }
 
     fn remark(&mut self) -> Option<String> {

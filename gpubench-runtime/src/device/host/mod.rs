@@ -2,6 +2,7 @@
 //! last-level cache flushed before cold samples. A device like any other, not a stand-in for a GPU.
 
 mod clock;
+pub(super) mod examine;
 mod flush;
 mod peaks;
 #[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]

@@ -76,7 +76,7 @@ fn first_processor() -> usize {
     allowed_processors().first().copied().unwrap_or(0)
 }
 
-fn allowed_processors() -> Vec<usize> {
+pub(super) fn allowed_processors() -> Vec<usize> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     parse_list(list.unwrap_or("0"))

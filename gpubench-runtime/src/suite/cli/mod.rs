@@ -75,13 +75,13 @@ pub(crate) fn from_env() -> Result<MeasureOptions, Error> {
     };
     let (args, settings) = read().map_err(Error::Environment)?;
     let others = [
-        ("GPUBENCH_LIST", args.list),
-        ("GPUBENCH_TEST", args.test),
-        ("GPUBENCH_FROM", args.from.is_some()),
-        ("GPUBENCH_MEASURE_PEAKS", args.measure_peaks),
-        ("GPUBENCH_SHOW_CONFIG", args.show_config),
-        ("GPUBENCH_COMPLETIONS", args.completions.is_some()),
-        ("GPUBENCH_MAN", args.man),
+        ("GPUBENCH_LIST", args.actions.list),
+        ("GPUBENCH_TEST", args.actions.test),
+        ("GPUBENCH_FROM", args.stored.from.is_some()),
+        ("GPUBENCH_MEASURE_PEAKS", args.peaks.measure_peaks),
+        ("GPUBENCH_SHOW_CONFIG", args.actions.show_config),
+        ("GPUBENCH_COMPLETIONS", args.actions.completions.is_some()),
+        ("GPUBENCH_MAN", args.actions.man),
     ];
     if let Some((variable, _)) = others.into_iter().find(|(_, is_set)| *is_set) {
         return Err(OptionsError::NoMeasurement { variable }.into());
@@ -126,8 +126,8 @@ impl Settings {
         let args = Args::from_arg_matches(&self.matches);
         let mut args = args.map_err(|error| error.format(&mut self.command.clone()))?;
         // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
-        for (id, names) in [("filters", &mut args.filters), ("skip", &mut args.skip)] {
-            if args.exact && self.matches.value_source(id) == Some(ValueSource::EnvVariable) {
+        for (id, names) in [("filters", &mut args.cases.filters), ("skip", &mut args.cases.skip)] {
+            if args.cases.exact && self.matches.value_source(id) == Some(ValueSource::EnvVariable) {
                 *names = names.iter().flat_map(|names| split_names(names)).collect();
             }
         }
@@ -140,7 +140,7 @@ impl Settings {
 
     /// Returns the text to print instead of anything else, if the user wants one.
     fn text(&self, args: &Args, caller: &Caller, name: &str) -> Option<String> {
-        match (args.completions, args.man, args.show_config) {
+        match (args.actions.completions, args.actions.man, args.actions.show_config) {
             (Some(shell), _, _) => Some(help::completions(caller, shell, name)),
             (None, true, _) => Some(help::manual(caller, name)),
             (None, false, true) => Some(self.origins().show()),

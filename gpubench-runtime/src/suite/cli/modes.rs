@@ -38,7 +38,7 @@ pub(super) fn refuse_beside_stored_run(
     matches: &ArgMatches,
     args: &Args,
 ) -> Result<(), OptionsError> {
-    if args.from.is_none() {
+    if args.stored.from.is_none() {
         return Ok(());
     }
     let is_ignored = |arg: &&Arg| {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::args::{Args, CacheChoice, FlushChoice, PathChoice, TextFormat};
+use super::args::{Args, CacheChoice, FlushChoice, PathChoice, TextFormat, VerifyChoice};
 use super::peaks::parse_peaks;
 use super::values::{parse_clocks, parse_partner, parse_percent, parse_threshold, parse_time, parse_timeout};
 use crate::plan::{Ignored, Selection};
 use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
+use gpubench_records::certificate::Verifiers;
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::export::{Export, exports};
@@ -69,10 +70,10 @@ pub struct OutputOptions {
 impl Options {
     /// Validates `args` for a program that is a bench target or not.
     pub(super) fn of(args: Args, bench_target: bool) -> Result<Self, OptionsError> {
-        if args.measure_peaks && args.test {
+        if args.peaks.measure_peaks && args.actions.test {
             return Err(OptionsError::PeaksInTestMode);
         }
-        if args.measure_peaks && args.resume.is_some() {
+        if args.peaks.measure_peaks && args.stored.resume.is_some() {
             return Err(OptionsError::ResumedPeaks);
         }
         let action = action(&args, bench_target);
@@ -95,27 +96,27 @@ impl Options {
 
 fn output(args: &Args) -> Result<OutputOptions, OptionsError> {
     Ok(OutputOptions {
-        exports: exports(args.exports.0.iter().cloned())?,
-        explain: args.explain,
-        color: args.color,
-        width: args.width.map(usize::from),
-        quiet: args.quiet,
+        exports: exports(args.results.exports.0.iter().cloned())?,
+        explain: args.results.explain,
+        color: args.results.color,
+        width: args.results.width.map(usize::from),
+        quiet: args.results.quiet,
     })
 }
 
 fn action(args: &Args, bench_target: bool) -> Action {
-    if args.list {
-        return Action::List { format: args.format, ceilings: args.measure_peaks };
+    if args.actions.list {
+        return Action::List { format: args.actions.format, ceilings: args.peaks.measure_peaks };
     }
-    if let Some(file) = &args.from {
+    if let Some(file) = &args.stored.from {
         return Action::Report(file.clone());
     }
-    match args.measure_peaks {
+    match args.peaks.measure_peaks {
         true => Action::MeasurePeaks,
         // What `cargo test` builds and runs is a bench target without `--bench`.
-        false if args.test || (bench_target && !args.libtest.bench) => {
+        false if args.actions.test || (bench_target && !args.libtest.bench) => {
             // `-q` of libtest is a letter for each test.
-            let format = if args.quiet { TextFormat::Terse } else { args.format };
+            let format = if args.results.quiet { TextFormat::Terse } else { args.actions.format };
             Action::Test { format, fail_fast: args.libtest.fail_fast }
         }
         false => Action::Measure,
@@ -125,60 +126,65 @@ fn action(args: &Args, bench_target: bool) -> Action {
 /// Reads the values of the flags that say what to measure, and how.
 pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError> {
     let sampling = sampling(&args)?;
-    let threshold = args.fail_on_regression.as_deref().map(parse_threshold).transpose()?;
-    let runs_dir = match args.runs_dir.clone() {
+    let threshold = args.comparisons.fail_on_regression.as_deref().map(parse_threshold).transpose()?;
+    let runs_dir = match args.stored.runs_dir.clone() {
         None => RunsDir::Usual,
         Some(folder) if folder.as_os_str() == "none" => RunsDir::Nowhere,
         Some(folder) => RunsDir::In(folder),
     };
     Ok(MeasureOptions {
         selection: selection(&args)?,
-        device: args.device,
+        device: args.cases.device,
         sampling,
-        peaks: parse_peaks(&args.peaks)?,
-        cache_dir: args.cache_dir,
-        config: args.config,
-        timeout: args.timeout.as_deref().map(parse_timeout).transpose()?,
-        lock_clocks: args.lock_clocks.as_deref().map(parse_clocks).transpose()?,
-        no_wait: args.no_wait,
-        in_process: args.in_process,
-        one_at_a_time: args.one_at_a_time,
-        runs: args.runs,
-        baseline: args.baseline,
-        save_baseline: args.save_baseline,
+        peaks: parse_peaks(&args.peaks.peaks)?,
+        cache_dir: args.peaks.cache_dir,
+        config: args.config.config,
+        timeout: args.method.timeout.as_deref().map(parse_timeout).transpose()?,
+        lock_clocks: args.method.lock_clocks.as_deref().map(parse_clocks).transpose()?,
+        no_wait: args.method.no_wait,
+        in_process: args.method.in_process,
+        verifiers: Verifiers {
+            cupti: args.method.verify.contains(&VerifyChoice::Cupti),
+            ncu: args.method.verify.contains(&VerifyChoice::Ncu),
+        },
+        cupti: args.method.cupti,
+        one_at_a_time: args.method.one_at_a_time,
+        runs: args.comparisons.runs,
+        baseline: args.comparisons.baseline,
+        save_baseline: args.comparisons.save_baseline,
         threshold,
-        resume: args.resume,
+        resume: args.stored.resume,
         runs_dir,
-        share: args.share.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
-        share_times: args.share_times,
+        share: args.cases.share.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
+        share_times: args.cases.share_times,
     })
 }
 
 fn selection(args: &Args) -> Result<Selection, OptionsError> {
-    let ignored = match (args.ignored, args.include_ignored) {
+    let ignored = match (args.cases.ignored, args.cases.include_ignored) {
         (_, true) => Ignored::Included,
         (true, false) => Ignored::Only,
         // Test runners expect a list to contain the ignored ones.
-        (false, false) if args.list => Ignored::Included,
+        (false, false) if args.actions.list => Ignored::Included,
         (false, false) => Ignored::Left,
     };
     Ok(Selection {
         cases: CaseSelection {
-            filters: parse_filters(&args.filters, args.exact)?,
-            exact: args.exact,
-            skip: parse_filters(&args.skip, args.exact)?,
-            args: parse_args(&args.args)?,
-            caches: args.cache.map(|choice| match choice {
+            filters: parse_filters(&args.cases.filters, args.cases.exact)?,
+            exact: args.cases.exact,
+            skip: parse_filters(&args.cases.skip, args.cases.exact)?,
+            args: parse_args(&args.cases.args)?,
+            caches: args.cases.cache.map(|choice| match choice {
                 CacheChoice::Hot => vec![Cache::Hot],
                 CacheChoice::Cold => vec![Cache::Cold],
                 CacheChoice::Both => vec![Cache::Hot, Cache::Cold],
             }),
             device: None,
         },
-        tags: args.tag.clone(),
-        expression: args.filterset.as_deref().map(str::parse).transpose()?,
+        tags: args.cases.tag.clone(),
+        expression: args.cases.filterset.as_deref().map(str::parse).transpose()?,
         ignored,
-        compare_with: args.compare_with.as_deref().map(parse_partner).transpose()?,
+        compare_with: args.comparisons.compare_with.as_deref().map(parse_partner).transpose()?,
     })
 }
 
@@ -187,25 +193,26 @@ fn sampling(args: &Args) -> Result<SamplingOptions, OptionsError> {
         |flag, text: &Option<String>| text.as_deref().map(|text| parse_percent(flag, text)).transpose();
     let time = |flag, text: &Option<String>| text.as_deref().map(|text| parse_time(flag, text)).transpose();
     Ok(SamplingOptions {
-        quick: args.quick,
-        precision: percent("--precision", &args.precision)?,
-        samples: args.samples,
-        warm_up: time("--warmup", &args.warmup)?,
-        warm_up_launches: args.warmup_launches,
-        min_time: time("--min-time", &args.min_time)?,
-        max_time: time("--max-time", &args.max_time)?,
-        flush: args.flush.map(|how| match how {
+        quick: args.method.quick,
+        precision: percent("--precision", &args.method.precision)?,
+        samples: args.method.samples,
+        warm_up: time("--warmup", &args.method.warmup)?,
+        warm_up_launches: args.method.warmup_launches,
+        min_time: time("--min-time", &args.method.min_time)?,
+        max_time: time("--max-time", &args.method.max_time)?,
+        flush: args.method.flush.map(|how| match how {
             FlushChoice::Discard => Flush::Discard,
             FlushChoice::Read => Flush::Read,
             FlushChoice::Write => Flush::Write,
             FlushChoice::None => Flush::None,
         }),
-        path: match args.path {
+        path: match args.method.path {
             PathChoice::Auto => None,
             PathChoice::Graph => Some(Path::Graph),
             PathChoice::Stream => Some(Path::Stream),
+            PathChoice::Cupti => Some(Path::Cupti),
         },
-        energy: args.energy.then_some(true),
-        band: percent("--band", &args.band)?,
+        energy: args.method.energy.then_some(true),
+        band: percent("--band", &args.comparisons.band)?,
     })
 }

@@ -30,8 +30,8 @@ struct FileSetting {
 impl FileSettings {
     /// Finds the settings that apply to a command line with these `matches`. `command` reads no environment.
     pub(super) fn of(command: &Command, matches: &ArgMatches, args: &Args) -> Result<Self, FileError> {
-        let profile = args.profile.as_deref();
-        let Some(file) = ConfigFile::of(args.config.as_deref())? else {
+        let profile = args.config.profile.as_deref();
+        let Some(file) = ConfigFile::of(args.config.config.as_deref())? else {
             return match profile {
                 None => Ok(Self::default()),
                 Some(profile) => {

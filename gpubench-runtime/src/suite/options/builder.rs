@@ -171,6 +171,27 @@ impl MeasureOptions {
         self
     }
 
+    /// Checks each time by CUPTI's trace of launches behind its samples.
+    #[must_use]
+    pub fn verify_by_cupti(mut self) -> Self {
+        self.verifiers.cupti = true;
+        self
+    }
+
+    /// Counts what the launches of each case move and compute, by Nsight Compute, before the samples.
+    #[must_use]
+    pub fn verify_by_ncu(mut self) -> Self {
+        self.verifiers.ncu = true;
+        self
+    }
+
+    /// Opens this library for CUPTI, rather than the first in the usual places.
+    #[must_use]
+    pub fn cupti(mut self, library: impl Into<PathBuf>) -> Self {
+        self.cupti = Some(library.into());
+        self
+    }
+
     /// Measures the energy of launches or leaves it out, whatever benchmarks ask for.
     #[must_use]
     pub fn energy(mut self, energy: bool) -> Self {

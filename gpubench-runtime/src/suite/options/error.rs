@@ -86,6 +86,12 @@ pub enum OptionsError {
     /// A run of ceilings is to be resumed.
     #[error("--resume goes on with a run of the suite: leave out --measure-peaks")]
     ResumedPeaks,
+    /// Times are to be checked by other clocks, beside an option with which they cannot be.
+    #[error("--verify and {beside}: {}", not_verified(beside))]
+    NotVerified {
+        /// The other option.
+        beside: &'static str,
+    },
     /// A repeated run is to be resumed.
     #[error("--resume goes on with a run of one process: leave out --runs")]
     ResumedRepetition,
@@ -169,4 +175,15 @@ pub enum OptionsError {
     /// Two formats have the same destination.
     #[error(transparent)]
     SamePlace(#[from] SamePlace),
+}
+
+/// Returns the reason that nothing is verified beside a flag.
+fn not_verified(beside: &str) -> &'static str {
+    match beside {
+        "--in-process" => {
+            "tracing leaves something behind, so that each check needs a process that ends; leave out one of them"
+        }
+        "--path cupti" => "the one clock cannot check itself; leave out one of them",
+        _ => "launches that take turns are not traced; verify the two benchmarks in a run without it",
+    }
 }

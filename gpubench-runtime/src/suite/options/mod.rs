@@ -18,8 +18,10 @@ pub(crate) use self::sampling::is_fraction;
 use crate::device::ClockTarget;
 use crate::plan::Selection;
 use gpubench_records::baseline::{BaselineOptions, Place};
+use gpubench_records::certificate::Verifiers;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
+use gpubench_records::method::Path;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::selection::NoArg;
 
@@ -63,6 +65,10 @@ pub struct MeasureOptions {
     pub one_at_a_time: bool,
     /// True to measure in this process.
     pub in_process: bool,
+    /// The other clocks that times are checked by, behind all samples of a case.
+    pub verifiers: Verifiers,
+    /// The library of CUPTI, if not the first in the usual places.
+    pub cupti: Option<PathBuf>,
     /// The number of times to measure everything, each time in a new process; 1 if `None`.
     pub runs: Option<usize>,
     /// The baseline to compare the run with, by its name or its file.
@@ -111,6 +117,7 @@ impl MeasureOptions {
         if self.runs == Some(0) {
             return Err(OptionsError::Zero { flag: "--runs" });
         }
+        self.validate_verifiers(compared)?;
         if self.repeats() > 1 && compared {
             return Err(OptionsError::RepeatedComparison);
         }
@@ -124,6 +131,18 @@ impl MeasureOptions {
             return Err(OptionsError::ResumedFromNowhere);
         }
         Ok(())
+    }
+
+    /// Checks that times can be checked by other clocks.
+    fn validate_verifiers(&self, compared: bool) -> Result<(), OptionsError> {
+        let beside = match self.verifiers {
+            verifiers if !verifiers.any() => return Ok(()),
+            _ if compared => "--compare-with",
+            _ if self.in_process => "--in-process",
+            Verifiers { cupti: true, .. } if self.sampling.path == Some(Path::Cupti) => "--path cupti",
+            _ => return Ok(()),
+        };
+        Err(OptionsError::NotVerified { beside })
     }
 
     /// Checks the options that apply to a stored run as well: its cases, and what it is compared with.

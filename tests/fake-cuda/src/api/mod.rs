@@ -4,10 +4,12 @@
 #![expect(unsafe_code, reason = "C functions, exported under their C names")]
 
 mod copies;
+pub(crate) mod cupti;
 mod device;
 mod graphs;
 mod links;
 mod memory;
 mod modules;
 mod nvml;
+mod nvtx;
 mod streams;

@@ -48,7 +48,11 @@ const MOST_NVLINKS: u32 = 18;
 /// Returns the peaks of this GPU's links; PCIe only if that is the way to the host. A part of a GPU and a virtual GPU
 /// have none. Under a hypervisor, which may report another link than the real one, no peak is certain.
 pub(crate) fn peaks(device: &Device<'_>, pcie: bool) -> Vec<Peak> {
+    // Only there does the library tell it, and only there is anything measured.
+    #[cfg(target_os = "linux")]
     let mode = device.virtualization_mode().ok();
+    #[cfg(not(target_os = "linux"))]
+    let mode: Option<GpuVirtualizationMode> = None;
     let part = device.mig_mode().is_ok_and(|mig| mig.current != 0);
     if part || mode == Some(GpuVirtualizationMode::Vgpu) {
         return Vec::new();

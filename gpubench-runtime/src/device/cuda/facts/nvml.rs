@@ -60,6 +60,11 @@ impl Sensors {
         Ok(sensors)
     }
 
+    /// Counts the processes with work on the GPU, where this process has none.
+    pub(crate) fn processes(&self) -> Option<u32> {
+        self.device().ok()?.running_compute_processes_count().ok()
+    }
+
     fn device(&self) -> Result<Device<'_>, NvmlError> {
         self.nvml.device_by_uuid(self.uuid.as_str())
     }
@@ -86,6 +91,7 @@ impl Sensors {
             ("ECC", device.is_ecc_enabled().map(|ecc| on(ecc.currently_enabled))),
             ("MIG", device.mig_mode().map(|mig| on(mig.current != 0))),
             ("compute mode", device.compute_mode().map(|mode| Value::Text(compute_mode(&mode).to_owned()))),
+            #[cfg(target_os = "linux")]
             ("persistence", device.is_in_persistent_mode().map(on)),
             ("other processes", others(&device).map(|others| Value::Text(others.to_string()))),
         ];
@@ -141,6 +147,22 @@ impl Monitor for Sensors {
 /// Returns the reason if the clock cannot be locked.
 pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
     Sensors::of(uuid).and_then(|sensors| sensors.lock(target)).map_err(DeviceError::new)
+}
+
+/// Returns the clocks of the GPU with this UUID, the highest, and what holds them down.
+///
+/// # Errors
+/// Returns the reason if there are no sensors.
+pub(crate) fn clocks(uuid: &str) -> Result<Vec<Property>, DeviceError> {
+    let mut sensors = Sensors::of(uuid).map_err(DeviceError::new)?;
+    let reading = sensors.read();
+    let now = [("clock", reading.sm_clock), ("memory clock", reading.memory_clock)];
+    let now = now.into_iter().filter_map(|(name, clock)| Some(Property::new(name, Value::Hertz(clock?))));
+    let highest = sensors.properties().map_err(DeviceError::new)?.into_iter();
+    let highest = highest.filter(|property| property.name.starts_with("highest"));
+    let slowed = (!reading.slowed_by.is_empty()).then(|| reading.slowed_by.join(", "));
+    let slowed = slowed.map(|reasons| Property::new("held down by", Value::Text(reasons)));
+    Ok(now.chain(highest).chain(slowed).collect())
 }
 
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.

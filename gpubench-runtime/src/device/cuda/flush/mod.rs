@@ -61,6 +61,15 @@ impl Flusher {
         }
     }
 
+    /// Returns the number of pieces of work that it enqueues.
+    pub(crate) fn pieces(&self, flush: Flush) -> usize {
+        match flush {
+            Flush::None => 0,
+            Flush::Read | Flush::Write => 1,
+            Flush::Discard => 2,
+        }
+    }
+
     /// Enqueues a read of `quarters` quarters of the L2's size, 3 at most, from memory that no flush touches.
     pub(crate) fn probe(
         &self,
@@ -71,14 +80,14 @@ impl Flusher {
         self.sweep(2 * self.l2, quarters.min(3) * (self.l2 / 4), kernels, stream)
     }
 
-    /// Enqueues a read of a quarter of the L2's size. Eight successive numbers read other memory each.
-    pub(crate) fn read_quarter(
+    /// Enqueues a read of half the L2's size. Four successive numbers read other memory each.
+    pub(crate) fn read_half(
         &self,
         number: usize,
         kernels: &Kernels,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        self.sweep(number % 8 * (self.l2 / 4), self.l2 / 4, kernels, stream)
+        self.sweep(number % 4 * (self.l2 / 2), self.l2 / 2, kernels, stream)
     }
 
     fn write(&self, stream: CUstream) -> Result<(), CallError> {

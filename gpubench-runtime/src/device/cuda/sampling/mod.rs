@@ -25,6 +25,7 @@ use crate::device::cuda::sampling::graph_path::GraphPath;
 use crate::device::cuda::sampling::samples::{SamplingState, Works};
 use crate::device::cuda::sampling::stream_path::StreamPath;
 use crate::device::cuda::sampling::stream_reason::StreamReason;
+use crate::device::cuda::trace::OnCupti;
 use crate::device::cuda::watch::elsewhere;
 use crate::device::{SampleOptions, Sampler, Work};
 use gpubench_records::failure::{Failure, Stage};
@@ -43,6 +44,9 @@ pub(crate) fn sampler<'a>(
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let flush = proof::choose(device, wanted)?;
+    if wanted.path == Some(Path::Cupti) {
+        return on_cupti(device, work, wanted, &flush);
+    }
     let chosen = choose_path(device.stream, &mut work, wanted)?;
     let method = method(&flush, &chosen);
     let suspended = suspended(&flush)?;
@@ -53,6 +57,25 @@ pub(crate) fn sampler<'a>(
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
     })
+}
+
+/// Prepares to sample by CUPTI.
+fn on_cupti<'a>(
+    device: &'a mut Cuda,
+    work: Guarded<'a>,
+    wanted: &SampleOptions,
+    flush: &ChosenFlush,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    if wanted.host_work {
+        return Err(Failure::new(
+            Stage::Sampling,
+            "--path cupti cannot be had: CUPTI does not see the host's part, which belongs to this launch",
+        ));
+    }
+    let mut method = method(flush, &Err(StreamReason::AskedFor));
+    (method.path, method.path_reason) = (Path::Cupti, None);
+    let suspended = suspended(flush)?;
+    Ok(Box::new(OnCupti::new(device, work, (wanted.cache, method), suspended)?))
 }
 
 /// Decides on the path. Returns the number of kernels if a graph is wanted and can stand for the launch, otherwise the

@@ -113,11 +113,6 @@ impl<'a> SamplingState<'a> {
         self.device.stream
     }
 
-    /// Returns true if a launch enqueues more than an empty one among the samples does.
-    pub(crate) fn have_several_kernels(&self) -> bool {
-        self.works.take_turns() && self.device.checked.iter().any(|work| work.len() > 1)
-    }
-
     /// Returns the number of places in a group of so many samples, of which at most `longest` have a place; if two launches take
     /// turns, in whole pairs.
     pub(crate) fn places(&self, samples: usize, longest: usize) -> usize {
@@ -169,16 +164,19 @@ impl<'a> SamplingState<'a> {
         self.whole.start.record(self.stream())
     }
 
-    /// Ends a group: its last event, then the clock probe, then waits for the stream, and reads the samples between these pairs.
-    /// Returns the time of the whole group.
+    /// Enqueues the end of a group: its last event, then the clock probe.
+    pub(crate) fn finish(&mut self) -> Result<(), CallError> {
+        let stream = self.stream();
+        self.whole.stop.record(stream)?;
+        self.device.clock.enqueue(&self.device.kernels, stream)
+    }
+
+    /// Waits until the stream has ended a group, and reads the samples between these pairs. Returns the time of the whole group.
     pub(crate) fn end(
         &mut self,
         pairs: Range<usize>,
         events: &mut Vec<Nanoseconds>,
     ) -> Result<Nanoseconds, CallError> {
-        let stream = self.stream();
-        self.whole.stop.record(stream)?;
-        self.device.clock.enqueue(&self.device.kernels, stream)?;
         self.wait()?;
         if let Some(before) = &self.before {
             self.since_first += before.until(&self.whole.start)?;

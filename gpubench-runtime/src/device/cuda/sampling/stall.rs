@@ -23,8 +23,10 @@ use gpubench_stats::StallPeriod;
 const READS: usize = 64;
 const UNREAD_GROUPS: usize = 2;
 const GROUPS: usize = 16;
+/// The times that the period is looked for. On H200s it was found at once in ten of eleven processes.
+const ATTEMPTS: usize = 2;
 
-/// Looks for the period by reads of a quarter of the L2's size each, in a context that has launched kernels on one stream at most.
+/// Looks for the period by reads of half the L2's size each, in a context that has launched kernels on one stream at most.
 pub(crate) fn measure(device: &mut Cuda) -> Result<Option<StallPeriod>, Failure> {
     let (kernels, flusher) = (Rc::clone(&device.kernels), Rc::clone(&device.flusher));
     let mut reads = Reads { flusher, kernels, stream: device.stream, number: 0 };
@@ -34,12 +36,18 @@ pub(crate) fn measure(device: &mut Cuda) -> Result<Option<StallPeriod>, Failure>
     for _ in 0..UNREAD_GROUPS {
         path.group(READS, &mut Vec::new())?;
     }
-    let (mut events, mut starts) = (Vec::new(), Vec::new());
-    for _ in 0..GROUPS {
-        path.group(READS, &mut events)?;
-        starts.extend_from_slice(path.samples.starts());
+    for _ in 0..ATTEMPTS {
+        let (mut events, mut starts) = (Vec::new(), Vec::new());
+        for _ in 0..GROUPS {
+            path.group(READS, &mut events)?;
+            starts.extend_from_slice(path.samples.starts());
+        }
+        let found = StallPeriod::find(&starts, &events, timer::step(events.iter()));
+        if found.is_some() {
+            return Ok(found);
+        }
     }
-    Ok(StallPeriod::find(&starts, &events, timer::step(events.iter())))
+    Ok(None)
 }
 
 /// Reads one part of a buffer after the other. All parts together have twice the L2's size, so that each comes from memory.
@@ -53,6 +61,6 @@ struct Reads {
 impl Work for Reads {
     fn launch(&mut self) -> Result<(), Failure> {
         self.number += 1;
-        Ok(self.flusher.read_quarter(self.number, &self.kernels, self.stream)?)
+        Ok(self.flusher.read_half(self.number, &self.kernels, self.stream)?)
     }
 }

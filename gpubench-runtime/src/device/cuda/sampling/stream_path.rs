@@ -58,6 +58,7 @@ impl StreamPath {
         if self.enqueueing > delay && count == 1 && !samples.host_work {
             self.uncovered = Some(self.enqueueing);
         }
+        samples.finish()?;
         let elapsed = samples.end(0..count, events)?;
         let each = self.enqueueing.as_secs_f64() / count as f64;
         let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);

@@ -1,5 +1,7 @@
 //! The command line as it is typed. In: words; out: a command with its flags.
 
+mod suites;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,6 +9,8 @@ use gpubench_records::method::Cache;
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
+
+pub(crate) use self::suites::{Binding, ClocksCommand, InitArgs, RunArgs};
 
 use crate::error::{CommandError, UnknownFormat};
 
@@ -17,7 +21,7 @@ pub(crate) enum Cargo {
     Gpubench(Gpubench),
 }
 
-/// Report, compare, list, merge and convert stored runs of gpubench, find slow GPUs in them, print batch scripts for a cluster
+/// Begin with benchmarks, run the suites of a workspace; report, compare, merge and convert stored runs, find slow GPUs in them
 #[derive(Debug, Args)]
 #[command(
     version,
@@ -54,6 +58,29 @@ pub(crate) struct Gpubench {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give a package its first benchmark: a dependency, a bench target, and an annotated function that needs no GPU
+    #[command(
+        after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
+    )]
+    Init(InitArgs),
+    /// Build and run all suites of a workspace, one after another: the bench targets of packages that depend on gpubench
+    #[command(
+        after_help = "For example: cargo gpubench run -- --quick saxpy\n             cargo gpubench run --crate gpubench-kernels -- --device 0\n\
+                      The exit code is the first of 130, 2, 5, 4, 1, 3 that a suite ends with; 4 only if nothing matched in any."
+    )]
+    Run(RunArgs),
+    /// Look at what measuring needs on this machine: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
+    /// cannot be measured
+    Doctor {
+        /// Print the answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the clocks of this machine's GPUs, or give locked ones back to the driver
+    Clocks {
+        #[command(subcommand)]
+        command: ClocksCommand,
+    },
     /// Print the table of a run; of several, each in turn
     Report {
         /// The runs

@@ -6,8 +6,8 @@ named). Out: a table of times, errors and samples by each tool, what each took, 
 
     cargo build --example suite
     pip install 'cuda-bench[cu13]' cupy-cuda13x torch
-    peers/compare target/debug/examples/suite --json peers.json
-    peers/compare --from peers.json --into docs/peers.md
+    peers/compare.py target/debug/examples/suite --json peers.json
+    peers/compare.py --from peers.json --into docs/peers.md
 
 - ncu: Nsight Compute's `gpu__time_duration`, `--cache-control all --clock-control none`, the median of 11 launches: the yardstick.
 - suite: this repository's, as it comes; its options follow `--`. "write": the same with `--flush write`, which is how most
@@ -54,7 +54,7 @@ EIGHT = [f"gpubench_kernels::cuda::{name}[n={size // 4}]"
 LIMIT_S = 600
 # Samples of a first look of NVBench's, which tells how many it takes.
 FIRST_LOOK = 200
-BEGIN, END = "<!-- the table: peers/compare --into -->", "<!-- end of the table -->"
+BEGIN, END = "<!-- the table: peers/compare.py --into -->", "<!-- end of the table -->"
 
 
 def kernel(row):

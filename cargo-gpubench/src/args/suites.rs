@@ -1,0 +1,90 @@
+//! The flags of commands around suites: the first benchmark, the suites to run, the clocks of their devices.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// What to do with clocks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClocksCommand {
+    /// Print each GPU's clocks, the highest, and what holds them down
+    Show {
+        /// The GPUs, such as cuda:0, or 0 for short; all if none is given
+        #[arg(value_name = "DEVICE")]
+        devices: Vec<String>,
+    },
+    /// Reset each GPU's clocks, whoever locked them; only root may
+    Reset {
+        /// The GPUs, such as cuda:0, or 0 for short; all if none is given
+        #[arg(value_name = "DEVICE")]
+        devices: Vec<String>,
+    },
+}
+
+/// The package that gets a benchmark.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The folder of the package
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// The name of the bench target
+    #[arg(long, value_name = "NAME", default_value = "kernels")]
+    pub(crate) bench: String,
+    /// Depend on the checkout of gpubench in this folder, rather than on a published version
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) path: Option<PathBuf>,
+    /// Take streams of this CUDA binding; a build with cust asks for a CUDA toolkit, or CUDA_LIBRARY_PATH=/usr
+    #[arg(long)]
+    pub(crate) binding: Option<Binding>,
+}
+
+/// The suites to run.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("source").args(["krate", "git", "path"]))]
+pub(crate) struct RunArgs {
+    /// Run the suites that a published crate ships, at its newest version or this one: it is fetched and built in the cache folder
+    #[arg(long = "crate", value_name = "NAME[@VERSION]", help_heading = "Source")]
+    pub(crate) krate: Option<String>,
+    /// Run the suites of a repository, which is fetched and built in the cache folder
+    #[arg(long, value_name = "URL", help_heading = "Source")]
+    pub(crate) git: Option<String>,
+    /// Take this branch, tag or commit of the repository, rather than its default branch
+    #[arg(long, value_name = "REVISION", requires = "git", help_heading = "Source")]
+    pub(crate) rev: Option<String>,
+    /// Run the suites of the workspace in this folder, rather than of the current one
+    #[arg(long, value_name = "FOLDER", help_heading = "Source")]
+    pub(crate) path: Option<PathBuf>,
+    /// Keep what is fetched in this folder, rather than in the user's cache folder
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "Source")]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Run only the suites of this package; may be given several times
+    #[arg(long, short, value_name = "NAME", help_heading = "Suites")]
+    pub(crate) package: Vec<String>,
+    /// Run only this bench target; may be given several times
+    #[arg(long, value_name = "NAME", help_heading = "Suites")]
+    pub(crate) bench: Vec<String>,
+    /// Build with these features, beside those that a bench target requires
+    #[arg(long, short = 'F', value_name = "FEATURES", help_heading = "Build")]
+    pub(crate) features: Vec<String>,
+    /// Build with this profile, rather than `bench`
+    #[arg(long, value_name = "NAME", help_heading = "Build")]
+    pub(crate) profile: Option<String>,
+    /// Build with the versions of Cargo.lock, or not at all
+    #[arg(long, help_heading = "Build")]
+    pub(crate) locked: bool,
+    /// Build without a network
+    #[arg(long, help_heading = "Build")]
+    pub(crate) offline: bool,
+    /// Filters and flags of a suite, which each one gets
+    #[arg(value_name = "FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
+}
+
+/// A CUDA binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Binding {
+    /// `cust`
+    Cust,
+    /// `cudarc`
+    Cudarc,
+}

@@ -1,0 +1,107 @@
+//! Signals while a suite runs. In: SIGINT, SIGTERM and SIGHUP; out: the same for the suite, and the end of the run once it has printed
+//! and stored what it has.
+
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use gpubench_records::exit::Exit;
+
+#[cfg(unix)]
+pub(super) use self::unix::Interruption;
+
+/// The signal that came first; 0 before.
+#[derive(Clone, Debug, Default)]
+struct FirstSignal(Arc<AtomicU8>);
+
+impl FirstSignal {
+    fn exit(&self) -> Option<Exit> {
+        let signal = self.0.load(Ordering::Relaxed);
+        (signal != 0).then_some(Exit::Interrupted(signal))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::sync::{Mutex, PoisonError};
+    use std::thread;
+
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, Ordering, io};
+
+    /// The signals that end this run early, from now on.
+    #[derive(Debug)]
+    pub(in super::super) struct Interruption {
+        first: FirstSignal,
+        /// The suite that runs.
+        suite: Arc<Mutex<Option<Pid>>>,
+    }
+
+    impl Interruption {
+        pub(in super::super) fn listen() -> io::Result<Self> {
+            let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+            let this = Self { first: FirstSignal::default(), suite: Arc::default() };
+            let (first, suite) = (this.first.clone(), Arc::clone(&this.suite));
+            // It listens until this process ends.
+            thread::spawn(move || {
+                for signal in signals.forever() {
+                    _ = first.0.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
+                    // A terminal sends Ctrl-C to the suite too, which would take a second one for impatience.
+                    let passed_on = match signal {
+                        SIGTERM => Signal::TERM,
+                        SIGHUP => Signal::HUP,
+                        _ => continue,
+                    };
+                    if let Some(process) = *suite.lock().unwrap_or_else(PoisonError::into_inner) {
+                        // If it has ended meanwhile, it needs none.
+                        _ = kill_process(process, passed_on);
+                    }
+                }
+            });
+            Ok(this)
+        }
+
+        /// Waits for the suite, which gets the signals that come meanwhile.
+        pub(in super::super) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
+            let set = |process| *self.suite.lock().unwrap_or_else(PoisonError::into_inner) = process;
+            let process = i32::try_from(suite.id()).ok().and_then(Pid::from_raw);
+            set(process);
+            if let Some(process) = process {
+                let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+                // Until it is waited for, its number is given to no other process.
+                while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(process), ended) {}
+            }
+            set(None);
+            suite.wait()
+        }
+
+        /// Returns the end of the run, if a signal came.
+        pub(in super::super) fn exit(&self) -> Option<Exit> {
+            self.first.exit()
+        }
+    }
+}
+
+/// Where there are no signals, Ctrl-C ends both processes.
+#[cfg(not(unix))]
+#[derive(Debug, Default)]
+pub(super) struct Interruption(FirstSignal);
+
+#[cfg(not(unix))]
+impl Interruption {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self::default())
+    }
+
+    pub(super) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
+        suite.wait()
+    }
+
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.0.exit()
+    }
+}

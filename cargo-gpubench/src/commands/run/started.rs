@@ -1,0 +1,64 @@
+//! A suite as a child process. In: its program and flags; out: its exit code. What it prints reaches the user as it is.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use gpubench_records::exit::Exit;
+
+use super::build::BuiltSuite;
+
+/// The time in which a program says that it is a suite. One that says nothing would go on to measure.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The words that a suite's `--version` has.
+const VERSION: &str = "(gpubench ";
+
+/// Returns true if the program is a suite: its version names gpubench.
+pub(super) fn is_suite(program: &Path, loader_path: &(&str, OsString)) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").env(loader_path.0, &loader_path.1).stdin(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.stdout(Stdio::piped()).spawn() else { return false };
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            let told = child.stdout.take().and_then(|out| io::read_to_string(out).ok());
+            return told.is_some_and(|told| told.contains(VERSION));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    // It has a harness of another kind. If it cannot be ended, it ends by itself.
+    drop(child.kill().and_then(|()| child.wait()));
+    false
+}
+
+/// Starts a suite as `cargo bench` does: in its package's folder, `--bench` last.
+pub(super) fn start(
+    suite: &BuiltSuite,
+    flags: &[String],
+    loader_path: &(&str, OsString),
+) -> io::Result<Child> {
+    let target = &suite.target;
+    let folder = target.manifest.parent().unwrap_or(Path::new("."));
+    Command::new(&suite.program)
+        .args(flags)
+        .arg("--bench")
+        .current_dir(folder)
+        .env("CARGO_MANIFEST_DIR", folder)
+        .env("CARGO_PKG_NAME", &target.package)
+        .env("CARGO_PKG_VERSION", &target.version)
+        .env(loader_path.0, &loader_path.1)
+        .spawn()
+}
+
+/// Returns the exit code of a suite in the words of all programs here. A program that ended in another way failed.
+pub(super) fn exit(status: ExitStatus) -> Exit {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status)
+        && let 1 | 2 | 15 = signal
+    {
+        return Exit::Interrupted(signal as u8);
+    }
+    status.code().and_then(|code| Exit::of_code(u8::try_from(code).ok()?)).unwrap_or(Exit::Failed)
+}

@@ -1,0 +1,114 @@
+//! The suites of a workspace. In: its manifest, as `cargo metadata` reads it; out: the bench targets of packages that depend on
+//! gpubench.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::RunError;
+use crate::commands::init::GPUBENCH;
+
+/// A workspace in cargo's words.
+#[derive(Debug, Deserialize)]
+pub(super) struct Workspace {
+    packages: Vec<Package>,
+    /// The folder that cargo builds into.
+    pub(super) target_directory: PathBuf,
+}
+
+/// A package in cargo's words.
+#[derive(Debug, Deserialize)]
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+    targets: Vec<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dependency {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+    #[serde(default, rename = "required-features")]
+    required_features: Vec<String>,
+}
+
+/// A bench target that is a suite, as far as its manifest tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BenchTarget {
+    pub(super) package: String,
+    pub(super) version: String,
+    pub(super) manifest: PathBuf,
+    pub(super) name: String,
+    /// The features without which cargo does not build it.
+    pub(super) required_features: Vec<String>,
+}
+
+/// Returns `cargo`, which has its own name in the environment of its subcommands.
+pub(super) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Returns what cargo tells of the workspace of `manifest`, or of the current folder. `flags` are further words to it.
+pub(super) fn metadata<T: DeserializeOwned>(manifest: Option<&Path>, flags: &[&str]) -> Result<T, RunError> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]).args(flags);
+    if let Some(manifest) = manifest {
+        command.arg("--manifest-path").arg(manifest);
+    }
+    // What cargo complains of reaches the user in its words.
+    let told = command.stderr(Stdio::inherit()).output().map_err(RunError::NoCargo)?;
+    if !told.status.success() {
+        return Err(RunError::NoWorkspace);
+    }
+    serde_json::from_slice(&told.stdout).map_err(RunError::Garbled)
+}
+
+impl Workspace {
+    /// Returns its suites: the bench targets of packages that depend on gpubench, by package and name. `packages` and `benches` name
+    /// those that are wanted; if they are empty, all are.
+    pub(super) fn suites(
+        &self,
+        packages: &[String],
+        benches: &[String],
+    ) -> Result<Vec<BenchTarget>, RunError> {
+        if let Some(unknown) =
+            packages.iter().find(|name| self.packages.iter().all(|package| package.name != **name))
+        {
+            return Err(RunError::NoPackage(unknown.clone()));
+        }
+        let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        let of_gpubench = self.packages.iter().filter(|package| {
+            wanted(packages, &package.name) && package.dependencies.iter().any(|other| other.name == GPUBENCH)
+        });
+        let mut suites: Vec<BenchTarget> = of_gpubench.flat_map(Package::bench_targets).collect();
+        let known: Vec<String> = suites.iter().map(|suite| suite.name.clone()).collect();
+        if let Some(unknown) = benches.iter().find(|name| !known.contains(name)) {
+            return Err(RunError::NoBench { name: unknown.clone(), known });
+        }
+        suites.retain(|suite| wanted(benches, &suite.name));
+        suites.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
+        if suites.is_empty() { Err(RunError::NoSuites) } else { Ok(suites) }
+    }
+}
+
+impl Package {
+    fn bench_targets(&self) -> impl Iterator<Item = BenchTarget> {
+        let benches = self.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "bench"));
+        benches.map(|target| BenchTarget {
+            package: self.name.clone(),
+            version: self.version.clone(),
+            manifest: self.manifest_path.clone(),
+            name: target.name.clone(),
+            required_features: target.required_features.clone(),
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! `init` as a user begins: in a new package, in one with comments, and where something is in the way.
+
+use std::fs;
+use std::path::Path;
+
+use super::Project;
+
+/// The manifest as somebody wrote it, with what is easily lost.
+const MANIFEST: &str = "\
+# My kernels.
+[package]
+name = \"my-kernels\"   # the best
+version = \"0.1.0\"
+edition = \"2024\"
+
+[features]
+fast = []
+
+[dependencies]
+# Do not update.
+serde = { version = \"=1.0.0\", features = [\"derive\"] }
+
+[[bench]]
+name = \"old\"
+harness = false
+";
+
+impl Project {
+    /// A package with a library.
+    fn package(&self, manifest: &str) {
+        self.file("src/Cargo.toml", manifest);
+        self.file("src/src/lib.rs", "");
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        fs::write(path, text).expect("it can be written");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("it is there")
+    }
+}
+
+#[test]
+fn a_new_package_gets_a_benchmark() {
+    let project = Project::new();
+    project.package(
+        "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n",
+    );
+    let ended = project.run(&["init"]).code(0);
+    assert_eq!(ended.stderr(), "");
+    insta::assert_snapshot!("init", ended.stdout());
+    insta::assert_snapshot!("init-manifest", project.read("src/Cargo.toml"));
+    let benchmark = project.read("src/benches/kernels.rs");
+    assert!(benchmark.contains("\ngpubench::main!(my_kernels);\n"), "{benchmark}");
+    assert!(benchmark.contains("`cargo bench --bench kernels`"), "{benchmark}");
+    // A second one is refused, and nothing of it remains.
+    let (manifest, benchmark) = (project.read("src/Cargo.toml"), project.read("src/benches/kernels.rs"));
+    let ended = project.run(&["init"]).code(2);
+    assert_eq!(ended.stdout(), "");
+    let says =
+        "error: there is a bench target `kernels` already, in Cargo.toml: give another name by --bench\n";
+    assert_eq!(ended.stderr(), says);
+    assert_eq!(project.read("src/Cargo.toml"), manifest);
+    assert_eq!(project.read("src/benches/kernels.rs"), benchmark);
+    // Another name is another target; the dependency is there.
+    let ended = project.run(&["init", "--bench", "more"]).code(0);
+    assert!(!ended.stdout().contains("[dev-dependencies],"), "{}", ended.stdout());
+    assert_eq!(project.read("src/Cargo.toml").matches("gpubench = ").count(), 1);
+}
+
+#[test]
+fn comments_and_order_stay() {
+    let project = Project::new();
+    project.package(MANIFEST);
+    _ = project.run(&["init", "--bench", "gpu", "--binding", "cudarc"]).code(0);
+    let changed = project.read("src/Cargo.toml");
+    assert!(changed.starts_with(MANIFEST), "{changed}");
+    insta::assert_snapshot!("init-commented", changed);
+}
+
+/// By a checkout, from another folder, and a package without a library.
+#[test]
+fn a_checkout_may_be_depended_on() {
+    let project = Project::new();
+    project.file("app/Cargo.toml", "[package]\nname = \"app\"\nversion = \"0.1.0\"\n");
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("it is there");
+    let checkout = checkout.to_str().expect("UTF-8");
+    _ = project.run(&["init", "../app", "--path", checkout, "--binding", "cust"]).code(0);
+    let manifest = project.read("app/Cargo.toml");
+    assert!(manifest.contains(&format!("gpubench = {{ path = \"{checkout}\" }}")), "{manifest}");
+    assert!(!manifest.contains("[lib]"), "{manifest}");
+    assert!(project.read("app/benches/kernels.rs").contains("\ngpubench::main!();\n"));
+}
+
+#[test]
+fn what_is_in_the_way_is_told_and_nothing_changes() {
+    let project = Project::new();
+    let mut told = project.run(&["init"]).code(2).stderr();
+    project.file("src/Cargo.toml", "[workspace]\nmembers = []\n");
+    told += &project.run(&["init"]).code(2).stderr();
+    project.file("src/Cargo.toml", "[package\n");
+    told += &project.run(&["init"]).code(2).stderr();
+    project.package("bench = 1\n[package]\nname = \"a\"\n");
+    told += &project.run(&["init"]).code(2).stderr();
+    assert!(!project.path("src/benches").exists());
+    project.package("[package]\nname = \"a\"\n");
+    told += &project.run(&["init", "--bench", "../a"]).code(2).stderr();
+    told += &project.run(&["init", "--path", "nowhere"]).code(2).stderr();
+    assert!(!project.path("src/benches").exists());
+    // A file that cargo finds by itself.
+    project.file("src/benches/kernels.rs", "fn main() {}");
+    told += &project.run(&["init"]).code(2).stderr();
+    assert_eq!(project.read("src/benches/kernels.rs"), "fn main() {}");
+    assert_eq!(project.read("src/Cargo.toml"), "[package]\nname = \"a\"\n");
+    insta::assert_snapshot!("init-refused", told);
+}

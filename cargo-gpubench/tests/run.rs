@@ -1,0 +1,265 @@
+//! `run` with a cargo and with suites that are scripts: which are built, what they get, and the exit code that counts.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use super::{Ended, PROGRAM, Project, corpus};
+
+/// A workspace whose suites end with these exit codes. Each says what it was given.
+struct Workspace(Project);
+
+impl Workspace {
+    fn of(suites: &[(&str, &str, u8)]) -> Self {
+        let this = Self(Project::new());
+        let folder = this.0.text("");
+        let package = |name: &str| {
+            let targets = suites.iter().filter(|(package, ..)| *package == name).map(|(_, bench, _)| {
+                let required = if *bench == "gated" { r#","required-features":["gate"]"# } else { "" };
+                format!(r#"{{"name":"{bench}","kind":["bench"]{required}}}"#)
+            });
+            let targets: Vec<String> =
+                targets.chain([r#"{"name":"lib","kind":["lib"]}"#.to_owned()]).collect();
+            let depends = if name == "other" { "serde" } else { "gpubench" };
+            format!(
+                r#"{{"name":"{name}","version":"1.2.3","manifest_path":"{folder}{name}/Cargo.toml","dependencies":[{{"name":"{depends}"}}],"targets":[{}]}}"#,
+                targets.join(",")
+            )
+        };
+        let mut names: Vec<&str> = suites.iter().map(|(package, ..)| *package).collect();
+        names.dedup();
+        let packages: Vec<String> = names.iter().map(|name| package(name)).collect();
+        this.write(
+            "metadata.json",
+            &format!(r#"{{"packages":[{}],"target_directory":"{folder}target"}}"#, packages.join(",")),
+        );
+        let mut messages =
+            "not JSON\n{\"reason\":\"build-script-executed\",\"linked_paths\":[\"native=/built/lib\"]}\n"
+                .to_owned();
+        for (package, bench, code) in suites {
+            fs::create_dir_all(this.0.path(package)).expect("it can be made");
+            let script = format!("{package}-{bench}.sh");
+            this.script(&script, &suite(package, bench, *code));
+            messages += &format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"{folder}{package}/Cargo.toml","target":{{"name":"{bench}","kind":["bench"]}},"executable":"{folder}{script}"}}"#
+            );
+            messages += "\n";
+        }
+        this.write("messages.json", &messages);
+        this.script(
+            "cargo",
+            "if [ $1 = metadata ]; then cat $HERE/metadata.json; else echo \"$@\" >> $HERE/built; cat $HERE/messages.json; exit ${BUILD:-0}; fi\n",
+        );
+        this
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.path(name), text).expect("it can be written");
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        self.write(name, &format!("#!/bin/sh\n{text}"));
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.0.path(name), mode).expect("it is there");
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(["gpubench", "run"]).args(arguments).current_dir(self.0.path("")).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CARGO", self.0.path("cargo"));
+        command.env("HERE", self.0.path("")).env("CORPUS", corpus("gpu.jsonl")).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        self.run_with(arguments, &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+        let output = self.command(arguments).envs(environment.iter().copied()).output().expect("it runs");
+        Ended { output, project: self.0.path("") }
+    }
+
+    /// What cargo was asked to build.
+    fn built(&self) -> String {
+        fs::read_to_string(self.0.path("built")).expect("something was built")
+    }
+}
+
+/// A program that says what it was given, stores a run, and ends.
+fn suite(package: &str, bench: &str, code: u8) -> String {
+    if bench == "criterion" {
+        return "if [ \"$1\" = --version ]; then echo 'Unrecognized option: version' >&2; exit 1; fi\n"
+            .to_owned();
+    }
+    format!(
+        "if [ \"$1\" = --version ]; then echo '{bench} 1.2.3 (gpubench 0.1.0)'; exit; fi\n\
+         echo \"{bench}: $*; in ${{PWD##*/}}; $CARGO_PKG_NAME $CARGO_PKG_VERSION; ${{LD_LIBRARY_PATH%%:*}}\"\n\
+         if [ {code} -lt 2 ]; then\n\
+         runs=$HERE/target/gpubench/runs/{package}-{bench}; mkdir -p $runs; cp $CORPUS $runs/records.jsonl\n\
+         fi\nexit {code}\n"
+    )
+}
+
+#[test]
+fn all_suites_run_one_after_another() {
+    let workspace =
+        Workspace::of(&[("a", "kernels", 0), ("a", "gated", 1), ("b", "criterion", 0), ("b", "suite", 3)]);
+    let ended = workspace.run(&["--features", "x,y", "--profile", "dev", "--", "--quick", "sum"]).code(1);
+    insta::assert_snapshot!(
+        "run",
+        format!("{}---\n{}---\n{}", ended.stdout(), ended.stderr(), workspace.built())
+    );
+}
+
+#[test]
+fn one_suite_has_no_summary_and_its_own_exit_code() {
+    for code in [0, 1, 2, 3, 4, 5, 130, 143] {
+        let workspace = Workspace::of(&[("a", "kernels", code)]);
+        let ended = workspace.run(&["--", "--json", "run.json"]).code(code.into());
+        assert_eq!(ended.stdout().lines().count(), 1, "{}", ended.stdout());
+        assert_eq!(ended.stderr(), "");
+    }
+    // A program that ends in another way has failed.
+    _ = Workspace::of(&[("a", "kernels", 101)]).run(&[]).code(1);
+}
+
+#[test]
+fn the_exit_code_that_counts_is_the_first_of_the_table() {
+    let ends = |codes: &[u8]| {
+        let names = ["k0", "k1", "k2"];
+        let suites: Vec<(&str, &str, u8)> =
+            names.iter().zip(codes).map(|(name, code)| ("a", *name, *code)).collect();
+        Workspace::of(&suites).run(&[]).output.status.code()
+    };
+    assert_eq!(ends(&[0, 3, 1]), Some(1));
+    assert_eq!(ends(&[3, 0]), Some(3));
+    assert_eq!(ends(&[5, 1, 4]), Some(5));
+    assert_eq!(ends(&[2, 5]), Some(2));
+    // A filter need not match in every suite.
+    assert_eq!(ends(&[4, 0]), Some(0));
+    assert_eq!(ends(&[4, 3]), Some(3));
+    assert_eq!(ends(&[4, 4]), Some(4));
+}
+
+/// The suites behind one that was interrupted do not run.
+#[test]
+fn an_interruption_ends_it() {
+    let workspace = Workspace::of(&[("a", "first", 130), ("a", "second", 0)]);
+    let ended = workspace.run(&[]).code(130);
+    assert!(!ended.stdout().contains("second:"), "{}", ended.stdout());
+}
+
+/// A SIGTERM to the command reaches the suite, whose last words are waited for.
+#[test]
+fn signals_reach_the_suite() {
+    let workspace = Workspace::of(&[("a", "first", 0), ("a", "second", 0)]);
+    workspace.script(
+        "a-first.sh",
+        "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi\n\
+         trap 'sleep 0.2; echo all that there is; exit 143' TERM\n\
+         touch $HERE/started; while true; do sleep 0.05; done\n",
+    );
+    let child =
+        workspace.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    while !workspace.0.path("started").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it is there");
+    let output = child.wait_with_output().expect("it ends");
+    let ended = Ended { output, project: workspace.0.path("") }.code(143);
+    assert_eq!(ended.stdout(), "all that there is\n");
+}
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    let workspace = Workspace::of(&[("a", "kernels", 0), ("other", "bench", 0)]);
+    let mut told = String::new();
+    let mut refused = |arguments: &[&str], code| {
+        let ended = workspace.run(arguments).code(code);
+        assert_eq!(ended.stdout(), "");
+        told += &ended.stderr();
+    };
+    refused(&["-p", "c"], 2);
+    refused(&["--bench", "bench"], 2);
+    refused(&["-p", "other"], 4);
+    refused(&["--crate", "a b"], 2);
+    refused(&["--path", "nowhere"], 2);
+    refused(&["--crate", "a", "--path", "."], 2);
+    told += &workspace.run_with(&[], &[("BUILD", "101")]).code(1).stderr();
+    told += &workspace.run_with(&[], &[("CARGO", "no-cargo-here")]).code(2).stderr();
+    let workspace = Workspace::of(&[("a", "kernels", 0), ("a", "more", 0)]);
+    told += &workspace.run(&["--", "--json=all.json"]).code(2).stderr();
+    _ = workspace.run(&["--bench", "more", "--", "--json=all.json"]).code(0);
+    insta::assert_snapshot!("run-refused", told);
+}
+
+/// By git, from a repository on this machine: what is there now, each time.
+#[test]
+fn a_repository_is_fetched() {
+    let workspace = Workspace::of(&[("a", "kernels", 0)]);
+    let repository = workspace.0.path("repository");
+    fs::create_dir_all(&repository).expect("it can be made");
+    let git = |words: &[&str]| {
+        let ended =
+            Command::new("git").arg("-C").arg(&repository).args(words).output().expect("there is git");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    };
+    let commit = |text: &str| {
+        fs::write(repository.join("Cargo.toml"), text).expect("it can be written");
+        git(&["add", "."]);
+        git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "it"]);
+    };
+    git(&["init", "--quiet"]);
+    commit("# first");
+    let url = repository.to_str().expect("UTF-8");
+    let fetched = |words: &[&str]| {
+        let ended = workspace.run(&[&["--cache-dir", "cache", "--git", url], words].concat());
+        assert_eq!(ended.output.status.code(), Some(0), "{}", ended.stderr());
+        let clones = fs::read_dir(workspace.0.path("cache/git")).expect("it is there");
+        let clones: Vec<_> = clones.flatten().map(|entry| entry.path()).collect();
+        assert_eq!(clones.len(), 1, "{clones:?}");
+        fs::read_to_string(clones[0].join("Cargo.toml")).expect("it is there")
+    };
+    assert_eq!(fetched(&[]), "# first");
+    git(&["tag", "one"]);
+    commit("# second");
+    assert_eq!(fetched(&[]), "# second");
+    assert_eq!(fetched(&["--rev", "one"]), "# first");
+    let manifest = workspace.built();
+    assert!(manifest.contains("--manifest-path") && manifest.contains("cache/git/repository-"), "{manifest}");
+    let ended = workspace.run(&["--cache-dir", "cache", "--git", "nowhere"]).code(1);
+    assert!(
+        ended.stderr().ends_with("error: nowhere could not be fetched: git's words are above\n"),
+        "{}",
+        ended.stderr()
+    );
+}
+
+/// By cargo, which says where it keeps the crate's source: a copy is built, which is no part of a workspace around it.
+#[test]
+fn a_published_crate_is_copied() {
+    let workspace = Workspace::of(&[("a", "kernels", 0)]);
+    let source = workspace.0.path("registry/a-1.2.3");
+    fs::create_dir_all(source.join("benches")).expect("it can be made");
+    fs::write(source.join("Cargo.toml"), "[package]\nname = \"a\"\n").expect("it can be written");
+    fs::write(source.join("benches/kernels.rs"), "").expect("it can be written");
+    let folder = workspace.0.text("");
+    let tree = format!(
+        r#"{{"packages":[{{"name":"a","version":"1.2.3","manifest_path":"{folder}registry/a-1.2.3/Cargo.toml"}}]}}"#
+    );
+    workspace.write("tree.json", &tree);
+    let cargo = fs::read_to_string(workspace.0.path("cargo")).expect("it is there");
+    let asked = "case \"$*\" in *asking/a/Cargo.toml) cat $HERE/tree.json; exit;; esac\n";
+    workspace.script("cargo", &cargo.replace("#!/bin/sh\n", asked));
+    for wanted in ["a", "a@1.2.3", "a@^1"] {
+        _ = workspace.run(&["--cache-dir", "cache", "--crate", wanted]).code(0);
+    }
+    let read = |name: &str| fs::read_to_string(workspace.0.path(name)).expect("it is there");
+    assert!(read("cache/crates/asking/a/Cargo.toml").ends_with("\na = \"^1\"\n"));
+    assert_eq!(read("cache/crates/a-1.2.3/Cargo.toml"), "[package]\nname = \"a\"\n\n[workspace]\n");
+    assert!(workspace.0.path("cache/crates/a-1.2.3/benches/kernels.rs").is_file());
+    assert!(workspace.built().contains("cache/crates/a-1.2.3/Cargo.toml"), "{}", workspace.built());
+}

@@ -1,0 +1,73 @@
+//! The reasons that CUPTI is of no use. In: the result of opening it or of a call; out: a sentence with what to do.
+
+use std::path::PathBuf;
+
+/// The reason that CUPTI traces nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CuptiError {
+    /// There is none in any of the usual places.
+    #[error(
+        "libcupti was not found in a CUDA toolkit, in Python packages or in the loader's path: name it by --cupti, or install it \
+         (`pip install nvidia-cuda-cupti`)"
+    )]
+    NotFound,
+    /// The library cannot be opened.
+    #[error("{} cannot be opened ({reason}): name another by --cupti", library.display())]
+    NotOpened {
+        /// The library.
+        library: PathBuf,
+        /// The message of the system's loader.
+        reason: String,
+    },
+    /// The library is not CUPTI: it lacks a function.
+    #[error("{} has no {symbol}, so it is not CUPTI: name another by --cupti", library.display())]
+    MissingSymbol {
+        /// The library.
+        library: PathBuf,
+        /// The missing function.
+        symbol: &'static str,
+    },
+    /// The library is older than its records can be read from.
+    #[error("{} has version {version}, and {oldest} is needed (CUDA 11.0): name another by --cupti", library.display())]
+    TooOld {
+        /// The library.
+        library: PathBuf,
+        /// Its version.
+        version: u32,
+        /// The oldest version that is read.
+        oldest: u32,
+    },
+    /// A call failed.
+    #[error("{call} returned {code} ({name}){}", hint(*code))]
+    Call {
+        /// The C name of the function.
+        call: &'static str,
+        /// CUPTI's code.
+        code: u32,
+        /// CUPTI's name of the code.
+        name: String,
+    },
+    /// It could not keep all records.
+    #[error("CUPTI dropped {records} records")]
+    Dropped {
+        /// The number of them.
+        records: usize,
+    },
+    /// It handed out something else than records.
+    #[error("CUPTI handed out records that cannot be read")]
+    Garbled,
+}
+
+/// The advice for a code.
+fn hint(code: u32) -> &'static str {
+    match code {
+        35 => {
+            ": the driver lets only administrators trace; NVIDIA's page ERR_NVGPUCTRPERM tells how to allow it"
+        }
+        38 | 39 => ": another tool traces this program; leave it out",
+        40 | 33 => ": this virtual machine does not let its GPU be traced",
+        14 | 36 => ": its version does not fit the driver; name another by --cupti",
+        _ => "",
+    }
+}

@@ -1,0 +1,144 @@
+//! The checks of a time by other clocks than its own. In: what `--verify` found beside the samples of a case; out: stored facts, and
+//! how far they are from the row.
+
+mod counters;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::counters::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
+
+use crate::limits::AGREED;
+use crate::method::Path;
+use crate::samples::Samples;
+use crate::verdict::{AGREED_SHARE, Reason};
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Interval, Summary};
+
+/// The other clocks that times are to be checked by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verifiers {
+    /// CUPTI's trace.
+    pub cupti: bool,
+    /// Nsight Compute's counters.
+    #[serde(default)]
+    pub ncu: bool,
+}
+
+impl Verifiers {
+    /// Returns true if there are any.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.cupti || self.ncu
+    }
+}
+
+/// The checks that were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verification {
+    /// The launches as CUPTI traced them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cupti: Option<CuptiPass>,
+    /// The counters of its launches by Nsight Compute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ncu: Option<NcuPass>,
+}
+
+/// The launches of a case behind its samples, as CUPTI traced them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CuptiPass {
+    /// They were traced.
+    Traced(Box<CuptiTimes>),
+    /// The reason that nothing is known by it.
+    Failed(String),
+}
+
+/// The times of launches by CUPTI: from the begin of the first piece of a launch to the end of its last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CuptiTimes {
+    /// Its version.
+    pub version: String,
+    /// The times of the launches.
+    pub time: Summary,
+    /// The 95 % interval of their mean.
+    pub mean_ci: Interval,
+    /// The pieces of a launch in the order in which they begin: kernels by name, copies and memsets.
+    pub pieces: Vec<TracedPiece>,
+    /// The number of all its pieces; `pieces` has the first.
+    pub piece_count: usize,
+    /// The mean time of a launch in which none of its pieces ran.
+    pub gaps: Nanoseconds,
+    /// The number of streams that its pieces were on.
+    pub streams: usize,
+    /// The time that the pass took.
+    pub wall: Nanoseconds,
+}
+
+/// A piece of a launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedPiece {
+    /// The kernel's name, `copy` or `memset`.
+    pub name: String,
+    /// Its mean time.
+    pub time: Nanoseconds,
+}
+
+/// The difference between the time of a row and that of another clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The time by the other clock.
+    pub other: Nanoseconds,
+    /// The row's time less that.
+    pub by: Nanoseconds,
+    /// Half of its 95 % interval.
+    pub half_width: Nanoseconds,
+    /// The most that it may be while the two agree. Nothing for samples of the stream path, whose events may wait for what CUPTI has no
+    /// record of, such as a graph's start or the host.
+    pub allowed: Option<Nanoseconds>,
+}
+
+impl Difference {
+    /// Returns true if the two clocks agree, as far as their intervals tell; nothing if that is not judged.
+    #[must_use]
+    pub fn agrees(&self) -> Option<bool> {
+        self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
+    }
+}
+
+impl CuptiTimes {
+    /// Returns the difference of the row with these samples from CUPTI's time.
+    ///
+    /// A row whose launches meet the memory's stall has the time of a launch at a random moment, which is a mean; so CUPTI's mean is held
+    /// against it, and against every other row its median. A launch of several pieces that was sampled in a graph is held against by its
+    /// time on a stream, where CUPTI saw it, if that is known.
+    #[must_use]
+    pub fn difference(&self, samples: &Samples) -> Difference {
+        let (other, other_ci) = match samples.stall {
+            Some(_) => (self.time.mean, self.mean_ci),
+            None => (self.time.median, self.time.median_ci),
+        };
+        let ours = samples.on_stream.filter(|_| self.piece_count > 1).unwrap_or(samples.time.median);
+        let half_width = samples.time.median_ci.half_width().as_f64().hypot(other_ci.half_width().as_f64());
+        let known = samples.bound().unwrap_or(AGREED);
+        let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
+        let allowed = (samples.method.path == Path::Graph).then_some(allowed);
+        Difference { other, by: ours - other, half_width: Nanoseconds(half_width), allowed }
+    }
+
+    /// Returns the reservation about a time that CUPTI contradicts.
+    #[must_use]
+    pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
+        let difference = self.difference(samples);
+        let Difference { other: cupti, by, allowed, .. } = difference;
+        let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
+        Some(Reason::CuptiDisagrees { time: cupti + by, cupti, allowed })
+    }
+}
+
+/// A row's time is not held to be better known than this: a bound says how far two ways of using events are apart, and CUPTI's stamps
+/// contain errors of their own.
+const LEAST: Nanoseconds = Nanoseconds(150.0);

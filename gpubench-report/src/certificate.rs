@@ -1,0 +1,186 @@
+//! The certificate of a row: every clock that looked at its launches, and whether they agree. In: a measurement that was verified; out:
+//! sentences for `--explain` and the page.
+
+use gpubench_records::certificate::{
+    Counters, CuptiPass, CuptiTimes, Difference, NcuPass, TracedPiece, Verification,
+};
+use gpubench_records::facts::{Facts, Quantity};
+use gpubench_records::record::Measurement;
+use gpubench_records::verdict::methods_disagree;
+use gpubench_stats::format;
+use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
+
+/// The pieces of a launch that are told with their times.
+const TOLD: usize = 8;
+
+/// The sentences of a row that was to be verified, each behind a word.
+pub(super) fn certificate(measured: &Measurement, facts: Option<&Facts>) -> Vec<(&'static str, String)> {
+    let Some(verification) = &measured.verification else { return Vec::new() };
+    let mut lines = vec![("certified", clocks(measured, verification))];
+    if let Some(CuptiPass::Traced(times)) = &verification.cupti {
+        lines.push(("traced", traced(times)));
+    }
+    if let Some(NcuPass::Counted(counters)) = &verification.ncu {
+        lines.push(("counters", counted(counters)));
+        lines.push(("moved", moved(measured, counters)));
+        lines.extend(facts.and_then(|facts| roof(measured, counters, facts)).map(|roof| ("limit", roof)));
+    }
+    lines
+}
+
+/// Every clock with its time, and how far the row is from it.
+fn clocks(measured: &Measurement, verification: &Verification) -> String {
+    let samples = &measured.samples;
+    let half_width = samples.time.median_ci.half_width();
+    let own = format!("{} {} ± {}", samples.method.path, time(measured.median()), time(half_width));
+    let rows = match (samples.marginal, samples.gap()) {
+        (Some(marginal), Some(_)) => {
+            let by = signed(measured.median() - marginal);
+            let agree = agreement(methods_disagree(samples).is_none());
+            format!("rows of launches {}, {agree} ({by})", time(marginal))
+        }
+        _ => "rows of launches: not available for it".to_owned(),
+    };
+    let cupti = match &verification.cupti {
+        None => "CUPTI: not asked".to_owned(),
+        Some(CuptiPass::Failed(why)) => format!("CUPTI: not available: {why}"),
+        Some(CuptiPass::Traced(times)) => {
+            let difference = times.difference(samples);
+            let Difference { other, by, half_width, allowed } = difference;
+            let agrees = difference.agrees().map_or("not judged", agreement);
+            let allowed =
+                allowed.map_or_else(String::new, |allowed| format!(", of {} allowed", time(allowed)));
+            let figure = if samples.stall.is_some() { "mean" } else { "median" };
+            format!(
+                "CUPTI {}, {agrees} ({} ± {}{allowed}; {figure} of {}, version {})",
+                time(other),
+                signed(by),
+                time(half_width),
+                format::counted(times.time.samples, "launch"),
+                times.version
+            )
+        }
+    };
+    let ncu = match &verification.ncu {
+        None => "ncu: not asked".to_owned(),
+        Some(NcuPass::Failed(why)) => format!("ncu: not available: {why}"),
+        Some(NcuPass::Counted(counters)) => match counters.duration {
+            Some(duration) => {
+                format!("ncu {}, not judged: it is a microsecond or more above CUPTI's", time(duration))
+            }
+            None => "ncu tells no time".to_owned(),
+        },
+    };
+    [own, rows, cupti, ncu].join("; ")
+}
+
+/// The pieces of a launch, and the time between them.
+fn traced(times: &CuptiTimes) -> String {
+    let CuptiTimes { pieces, piece_count, gaps, streams, time: all, wall, .. } = times;
+    let told =
+        pieces.iter().take(TOLD).map(|TracedPiece { name, time: each }| format!("{name} {}", time(*each)));
+    let mut told = told.collect::<Vec<_>>().join(", ");
+    if *piece_count > TOLD {
+        told += &format!(" and {} more", piece_count - TOLD);
+    }
+    let gaps = match *piece_count {
+        1 => String::new(),
+        _ => format!("; {} between them", time(*gaps)),
+    };
+    let [mean, median] = [all.mean, all.median].map(time);
+    format!(
+        "{} on {}: {told}{gaps}; mean {mean}, median {median}; the pass took {}",
+        format::counted(*piece_count, "piece"),
+        format::counted(*streams, "stream"),
+        time(*wall)
+    )
+}
+
+fn agreement(agree: bool) -> &'static str {
+    if agree { "agrees" } else { "disagrees" }
+}
+
+fn time(time: Nanoseconds) -> String {
+    format::time(time)
+}
+
+/// A difference with its sign.
+fn signed(by: Nanoseconds) -> String {
+    let sign = if by < Nanoseconds::ZERO { "−" } else { "+" };
+    format!("{sign}{}", format::time(by.abs()))
+}
+
+/// What the hardware's counters say of a launch.
+fn counted(counters: &Counters) -> String {
+    let Counters { launches, kernels, l1_hit, l2_hit, occupancy, registers, spills, stall, pipes, .. } =
+        counters;
+    let shares = [("L1 hit", l1_hit), ("L2 hit", l2_hit), ("occupancy", occupancy)];
+    let shares =
+        shares.into_iter().filter_map(|(what, share)| Some(format!("{what} {}", format::percent((*share)?))));
+    let mut told: Vec<String> = shares.collect();
+    told.extend(registers.map(|registers| format!("{registers} registers")));
+    told.extend(spills.map(|spills| match spills {
+        0 => "nothing spilled".to_owned(),
+        spills => format::counted(spills as usize, "access to local memory").replace("memorys", "memory"),
+    }));
+    told.extend(
+        stall
+            .as_ref()
+            .map(|stall| format!("warps wait most for {} ({:.1} of them)", stall.reason, stall.warps)),
+    );
+    let all: u64 = pipes.iter().map(|pipe| pipe.instructions).sum();
+    let of_pipes = pipes.iter().take(PIPES).map(|pipe| {
+        format!("{} {}", pipe.pipe, format::percent(pipe.instructions as f64 / all.max(1) as f64))
+    });
+    let of_pipes: Vec<String> = of_pipes.collect();
+    if !of_pipes.is_empty() {
+        told.push(format!("instructions: {}", of_pipes.join(", ")));
+    }
+    let summed = match kernels {
+        1 => String::new(),
+        kernels => format!("; sums of {}, rates by their times", format::counted(*kernels, "kernel")),
+    };
+    format!("{} ({}{summed})", told.join("; "), format::counted(*launches, "launch"))
+}
+
+/// The pipes that are named.
+const PIPES: usize = 3;
+
+/// The declared work beside what was counted.
+fn moved(measured: &Measurement, counters: &Counters) -> String {
+    let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "an unknown number".to_owned(), format::bytes);
+    let declared = known(measured.counts.bytes.map(Bytes));
+    let declared = if measured.counts.bytes.is_some() { declared } else { "nothing".to_owned() };
+    let flops = counters.flops.iter().find(|counted| counted.precision == measured.precision);
+    let flops = measured.counts.flops.zip(flops).map_or_else(String::new, |(declared, counted)| {
+        format!("; {} declared, {} executed", format::operations(declared), format::operations(counted.flops))
+    });
+    format!(
+        "{declared} declared; {} read from memory and {} written there; {} read from the L2 and {} written{flops}",
+        known(counters.read),
+        known(counters.written),
+        known(counters.l2_read),
+        known(counters.l2_written)
+    )
+}
+
+/// The roof that the counters show, in the time of the row.
+fn roof(measured: &Measurement, counters: &Counters, facts: &Facts) -> Option<String> {
+    let seconds = measured.median().as_seconds();
+    let l2 = counters.l2_read.zip(counters.l2_written).map(|(Bytes(read), Bytes(written))| read + written);
+    let flops = counters.flops.iter().find(|counted| counted.precision == measured.precision);
+    let amounts = [
+        (Quantity::MemoryBandwidth, counters.moved().map(Bytes::as_f64)),
+        (Quantity::CacheBandwidth, l2.map(|bytes| bytes as f64)),
+        (Quantity::Compute(measured.precision.clone()), flops.map(|counted| counted.flops as f64)),
+    ];
+    let shares = amounts.into_iter().filter_map(|(quantity, amount)| {
+        let share = Rate(amount? / seconds) / facts.peak(&quantity)?.value;
+        Some((share, quantity.roof().to_string()))
+    });
+    let mut shares: Vec<(f64, String)> = shares.collect();
+    shares.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let told: Vec<String> =
+        shares.iter().map(|(share, roof)| format!("{} of {roof}", format::percent(*share))).collect();
+    (!told.is_empty()).then(|| format!("by the counters, in the row's time: {}", told.join(", ")))
+}

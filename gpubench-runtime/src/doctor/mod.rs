@@ -1,0 +1,144 @@
+//! What a machine has for measuring, and what it lacks. In: its devices, drivers and limits; out: a [`Finding`] for each, with what to
+//! do. Looks, and changes nothing.
+//!
+//! A driver may hang, or end the process that asks it, so a process of its own asks: see [`examine`].
+
+pub(crate) mod machine;
+
+use std::env;
+use std::io::{self, Write};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::kinds::KINDS;
+
+/// The first argument of a process that asks the drivers.
+const FLAG: &str = "--gpubench-doctor";
+/// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One thing that measuring needs or is affected by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The thing, such as `persistence`.
+    pub topic: String,
+    /// The device that has it, such as `cuda:0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Its meaning for measurements.
+    pub level: Level,
+    /// Its state in words.
+    pub found: String,
+    /// Advice on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+/// The meaning of a [`Finding`], from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Level {
+    /// As it should be.
+    Good,
+    /// Something that only some uses need.
+    Note,
+    /// Times are less steady, or may be suspect.
+    Warning,
+    /// A device cannot be measured.
+    Problem,
+}
+
+impl Finding {
+    /// Returns what was found of `topic`, as it should be.
+    pub fn good(topic: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { topic: topic.into(), device: None, level: Level::Good, found: found.into(), advice: None }
+    }
+
+    /// Returns what was found of `topic`, with advice.
+    pub fn of(
+        topic: impl Into<String>,
+        level: Level,
+        found: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self { level, advice: Some(advice.into()), ..Self::good(topic, found) }
+    }
+
+    /// States the device that has it.
+    #[must_use]
+    pub fn on(self, device: &str) -> Self {
+        Self { device: Some(device.to_owned()), ..self }
+    }
+}
+
+/// Examines this machine, kind by kind of device. The program must call [`run_as_child`] first in its `main`.
+///
+/// # Errors
+/// Returns an error if no process can be started.
+pub fn examine() -> io::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for kind in &KINDS {
+        match ask(kind.name)? {
+            Ok(found) => findings.extend(found),
+            Err(silence) => findings.push(Finding::of(
+                format!("{}s", kind.noun),
+                Level::Problem,
+                silence,
+                "the driver does not work on this machine: `dmesg` and its own tools may say why",
+            )),
+        }
+    }
+    Ok(findings)
+}
+
+/// Does the work of a process that asks the drivers, if this is one.
+#[must_use]
+pub fn run_as_child() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1);
+    if arguments.next()? != FLAG {
+        return None;
+    }
+    let wanted = arguments.next()?;
+    let kind = KINDS.iter().find(|kind| wanted == kind.name)?;
+    let answer = serde_json::to_string(&(kind.examine)()).unwrap_or_default();
+    // If nobody reads it, nobody needs it.
+    _ = writeln!(io::stdout(), "{answer}");
+    Some(ExitCode::SUCCESS)
+}
+
+/// Asks about a kind of device in a process of its own. Returns its findings, or the words for its silence.
+fn ask(kind: &str) -> io::Result<Result<Vec<Finding>, String>> {
+    let mut child = Command::new(env::current_exe()?)
+        .args([FLAG, kind])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let (send, receive) = mpsc::channel();
+    if let Some(answer) = child.stdout.take() {
+        thread::spawn(move || drop(send.send(io::read_to_string(answer))));
+    }
+    let answer = receive.recv_timeout(PATIENCE);
+    let findings =
+        answer.map_err(|_| format!("no answer within {} s", PATIENCE.as_secs())).and_then(|answer| {
+            let answer = answer.map_err(|error| error.to_string())?;
+            serde_json::from_str(answer.lines().next_back().unwrap_or_default()).map_err(|_| end(&mut child))
+        });
+    // One that hangs is left to the system if it cannot be ended.
+    _ = child.kill();
+    _ = child.try_wait();
+    Ok(findings)
+}
+
+/// The end of a process that said nothing.
+fn end(child: &mut Child) -> String {
+    child
+        .wait()
+        .map_or_else(|error| error.to_string(), |status| format!("the process that asks ended: {status}"))
+}

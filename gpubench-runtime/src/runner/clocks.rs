@@ -1,0 +1,66 @@
+//! The clocks of devices outside of a run. In: the user's word; out: each device's clocks, or their reset. Locks are for runs alone:
+//! a run resets what it locked.
+
+use gpubench_records::facts::Property;
+
+use crate::device::kinds::{self, KINDS};
+use crate::device::{Available, DeviceError};
+
+/// A device whose clocks can be locked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClockedDevice {
+    /// The device, such as `cuda:0`.
+    pub device: String,
+    /// Its maker's name for it.
+    pub name: String,
+    uuid: Option<String>,
+}
+
+/// Returns the devices of this machine whose clocks can be locked, or for each kind the reason that there is none.
+///
+/// # Errors
+/// Returns the first reason if there is no such device.
+pub fn clocked_devices() -> Result<Vec<ClockedDevice>, DeviceError> {
+    let none = || DeviceError::new("no kind of device here has clocks that can be locked");
+    let mut reason = None;
+    let mut devices = Vec::new();
+    for kind in KINDS.iter().filter(|kind| kind.clocks.is_some()) {
+        match (kind.list)() {
+            Ok(found) => devices.extend(found.into_iter().map(ClockedDevice::of)),
+            Err(error) => drop(reason.get_or_insert(error)),
+        }
+    }
+    if devices.is_empty() { Err(reason.unwrap_or_else(none)) } else { Ok(devices) }
+}
+
+impl ClockedDevice {
+    fn of(found: Available) -> Self {
+        Self { device: found.device, name: found.name, uuid: found.uuid }
+    }
+
+    /// Returns its clocks, their limits, and what holds them down, in words.
+    ///
+    /// # Errors
+    /// Returns the reason that they cannot be read.
+    pub fn clocks(&self) -> Result<Vec<Property>, DeviceError> {
+        (self.control()?.show)(self.uuid()?)
+    }
+
+    /// Gives the clocks back to the driver, whoever locked them.
+    ///
+    /// # Errors
+    /// Returns the reason that they cannot be reset.
+    pub fn reset(&self) -> Result<(), DeviceError> {
+        (self.control()?.reset)(self.uuid()?)
+    }
+
+    fn control(&self) -> Result<crate::device::kind::ClockControl, DeviceError> {
+        kinds::clocks(&self.device)
+            .ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
+    }
+
+    fn uuid(&self) -> Result<&str, DeviceError> {
+        self.uuid.as_deref().ok_or_else(|| DeviceError::new("the driver lists it and answers nothing"))
+    }
+}

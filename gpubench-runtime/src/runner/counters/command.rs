@@ -1,0 +1,173 @@
+//! Nsight Compute as a program. In: the cases, and the metrics; out: what it printed, and the failures of cases.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{self, Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::child::{self, Request};
+use super::counted;
+use crate::plan::Job;
+use crate::runner::Stop;
+use crate::worker::Libraries;
+use gpubench_records::method::Cache;
+
+/// The name of the program.
+const NAME: &str = "ncu";
+/// The time between two looks at it.
+const GLANCE: Duration = Duration::from_millis(20);
+/// The pipes of a multiprocessor whose instructions are counted.
+const PIPES: [&str; 9] = ["adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "uniform", "xu"];
+
+/// The program's path.
+pub(super) struct Ncu(PathBuf);
+
+/// What came of running it.
+pub(super) struct NcuRun {
+    /// Its standard output, then its standard error.
+    pub(super) printed: String,
+    /// The errors of cases, by their numbers.
+    pub(super) failures: BTreeMap<usize, String>,
+    status: Option<ExitStatus>,
+}
+
+impl NcuRun {
+    /// Returns how it ended, in words.
+    pub(super) fn ended(&self) -> String {
+        match self.status {
+            None => "ncu took longer than the limits of its cases, and was ended".to_owned(),
+            Some(status) => format!("ncu profiled nothing, and ended with {status}"),
+        }
+    }
+}
+
+/// The metrics that are always there.
+pub(super) fn usual_metrics() -> Vec<String> {
+    use counted::{ACTIVE, DRAM_READ, DRAM_WRITTEN, DURATION, L1_HIT, L2_HIT, REGISTERS};
+    [DURATION, L1_HIT, L2_HIT, DRAM_READ, DRAM_WRITTEN, ACTIVE, REGISTERS].map(str::to_owned).to_vec()
+}
+
+/// These and the others.
+pub(super) fn all_metrics() -> Vec<String> {
+    use counted::{FLOPS, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL, PIPE, STALL, executed};
+    let [before, behind] = STALL;
+    let stalls = format!("regex:^{before}[a-z_]+{}$", behind.replace('.', r"\."));
+    let more = [L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL[0], LOCAL[1], &stalls].map(str::to_owned);
+    let pipes = PIPES.map(|pipe| format!("{}{pipe}{}", PIPE[0], PIPE[1]));
+    let flops = FLOPS.iter().flat_map(|(_, instructions)| instructions.map(executed));
+    usual_metrics().into_iter().chain(more).chain(pipes).chain(flops).collect()
+}
+
+impl Ncu {
+    /// Finds it in the PATH, in a CUDA toolkit, or where its own installer puts it.
+    pub(super) fn find() -> Result<Self, String> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+        let usual = versions("/usr/local", "cuda");
+        let toolkits = toolkits.chain(usual).map(|root| root.join("bin"));
+        let places =
+            env::split_paths(&path).chain(toolkits).chain(versions("/opt/nvidia/nsight-compute", ""));
+        let found = places.map(|folder| folder.join(NAME)).find(|program| program.is_file());
+        found.map(Self).ok_or_else(|| {
+            "ncu (Nsight Compute) is not in the PATH, in a CUDA toolkit or in /opt/nvidia/nsight-compute: install it".to_owned()
+        })
+    }
+
+    /// Runs this program under it, which launches each case so many times.
+    pub(super) fn run(
+        &self,
+        cases: &[Job],
+        (cache, launches): (Cache, usize),
+        metrics: &[String],
+        libraries: &Libraries,
+        (limit, stop): (Duration, &Stop<'_>),
+    ) -> Result<NcuRun, String> {
+        let files = Files::make().map_err(|error| format!("no files for ncu: {error}"))?;
+        let request = Request { cases: cases.to_vec(), launches, failures: files.at("failures") };
+        let ran = request.write(&files.at("cases")).and_then(|()| {
+            let mut command = self.command(&files, cache, metrics)?;
+            wait(command.envs(libraries.variables()).spawn()?, limit, stop)
+        });
+        let status = ran.map_err(|error| format!("ncu cannot be run: {error}"))?;
+        let text = |name: &str| fs::read(files.at(name)).unwrap_or_default();
+        let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
+        Ok(NcuRun { printed, failures: child::failures(&files.at("failures")), status })
+    }
+
+    fn command(&self, files: &Files, cache: Cache, metrics: &[String]) -> io::Result<Command> {
+        let mut command = Command::new(&self.0);
+        let control = if cache == Cache::Cold { "all" } else { "none" };
+        command
+            .args(["--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off"])
+            .args(["--clock-control", "none", "--cache-control", control, "--metrics", &metrics.join(",")])
+            .args([program()?, child::FLAG.into(), files.at("cases").into_os_string()])
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(File::create(files.at("out"))?)
+            .stderr(File::create(files.at("err"))?)
+            .process_group(0);
+        Ok(command)
+    }
+}
+
+/// This program's path: under another program `/proc/self/exe` would be that one's.
+fn program() -> io::Result<OsString> {
+    env::current_exe().map(PathBuf::into_os_string)
+}
+
+/// Folders in `root` whose names begin so, the last name first.
+fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let fitting = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
+    let mut found: Vec<PathBuf> = fitting.map(|entry| entry.path()).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found
+}
+
+/// Waits for a process, and ends it with everything that it started at its limit, or if the user wants to stop. Nothing is its status
+/// then.
+fn wait(mut child: Child, limit: Duration, stop: &Stop<'_>) -> io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if stop() || began.elapsed() > limit {
+            // Fails only if nobody is left.
+            _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+/// A folder that is removed at the end.
+struct Files(PathBuf);
+
+impl Files {
+    fn make() -> io::Result<Self> {
+        let folder = env::temp_dir().join(format!("gpubench-ncu-{}", process::id()));
+        fs::create_dir_all(&folder)?;
+        Ok(Self(folder))
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // What is left of a temporary folder is the system's to remove.
+        _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,196 @@
+//! The counters of cases from the kernels that were profiled. In: kernels in the order in which they ran, with a mark before each launch;
+//! out: the counters of each case.
+
+use std::collections::BTreeMap;
+
+use super::table::Profiled;
+use gpubench_records::certificate::{CountedFlops, Counters, NcuPass, PipeInstructions, StallReason};
+use gpubench_stats::units::{Bytes, Nanoseconds};
+
+/// The kernel before each launch, whose blocks number the case, from 1.
+const MARK: &str = "gpubench_empty";
+
+/// Metrics, as Nsight Compute names them.
+pub(super) const DURATION: &str = "gpu__time_duration.sum";
+pub(super) const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
+pub(super) const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
+pub(super) const DRAM_READ: &str = "dram__bytes_read.sum";
+pub(super) const DRAM_WRITTEN: &str = "dram__bytes_write.sum";
+pub(super) const L2_SECTORS_READ: &str = "lts__t_sectors_op_read.sum";
+pub(super) const L2_SECTORS_WRITTEN: &str = "lts__t_sectors_op_write.sum";
+pub(super) const ACTIVE: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
+pub(super) const REGISTERS: &str = "launch__registers_per_thread";
+pub(super) const LOCAL: [&str; 2] =
+    ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
+/// A metric of each reason for which warps wait, and of each pipe, between these.
+pub(super) const STALL: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
+pub(super) const PIPE: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
+/// The instructions of threads that are one operation, and those that are two, of each precision.
+pub(super) const FLOPS: [(&str, [&str; 3]); 3] =
+    [("f32", ["fadd", "fmul", "ffma"]), ("f64", ["dadd", "dmul", "dfma"]), ("f16", ["hadd", "hmul", "hfma"])];
+
+/// Returns the metric of an instruction.
+pub(super) fn executed(instruction: &str) -> String {
+    format!("smsp__sass_thread_inst_executed_op_{instruction}_pred_on.sum")
+}
+
+/// A sector of the L2.
+const SECTOR: f64 = 32.0;
+
+/// Returns what is known of each of so many cases. `failures` has the errors of cases, by their numbers.
+pub(super) fn passes(kernels: &[Profiled], cases: usize, failures: &BTreeMap<usize, String>) -> Vec<NcuPass> {
+    let mut launches: Vec<Vec<Vec<&Profiled>>> = vec![Vec::new(); cases];
+    let mut case = None;
+    for kernel in kernels {
+        if kernel.name.split('(').next() == Some(MARK) {
+            case = kernel.blocks.and_then(|blocks| usize::try_from(blocks).ok()?.checked_sub(1));
+            case = case.filter(|case| *case < cases);
+            case.into_iter().for_each(|case| launches[case].push(Vec::new()));
+        } else if let Some(launch) = case.and_then(|case| launches[case].last_mut()) {
+            launch.push(kernel);
+        }
+    }
+    let passes = launches.iter().enumerate().map(|(case, launches)| {
+        let launches: Vec<&[&Profiled]> =
+            launches.iter().map(Vec::as_slice).filter(|it| !it.is_empty()).collect();
+        match (failures.get(&case), launches.is_empty()) {
+            (Some(why), _) => NcuPass::Failed(why.clone()),
+            (None, true) => NcuPass::Failed("ncu profiled no kernel of it".to_owned()),
+            (None, false) => NcuPass::Counted(Box::new(counters(&launches))),
+        }
+    });
+    passes.collect()
+}
+
+/// The counters of a launch, from several.
+fn counters(launches: &[&[&Profiled]]) -> Counters {
+    let count = launches.len() as f64;
+    let all = || launches.iter().copied().flatten().copied();
+    // A figure that is missing of one kernel is not known of the launch.
+    let total =
+        |metric: &str| all().map(|kernel| kernel.figure(metric)).sum::<Option<f64>>().map(|sum| sum / count);
+    let weight = |kernel: &Profiled| kernel.figure(DURATION).unwrap_or(1.0);
+    let mean = |metric: &str| {
+        let known = || all().filter_map(|kernel| Some((kernel.figure(metric)?, weight(kernel))));
+        let weights: f64 = known().map(|(_, weight)| weight).sum();
+        (weights > 0.0).then(|| known().map(|(value, weight)| value * weight).sum::<f64>() / weights)
+    };
+    let share = |metric| mean(metric).map(|percent| percent / 100.0);
+    let whole = |value: f64| value.round().max(0.0) as u64;
+    let bytes = |metric| total(metric).map(|value| Bytes(whole(value)));
+    let sectors = |metric| total(metric).map(|value| Bytes(whole(SECTOR * value)));
+    let registers = all()
+        .filter_map(|kernel| kernel.figure(REGISTERS))
+        .fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it))));
+    let [loads, stores] = LOCAL.map(total);
+    Counters {
+        launches: launches.len(),
+        kernels: launches.iter().map(|launch| launch.len()).max().unwrap_or_default(),
+        duration: total(DURATION).map(Nanoseconds),
+        l1_hit: share(L1_HIT),
+        l2_hit: share(L2_HIT),
+        read: bytes(DRAM_READ),
+        written: bytes(DRAM_WRITTEN),
+        l2_read: sectors(L2_SECTORS_READ),
+        l2_written: sectors(L2_SECTORS_WRITTEN),
+        occupancy: share(ACTIVE),
+        registers: registers.map(|registers| registers as u32),
+        spills: loads.zip(stores).map(|(loads, stores)| whole(loads + stores)),
+        stall: stalls(launches, &mean),
+        pipes: pipes(launches, &total),
+        flops: FLOPS
+            .iter()
+            .filter_map(|(precision, instructions)| {
+                let [add, multiply, both] = instructions.map(|instruction| total(&executed(instruction)));
+                let flops = whole(add? + multiply? + 2.0 * both?);
+                Some(CountedFlops { precision: (*precision).to_owned(), flops })
+            })
+            .collect(),
+    }
+}
+
+/// The reason for which most warps wait.
+fn stalls(launches: &[&[&Profiled]], mean: &dyn Fn(&str) -> Option<f64>) -> Option<StallReason> {
+    let reasons = names(launches, STALL).into_iter().filter(|(reason, _)| reason != "selected");
+    let known = reasons.filter_map(|(reason, metric)| Some(StallReason { warps: mean(&metric)?, reason }));
+    known.max_by(|a, b| a.warps.total_cmp(&b.warps))
+}
+
+/// The instructions by pipe.
+fn pipes(launches: &[&[&Profiled]], total: &dyn Fn(&str) -> Option<f64>) -> Vec<PipeInstructions> {
+    let known = names(launches, PIPE).into_iter().filter_map(|(pipe, metric)| {
+        let instructions = total(&metric)?.round() as u64;
+        (instructions > 0).then_some(PipeInstructions { pipe, instructions })
+    });
+    let mut pipes: Vec<PipeInstructions> = known.collect();
+    pipes.sort_by_key(|pipe| std::cmp::Reverse(pipe.instructions));
+    pipes
+}
+
+/// What stands between these in the names of the first kernel's metrics, with the metric.
+fn names(launches: &[&[&Profiled]], [before, behind]: [&str; 2]) -> Vec<(String, String)> {
+    let first = launches.first().and_then(|launch| launch.first());
+    let metrics = first.into_iter().flat_map(|kernel| kernel.figures.keys());
+    let named = metrics.filter_map(|metric| {
+        let name = metric.strip_prefix(before)?.strip_suffix(behind)?;
+        Some((name.to_owned(), metric.clone()))
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, blocks: u64, figures: &[(&str, f64)]) -> Profiled {
+        let figures = figures.iter().map(|(metric, value)| ((*metric).to_owned(), *value)).collect();
+        Profiled { name: name.to_owned(), blocks: Some(blocks), figures }
+    }
+
+    fn counted(pass: &NcuPass) -> &Counters {
+        match pass {
+            NcuPass::Counted(counters) => counters,
+            NcuPass::Failed(why) => panic!("{why}"),
+        }
+    }
+
+    #[test]
+    fn kernels_of_a_launch_are_summed_and_rates_are_weighted() {
+        let short =
+            kernel("a", 9, &[(DURATION, 1000.0), (DRAM_READ, 100.0), (L2_HIT, 10.0), (REGISTERS, 32.0)]);
+        let long =
+            kernel("b", 9, &[(DURATION, 3000.0), (DRAM_READ, 300.0), (L2_HIT, 50.0), (REGISTERS, 40.0)]);
+        let launch = [kernel(MARK, 2, &[]), short, long];
+        let found =
+            passes(&[launch.clone(), launch].concat(), 3, &BTreeMap::from([(2, "setup: no".to_owned())]));
+        assert_eq!(found[0], NcuPass::Failed("ncu profiled no kernel of it".to_owned()));
+        assert_eq!(found[2], NcuPass::Failed("setup: no".to_owned()));
+        let counters = counted(&found[1]);
+        assert_eq!((counters.launches, counters.kernels), (2, 2));
+        assert_eq!((counters.duration, counters.read), (Some(Nanoseconds(4000.0)), Some(Bytes(400))));
+        assert_eq!((counters.l2_hit, counters.registers), (Some(0.4), Some(40)));
+        assert_eq!((counters.written, counters.l1_hit, counters.spills), (None, None, None));
+    }
+
+    #[test]
+    fn reasons_pipes_and_operations_are_told_by_name() {
+        let [ffma, fadd, fmul] = ["ffma", "fadd", "fmul"].map(executed);
+        let figures = [
+            ("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", 7.5),
+            ("smsp__average_warps_issue_stalled_selected_per_issue_active.ratio", 99.0),
+            ("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", 1.5),
+            ("sm__inst_executed_pipe_alu.sum", 10.0),
+            ("sm__inst_executed_pipe_fma.sum", 30.0),
+            ("sm__inst_executed_pipe_xu.sum", 0.0),
+            (&ffma, 100.0),
+            (&fadd, 10.0),
+            (&fmul, 1.0),
+        ];
+        let found = passes(&[kernel(MARK, 1, &[]), kernel("a", 9, &figures)], 1, &BTreeMap::new());
+        let counters = counted(&found[0]);
+        assert_eq!(counters.stall.as_ref().map(|stall| &*stall.reason), Some("long_scoreboard"));
+        let pipes: Vec<_> = counters.pipes.iter().map(|pipe| (&*pipe.pipe, pipe.instructions)).collect();
+        assert_eq!(pipes, [("fma", 30), ("alu", 10)]);
+        assert_eq!(counters.flops, [CountedFlops { precision: "f32".to_owned(), flops: 211 }]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Rows checked by counters: those of a stand-in for Nsight Compute, which looks at what the fake driver does. A profiler that refuses
+//! costs the check and no row.
+
+use std::path::Path;
+
+use gpubench_records::certificate::{Counters, NcuPass};
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Record, Run};
+use gpubench_records::verdict::{Reason, State};
+use gpubench_stats::units::Bytes;
+use protocol::fake::{Measured, measure};
+
+const DECLARED: &str = env!("CARGO_BIN_EXE_declared");
+const NCU: &str = env!("CARGO_BIN_EXE_ncu");
+const READ: u64 = 64 << 20;
+
+/// Runs where `ncu` is in the PATH and does this.
+fn counted(arguments: &[&str], ncu: &str) -> Measured {
+    let folder = Path::new(NCU).parent().expect("a folder").to_str().expect("UTF-8");
+    measure(DECLARED, &[arguments, &["--verify", "ncu"]].concat(), &[("NCU", ncu), ("PATH", folder)])
+}
+
+fn row<'a>(run: &'a Run, name: &str, cache: Cache) -> &'a Record {
+    let is = |record: &&Record| {
+        record.case.benchmark.ends_with(&format!("::{name}")) && record.case.cache == cache
+    };
+    run.records.iter().find(is).unwrap_or_else(|| panic!("no {name} {cache}"))
+}
+
+fn pass(record: &Record) -> &NcuPass {
+    let measured = record.measurement.as_ref().expect("it was measured");
+    measured.verification.as_ref().and_then(|it| it.ncu.as_ref()).expect("it was counted")
+}
+
+fn counters(record: &Record) -> &Counters {
+    match pass(record) {
+        NcuPass::Counted(counters) => counters,
+        NcuPass::Failed(why) => panic!("{why}"),
+    }
+}
+
+/// Of many cases in one process each has its own counters, however the table is written.
+#[test]
+fn each_case_has_its_counters() {
+    for ncu in ["", "localised", "unknown"] {
+        let measured = counted(&["::right", "::in_two", "--cache", "both", "--explain"], ncu);
+        assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
+        for (name, kernels) in [("right", 1), ("in_two", 2)] {
+            let cold = row(&measured.run, name, Cache::Cold);
+            let counted = counters(cold);
+            assert_eq!((counted.launches, counted.kernels), (3, kernels), "{ncu} {name}");
+            assert_eq!((counted.moved(), counted.l2_hit), (Some(Bytes(READ)), Some(0.125)), "{ncu} {name}");
+            assert_eq!(cold.verdict.state, State::Valid, "{:?}", cold.verdict);
+            let hot = counters(row(&measured.run, name, Cache::Hot));
+            assert_eq!(
+                (hot.moved(), hot.l2_hit.map(|hit| (1000.0 * hit).round())),
+                (Some(Bytes(0)), Some(995.0)),
+                "{ncu} {name}"
+            );
+        }
+        let shown = &measured.ended.stdout;
+        let words =
+            ["moved", "L2 hit", "64 MiB declared; 64 MiB read from memory and 0 B written there", "of DRAM"];
+        assert!(words.iter().all(|words| shown.contains(words)), "{shown}");
+        assert!(shown.contains("(3 launches; sums of 2 kernels, rates by their times)"), "{shown}");
+    }
+}
+
+#[test]
+fn a_declaration_that_counters_contradict_is_suspect() {
+    let measured = counted(&["::twice", "::half"], "");
+    for (name, factor, words) in [
+        (
+            "twice",
+            2.0,
+            "it declares 128 MiB, and 64 MiB crossed the memory's bus by the GPU's counters: does the kernel run",
+        ),
+        (
+            "half",
+            0.5,
+            "it declares 32 MiB, and 64 MiB crossed the memory's bus by the GPU's counters: is something not counted",
+        ),
+    ] {
+        let record = row(&measured.run, name, Cache::Cold);
+        let [Reason::MovesOtherwise { declared, moved, .. }] = &record.verdict.reasons[..] else {
+            panic!("{:?}", record.verdict)
+        };
+        assert_eq!((declared.as_f64(), moved.as_f64()), (factor * READ as f64, READ as f64));
+        assert_eq!(record.verdict.state, State::Suspect);
+        let shown = measured.ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(words), "{shown}");
+    }
+}
+
+/// One line for each refusal; rows are as without it.
+#[test]
+fn a_profiler_that_refuses_costs_the_check_alone() {
+    for (ncu, words) in [
+        ("permission", "the driver lets only administrators read the GPU's counters (ERR_NVGPUCTRPERM"),
+        ("virtual", "this GPU's counters cannot be read, as in most virtual machines"),
+        ("mig", "the counters of a GPU that is partitioned (MIG) cannot be read"),
+        ("busy", "another profiler reads the GPU's counters"),
+        ("silent", "ncu profiled nothing, and ended with exit status: 1"),
+    ] {
+        let measured = counted(&["::right", "--cache", "cold", "--explain"], ncu);
+        assert_eq!(measured.ended.code, Some(0), "{}", measured.ended);
+        let record = row(&measured.run, "right", Cache::Cold);
+        assert_eq!(record.verdict.state, State::Valid);
+        let NcuPass::Failed(why) = pass(record) else { panic!("{ncu} counted") };
+        assert!(why.contains(words), "{ncu}: {why}");
+        let warned = measured.ended.stderr.matches("no counters of cold cases on `cuda:0`: ").count();
+        assert_eq!(warned, 1, "{}", measured.ended);
+        assert!(measured.ended.stdout.contains("; ncu: not available: "), "{}", measured.ended);
+    }
+}
+
+#[test]
+fn without_ncu_rows_say_so() {
+    let measured =
+        measure(DECLARED, &["::right", "--cache", "cold", "--verify", "ncu"], &[("PATH", "/nowhere")]);
+    let NcuPass::Failed(why) = pass(row(&measured.run, "right", Cache::Cold)) else { panic!("it counted") };
+    assert!(why.starts_with("ncu (Nsight Compute) is not in the PATH"), "{why}");
+    assert_eq!(measured.run.records[0].verdict.state, State::Valid);
+}
+
+/// What a table does not tell is not known, and not zero.
+#[test]
+fn columns_may_be_missing() {
+    let measured = counted(&["::right", "--cache", "cold", "--explain"], "columns");
+    let counted = counters(row(&measured.run, "right", Cache::Cold));
+    assert!(counted.duration.is_some());
+    assert_eq!((counted.moved(), counted.l2_hit, counted.registers), (None, None, None));
+    assert_eq!(measured.run.records[0].verdict.state, State::Valid);
+    assert!(measured.ended.stdout.contains("an unknown number read from memory"), "{}", measured.ended);
+}
+
+/// A case that ends the process under the profiler costs those behind it their counters, and says so.
+#[test]
+fn a_profiled_process_that_ends_costs_the_counters_behind() {
+    let measured =
+        counted(&["::right", "::has_no_inputs", "::half", "--cache", "cold", "--include-ignored"], "");
+    assert_eq!(counters(row(&measured.run, "right", Cache::Cold)).moved(), Some(Bytes(READ)));
+    let half = row(&measured.run, "half", Cache::Cold);
+    assert_eq!(pass(half), &NcuPass::Failed("ncu profiled no kernel of it".to_owned()));
+    assert_eq!(half.verdict.state, State::Valid);
+}
+
+/// Nsight Compute that does not end is ended with its cases' limits.
+#[test]
+fn a_profiler_that_hangs_is_ended() {
+    let measured = counted(&["::right", "--cache", "cold", "--timeout", "3"], "hangs");
+    let NcuPass::Failed(why) = pass(row(&measured.run, "right", Cache::Cold)) else { panic!("it counted") };
+    assert_eq!(why, "ncu took longer than the limits of its cases, and was ended");
+}
