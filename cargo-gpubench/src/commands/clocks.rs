@@ -5,9 +5,8 @@ use gpubench_records::exit::Exit;
 use gpubench_report::paragraph;
 use gpubench_runtime::runner::clocks::{ClockedDevice, clocked_devices};
 
-use super::device::DeviceCommandError;
 use crate::args::ClocksCommand;
-use crate::error::CommandError;
+use crate::error::{CommandError, DeviceCommandError};
 use crate::output::{self, PrintOptions};
 
 /// The words for what was done to a device.

@@ -3,12 +3,12 @@
 
 use gpubench_records::exit::Exit;
 use gpubench_report::paragraph;
-use gpubench_runtime::doctor::{Finding, Level, examine};
+use gpubench_runtime::device::finding::{Finding, Level};
+use gpubench_runtime::doctor::examine;
 use gpubench_stats::format::counted;
 use serde::Serialize;
 
-use super::device::DeviceCommandError;
-use crate::error::CommandError;
+use crate::error::{CommandError, DeviceCommandError};
 use crate::output::{self, PrintOptions};
 
 /// The answer as JSON.

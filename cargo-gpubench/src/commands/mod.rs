@@ -4,15 +4,14 @@
 mod clocks;
 mod compare;
 mod convert;
-pub(crate) mod device;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod fleet;
-pub(crate) mod init;
+mod init;
 mod list;
 mod merge;
 mod report;
-pub(crate) mod run;
+mod run;
 mod show;
 mod slurm;
 
@@ -41,7 +40,9 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         #[cfg(target_os = "linux")]
         Command::Clocks { command } => clocks::clocks(command, print_options),
         #[cfg(not(target_os = "linux"))]
-        Command::Doctor { .. } | Command::Clocks { .. } => Err(device::DeviceCommandError::LinuxOnly.into()),
+        Command::Doctor { .. } | Command::Clocks { .. } => {
+            Err(crate::error::DeviceCommandError::LinuxOnly.into())
+        }
         Command::Report { runs, explain, selection, exports } => {
             report::report(&stored()?, runs, &selection.selection()?, *explain, exports, print_options)
         }

@@ -5,8 +5,8 @@ use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Run;
 
+use super::finding::Finding;
 use super::{Available, ClockTarget, DeviceError};
-use crate::doctor::Finding;
 use crate::registry::Entry;
 
 /// A kind of device.

@@ -3,36 +3,21 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpubench_records::exit::Exit;
 use gpubench_report::paragraph;
 use toml_edit::{Array, InlineTable};
 
 use crate::args::{Binding, InitArgs};
-use crate::error::CommandError;
-use crate::manifest::{Manifest, ManifestError};
+use crate::error::{CommandError, InitError};
+use crate::manifest::Manifest;
 use crate::output::{self, PrintOptions};
 
 /// The crate that benchmarks depend on.
 pub(crate) const GPUBENCH: &str = "gpubench";
 /// The first benchmark. Its `main!` names the package's library.
 const BENCHMARK: &str = include_str!("benchmark.rs");
-
-/// A package that gets no benchmark.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InitError {
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    #[error("there is a bench target `{name}` already, in {}: give another name by --bench", shown(place))]
-    Exists { name: String, place: PathBuf },
-    #[error("--bench {0}: a name has letters, digits, `-` and `_`")]
-    Name(String),
-    #[error("--path {}: no checkout of gpubench, whose Cargo.toml has `name = \"gpubench\"`", .0.display())]
-    NoCheckout(PathBuf),
-    #[error("{}: {error}", path.display())]
-    NotWritten { path: PathBuf, error: io::Error },
-}
 
 pub(super) fn init(args: &InitArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
     let done = add_benchmark(args)?;
@@ -48,7 +33,7 @@ fn add_benchmark(args: &InitArgs) -> Result<String, InitError> {
     manifest.package()?;
     let file = folder.join("benches").join(format!("{bench}.rs"));
     if manifest.has_bench(bench) {
-        return Err(InitError::Exists { name: bench.clone(), place: folder.join("Cargo.toml") });
+        return Err(InitError::Exists { name: bench.clone(), place: shown(&folder.join("Cargo.toml")) });
     }
     let is_there = !manifest.depends_on(GPUBENCH);
     let library = manifest.library();
@@ -127,7 +112,7 @@ fn dependency(checkout: Option<&Path>, binding: Option<Binding>) -> Result<Inlin
 
 fn create(file: &Path, text: &str, bench: &str) -> Result<(), InitError> {
     let not_written = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => InitError::Exists { name: bench.to_owned(), place: file.to_owned() },
+        io::ErrorKind::AlreadyExists => InitError::Exists { name: bench.to_owned(), place: shown(file) },
         _ => InitError::NotWritten { path: file.to_owned(), error },
     };
     if let Some(folder) = file.parent() {

@@ -8,9 +8,9 @@ use std::{env, iter};
 
 use serde::Deserialize;
 
-use super::RunError;
 use super::suites::{BenchTarget, cargo};
 use crate::args::RunArgs;
+use crate::error::RunError;
 
 /// The variable in which the system's loader looks for folders of shared libraries.
 const LIBRARIES: &str =

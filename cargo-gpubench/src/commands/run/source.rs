@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use gpubench_records::files::cache;
 use serde::Deserialize;
 
-use super::RunError;
 use super::suites::metadata;
 use crate::args::RunArgs;
+use crate::error::RunError;
 use crate::manifest::Manifest;
 
 /// A package of a dependency tree in cargo's words.

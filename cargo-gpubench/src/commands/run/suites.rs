@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::RunError;
 use crate::commands::init::GPUBENCH;
+use crate::error::RunError;
 
 /// A workspace in cargo's words.
 #[derive(Debug, Deserialize)]

@@ -5,9 +5,9 @@ use gpubench_records::facts::{DRIVER, Value};
 
 use super::facts::list;
 use super::facts::nvml::Sensors;
+use crate::device::finding::{Finding, Level};
+use crate::device::machine::Machine;
 use crate::device::{Available, Monitor};
-use crate::doctor::machine::Machine;
-use crate::doctor::{Finding, Level};
 
 /// The bit of the capability to administer the system, which profilers ask for.
 const ADMINISTERS: u32 = 21;

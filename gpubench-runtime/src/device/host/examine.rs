@@ -7,8 +7,8 @@ use gpubench_stats::units::Bytes;
 
 use super::cpu_name;
 use super::topology::allowed_processors;
-use crate::doctor::machine::Machine;
-use crate::doctor::{Finding, Level};
+use crate::device::finding::{Finding, Level};
+use crate::device::machine::Machine;
 
 /// The least memory with which suites of usual sizes run: their inputs are made here, before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);

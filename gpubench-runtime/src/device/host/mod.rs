@@ -46,8 +46,7 @@ impl DeviceType for Host {
 
     fn open(_: usize) -> Result<Self, DeviceError> {
         let stream = Stream::of_this_thread()?;
-        let sweep = FlushSweep::over(&stream, topology::last_level_cache());
-        Ok(Self { stream, sweep, clock_step: None })
+        Ok(Self { stream, sweep: FlushSweep::default(), clock_step: None })
     }
 }
 
@@ -69,7 +68,7 @@ impl Device for Host {
         }
         facts.runs_program_code = true;
         facts.last_level_cache = topology::last_level_cache();
-        facts.peaks = peaks::measure(&self.stream, self.sweep.buffer());
+        facts.peaks = peaks::measure(&self.stream, self.sweep.buffer(&self.stream));
         Ok(facts)
     }
 

@@ -14,10 +14,11 @@ use super::Stream;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
-/// The time that the measuring thread runs for the copy, some thirty sweeps of its arrays, and for each rate of multiply-adds, some
-/// hundred runs.
+/// The time that the measuring thread runs for the copy, and for each rate of multiply-adds, some hundred runs.
 const COPY_BUDGET: Duration = Duration::from_millis(160);
 const SUMS_BUDGET: Duration = Duration::from_millis(65);
+/// The least number of copies, whatever they take: a cache of half a gigabyte lets one take 20 ms.
+const LEAST_COPIES: usize = 8;
 /// A budget may take so many times as long by the clock. A peak that has not had its time by then is uncertain, and judges nothing.
 const PATIENCE: u32 = 5;
 /// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
@@ -27,8 +28,9 @@ const PIECES: usize = 16;
 const CHAINS: usize = 12;
 const STEPS: usize = 40_000;
 
-/// Measures every peak of the host. Copies `source`, which is larger than the last-level cache.
-pub(super) fn measure(stream: &Stream, source: &[u64]) -> Vec<Peak> {
+/// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
+/// whose pages exist.
+pub(super) fn measure(stream: &Stream, buffer: &mut [u64]) -> Vec<Peak> {
     let arch = Arch::new();
     let peak = |quantity, rate: BestRate, method: &str| {
         let peak = Peak::new(quantity, Rate(rate.value), PeakSource::Measured, method);
@@ -41,7 +43,7 @@ pub(super) fn measure(stream: &Stream, source: &[u64]) -> Vec<Peak> {
     let f32_rate = sum_rate(stream, flops(f32_lanes), || _ = black_box(arch.dispatch(F32Sums)));
     let f64_rate = sum_rate(stream, flops(f64_lanes), || _ = black_box(arch.dispatch(F64Sums)));
     vec![
-        peak(Quantity::MemoryBandwidth, copy_rate(stream, source), "copy, bytes read + written"),
+        peak(Quantity::MemoryBandwidth, copy_rate(stream, buffer), "copy, bytes read + written"),
         peak(Quantity::Compute("f32".to_owned()), f32_rate, multiply_add),
         peak(Quantity::Compute("f64".to_owned()), f64_rate, multiply_add),
     ]
@@ -53,16 +55,15 @@ struct BestRate {
     certain: bool,
 }
 
-/// Returns bytes read and written per second by a copy of `source`: of each piece the best time of all sweeps, so that each needs
-/// one sweep in which nothing else ran.
-fn copy_rate(stream: &Stream, source: &[u64]) -> BestRate {
-    let budget = Budget::begin(COPY_BUDGET);
-    // The first sweep makes its pages.
-    let mut target = vec![0_u64; source.len()];
+/// Returns bytes read and written per second by a copy within `buffer`: of each piece the best time of all copies, so that each needs
+/// one copy in which nothing else ran.
+fn copy_rate(stream: &Stream, buffer: &mut [u64]) -> BestRate {
+    let (source, target) = buffer.split_at_mut(buffer.len() / 2);
+    let source = &*source;
     let piece = source.len().div_ceil(PIECES);
     let block = stream.block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES];
-    let certain = budget.spend(|| {
+    let certain = Budget::begin(COPY_BUDGET).spend(LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = timed(stream, || {
                 stream.run(|| {
@@ -73,7 +74,7 @@ fn copy_rate(stream: &Stream, source: &[u64]) -> BestRate {
             *best = best.min(seconds);
         }
     });
-    black_box(&target);
+    black_box(target);
     let seconds: f64 = best.iter().filter(|seconds| seconds.is_finite()).sum();
     BestRate { value: 2.0 * size_of_val(source) as f64 / seconds, certain }
 }
@@ -82,7 +83,7 @@ fn copy_rate(stream: &Stream, source: &[u64]) -> BestRate {
 fn sum_rate(stream: &Stream, flops: f64, work: impl Fn() + Sync) -> BestRate {
     stream.on_each_thread(&work);
     let mut best = f64::INFINITY;
-    let certain = Budget::begin(SUMS_BUDGET).spend(|| {
+    let certain = Budget::begin(SUMS_BUDGET).spend(1, || {
         best = best.min(timed(stream, || stream.on_each_thread(&work)));
     });
     BestRate { value: flops / best, certain }
@@ -108,11 +109,13 @@ impl Budget {
         Self { limit, begin: Instant::now(), ran: own_time() }
     }
 
-    /// Repeats `run`, once at least, until the thread ran so long. Returns false if that took too long by the clock.
-    fn spend(self, mut run: impl FnMut()) -> bool {
+    /// Repeats `run`, so many times at least, until the thread ran so long. Returns false if that took too long by the clock.
+    fn spend(self, least: usize, mut run: impl FnMut()) -> bool {
+        let mut runs = 0;
         loop {
             run();
-            if own_time() - self.ran >= self.limit {
+            runs += 1;
+            if runs >= least && own_time() - self.ran >= self.limit {
                 return true;
             }
             if self.begin.elapsed() >= PATIENCE * self.limit {
@@ -186,7 +189,7 @@ mod tests {
     fn peaks_are_measured_in_a_moment() {
         let stream = Stream::of_this_thread().expect("a pool starts");
         let begin = Instant::now();
-        let peaks = measure(&stream, &vec![1; 8 << 20]);
+        let peaks = measure(&stream, &mut vec![1; 8 << 20]);
         let took = begin.elapsed();
         let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
         assert!(memory > 1e8, "{peaks:?}");

@@ -1,4 +1,4 @@
-//! Commands that look at this machine's devices. Measuring is for Linux, and so are they.
+//! The errors of commands that look at this machine's devices. Measuring is for Linux, and so are they.
 
 /// Devices that cannot be looked at.
 #[derive(Debug, thiserror::Error)]

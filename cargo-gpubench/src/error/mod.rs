@@ -1,5 +1,10 @@
 //! The errors of a command, with the exit codes that they end it with. In: what went wrong; out: a sentence that says what to do.
 
+mod device;
+mod init;
+mod manifest;
+mod run;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -10,10 +15,10 @@ use gpubench_records::join::JoinError;
 use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
-use crate::commands::device::DeviceCommandError;
-use crate::commands::init::InitError;
-use crate::commands::run::RunError;
-use crate::manifest::ManifestError;
+pub(crate) use self::device::DeviceCommandError;
+pub(crate) use self::init::InitError;
+pub(crate) use self::manifest::ManifestError;
+pub(crate) use self::run::RunError;
 
 /// A format that there is not. The sentence lists those that there are.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,6 @@
 //!
 //! A driver may hang, or end the process that asks it, so a process of its own asks: see [`examine`].
 
-pub(crate) mod machine;
-
 use std::env;
 use std::io::{self, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -12,70 +10,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
+use crate::device::finding::{Finding, Level};
 use crate::device::kinds::KINDS;
 
 /// The first argument of a process that asks the drivers.
 const FLAG: &str = "--gpubench-doctor";
 /// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// One thing that measuring needs or is affected by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Finding {
-    /// The thing, such as `persistence`.
-    pub topic: String,
-    /// The device that has it, such as `cuda:0`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
-    /// Its meaning for measurements.
-    pub level: Level,
-    /// Its state in words.
-    pub found: String,
-    /// Advice on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub advice: Option<String>,
-}
-
-/// The meaning of a [`Finding`], from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Level {
-    /// As it should be.
-    Good,
-    /// Something that only some uses need.
-    Note,
-    /// Times are less steady, or may be suspect.
-    Warning,
-    /// A device cannot be measured.
-    Problem,
-}
-
-impl Finding {
-    /// Returns what was found of `topic`, as it should be.
-    pub fn good(topic: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { topic: topic.into(), device: None, level: Level::Good, found: found.into(), advice: None }
-    }
-
-    /// Returns what was found of `topic`, with advice.
-    pub fn of(
-        topic: impl Into<String>,
-        level: Level,
-        found: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Self {
-        Self { level, advice: Some(advice.into()), ..Self::good(topic, found) }
-    }
-
-    /// States the device that has it.
-    #[must_use]
-    pub fn on(self, device: &str) -> Self {
-        Self { device: Some(device.to_owned()), ..self }
-    }
-}
 
 /// Examines this machine, kind by kind of device. The program must call [`run_as_child`] first in its `main`.
 ///
