@@ -175,13 +175,18 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Returns the time of a launch with this state of the `cache` by a second method, which shares no reading with its samples.
-    /// Returns nothing if the device has none for this launch. Afterwards its outputs may hold anything, until it is launched again.
+    /// Returns the time of a launch with this state of the `cache` by a second method, which shares no reading with its samples. Those
+    /// were taken behind this `flush`. Returns nothing if the device has none for this launch, or behind that flush. Afterwards its outputs may hold anything, until it is launched again.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
-    fn marginal(&mut self, work: &mut dyn Work, cache: Cache) -> Result<Option<Nanoseconds>, Failure> {
-        _ = (work, cache);
+    fn marginal(
+        &mut self,
+        work: &mut dyn Work,
+        cache: Cache,
+        flush: Flush,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        _ = (work, cache, flush);
         Ok(None)
     }
 

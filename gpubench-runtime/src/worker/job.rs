@@ -205,7 +205,8 @@ impl JobVisitor<'_> {
         }
         if measurement.samples.method.path == Path::Graph && verdict.state != State::Invalid {
             // What failed here is no failure of the launch, whose samples are taken.
-            let marginal = catch(Stage::Launch, || self.device.marginal(&mut Launches(case), cache));
+            let flush = measurement.samples.method.flush;
+            let marginal = catch(Stage::Launch, || self.device.marginal(&mut Launches(case), cache, flush));
             measurement.samples.marginal = marginal.ok().flatten();
             // A launch that moved while it was sampled moves on.
             let moves =

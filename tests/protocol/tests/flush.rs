@@ -34,6 +34,19 @@ fn the_usual_flush_is_seen_to_do_what_it_is_for() {
     measured.ended.with_code(0).shows("flushed by `discard`, which leaves the cache empty and clean");
 }
 
+/// Rows of the usual flush do not tell what a launch takes behind another one.
+#[test]
+fn another_flush_has_no_second_method() {
+    let marginal = |flush: &[&str]| {
+        let measured = copies(flush, &[]);
+        measured.run.records[0].measurement.as_ref().expect("it was measured").samples.marginal
+    };
+    assert!(marginal(&[]).is_some() && marginal(&["--flush", "discard"]).is_some());
+    for other in ["write", "read", "none"] {
+        assert_eq!(marginal(&["--flush", other]), None, "{other}");
+    }
+}
+
 /// Lines that a `write` flush leaves dirty are written back by the next reader.
 #[test]
 fn a_written_flush_is_seen_to_leave_dirt() {

@@ -193,7 +193,16 @@ impl Device for Cuda {
         watch::relaunch::rewrite(self, &mut Guarded::new(work, own))
     }
 
-    fn marginal(&mut self, work: &mut dyn Work, cache: Cache) -> Result<Option<Nanoseconds>, Failure> {
+    fn marginal(
+        &mut self,
+        work: &mut dyn Work,
+        cache: Cache,
+        flush: Flush,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        // Behind another flush, the flushes of a row do not take what the samples' flushes leave: dirty lines, or what they kept.
+        if cache == Cache::Cold && flush != self.usual_flush() {
+            return Ok(None);
+        }
         sampling::marginal::of(self, work, cache)
     }
 
