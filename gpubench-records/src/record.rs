@@ -350,6 +350,13 @@ impl Record {
         }
     }
 
+    /// Drops the times of its samples, and keeps all figures that were made of them.
+    pub fn forget_samples(&mut self) {
+        if let Some(measured) = &mut self.measurement {
+            (measured.samples.events, measured.samples.since_last) = (Vec::new(), Vec::new());
+        }
+    }
+
     /// Stores the counters of its launches, and judges its claim by them.
     pub fn set_ncu(&mut self, pass: NcuPass, facts: Option<&Facts>) {
         let cache = self.case.cache;

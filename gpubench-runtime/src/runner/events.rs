@@ -36,6 +36,10 @@ pub trait RunEvents {
     /// All cases of a benchmark with its arguments are finished, on all devices, also those from an earlier run. `records` are
     /// theirs, in the order of the run.
     fn job_finished(&mut self, records: &[Record]) {}
+    /// Returns true if nobody reads the samples of a finished job again: the run then keeps its figures alone.
+    fn is_done_with_samples(&self) -> bool {
+        false
+    }
     /// The cases of `plan` are about to be measured once more, in new processes: they seem slower than a baseline allows.
     fn measured_again(&mut self, plan: &Plan) {}
     /// The run has ended, early or not.

@@ -112,11 +112,74 @@ impl<'a> RunResults<'a> {
     fn finish(&mut self, row: usize) {
         let mut records = std::mem::take(&mut self.rows.rows[row].records);
         records.sort_by_key(|(place, _)| *place);
-        let records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
+        let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A row that is measured again is there already.
         if !records.is_empty() && !self.is_again {
             self.observer.job_finished(&records);
         }
+        if self.observer.is_done_with_samples() {
+            records.iter_mut().for_each(Record::forget_samples);
+        }
         self.run.records.extend(records);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use gpubench_records::files::load;
+
+    use super::*;
+    use crate::plan::{Fate, Shares};
+
+    /// Sees samples in each job that is finished, and may be done with them then.
+    struct Reader {
+        is_done: bool,
+        seen: usize,
+    }
+
+    impl RunEvents for Reader {
+        fn job_finished(&mut self, records: &[Record]) {
+            self.seen += records.iter().map(samples).sum::<usize>();
+        }
+
+        fn is_done_with_samples(&self) -> bool {
+            self.is_done
+        }
+    }
+
+    fn samples(record: &Record) -> usize {
+        record.measurement.as_ref().map_or(0, |measured| measured.samples.events.len())
+    }
+
+    #[test]
+    fn samples_stay_for_those_who_read_them_at_the_end() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/parsing/corpus/runs/clockwork.jsonl");
+        let stored = load(Path::new(file)).expect("a recorded run").run;
+        let record = stored.records.iter().find(|record| samples(record) > 0).expect("one was measured");
+        let job = Job {
+            benchmark: record.case.benchmark.clone(),
+            args: record.case.args.clone(),
+            device: record.device.clone(),
+            caches: vec![record.case.cache],
+            timeout: None,
+            with: None,
+            shares: Shares::Nothing,
+        };
+        let plan = Plan { jobs: vec![(job.clone(), Fate::Measured)], ..Plan::default() };
+        for (is_done, left) in [(false, samples(record)), (true, 0)] {
+            let mut reader = Reader { is_done, seen: 0 };
+            let mut results = RunResults::new(Run { records: Vec::new(), ..stored.clone() }, &mut reader);
+            results.begin(Rows::of(&plan));
+            results.keep((0, &job), record.clone());
+            results.job_done(0);
+            let kept = &results.run.records[0];
+            assert_eq!(samples(kept), left);
+            let figures =
+                |record: &Record| record.measurement.as_ref().map(|measured| measured.samples.time.clone());
+            assert_eq!(figures(kept), figures(record));
+            assert_eq!(reader.seen, samples(record));
+        }
     }
 }

@@ -102,6 +102,10 @@ impl RunEvents for Live<'_> {
         }
     }
 
+    fn is_done_with_samples(&self) -> bool {
+        self.printer.prints_rows_alone()
+    }
+
     fn measured_again(&mut self, plan: &Plan) {
         self.progress.measured_again(plan);
     }

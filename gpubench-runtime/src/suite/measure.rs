@@ -156,7 +156,7 @@ impl<'a> Prepared<'a> {
         let task = self.sharing.task().cloned();
         let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed, task };
         let config = run_config(options, self.peak_sources, locked, self.library);
-        let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), &options.runs_dir);
+        let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), options);
         // Without worker processes there are no new ones.
         let threshold = options.threshold.filter(|_| !options.in_process);
         let mut again = MeasureAgain::of(&self.plan, &self.baselines, threshold.filter(|_| is_measured));

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use super::options::RunsDir;
+use super::options::{MeasureOptions, RunsDir};
 use crate::plan::{Job, Plan};
 use crate::runner::RunEvents;
 use gpubench_records::failure::Step;
@@ -18,6 +18,8 @@ pub(super) struct Recorder<'a> {
     folder: Option<&'a Path>,
     /// True if the user named the folder: a run that cannot be stored there has then failed.
     required: bool,
+    /// True if the run is compared with another when it has ended, or merged from several.
+    is_compared: bool,
     store: Option<Store>,
     failed: bool,
 }
@@ -34,9 +36,15 @@ pub(super) enum RunFile {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(events: &'a mut dyn RunEvents, folder: Option<&'a Path>, runs_dir: &RunsDir) -> Self {
-        let required = matches!(runs_dir, RunsDir::In(_));
-        Self { events, folder, required, store: None, failed: false }
+    pub(super) fn new(
+        events: &'a mut dyn RunEvents,
+        folder: Option<&'a Path>,
+        options: &MeasureOptions,
+    ) -> Self {
+        let required = matches!(options.runs_dir, RunsDir::In(_));
+        let baselines = options.baselines();
+        let is_compared = options.repeats() > 1 || baselines.against.is_some() || baselines.save.is_some();
+        Self { events, folder, required, is_compared, store: None, failed: false }
     }
 
     /// Ends the file of the run.
@@ -102,6 +110,10 @@ impl RunEvents for Recorder<'_> {
             self.store = None;
             self.lost(&error);
         }
+    }
+
+    fn is_done_with_samples(&self) -> bool {
+        self.store.is_some() && !self.is_compared && self.events.is_done_with_samples()
     }
 
     fn warning(&mut self, warning: &str) {

@@ -71,6 +71,11 @@ impl<'a> Printer<'a> {
         self.options.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
     }
 
+    /// Returns true if rows are all that is shown of a run.
+    pub(super) fn prints_rows_alone(&self) -> bool {
+        self.options.exports.is_empty() && !self.options.explain
+    }
+
     /// Prints and writes a run, live or stored, of which `shown` is printed already.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use anstream::adapter::strip_str;
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
 use end_to_end::running::{Ended, command, copy, measure, run, run_with};
+use gpubench_records::files::load;
 use gpubench_records::record::{Run, SCHEMA};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
@@ -41,6 +42,32 @@ fn the_stored_run_is_all_that_was_found_out() {
 
     let run: Run = serde_json::from_str(&text).expect("a run");
     assert_eq!(serde_json::to_string(&run).expect("it was JSON") + "\n", text);
+}
+
+/// A run that nobody reads the samples of at its end is stored with them, and drops them once they are: its table is the same.
+#[test]
+fn a_table_needs_no_samples_but_those_on_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["beat", "tick", "--runs-dir", folder.path().to_str().expect("UTF-8")];
+    let printed = |more: &[&str]| {
+        let shown = run(SUITE, &[&CLOCKWORK[..], &arguments, more].concat()).with_code(0).stdout;
+        let lines = shown.lines().map(|line| line.split(", in ").next().unwrap_or_default().to_owned());
+        lines.collect::<Vec<_>>()
+    };
+    let csv = folder.path().join("samples.csv");
+    let dropped = printed(&[]);
+    assert!(dropped.len() > 8, "{dropped:?}");
+    assert_eq!(dropped, printed(&["--csv-samples", csv.to_str().expect("UTF-8")]));
+    let stored: Vec<_> = fs::read_dir(folder.path()).expect("it is there").flatten().collect();
+    let runs = stored.iter().filter_map(|run| load(&run.path().join("records.jsonl")).ok());
+    let samples = |run: Run| {
+        run.records
+            .iter()
+            .filter_map(|record| Some(record.measurement.as_ref()?.samples.events.len()))
+            .sum::<usize>()
+    };
+    let samples: Vec<usize> = runs.map(|stored| samples(stored.run)).collect();
+    assert!(samples.len() == 2 && samples[0] > 0 && samples[0] == samples[1], "{samples:?}");
 }
 
 /// A pipe has no end of lines, unless the user says so.
