@@ -74,3 +74,63 @@ impl ClockReadings {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The readings of these clocks, in MHz, a group of eight samples each, a millisecond apart.
+    fn readings(megahertz: &[u64]) -> ClockReadings {
+        let group = |(number, megahertz): (usize, &u64)| GroupClock {
+            samples: 8 * (number + 1),
+            at: Nanoseconds(1e6 * number as f64),
+            clock: Hertz(megahertz * 1_000_000),
+        };
+        ClockReadings { groups: megahertz.iter().enumerate().map(group).collect() }
+    }
+
+    #[test]
+    fn a_clock_has_moved_if_its_last_third_differs_from_the_first() {
+        for (clocks, moved) in [
+            (&[2000, 2000, 2000, 2000, 2000, 2000][..], false),
+            (&[2000, 2000, 1500, 1500, 2000, 2000], false),
+            (&[2000, 2000, 2000, 2000, 1991, 1991], false),
+            (&[2000, 2000, 2000, 2000, 1989, 1989], true),
+            (&[2000, 2000, 2000, 2000, 2011, 2011], true),
+            // Of seven a third is two.
+            (&[2000, 1900, 1, 1, 1, 1900, 2000], false),
+            (&[2000, 1000], false),
+            (&[], false),
+        ] {
+            assert_eq!(readings(clocks).moved(), moved, "{clocks:?}");
+        }
+    }
+
+    #[test]
+    fn readings_are_summarised_beside_those_of_the_warm_up() {
+        let samples = readings(&[1900, 2000, 1980]);
+        let clock = samples.after(&readings(&[1200, 1800])).expect("it was read");
+        let range = |low: u64, high: u64| Range::of([Hertz(low * 1_000_000), Hertz(high * 1_000_000)]);
+        assert_eq!((clock.before, Some(clock.during)), (range(1200, 1800), range(1900, 2000)));
+        assert_eq!(
+            (clock.mean, clock.after, clock.readings),
+            (Hertz(1_960_000_000), Hertz(1_980_000_000), 3)
+        );
+        assert_eq!(clock.over_time, samples.groups);
+        assert_eq!(readings(&[]).after(&samples), None);
+        assert_eq!(samples.after(&readings(&[])).expect("it was read").before, None);
+    }
+
+    #[test]
+    fn the_last_two_readings_agree_or_do_not() {
+        for (clocks, agree) in [
+            (&[1000, 2000, 1995][..], true),
+            (&[2000, 2000, 1985], false),
+            (&[2000, 2015], false),
+            (&[1], true),
+            (&[], true),
+        ] {
+            assert_eq!(readings(clocks).agree(0.005), agree, "{clocks:?}");
+        }
+    }
+}

@@ -221,6 +221,92 @@ mod tests {
         assert_eq!(refused(Some(failure)), Energy::Refused("launch: out of paper".to_owned()));
     }
 
+    /// A counter that grows by 700 W, and is updated when so much time has passed.
+    struct Grows {
+        begin: Instant,
+        period: Duration,
+        sensor_reads: Arc<AtomicUsize>,
+    }
+
+    impl Monitor for Grows {
+        fn read(&mut self) -> Reading {
+            self.sensor_reads.fetch_add(1, Ordering::Relaxed);
+            let mut reading = Reading::default();
+            reading.power = Some(Watts(690.0));
+            reading
+        }
+
+        fn energy(&mut self) -> Option<Joules> {
+            let updates = (self.begin.elapsed().as_secs_f64() / self.period.as_secs_f64()).floor();
+            Some(Joules(1e6 + 700.0 * self.period.as_secs_f64() * updates))
+        }
+    }
+
+    /// Launches of 1 ms each, as this machine's clock has it.
+    #[derive(Default)]
+    struct Sleeps {
+        launches: usize,
+        calls: usize,
+    }
+
+    impl Sampler for Sleeps {
+        fn group(&mut self, _: usize, _: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+            unreachable!("it is not sampled")
+        }
+
+        fn timer(&mut self) -> Result<Timer, Failure> {
+            unreachable!("it is not sampled")
+        }
+
+        fn method(&self) -> Method {
+            unreachable!("it is not sampled")
+        }
+
+        fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+            thread::sleep(Duration::from_millis(launches as u64));
+            self.launches += launches;
+            self.calls += 1;
+            Ok(Some(launches))
+        }
+    }
+
+    fn measured(period: Duration, longest: Duration) -> (Energy, Sleeps, usize) {
+        let (mut sampler, sensor_reads) = (Sleeps::default(), Arc::default());
+        let counter = Grows { begin: Instant::now(), period, sensor_reads: Arc::clone(&sensor_reads) };
+        let energy = energy(&mut sampler, Nanoseconds(1e6), longest, Box::new(counter));
+        (energy, sampler, sensor_reads.load(Ordering::Relaxed))
+    }
+
+    /// 50 launches of 1 ms are waited for together. The first of these are no part of it, and it ends after a second.
+    #[test]
+    fn launches_go_on_for_a_second_while_the_counter_grows() {
+        let (energy, sampler, sensor_reads) = measured(Duration::from_millis(20), Duration::from_secs(9));
+        let Energy::Measured(measured) = energy else { panic!("{energy:?}") };
+        assert_eq!(sampler.launches, 50 * sampler.calls);
+        assert_eq!(measured.launches, sampler.launches - 50);
+        let second = Nanoseconds::from(SHORTEST);
+        assert!(measured.elapsed >= second && measured.elapsed < 1.9 * second, "{measured:?}");
+        assert!(measured.updates >= LEAST_UPDATES && measured.updates <= 80, "{measured:?}");
+        // The counter's steps and readings that come late leave some per cent, and more on a busy machine.
+        assert!((measured.power.0 / 700.0 - 1.0).abs() < 0.2, "{measured:?}");
+        let per_launch = measured.power.during(measured.elapsed) / measured.launches as f64;
+        assert_eq!(measured.per_launch, per_launch);
+        assert_eq!(measured.sensor, Some(Watts(690.0)));
+        // Every third update is 50 ms behind the last that was asked for.
+        assert!((2..=measured.updates / 2).contains(&sensor_reads), "{sensor_reads} of {measured:?}");
+    }
+
+    /// Too few updates come within what is left: launches go on until then, and no longer.
+    #[test]
+    fn what_is_left_of_a_budget_ends_launches() {
+        let begin = Instant::now();
+        let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_millis(400));
+        let took = begin.elapsed();
+        let Energy::Refused(why) = &energy else { panic!("{energy:?}") };
+        assert!(why.contains("was updated ") && why.contains("less than 10 say little"), "{why}");
+        assert!((0.4..1.5).contains(&took.as_secs_f64()), "{took:?}");
+    }
+
     #[test]
     fn few_updates_are_refused_with_their_number() {
         let period = Duration::from_millis(200);

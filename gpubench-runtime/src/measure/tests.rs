@@ -1,5 +1,7 @@
 //! The protocol of a measurement against a sampler in memory: order, budgets, the stop rule, failures.
 
+mod turns;
+
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,13 +30,25 @@ struct FakeSampler {
     back_to_back: usize,
     /// The launch that fails, if one does.
     fails_at: Option<usize>,
+    /// The device's clock after so many launches, if it has counters.
+    clock: Option<fn(usize) -> u64>,
 }
 
 impl FakeSampler {
     fn new(time: fn(usize) -> f64) -> Self {
         let (cost, busy) = (Nanoseconds(1e6), Duration::ZERO);
         let timer = Timer::new(STEP).with_floor(OVERHEAD).simulated();
-        Self { time, cost, busy, timer, launches: 0, asked: Vec::new(), back_to_back: 0, fails_at: None }
+        Self {
+            time,
+            cost,
+            busy,
+            timer,
+            launches: 0,
+            asked: Vec::new(),
+            back_to_back: 0,
+            fails_at: None,
+            clock: None,
+        }
     }
 
     /// A sampler whose launches take this machine so long, and the device next to nothing.
@@ -65,6 +79,10 @@ impl Sampler for FakeSampler {
 
     fn method(&self) -> Method {
         Method::new(Path::Host)
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.clock.map(|clock| clock(self.launches))
     }
 
     fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
@@ -101,6 +119,40 @@ fn launches_of_the_warm_up_are_no_samples() {
     let first_sample = steps.iter().position(|step| matches!(step, Step::Samples(0))).expect("they begin");
     assert!(steps[..first_sample].iter().all(|step| matches!(step, Step::WarmUp(_))));
     assert!(matches!(steps.last(), Some(Step::Afterwards(taken)) if *taken == samples.events.len()));
+}
+
+/// Times that agree are not enough while the clock is on its way.
+#[test]
+fn a_warm_up_lasts_until_the_clock_is_steady() {
+    let mut sampler = FakeSampler::new(steady);
+    sampler.clock = Some(|launches| 1_000_000_000 + 10_000_000 * launches.min(100) as u64);
+    let sampling = Sampling { samples: Some(64), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert!(samples.warm_up.steady && samples.warm_up.launches >= 100, "{:?}", samples.warm_up);
+    sampler = FakeSampler::new(steady);
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert!(samples.warm_up.steady && samples.warm_up.launches < 50, "{:?}", samples.warm_up);
+}
+
+/// The clock of a launch that draws much power falls after a while: what was sampled before is no sample.
+#[test]
+fn samples_are_warm_up_while_the_clock_moves() {
+    let mut sampler = FakeSampler::new(steady);
+    sampler.clock = Some(|launches| 2_000_000_000 - 1_000_000 * launches.min(100) as u64);
+    let sampling = Sampling { min_time: Nanoseconds::from_seconds(0.06), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    let all = samples.warm_up.launches + samples.events.len();
+    assert_eq!(sampler.launches, all, "each launch is one or the other");
+    assert_eq!(samples.warm_up.elapsed + samples.elapsed, Nanoseconds(1e6) * all as f64);
+    let clock = samples.device_clock.expect("it has counters");
+    assert!(clock.during.low.as_f64() >= 1.9e9 && clock.during.high.as_f64() < 1.92e9, "{clock:?}");
+    let before = clock.before.expect("it was read in the warm-up");
+    assert!(before.high > clock.during.high && clock.after == clock.during.low, "{clock:?}");
+    // Unless the user says what is warm-up.
+    let fixed = Sampling { warm_up_launches: Some(8), samples: Some(64), ..sampling };
+    let mut sampler = FakeSampler { clock: sampler.clock, ..FakeSampler::new(steady) };
+    let (samples, _) = measured(&mut sampler, &fixed);
+    assert_eq!((samples.warm_up.launches, samples.events.len()), (8, 64));
 }
 
 #[test]
@@ -158,7 +210,7 @@ fn no_case_keeps_more_samples_than_the_most() {
 
 #[test]
 fn short_launches_are_timed_back_to_back_too() {
-    for (time, asked) in [((|_| 4_900.0) as fn(usize) -> f64, 1), (|_| 5_100.0, 0)] {
+    for (time, asked) in [((|_| 4_900.0) as fn(usize) -> f64, 1), (|_| 5_000.0, 0), (|_| 5_100.0, 0)] {
         let mut sampler = FakeSampler::new(time);
         let (samples, _) = measured(&mut sampler, &Sampling::USUAL);
         assert_eq!(sampler.back_to_back, asked);

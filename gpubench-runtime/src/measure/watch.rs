@@ -70,3 +70,96 @@ fn read(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Read
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+    use super::*;
+    use gpubench_stats::units::Range;
+
+    /// A device that is one degree warmer at each reading. Tells when nobody reads it any more.
+    struct Warms {
+        degrees: Arc<AtomicU32>,
+        is_gone: Arc<AtomicBool>,
+    }
+
+    impl Monitor for Warms {
+        fn read(&mut self) -> Reading {
+            let mut reading = Reading::default();
+            reading.temperature = Some(self.degrees.fetch_add(1, Ordering::SeqCst));
+            reading
+        }
+    }
+
+    impl Drop for Warms {
+        fn drop(&mut self) {
+            self.is_gone.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn watch() -> (Watch, Arc<AtomicU32>, Arc<AtomicBool>) {
+        let (degrees, is_gone) = (Arc::new(AtomicU32::new(40)), Arc::new(AtomicBool::new(false)));
+        let monitor = Warms { degrees: Arc::clone(&degrees), is_gone: Arc::clone(&is_gone) };
+        (Watch::over(Box::new(monitor)), degrees, is_gone)
+    }
+
+    /// Waits until the device was read at so many degrees.
+    fn wait(degrees: &AtomicU32, until: u32) {
+        while degrees.load(Ordering::SeqCst) <= until {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// A moment, and the readings before and after it: a reading of a lower number was before it, one of a higher after it.
+    fn moment(degrees: &AtomicU32) -> (u32, Instant, u32) {
+        let before = degrees.load(Ordering::SeqCst);
+        (before, Instant::now(), degrees.load(Ordering::SeqCst))
+    }
+
+    #[test]
+    fn readings_belong_to_the_samples_that_were_taken_meanwhile() {
+        let (watch, degrees, is_gone) = watch();
+        wait(&degrees, 42);
+        let (least_low, begin, most_low) = moment(&degrees);
+        wait(&degrees, most_low + 4);
+        let (least_high, end, most_high) = moment(&degrees);
+        wait(&degrees, most_high + 1);
+        let conditions = watch.conditions(begin, end, 2).expect("it was read");
+        assert!(is_gone.load(Ordering::SeqCst));
+        let [before, after] = [&conditions.before, &conditions.after].map(|reading| reading.temperature);
+        assert!(before == Some(40) && after.is_some_and(|after| after > most_high), "{before:?}, {after:?}");
+        let Range { low, high } = conditions.during.temperature.expect("it was read");
+        assert!(
+            (least_low..=most_low).contains(&low) && (least_high - 1..most_high + 1).contains(&high),
+            "{low}, {high}"
+        );
+        let readings = high - low + 1;
+        assert_eq!(conditions.during.readings, readings as usize);
+        let over_time: Vec<_> = conditions.over_time.iter().map(|timed| timed.reading.temperature).collect();
+        assert_eq!(over_time, [Some(low), Some(low + readings.div_ceil(2))]);
+        assert!(conditions.over_time.is_sorted_by(|one, next| one.at < next.at));
+    }
+
+    /// Samples may take less than the time between two readings.
+    #[test]
+    fn short_samples_have_the_reading_before_them() {
+        let (watch, degrees, _) = watch();
+        wait(&degrees, 41);
+        let now = Instant::now();
+        let conditions = watch.conditions(now, now, 2).expect("it was read");
+        assert_eq!(
+            (conditions.during.readings, conditions.during.temperature.map(|all| all.low)),
+            (1, Some(41))
+        );
+        assert!(conditions.over_time.is_empty());
+    }
+
+    #[test]
+    fn a_failed_measurement_leaves_no_thread() {
+        let (watch, _, is_gone) = watch();
+        drop(watch);
+        assert!(is_gone.load(Ordering::SeqCst));
+    }
+}
