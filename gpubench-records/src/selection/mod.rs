@@ -193,11 +193,11 @@ fn devices_with_cases(run: &Run) -> Vec<String> {
     devices
 }
 
-/// Returns true if `wanted` names the device that is called `device` and has this `uuid`.
+/// Returns true if `wanted` names the device that is called `device` and has this `uuid`, or all devices of its kind.
 #[must_use]
 pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
-    let number = device.split_once(':').map(|(_, number)| number);
-    let named = |name: &str| name == device || Some(name) == uuid || Some(name) == number;
+    let (kind, number) = device.split_once(':').unzip();
+    let named = |name: &str| [Some(device), uuid, kind, number].contains(&Some(name));
     wanted.split(',').map(str::trim).any(named)
 }
 
@@ -233,6 +233,8 @@ mod tests {
             assert!(names_device(wanted, "cuda:1", Some("GPU-7")), "{wanted}");
         }
         assert!(!names_device("0,host", "cuda:1", Some("GPU-7")));
+        assert!(names_device("host,cuda", "cuda:1", None) && names_device("host", "host", None));
+        assert!(!names_device("", "host", None) && !names_device("cud", "cuda:1", None));
     }
 
     /// A comparison of cases that are left out is left out with them.

@@ -126,10 +126,11 @@ impl Devices {
         }
         let mut devices: Vec<Available> = Vec::new();
         for name in wanted.split(',') {
-            let found = self.named(name.trim())?;
-            // Named twice, by its number and its UUID for instance, it is one device all the same.
-            if !devices.contains(&found) {
-                devices.push(found);
+            for found in self.named(name.trim())? {
+                // Named twice, by its number and its UUID for instance, it is one device all the same.
+                if !devices.contains(found) {
+                    devices.push(found.clone());
+                }
             }
         }
         Ok(Selected { devices, ..Selected::default() })
@@ -214,10 +215,15 @@ impl Devices {
         Ok(Selected { devices, notes, missing: self.missing(None) })
     }
 
-    fn named(&self, wanted: &str) -> Result<Available, NoSuchDevice> {
-        let found =
-            self.there.iter().find(|found| names_device(wanted, &found.device, found.uuid.as_deref()));
-        found.cloned().ok_or_else(|| self.refused(format!("there is no device `{wanted}`")))
+    /// Returns the device of this name, number or UUID, or all of this kind.
+    fn named(&self, wanted: &str) -> Result<Vec<&Available>, NoSuchDevice> {
+        let is_named = |found: &&Available| names_device(wanted, &found.device, found.uuid.as_deref());
+        let mut named: Vec<&Available> = self.there.iter().filter(is_named).collect();
+        // A number is that of one device.
+        if named.first().is_some_and(|first| first.kind != wanted) {
+            named.truncate(1);
+        }
+        if named.is_empty() { Err(self.refused(format!("there is no device `{wanted}`"))) } else { Ok(named) }
     }
 
     /// Returns the error of a device that is missing: `why`, with the reasons that kinds are absent and the devices that are there.
@@ -298,6 +304,12 @@ mod tests {
         assert_eq!(selected(&with_gpus(), Some("0,cuda:0,GPU-cuda:0,1")), ["cuda:0", "cuda:1"]);
         assert_eq!(selected(&with_gpus(), Some("host")), ["host"]);
         assert_eq!(selected(&with_gpus(), Some("all")), ["cuda:0", "cuda:1", "host"]);
+        assert_eq!(selected(&with_gpus(), Some("cuda")), ["cuda:0", "cuda:1"]);
+        assert_eq!(selected(&with_gpus(), Some("1,cuda")), ["cuda:1", "cuda:0"]);
+        assert_eq!(selected(&with_gpus(), Some("host, cuda")), ["host", "cuda:0", "cuda:1"]);
+        let refused = without_gpu().select(Some("cuda")).expect_err("there is none").to_string();
+        let why = "there is no device `cuda` (no CUDA device: libcuda.so.1 not found). There is: `host`";
+        assert!(refused.starts_with(why), "{refused}");
     }
 
     #[test]

@@ -61,9 +61,9 @@ pub(crate) struct CaseArgs {
     #[arg(long, env = "GPUBENCH_CACHE", help_heading = CASES)]
     pub(crate) cache: Option<CacheChoice>,
 
-    /// Choose devices: 0, 0,2, a UUID, host or all
+    /// Choose devices: 0, 0,2, a UUID, cuda, host or all
     ///
-    /// GPUs are named by number or UUID, `host` is this machine's CPU, `all` is every device.
+    /// GPUs are named by number or UUID, `cuda` is every CUDA GPU, `host` is this machine's CPU, `all` is every device.
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = CASES)]
     pub(crate) device: Option<String>,
 
