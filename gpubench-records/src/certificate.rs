@@ -73,6 +73,10 @@ pub struct CuptiTimes {
     pub gaps: Nanoseconds,
     /// The number of streams that its pieces were on.
     pub streams: usize,
+    /// By how much longer events on the stream read around the launch while CUPTI traced than before, empty launches taken off. Tracing
+    /// itself slows some kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<Nanoseconds>,
     /// The time that the pass took.
     pub wall: Nanoseconds,
 }
@@ -96,6 +100,8 @@ pub struct Difference {
     pub by: Nanoseconds,
     /// Half of its 95 % interval.
     pub half_width: Nanoseconds,
+    /// The part of the other clock's time by which tracing slows the launch, if events saw that it does.
+    pub slowed: Nanoseconds,
     /// The most that it may be while the two agree. Nothing for samples of the stream path, whose events may wait for what CUPTI has no
     /// record of, such as a graph's start or the host.
     pub allowed: Option<Nanoseconds>,
@@ -106,6 +112,13 @@ impl Difference {
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
+    }
+
+    /// Returns true if the two do not agree, and would if tracing did not slow the launch.
+    #[must_use]
+    pub fn is_by_tracing(&self) -> bool {
+        let without = Self { by: self.by + self.slowed, ..*self };
+        self.agrees() == Some(false) && without.agrees() == Some(true)
     }
 }
 
@@ -126,15 +139,17 @@ impl CuptiTimes {
         let known = samples.bound().unwrap_or(AGREED);
         let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
         let allowed = (samples.method.path == Path::Graph).then_some(allowed);
-        Difference { other, by: ours - other, half_width: Nanoseconds(half_width), allowed }
+        let slowed = self.slowed.unwrap_or_default().max(Nanoseconds::ZERO);
+        Difference { other, by: ours - other, half_width: Nanoseconds(half_width), slowed, allowed }
     }
 
-    /// Returns the reservation about a time that CUPTI contradicts.
+    /// Returns the reservation about a time that CUPTI contradicts. There is none if tracing itself slows the launch by so much.
     #[must_use]
     pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
         let difference = self.difference(samples);
         let Difference { other: cupti, by, allowed, .. } = difference;
-        let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
+        let allowed =
+            allowed.filter(|_| difference.agrees() == Some(false) && !difference.is_by_tracing())?;
         Some(Reason::CuptiDisagrees { time: cupti + by, cupti, allowed })
     }
 }

@@ -46,8 +46,14 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
         Some(CuptiPass::Failed(why)) => format!("CUPTI: not available: {why}"),
         Some(CuptiPass::Traced(times)) => {
             let difference = times.difference(samples);
-            let Difference { other, by, half_width, allowed } = difference;
-            let agrees = difference.agrees().map_or("not judged", agreement);
+            let Difference { other, by, half_width, slowed, allowed } = difference;
+            let agrees = match difference.agrees() {
+                None => "not judged".to_owned(),
+                Some(_) if difference.is_by_tracing() => {
+                    format!("agrees but for {}, by which tracing slows the launch", time(slowed))
+                }
+                Some(agrees) => agreement(agrees).to_owned(),
+            };
             let allowed =
                 allowed.map_or_else(String::new, |allowed| format!(", of {} allowed", time(allowed)));
             let figure = if samples.stall.is_some() { "mean" } else { "median" };

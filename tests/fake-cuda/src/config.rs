@@ -72,7 +72,7 @@ pub(crate) struct Config {
 }
 
 /// The faults of CUPTI.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CuptiFaults {
     /// The version that it tells.
     pub(crate) version: u32,
@@ -82,12 +82,15 @@ pub(crate) struct CuptiFaults {
     pub(crate) dropped: usize,
     /// By how many nanoseconds kernels end later by it.
     pub(crate) late: u64,
+    /// By this part kernels of a process that it traces take longer.
+    pub(crate) slows: f64,
     /// What is wrong with records, in a word.
     pub(crate) records: String,
 }
 
 impl CuptiFaults {
-    const NONE: Self = Self { version: 28, refuses: 0, dropped: 0, late: 0, records: String::new() };
+    const NONE: Self =
+        Self { version: 28, refuses: 0, dropped: 0, late: 0, slows: 0.0, records: String::new() };
 
     /// `lost`, or `late:500`.
     fn with(self, text: &str) -> Result<Self, String> {
@@ -97,6 +100,7 @@ impl CuptiFaults {
             Some(("refuses", code)) => Self { refuses: number(code)?, ..self },
             Some(("dropped", records)) => Self { dropped: number(records)? as usize, ..self },
             Some(("late", time)) => Self { late: number(time)?.into(), ..self },
+            Some(("slows", percent)) => Self { slows: f64::from(number(percent)?) / 100.0, ..self },
             None if ["lost", "zero", "order", "twice", "garbled", "dies"].contains(&text) => {
                 Self { records: text.to_owned(), ..self }
             }

@@ -103,6 +103,28 @@ fn a_row_that_cupti_contradicts_is_suspect() {
     assert_eq!(measured.run.records[0].verdict.state, State::Valid);
 }
 
+/// Kernels that take 6 % longer while CUPTI traces: events on the stream see them take longer too, so that the row is right.
+#[test]
+fn a_launch_that_tracing_slows_is_no_wrong_row() {
+    let arguments = ["::kernels", "--arg", "KERNELS=1,2", "--cache", "both", "--explain"];
+    let measured = verified(LAUNCHES, &arguments, &[("CUPTI", "slows:6")]);
+    assert_eq!(measured.run.records.len(), 4);
+    for record in &measured.run.records {
+        let samples = &record.measurement.as_ref().expect("it was measured").samples;
+        let (times, kernels) = (traced(record), record.case.args[0].value.parse::<f64>().expect("a number"));
+        let slowed = times.slowed.expect("it was measured").0;
+        assert!((slowed - kernels * 2400.0).abs() < 40.0, "{slowed}");
+        let difference = times.difference(samples);
+        assert!(difference.agrees() == Some(false) && difference.is_by_tracing(), "{difference:?}");
+        assert_eq!(record.verdict.state, State::Valid, "{:?}", record.verdict);
+    }
+    let words = "agrees but for 2.400 µs, by which tracing slows the launch (−2.4";
+    assert!(measured.ended.stdout.contains(words), "{}", measured.ended);
+    // An error of CUPTI's own beside it is none of tracing's.
+    let measured = verified(LAUNCHES, &arguments, &[("CUPTI", "slows:6,late:2000")]);
+    assert!(measured.run.records.iter().all(|record| record.verdict.state == State::Suspect));
+}
+
 /// Each fault of CUPTI is told in the certificate. The row is what it would be without the check.
 #[test]
 fn a_fault_of_cupti_costs_the_check_alone() {

@@ -81,6 +81,12 @@ pub(crate) fn slowdown() -> f64 {
     if TRACED.load(Ordering::Relaxed) { 400.0 } else { 0.0 }
 }
 
+/// The part by which a kernel takes longer while it is traced.
+pub(crate) fn slows() -> f64 {
+    let traces = FAULTS.slows > 0.0 && trace().kinds.contains(&KERNEL);
+    if traces { FAULTS.slows } else { 0.0 }
+}
+
 /// Sees a piece of work, if its kind is traced.
 pub(crate) fn see(work: &Traced<'_>, (begin, duration): (f64, f64), place: [u32; 3]) {
     let mut trace = trace();

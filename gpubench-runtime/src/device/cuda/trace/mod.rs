@@ -6,6 +6,7 @@ mod launches;
 mod pass;
 mod path;
 mod profile;
+mod slowdown;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use self::launches::Expected;
 use crate::device::Work;
 use crate::device::cuda::Cuda;
 use crate::device::cuda::driver::check;
+use crate::device::cuda::driver::event::EventPair;
 use crate::device::cuda::guarded::Guarded;
 use crate::device::cuda::sampling::samples::SPACE;
 use gpubench_records::failure::{Failure, Stage};
@@ -38,18 +40,17 @@ pub(crate) fn begin() -> Result<Tracing, Failure> {
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Launches `count` times, at most [`LONGEST`] times, and returns each launch's work as CUPTI saw it: as many `pieces` as are known to be
-/// enqueued.
+/// Launches `count` times, at most [`LONGEST`] times, each between two events of a pair where there is one for it, and waits for all.
 ///
 /// Before each launch goes a delay of the GPU, whose record separates it from the one before; then the flush if it is cold. Before a
 /// hot group goes one launch that does not count.
-pub(crate) fn group(
+fn launch(
     device: &Cuda,
     work: &mut Guarded<'_>,
     (cache, flush): (Cache, Flush),
-    (count, pieces): (usize, Option<usize>),
-    tracing: &Tracing,
-) -> Result<Vec<TracedLaunch>, Failure> {
+    count: usize,
+    pairs: &[EventPair],
+) -> Result<(), Failure> {
     let stream = device.stream;
     let kernels = &device.kernels;
     let hot = cache == Cache::Hot;
@@ -58,22 +59,36 @@ pub(crate) fn group(
     if hot {
         work.launch()?;
     }
-    for _ in 0..count {
+    for number in 0..count {
         if work.resets() {
             mark(Duration::ZERO)?;
             work.reset()?;
         }
         mark(if hot { SPACE } else { Duration::ZERO })?;
         device.flusher.enqueue(flush, kernels, stream)?;
+        let pair = pairs.get(number);
+        pair.map_or(Ok(()), |pair| pair.start.record(stream))?;
         work.launch()?;
+        pair.map_or(Ok(()), |pair| pair.stop.record(stream))?;
     }
     // SAFETY: waits for the current context, so that work on all of its streams is done and recorded.
-    check(unsafe { sys::cuCtxSynchronize() })?;
+    Ok(check(unsafe { sys::cuCtxSynchronize() })?)
+}
+
+/// Launches as [`launch`] does, and returns each launch's work as CUPTI saw it: as many `pieces` as are known to be enqueued.
+pub(crate) fn group(
+    device: &Cuda,
+    work: &mut Guarded<'_>,
+    how: (Cache, Flush),
+    (count, pieces): (usize, Option<usize>),
+    (tracing, pairs): (&Tracing, &[EventPair]),
+) -> Result<Vec<TracedLaunch>, Failure> {
+    launch(device, work, how, count, pairs)?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
     let expected = Expected {
         launches: count,
         marks: if work.resets() { 2 } else { 1 },
-        flush: device.flusher.pieces(flush),
+        flush: device.flusher.pieces(how.1),
         pieces,
     };
     let launches = launches::of(records, &expected);

@@ -5,6 +5,7 @@ use std::time::Instant;
 use gpubench_driver::cupti::{self, Cupti};
 
 use super::launches::{TracedLaunch, kind_in_words, step_of_stamps};
+use super::slowdown::ByEvents;
 use super::{LONGEST, begin, group};
 use crate::device::cuda::Cuda;
 use crate::device::cuda::flush::persisting::Suspended;
@@ -32,16 +33,21 @@ pub(crate) fn pass(device: &Cuda, work: &mut dyn Work, wanted: &TraceOptions) ->
     let began = Instant::now();
     let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let suspended = if wanted.flush == Flush::None { None } else { Suspended::begin()? };
-    let tracing = begin()?;
     let how = (wanted.cache, wanted.flush);
+    let by_events = ByEvents::new(device, how)?;
+    let untraced = by_events.time(&mut work)?;
+    let tracing = begin()?;
     let known = super::pieces(device);
-    group(device, &mut work, how, (UNCOUNTED, known), &tracing)?;
+    group(device, &mut work, how, (UNCOUNTED, known), (&tracing, &[]))?;
     let count = ((BUDGET / (wanted.time + BESIDE)) as usize).clamp(LEAST, MOST);
     let mut launches = Vec::with_capacity(count);
     while launches.len() < count {
         let next = (count - launches.len()).min(LONGEST);
-        launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
+        launches.extend(group(device, &mut work, how, (next, known), (&tracing, &[]))?);
     }
+    let slowed = by_events.time(&mut work)? - untraced;
+    // The records of those launches are no other pass's.
+    drop(tracing.take());
     drop((tracing, suspended));
     let times: Vec<Nanoseconds> = launches.iter().map(TracedLaunch::time).collect();
     let summary = Summary::of(&times, step_of_stamps(&launches)).zip(interval_of_mean(&times));
@@ -56,6 +62,7 @@ pub(crate) fn pass(device: &Cuda, work: &mut dyn Work, wanted: &TraceOptions) ->
         piece_count: first.len(),
         gaps: gaps / launches.len() as f64,
         streams: streams(first.iter().map(|piece| piece.stream)),
+        slowed: Some(slowed),
         wall: began.elapsed().into(),
     })
 }
