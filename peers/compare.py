@@ -9,7 +9,8 @@ named). Out: a table of times, errors and samples by each tool, what each took, 
     peers/compare.py target/debug/examples/suite --json peers.json
     peers/compare.py --from peers.json --into docs/peers.md
 
-- ncu: Nsight Compute's `gpu__time_duration`, `--cache-control all --clock-control none`, the median of 11 launches: the yardstick.
+- ncu: Nsight Compute's `gpu__time_duration`, `--cache-control all --clock-control none`, the median of four
+  processes with three launches each: the yardstick.
 - suite: this repository's, as it comes; its options follow `--`. "write": the same with `--flush write`, which is how most
   tools flush.
 - NVBench: its package `cuda-bench` as it comes (some five seconds a row; `--eight` leaves it eight rows of the grid); and "few
