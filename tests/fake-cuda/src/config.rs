@@ -7,6 +7,7 @@ use std::process;
 use std::str::FromStr;
 
 use crate::code::Code;
+use crate::delays::Delays;
 use crate::driver::BEGIN;
 use crate::model::Stall;
 
@@ -27,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) noise: f64,
     /// By how much kernels slow down in a second of the device's time, as a fraction.
     pub(crate) drift: f64,
+    /// The delays that are no part of a launch's own time.
+    pub(crate) delays: Delays,
     /// The stall of the memory, if it has one.
     pub(crate) stall: Option<Stall>,
     /// The seed of the noise.
@@ -207,6 +210,11 @@ impl Config {
             host: list("HOST"),
             noise: number(value, "NOISE", 0.0),
             drift: number(value, "DRIFT", 0.0),
+            delays: Delays {
+                places: number(value, "PLACES", 0.0),
+                cold_node: number(value, "COLD_NODE", 0.0),
+                second_stream: number(value, "SECOND_STREAM", 0.0),
+            },
             stall: value("STALL").map(|text| stall(&text).unwrap_or_else(refuse)),
             seed: number(value, "SEED", 1),
             faults: items(&list("FAULT")).iter().map(|item| item.parse().unwrap_or_else(refuse)).collect(),

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use crate::code::{Code, INVALID_CONTEXT, INVALID_HANDLE, NEVER, NOT_INITIALIZED, SUCCESS};
 use crate::config::{Config, Fault};
+use crate::delays::Delayed;
 use crate::graph::{Executable, Graph};
 use crate::l2::L2;
 use crate::log::Log;
@@ -51,6 +52,7 @@ pub(crate) struct Driver {
     pub(crate) memory: Memory,
     pub(crate) l2: L2,
     pub(crate) unrest: Unrest,
+    pub(crate) delayed: Delayed,
     /// The device's time that the host has seen, in nanoseconds.
     pub(crate) now: f64,
     pub(crate) streams: BTreeMap<usize, Stream>,
@@ -179,6 +181,7 @@ impl Driver {
             ordinal,
             log: Log::open(config.log.as_deref()),
             unrest: Unrest::new(&config),
+            delayed: Delayed::default(),
             config,
             memory: Memory::of(ordinal),
             l2: L2::new(L2_SIZE),

@@ -19,7 +19,11 @@ pub(crate) struct Graph {
 
 /// A graph that is ready to run.
 #[derive(Clone, Debug)]
-pub(crate) struct Executable(Arc<[Work]>);
+pub(crate) struct Executable {
+    nodes: Arc<[Work]>,
+    /// The error of each node's place.
+    errors: Arc<[f64]>,
+}
 
 impl Driver {
     /// A new graph's handle.
@@ -45,7 +49,9 @@ impl Driver {
     }
 
     pub(crate) fn instantiate(&mut self, graph: usize) -> Result<usize, Code> {
-        let executable = Executable(self.graph(graph)?.nodes.clone().into());
+        let nodes: Arc<[Work]> = self.graph(graph)?.nodes.clone().into();
+        let errors = self.config.delays.of_places(&nodes, &mut self.unrest);
+        let executable = Executable { nodes, errors };
         let handle = self.handle();
         self.executables.insert(handle, executable);
         Ok(handle)
@@ -53,15 +59,20 @@ impl Driver {
 
     pub(crate) fn replay(&mut self, executable: usize, stream: usize) -> Answer {
         let stream = named(stream);
-        let Executable(nodes) = self.executables.get(&executable).ok_or(INVALID_HANDLE)?.clone();
+        let Executable { nodes, errors } = self.executables.get(&executable).ok_or(INVALID_HANDLE)?.clone();
         self.refuse_if_captured(stream)?;
         self.refuse_null(stream)?;
         let begin = self.begin(stream);
         self.log.add(begin, GRAPH, Some(stream), format_args!("graph {}", nodes.len()));
         self.stream(stream)?.done = begin + GRAPH;
-        for node in nodes.iter() {
+        self.delayed.is_cold = false;
+        let replayed = nodes.iter().zip(errors.iter()).try_for_each(|(node, error)| {
+            self.delayed.place = *error;
             self.perform(stream, node)?;
-        }
-        Ok(())
+            self.delayed.is_cold |= self.config.delays.is_flush(node);
+            Ok(())
+        });
+        (self.delayed.place, self.delayed.is_cold) = (0.0, false);
+        replayed
     }
 }

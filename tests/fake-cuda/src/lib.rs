@@ -16,7 +16,10 @@
 //! | `NOISE` | `0.05` | Kernels take normally distributed times, with this standard deviation as a fraction. |
 //! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
 //! | `STALL` | `1400@100190` | The memory is held up for so many nanoseconds, once in so many. A kernel that waits for memory meanwhile waits longer. |
-//! | `SEED` | `7` | Where the noise begins; usually 1. |
+//! | `PLACES` | `130` | What two events of a graph read has an error of their places, which comes again in each replay, with this standard deviation in nanoseconds. |
+//! | `COLD_NODE` | `300` | Behind a flush in its graph a kernel begins so many nanoseconds later. |
+//! | `SECOND_STREAM` | `350` | Once a second stream has had a hundred kernels, each kernel begins so many nanoseconds later. |
+//! | `SEED` | `7` | Where noise and places begin; usually 1. |
 //! | `FAULT` | `cuMemAlloc_v2#3=2` | The third call of this name in a process is not made and returns 2. With `!` behind it the context is lost, and all later calls return 2 as well. With `@1` behind it GPU 1 alone has it. Calls are counted for each GPU, those without a context for the first. Several stand with commas between them; any code will do. |
 //! | `KERNEL` | `fill:nothing` | The kernel `fill` writes nothing; with `spoilt` one bit in the middle of what it writes is wrong; with `short` one of a matrix product or of gravity leaves the last term of each sum out; with `never-ends` it never ends; with a code such as `700` it costs the context, with that code. `memcpy:nothing` has copies on streams do nothing. |
 //! | `ONCE` | a folder | What costs the context happens once and leaves a file there, whatever the number of processes. |
@@ -34,7 +37,7 @@
 //! | `CAPABILITY` | `75` | The compute capability, also that of the newest PTX that is compiled; usually 90. |
 //! | `INIT` | `aborts` | `cuInit` ends the process by SIGABRT; with `exits` it exits with code 0. |
 //! | `BROKEN` | `0` | This GPU is listed, and every call that names it returns 101. |
-//! | `CUPTI` | `late:500` | What its CUPTI does, which suites name by `--cupti`: of the third kernel that is traced the record is `lost`, has stamps of `zero`, ends before it begins (`order`), or is there `twice`; all are `garbled`; it ends the process (`dies`), `refuses:35` to trace, has `dropped:7` records, is of `version:12`, or has kernels end `late:500` nanoseconds. |
+//! | `CUPTI` | `late:500` | What its CUPTI does, which suites name by `--cupti`: of the third kernel that is traced the record is `lost`, has stamps of `zero`, ends before it begins (`order`), or is there `twice`; all are `garbled`; it ends the process (`dies`), `refuses:35` to trace, has `dropped:7` records, is of `version:12`, has kernels end `late:500` nanoseconds, or `slows:6` them by so many per cent. |
 //! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
 
 mod api;
@@ -42,6 +45,7 @@ mod call;
 mod code;
 mod config;
 mod content;
+mod delays;
 mod driver;
 mod fingerprint;
 mod graph;

@@ -128,7 +128,7 @@ impl Unrest {
     }
 
     /// A standard normal number, by Box and Muller.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = ((-2.0 * self.uniform().ln()).sqrt(), std::f64::consts::TAU * self.uniform());
         radius * angle.cos()
     }

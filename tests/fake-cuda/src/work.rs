@@ -64,6 +64,11 @@ impl Driver {
     /// Does `work`; returns how long it takes.
     pub(crate) fn work(&mut self, stream: usize, begin: f64, work: &Work) -> Result<f64, Code> {
         let mut words = String::new();
+        let late = match work {
+            Work::Kernel(launch) => self.delayed.kernel(stream, launch, self.config.delays),
+            _ => 0.0,
+        };
+        let begin = begin + late;
         let duration = match work {
             Work::Kernel(launch) => {
                 let longer = if launch.name.starts_with("gpubench_") { 0.0 } else { cupti::slows() };
@@ -84,6 +89,7 @@ impl Driver {
                 _ = write!(words, "record {event:x}");
                 let after_event = self.stream(stream)?.after_event;
                 let completion = if after_event { 0.0 } else { model::COMPLETION + cupti::slowdown() };
+                let completion = completion + self.delayed.place;
                 self.event(*event)?.time = Some(begin + completion);
                 model::EVENT + completion
             }
@@ -111,7 +117,7 @@ impl Driver {
             cupti::see(&traced, (begin, duration), [self.ordinal as u32, stream as u32, self.call_count]);
         }
         self.log.add(begin, duration, Some(stream), format_args!("{words}"));
-        Ok(duration)
+        Ok(late + duration)
     }
 
     fn kernel(&mut self, launch: &Launch, begin: f64, words: &mut String) -> f64 {

@@ -19,6 +19,7 @@ mod ncu;
 mod no_gpu;
 mod nvtx;
 mod opened;
+mod places;
 mod searched;
 mod sensors;
 mod stalls;

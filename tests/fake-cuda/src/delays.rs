@@ -1,0 +1,73 @@
+//! The delays of an H200 that are no part of a launch's own time: events of a graph have an error of their place, which comes again in
+//! each replay; behind a flush the launch data of a graph's node comes from memory; and once kernels of two streams have run, every launch
+//! begins later. In: what runs, and where; out: nanoseconds. All are off unless a test asks for them.
+
+use std::sync::Arc;
+
+use crate::kernels::Launch;
+use crate::model::{L2_SIZE, Unrest};
+use crate::work::Work;
+
+/// So many kernels on a second stream make all later ones begin later.
+const KERNELS_OF_A_SECOND_STREAM: usize = 100;
+
+/// The delays that a test asks for, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Delays {
+    /// The standard deviation of what two events of a graph read, over places.
+    pub(crate) places: f64,
+    /// By how much later a kernel of a graph begins behind a flush.
+    pub(crate) cold_node: f64,
+    /// By how much later each kernel begins once two streams have had kernels.
+    pub(crate) second_stream: f64,
+}
+
+impl Delays {
+    /// The error of each node's place, for those that record an event.
+    pub(crate) fn of_places(self, nodes: &[Work], unrest: &mut Unrest) -> Arc<[f64]> {
+        let mut error = |node: &Work| match node {
+            // Two of them make a reading.
+            Work::Record(_) if self.places > 0.0 => self.places / 2.0_f64.sqrt() * unrest.normal(),
+            _ => 0.0,
+        };
+        nodes.iter().map(&mut error).collect()
+    }
+
+    /// Returns true if this work leaves nothing of a graph's launch data in the L2.
+    pub(crate) fn is_flush(self, work: &Work) -> bool {
+        let touched: u64 = match work {
+            Work::Memset(range, _) => range.end - range.start,
+            Work::Kernel(launch) if launch.is_ours() => {
+                launch.doing().touched.iter().map(|(range, _)| range.end - range.start).sum()
+            }
+            _ => 0,
+        };
+        self.cold_node > 0.0 && touched >= L2_SIZE / 2
+    }
+}
+
+/// The state of the delays of a GPU.
+#[derive(Debug, Default)]
+pub(crate) struct Delayed {
+    /// The error of the next event's place, in a graph.
+    pub(crate) place: f64,
+    /// True if the launch data of the next node lies in memory.
+    pub(crate) is_cold: bool,
+    /// The first stream that had a kernel.
+    first: Option<usize>,
+    /// The kernels on others.
+    of_others: usize,
+}
+
+impl Delayed {
+    /// Returns by how much later a kernel on this stream begins.
+    pub(crate) fn kernel(&mut self, stream: usize, launch: &Launch, delays: Delays) -> f64 {
+        let first = *self.first.get_or_insert(stream);
+        self.of_others += usize::from(stream != first);
+        let of_streams = if self.of_others > KERNELS_OF_A_SECOND_STREAM { delays.second_stream } else { 0.0 };
+        // A flush is long enough that nobody sees when it begins.
+        let of_node =
+            if self.is_cold && !launch.name.starts_with("gpubench_discard") { delays.cold_node } else { 0.0 };
+        of_streams + of_node
+    }
+}

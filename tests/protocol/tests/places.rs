@@ -1,0 +1,107 @@
+//! A GPU that adds to readings what is no part of a launch, as an H200 does: each place in a graph has an error of its own, kernels behind
+//! a flush wait for their launch data, and a second stream has every kernel begin later. Rows have the true times all the same, equal in
+//! every process.
+
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Record, Run};
+use gpubench_records::samples::Samples;
+use gpubench_records::verdict::State;
+use protocol::fake::measure;
+
+const LASTING: &str = env!("CARGO_BIN_EXE_lasting");
+/// The delays of an H200.
+const DELAYS: [(&str, &str); 3] = [("PLACES", "130"), ("COLD_NODE", "300"), ("SECOND_STREAM", "350")];
+
+fn measured(asked: &[(&str, &str)]) -> Run {
+    let measured = measure(LASTING, &["reads", "--cache", "both"], &[asked, &[("NOISE", "0.002")]].concat());
+    _ = measured.ended.with_code(0);
+    assert_eq!(measured.run.records.len(), 36);
+    measured.run
+}
+
+/// The time of a launch by itself: what it is told to take, and what its bytes take from memory or from the L2.
+fn truth(record: &Record) -> f64 {
+    let argument = |index: usize| record.case.args[index].value.parse::<f64>().expect("a number");
+    let rate = if record.case.cache == Cache::Cold { 4600.0 } else { 7000.0 };
+    argument(0) + argument(1) / rate
+}
+
+fn median(record: &Record) -> f64 {
+    record.measurement.as_ref().expect("it was measured").median().0
+}
+
+/// What two times of a launch may differ by.
+fn near(time: f64) -> f64 {
+    (0.005 * time).max(64.0)
+}
+
+#[test]
+fn what_is_no_part_of_a_launch_is_in_no_row() {
+    let each = DELAYS.map(|delay| vec![delay]);
+    for asked in each.into_iter().chain([DELAYS.to_vec()]) {
+        for record in &measured(&asked).records {
+            let (time, truth) = (median(record), truth(record));
+            let case = record.case.name();
+            assert!(
+                (time - truth).abs() <= near(truth),
+                "{asked:?}: {case} takes {truth} ns, and has {time}"
+            );
+            assert_eq!(record.verdict.state, State::Valid, "{asked:?}: {case}: {:?}", record.verdict);
+        }
+    }
+}
+
+/// Each delay is in the readings, and taken off with what empty launches read beside them.
+#[test]
+fn what_is_no_part_of_a_launch_is_in_its_overhead() {
+    let overheads = |asked: &[(&str, &str)]| {
+        let run = measured(asked);
+        let of = |cache| {
+            let row = run.records.iter().find(|record| record.case.cache == cache).expect("it was measured");
+            row.measurement.as_ref().expect("it was measured").samples.clone()
+        };
+        [Cache::Hot, Cache::Cold].map(of)
+    };
+    let [[hot, cold], places, nodes, streams] =
+        [&[][..], &DELAYS[..1], &DELAYS[1..2], &DELAYS[2..]].map(overheads);
+    let by =
+        |with: &[Samples; 2]| [with[0].overhead() - hot.overhead(), with[1].overhead() - cold.overhead()];
+    assert!(by(&nodes)[0].0.abs() < 20.0 && (by(&nodes)[1].0 - 300.0).abs() < 20.0, "{:?}", by(&nodes));
+    assert!(by(&streams).iter().all(|by| (by.0 - 350.0).abs() < 20.0), "{:?}", by(&streams));
+    assert!(
+        places[0].timer.group_spread.0 > 10.0 * hot.timer.group_spread.0.max(1.0),
+        "{:?}",
+        places[0].timer
+    );
+}
+
+/// Places differ from process to process, and intervals say by how much.
+#[test]
+fn processes_agree_within_their_intervals() {
+    let seeds = ["1", "2", "3", "4", "5"];
+    let runs = seeds.map(|seed| measured(&[&DELAYS[..], &[("SEED", seed)]].concat()));
+    let rows: Vec<[&Record; 5]> =
+        (0..36).map(|row| [0, 1, 2, 3, 4].map(|run| &runs[run].records[row])).collect();
+    let agree = rows.iter().filter(|records| {
+        let mut times = records.map(median);
+        times.sort_by(f64::total_cmp);
+        times.iter().all(|time| (time - times[2]).abs() <= near(times[2]))
+    });
+    assert_eq!(agree.count(), rows.len());
+    // The differences of any two have intervals of their own.
+    let (mut pairs, mut hold) = (0, 0);
+    for records in &rows {
+        for (place, first) in records.iter().enumerate() {
+            for second in &records[place + 1..] {
+                let half = |record: &Record| {
+                    let samples = &record.measurement.as_ref().expect("it was measured").samples;
+                    samples.time.median_ci.half_width().0
+                };
+                pairs += 1;
+                hold +=
+                    usize::from((median(first) - median(second)).abs() <= half(first).hypot(half(second)));
+            }
+        }
+    }
+    assert!(pairs == 360 && hold >= 331, "{hold} of {pairs} differences lie within their intervals");
+}
