@@ -37,19 +37,62 @@
 use std::process::ExitCode;
 
 pub use gpubench_macros::gpu_bench;
+pub use gpubench_records::exit::Exit;
 pub use gpubench_records::peer::Peer;
-pub use gpubench_records::{conditions, facts, failure, id, launch, method, record, samples, verdict};
-pub use gpubench_report::{self as report, drawing};
-pub use gpubench_runtime::bind::pow2;
+pub use gpubench_records::{conditions, facts, failure, id, launch, method};
+pub use gpubench_report::drawing;
 pub use gpubench_runtime::device::{self, LaunchStream, cuda, host};
-pub use gpubench_runtime::plan;
-pub use gpubench_runtime::registry::Group;
-pub use gpubench_runtime::runner::RunEvents;
-pub use gpubench_runtime::suite::cli::Exit;
-pub use gpubench_runtime::suite::options::{self, MeasureOptions};
-pub use gpubench_runtime::suite::program::Suite;
-pub use gpubench_runtime::suite::{Error, Progress};
-pub use gpubench_stats::{self as stats, format, units};
+pub use gpubench_runtime::{Error, Group, MeasureOptions, Progress, RunEvents, Suite, pow2};
+pub use gpubench_stats::{format, units};
+
+/// Comparisons of two benchmarks, and with a baseline.
+pub mod comparison {
+    pub use gpubench_records::comparison::{
+        Answer, CaseFinding, Check, Comparison, Finding, NoThreshold, Round, Threshold,
+    };
+}
+
+/// The settings of a measurement.
+pub mod options {
+    pub use gpubench_records::certificate::Verifiers;
+    pub use gpubench_records::selection::{BadExpression, Expression};
+    pub use gpubench_records::task::{NoPart, Part, ShareMode};
+    pub use gpubench_runtime::device::{ClockTarget, UnknownClock};
+    pub use gpubench_runtime::{MeasureOptions, RunsDir, ShareChoice};
+}
+
+/// The jobs of a run, as [`RunEvents`] are told them.
+pub mod plan {
+    pub use gpubench_runtime::{Fate, Job, Plan, Shares};
+}
+
+/// A run and its records.
+pub mod record {
+    pub use gpubench_records::record::{
+        Compared, Environment, Measurement, Package, Program, Record, Run, Skipped,
+    };
+}
+
+/// The texts of a run: its table, its explanations, and the formats that other programs read.
+pub mod report {
+    pub use gpubench_report::export::{Exporter, Format};
+    pub use gpubench_report::{Page, explain, render};
+}
+
+/// The samples of a case.
+pub mod samples {
+    pub use gpubench_records::samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp};
+}
+
+/// The statistics of samples.
+pub mod stats {
+    pub use gpubench_stats::{CONFIDENCE, Drift, Interval, Modes, Summary, median, quantile};
+}
+
+/// Verdicts and their reasons.
+pub mod verdict {
+    pub use gpubench_records::verdict::{Reason, State, Verdict};
+}
 
 /// The `main` of a program of your own that measures: it is handed the [`Suite`] of the benchmarks that are linked, and
 /// reads the runs that come of it.
@@ -84,7 +127,7 @@ pub use gpubench_stats::{self as stats, format, units};
 pub fn program(body: impl FnOnce(&Suite) -> Result<(), Box<dyn std::error::Error>>) -> ExitCode {
     let this = std::env::current_exe().unwrap_or_default();
     let name = this.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    gpubench_runtime::suite::program::program(__private::build(None, &name), body)
+    gpubench_runtime::__private::program(__private::build(None, &name), body)
 }
 
 /// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
@@ -178,12 +221,12 @@ pub mod __private {
     pub use gpubench_macros::group;
     pub use gpubench_records::record::{Package, Program};
     pub use gpubench_records::work::{Counts, Link};
+    pub use gpubench_runtime::__private::{
+        BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory, main,
+    };
+    pub use gpubench_runtime::Group;
     pub use gpubench_runtime::bind::{
         Checked, Exact, Launched, Values, axis, count, count_exact, exact, pow2, set_up,
-    };
-    pub use gpubench_runtime::main;
-    pub use gpubench_runtime::registry::{
-        BenchmarkOptions, Bound, Entry, Generic, Group, Variant, Visitor, inventory,
     };
 
     /// The package of a suite, as cargo tells its compiler. Its commit is found when a run begins.

@@ -18,7 +18,7 @@ use self::args::Cargo;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
-    if let Some(exit) = gpubench_runtime::doctor::run_as_child() {
+    if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {
         return exit;
     }
     let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {

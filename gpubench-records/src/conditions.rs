@@ -33,6 +33,7 @@ pub struct Reading {
 /// The readings of the sensors over a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Span {
     /// The number of readings.
     pub readings: usize,

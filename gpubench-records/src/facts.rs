@@ -84,6 +84,7 @@ impl Facts {
     }
 
     /// Adds `peaks`, each behind those whose source goes before its own, and behind earlier ones of the same source.
+    #[doc(hidden)]
     pub fn add(&mut self, peaks: Vec<Peak>) {
         self.peaks.extend(peaks);
         self.peaks.sort_by_key(Peak::precedence);

@@ -142,6 +142,7 @@ impl Skipped {
 /// The stored result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Record {
     /// The case.
     #[serde(flatten)]
@@ -256,6 +257,7 @@ impl Record {
     }
 
     /// The record of `case`, which failed before it had a result.
+    #[doc(hidden)]
     #[must_use]
     pub fn failed(case: PlannedCase, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
@@ -272,6 +274,7 @@ impl Record {
 
     /// Makes it the record of a second try, whose first ended with this failure. If both failed, the first failure is told, and
     /// the second where it is another.
+    #[doc(hidden)]
     pub fn set_first_failure(&mut self, first: &Failure) {
         let second = self.verdict.reasons.iter_mut().find_map(|reason| match reason {
             Reason::Failed(failure) => Some(failure),
@@ -290,6 +293,7 @@ impl Record {
     }
 
     /// Takes the model, and whether it is a fake, from the facts of its device.
+    #[doc(hidden)]
     pub fn measured_on(&mut self, facts: &Facts) {
         self.case.model.clone_from(&facts.name);
         self.fake = facts.fake;
@@ -311,6 +315,7 @@ impl Record {
 
     /// Returns the number of bytes that another launch must be seen to write, on memory with other contents, before the claim
     /// of this one is judged; nothing if it has been.
+    #[doc(hidden)]
     #[must_use]
     pub fn claim_in_doubt(&self, facts: &Facts) -> Option<Bytes> {
         let measured = self.measurement.as_ref()?;
@@ -319,6 +324,7 @@ impl Record {
     }
 
     /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
+    #[doc(hidden)]
     pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, facts: &Facts) {
         let Some(measured) = &mut self.measurement else { return };
         if let Some(written) = &mut measured.seen.written {
@@ -331,6 +337,7 @@ impl Record {
     }
 
     /// Returns true if it has a time that CUPTI could check and has not.
+    #[doc(hidden)]
     #[must_use]
     pub fn lacks_cupti(&self) -> bool {
         let measured = self.usable_measurement();
@@ -338,6 +345,7 @@ impl Record {
     }
 
     /// Stores the launches as CUPTI traced them, and judges the time by them.
+    #[doc(hidden)]
     pub fn set_cupti(&mut self, pass: CuptiPass) {
         let Some(measured) = &mut self.measurement else { return };
         let contradicts = match &pass {
@@ -358,6 +366,7 @@ impl Record {
     }
 
     /// Stores the counters of its launches, and judges its claim by them.
+    #[doc(hidden)]
     pub fn set_ncu(&mut self, pass: NcuPass, facts: Option<&Facts>) {
         let cache = self.case.cache;
         let Some(measured) = &mut self.measurement else { return };

@@ -1,25 +1,37 @@
 //! The runtime of gpubench. A measurement passes through it in one direction, and each step knows only those before:
 //!
-//! [`registry`] → [`plan`] → [`runner`] → [`worker`] ([`device`] and [`mod@measure`]) → records
+//! `registry` → `plan` → `runner` → `worker` ([`device`] and `measure`) → records
 //!
-//! [`doctor`] says what a machine has for that and what it lacks. [`bind`] holds the building blocks of an expansion of `#[gpu_bench]`. [`config`] reads the user's file of
-//! settings, and [`peaks`] adds the peaks that users give and that earlier measurements found. [`suite`] is the edge: the command line, all printing, the exit code. The crate
+//! `doctor` says what a machine has for that and what it lacks. `bind` holds the building blocks of an expansion of `#[gpu_bench]`. `config` reads the user's file of
+//! settings, and `peaks` adds the peaks that users give and that earlier measurements found. `suite` is the edge: the command line, all printing, the exit code. The crate
 //! `gpubench-records` defines, compares and stores records; `gpubench-report` writes them for people. Users of gpubench
-//! reach all of it through the `gpubench` crate.
+//! name what is public here through the `gpubench` crate.
 
+#[doc(hidden)]
 pub mod bind;
-pub mod config;
-pub mod device;
-pub mod doctor;
-pub mod measure;
-pub mod peaks;
-pub mod plan;
-pub mod registry;
-pub mod runner;
-pub mod suite;
-pub mod worker;
-
 mod catch;
+mod config;
+pub mod device;
+mod doctor;
 mod environment;
+mod measure;
+mod peaks;
+mod plan;
+mod registry;
+mod runner;
+mod suite;
+mod worker;
 
-pub use suite::main;
+pub use self::bind::pow2;
+pub use self::plan::{Fate, Job, Plan, Shares};
+pub use self::registry::Group;
+pub use self::runner::RunEvents;
+pub use self::suite::options::{MeasureOptions, RunsDir, ShareChoice};
+pub use self::suite::program::Suite;
+pub use self::suite::program_error::Error;
+pub use self::suite::progress::Progress;
+
+/// Names for the expansions of `#[gpu_bench]` and `main!`, for the other crates of gpubench and for their tests. Not public: they
+/// change without notice.
+#[doc(hidden)]
+pub mod __private;

@@ -3,7 +3,7 @@
 
 use gpubench_records::exit::Exit;
 use gpubench_report::paragraph;
-use gpubench_runtime::runner::clocks::{ClockedDevice, clocked_devices};
+use gpubench_runtime::__private::machine::{ClockedDevice, clocked_devices};
 
 use crate::args::ClocksCommand;
 use crate::error::{CommandError, DeviceCommandError};

@@ -3,8 +3,7 @@
 
 use gpubench_records::exit::Exit;
 use gpubench_report::paragraph;
-use gpubench_runtime::device::finding::{Finding, Level};
-use gpubench_runtime::doctor::examine;
+use gpubench_runtime::__private::machine::{Finding, Level, examine};
 use gpubench_stats::format::counted;
 use serde::Serialize;
 

@@ -25,6 +25,7 @@ pub use self::reason::Reason;
 /// The verdict on a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Verdict {
     /// The verdict in one word.
     pub state: State,
@@ -64,6 +65,7 @@ impl Verdict {
     }
 
     /// The same with one reason more.
+    #[doc(hidden)]
     #[must_use]
     pub fn and(mut self, reason: Reason) -> Self {
         self.reasons.push(reason);
@@ -72,6 +74,7 @@ impl Verdict {
 
     /// The same with this claim held against the samples and what was `seen` of the launch. What was said of it before
     /// does not count.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_claim(
         mut self,

@@ -20,6 +20,7 @@ use gpubench_stats::{Drift, Modes, format};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Reason {
     /// The case failed before it had a result.
     Failed(Failure),

@@ -27,6 +27,7 @@ macro_rules! formats {
     ($($format:ident: $name:literal, $exporter:expr, $does:literal;)+) => {
         /// The output formats.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Format {
             $(#[doc = concat!($does, ".")] $format,)+
         }

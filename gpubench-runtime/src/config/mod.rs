@@ -20,5 +20,5 @@ mod peaks;
 mod settings;
 
 pub use self::file::ConfigFile;
-pub use self::mistake::{FileError, FileMistake};
-pub use self::settings::{Profile, Setting};
+pub(crate) use self::mistake::{FileError, FileMistake};
+pub(crate) use self::settings::Setting;

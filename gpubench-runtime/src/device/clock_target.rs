@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 /// The target of the multiprocessors' clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClockTarget {
     /// The base clock, at which the device stays within its power limit under any load.
     Base,

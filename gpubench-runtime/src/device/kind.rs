@@ -10,7 +10,7 @@ use super::{Available, ClockTarget, DeviceError};
 use crate::registry::Entry;
 
 /// A kind of device.
-pub struct DeviceKind {
+pub(crate) struct DeviceKind {
     /// The name on the command line and in records.
     pub name: &'static str,
     /// Lists this machine's devices of this kind. The error says in a few words why there are none.
@@ -36,7 +36,7 @@ pub struct DeviceKind {
 
 /// The rule for choosing devices of a kind if the user names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultChoice {
+pub(crate) enum DefaultChoice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,
     /// This machine itself, if there is no other device.
@@ -45,7 +45,7 @@ pub enum DefaultChoice {
 
 /// Locks, shows and resets the clock of a device, which its UUID names.
 #[derive(Clone, Copy)]
-pub struct ClockControl {
+pub(crate) struct ClockControl {
     /// Locks the clock, and returns the locked clock in words.
     pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
     /// Returns its clocks, their limits and what holds them down.
@@ -56,7 +56,7 @@ pub struct ClockControl {
 
 /// Benchmarks that measure the limits of a device.
 #[derive(Clone, Copy)]
-pub struct Ceilings {
+pub(crate) struct Ceilings {
     /// The benchmarks, in the order in which they are measured.
     pub entries: fn() -> Vec<&'static Entry>,
     /// Returns the cache state of this benchmark; `None` for other benchmarks.

@@ -13,7 +13,7 @@ use super::kind::{ClockControl, DefaultChoice, DeviceKind};
 use crate::registry::Entry;
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
-pub const KINDS: [DeviceKind; 2] = [
+pub(crate) const KINDS: [DeviceKind; 2] = [
     DeviceKind {
         name: Cuda::KIND,
         list: cuda::list,
@@ -43,18 +43,18 @@ pub const KINDS: [DeviceKind; 2] = [
 
 /// Returns the kind of this name, if it comes with gpubench.
 #[must_use]
-pub fn kind(name: &str) -> Option<&'static DeviceKind> {
+pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
 /// Returns true if several devices of this kind are measured side by side. Of a kind that a program has added nothing is known.
 #[must_use]
-pub fn runs_beside_others(name: &str) -> bool {
+pub(crate) fn runs_beside_others(name: &str) -> bool {
     kind(name).is_some_and(|kind| kind.beside_others)
 }
 
 /// Returns the precisions for which some device reports a peak.
-pub fn precisions() -> impl Iterator<Item = &'static str> {
+pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
     KINDS.iter().flat_map(|kind| (kind.precisions)())
 }
 
@@ -70,13 +70,13 @@ pub(crate) fn is_profiled(device: &str) -> bool {
 
 /// Returns the benchmarks of devices' own limits.
 #[must_use]
-pub fn ceilings() -> Vec<&'static Entry> {
+pub(crate) fn ceilings() -> Vec<&'static Entry> {
     KINDS.iter().filter_map(|kind| kind.ceilings).flat_map(|ceilings| (ceilings.entries)()).collect()
 }
 
 /// Returns the ceilings that `device` reached in a run of these benchmarks.
 #[must_use]
-pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+pub(crate) fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let ceilings = kind(DeviceId::parse(device).kind).and_then(|kind| kind.ceilings);
     ceilings.map(|ceilings| (ceilings.reached)(run, device)).unwrap_or_default()
 }

@@ -7,28 +7,29 @@ mod batch;
 mod clock_target;
 pub mod cuda;
 mod error;
-pub mod finding;
+pub(crate) mod finding;
 pub mod host;
-pub mod kind;
-pub mod kinds;
+pub(crate) mod kind;
+pub(crate) mod kinds;
 mod launch_timer;
 mod listed;
 pub(crate) mod machine;
 mod monitor;
 pub mod one_by_one;
-pub mod select;
-pub mod turns;
+pub(crate) mod select;
+pub(crate) mod turns;
 
 use std::any::Any;
 use std::borrow::Borrow;
 
-pub use available::{Available, FoundDevice, Missing};
+pub(crate) use available::{Available, FoundDevice, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
 pub(crate) use host::cpu_name;
 pub use listed::listed_ordinal;
 pub(crate) use listed::while_listed;
 pub use monitor::Monitor;
+pub use turns::swapped;
 
 use gpubench_records::certificate::CuptiTimes;
 use gpubench_records::facts::Facts;
@@ -110,6 +111,8 @@ pub trait DeviceType: Device + Sized {
 
 /// Something that runs launches and can time them. [`LaunchTimer`](one_by_one::LaunchTimer) shortens one that times
 /// launches one by one.
+///
+/// Methods that need records of one kind of device, such as CUPTI's, have defaults and are hidden: they change without notice.
 pub trait Device: Any {
     /// Returns the facts of the device, and measures the peaks that nothing states. May take a second.
     ///
@@ -150,6 +153,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
+    #[doc(hidden)]
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
         self.observe(work).map(|facts| facts.observations)
     }
@@ -160,6 +164,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
+    #[doc(hidden)]
     fn relaunch(&mut self, work: &mut dyn Work, host_work: bool) -> Result<Option<Relaunch>, Failure> {
         _ = (work, host_work);
         Ok(None)
@@ -170,6 +175,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
+    #[doc(hidden)]
     fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
         _ = work;
         Ok(None)
@@ -180,6 +186,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
+    #[doc(hidden)]
     fn marginal(
         &mut self,
         work: &mut dyn Work,
@@ -195,6 +202,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or the reason that the tool's times are none.
+    #[doc(hidden)]
     fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
         _ = (work, wanted);
         Ok(None)
@@ -204,6 +212,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or that there is no such profiler for this device.
+    #[doc(hidden)]
     fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
         _ = (work, number, launches);
         Err(Failure::new(Stage::Device, "no profiler counts what this device does"))
@@ -268,6 +277,7 @@ pub trait Device: Any {
 /// The options for tracing launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub struct TraceOptions {
     /// Hot or cold.
     pub cache: Cache,
@@ -470,7 +480,7 @@ pub trait Sampler {
 /// Times the launches of two cases in turn.
 pub trait PairSampler {
     /// Takes a group of `pairs` pairs, or as many as can be submitted together: a sample of each case for each pair, in
-    /// the order of [`turns`]. Appends the event times to `events`, those of the first case first, whichever ran first.
+    /// the order of [`swapped`]. Appends the event times to `events`, those of the first case first, whichever ran first.
     /// Returns the time of the whole group on the device.
     ///
     /// Before a hot sample, its own case is launched once without being timed.

@@ -26,7 +26,7 @@ fn chosen(kind: &str) -> Option<DefaultChoice> {
 
 /// The devices selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selected {
+pub(crate) struct Selected {
     /// The devices, in the order they are measured.
     pub devices: Vec<Available>,
     /// Notes to the user about the choice.
@@ -45,7 +45,7 @@ pub struct NoSuchDevice {
 
 /// The devices that this machine has, of the kinds that a program measures.
 #[derive(Clone, Debug)]
-pub struct Devices {
+pub(crate) struct Devices {
     there: Vec<Available>,
     /// The kinds that come with gpubench and of which this machine has no device, wanted by a benchmark or not.
     absent: Vec<Absent>,
@@ -117,7 +117,7 @@ impl Devices {
     /// # Errors
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
     /// is no stand-in for a GPU that may be there.
-    pub fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
+    pub(crate) fn select(&self, wanted: Option<&str>) -> Result<Selected, NoSuchDevice> {
         let Some(wanted) = wanted else { return self.usual() };
         if wanted == "all" {
             self.refuse_lost()?;
@@ -140,7 +140,7 @@ impl Devices {
     ///
     /// # Errors
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
-    pub fn one_of_each_kind(&self) -> Result<Selected, NoSuchDevice> {
+    pub(crate) fn one_of_each_kind(&self) -> Result<Selected, NoSuchDevice> {
         let mut selected = self.usual()?;
         let is_other = |found: &&Available| {
             chosen(found.kind) == Some(DefaultChoice::StandIn) && !selected.devices.contains(found)
@@ -155,7 +155,7 @@ impl Devices {
     ///
     /// # Errors
     /// Returns an error if there is none. The CPU is no stand-in for a GPU that somebody has allocated.
-    pub fn given(&self, given: &str, all: bool) -> Result<Selected, NoSuchDevice> {
+    pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, NoSuchDevice> {
         let is_gpu = |kind: &str| chosen(kind) == Some(DefaultChoice::First);
         if !self.wanted.iter().any(|kind| is_gpu(kind)) {
             return self.usual();
@@ -174,7 +174,7 @@ impl Devices {
     /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
     /// missing, nothing is selected at all.
     #[must_use]
-    pub fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
+    pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
         missing.map(Absent::missing).collect()

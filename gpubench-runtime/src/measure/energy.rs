@@ -31,7 +31,7 @@ const MOST_TOGETHER: f64 = 16_384.0;
 
 /// Launches back-to-back, each launch taking about `each`, while `monitor` is read, and for no longer than `left` by this
 /// machine's clock.
-pub fn energy(
+pub(crate) fn energy(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
     left: Duration,

@@ -27,16 +27,16 @@ use self::checked::CheckedGroups;
 use self::clock::{ClockReadings, USUAL_GROUPS};
 use gpubench_records::samples::{self, GroupOverhead, Samples};
 
-pub use self::energy::energy;
+pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
-pub use self::turns::{ComparedSamples, Placement, Rounds, compare};
+pub use self::turns::{Placement, Rounds, compare};
 use self::warm_up::LastGroup;
 use self::watch::Watch;
 
 /// The fewest samples that the stop rule may end on.
-pub const MIN_SAMPLES: usize = 30;
+pub(crate) const MIN_SAMPLES: usize = 30;
 /// The most samples that a case keeps: more would cost memory and tell nothing new.
-pub const MAX_SAMPLES: usize = 1 << 16;
+pub(crate) const MAX_SAMPLES: usize = 1 << 16;
 
 /// The stop rule is checked again once the number of samples has grown by this factor: each check costs a sort, and
 /// each is a chance to stop by luck.

@@ -10,9 +10,9 @@ use crate::config::{ConfigFile, FileError};
 use crate::device::kinds;
 use gpubench_records::facts::{Facts, Peak};
 
-pub use gpubench_records::files::ceilings::{Ceiling, CeilingCache};
+pub(crate) use gpubench_records::files::ceilings::CeilingCache;
 
-pub use self::written::{PeakTextError, read};
+pub(crate) use self::written::{PeakTextError, read};
 
 /// The sources of peaks.
 #[derive(Clone, Debug, Default)]

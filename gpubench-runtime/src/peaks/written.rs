@@ -8,16 +8,16 @@ use gpubench_records::facts::Quantity;
 pub enum PeakTextError {
     /// It has no name.
     #[error("name memory, l2, h2d, d2h, p2p or a precision, such as f32")]
-    NoName,
+    Name,
     /// It has the name of a precision, and its value is no throughput.
     #[error(
         "give a throughput above 0 in GFLOP/s, TFLOP/s or PFLOP/s, such as f32=60TFLOP/s; bandwidths are memory, l2, \
          h2d, d2h and p2p"
     )]
-    NoThroughput,
+    Throughput,
     /// It has the name of a bandwidth, and its value is none.
     #[error("give a bandwidth above 0 in MB/s, GB/s or TB/s, such as memory=4800GB/s")]
-    NoBandwidth,
+    Bandwidth,
 }
 
 const BYTES: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
@@ -27,14 +27,14 @@ const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFL
 ///
 /// # Errors
 /// Returns an error that says what to give instead.
-pub fn read(name: &str, value: &str) -> Result<(Quantity, f64), PeakTextError> {
+pub(crate) fn read(name: &str, value: &str) -> Result<(Quantity, f64), PeakTextError> {
     if name.trim().is_empty() {
-        return Err(PeakTextError::NoName);
+        return Err(PeakTextError::Name);
     }
     let quantity = Quantity::named(name);
     let (units, otherwise) = match quantity {
-        Quantity::Compute(_) => (&OPERATIONS, PeakTextError::NoThroughput),
-        _ => (&BYTES, PeakTextError::NoBandwidth),
+        Quantity::Compute(_) => (&OPERATIONS, PeakTextError::Throughput),
+        _ => (&BYTES, PeakTextError::Bandwidth),
     };
     Ok((quantity, with_unit(value, units).ok_or(otherwise)?))
 }

@@ -55,7 +55,7 @@ impl ListedVariant {
 }
 
 /// Runs the user's code that lists arguments.
-pub trait Lister {
+pub(crate) trait Lister {
     /// Lists the cases of each of `variants` that `cases` selects by their names and arguments. Those of an instance whose code
     /// fails are replaced by the failure.
     fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
@@ -69,7 +69,7 @@ pub trait Lister {
 
 /// Lists in this process.
 #[derive(Clone, Copy)]
-pub struct InProcess<'a>(pub &'a [&'a Entry]);
+pub(crate) struct InProcess<'a>(pub &'a [&'a Entry]);
 
 impl Lister for InProcess<'_> {
     fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {

@@ -26,15 +26,16 @@ use gpubench_records::id::{Arg, BenchmarkId, PlannedCase, shown_name};
 use gpubench_records::selection::{NameFilter, is_value};
 use gpubench_records::task::Part;
 
-pub use self::error::{PlanError, Unpaired};
-pub use self::lister::{InProcess, ListedVariant, Lister};
-pub use self::listing::Listed;
-pub use self::partner_axes::PartnerAxes;
+pub(crate) use self::error::PlanError;
+pub(crate) use self::lister::{InProcess, ListedVariant, Lister};
+pub(crate) use self::listing::Listed;
+pub(crate) use self::partner_axes::PartnerAxes;
 pub use self::selection::{Ignored, Selection};
-pub use self::share::CaseTimes;
+pub(crate) use self::share::CaseTimes;
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Job {
     /// The benchmark's path, crate first.
     pub benchmark: String,
@@ -56,6 +57,7 @@ pub struct Job {
 
 /// What a job shares with jobs on other devices, which decides about those that may run beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Shares {
     /// Nothing: it runs beside all that do not share the machine.
     #[default]
@@ -95,6 +97,7 @@ impl Display for Job {
 
 /// The jobs of a run.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Plan {
     /// Ordered by device, then source, then arguments.
     pub jobs: Vec<(Job, Fate)>,
@@ -108,6 +111,7 @@ pub struct Plan {
 
 /// The fate of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Fate {
     /// It is measured.
     Measured,
@@ -122,7 +126,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns a [`PlanError`] if there is nothing to run.
-    pub fn of(
+    pub(crate) fn of(
         entries: &[&Entry],
         selection: &Selection,
         devices: &[(String, &str)],
@@ -135,7 +139,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns a [`PlanError`] if there is nothing to run.
-    pub fn with_missing(
+    pub(crate) fn with_missing(
         entries: &[&Entry],
         selection: &Selection,
         devices: &[(String, &str)],
@@ -183,7 +187,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error if all of it needs a missing device.
-    pub fn on_this_machine(self) -> Result<Self, PlanError> {
+    pub(crate) fn on_this_machine(self) -> Result<Self, PlanError> {
         match self.absent.first() {
             Some((_, why)) if self.jobs.is_empty() => {
                 Err(PlanError::NoDevice { why: why.clone(), benchmarks: self.absent.len() })
@@ -193,7 +197,7 @@ impl Plan {
     }
 
     /// Lets each job run alone.
-    pub fn one_at_a_time(&mut self) {
+    pub(crate) fn one_at_a_time(&mut self) {
         self.jobs.iter_mut().for_each(|(job, _)| job.shares = Shares::Machine);
     }
 
@@ -212,7 +216,7 @@ impl Plan {
 
     /// Returns the jobs that are `part` of this plan, which is the same for all tasks, by the expected `times`.
     #[must_use]
-    pub fn share(self, part: Part, times: &CaseTimes) -> Self {
+    pub(crate) fn share(self, part: Part, times: &CaseTimes) -> Self {
         Self { jobs: share::share(self.jobs, part, times), ..self }
     }
 

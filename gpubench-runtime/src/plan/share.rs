@@ -13,7 +13,7 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The times that cases are expected to take.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CaseTimes {
+pub(crate) struct CaseTimes {
     known: HashMap<(BenchmarkId, Cache), Nanoseconds>,
     /// The time of all others: the mean of those that are known.
     other: Option<Nanoseconds>,
@@ -22,7 +22,7 @@ pub struct CaseTimes {
 impl CaseTimes {
     /// The times that the cases of `run` took: their warm-up and their samples.
     #[must_use]
-    pub fn of(run: &Run) -> Self {
+    pub(crate) fn of(run: &Run) -> Self {
         let mut known = HashMap::new();
         for record in &run.records {
             let Some(measured) = &record.measurement else { continue };

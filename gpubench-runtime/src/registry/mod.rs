@@ -15,7 +15,7 @@ mod error;
 mod options;
 
 pub use self::bound::Bound;
-pub use self::error::{CountError, UnknownValue, UserError};
+pub(crate) use self::error::{CountError, UnknownValue, UserError};
 pub use self::options::{BenchmarkOptions, Group};
 use gpubench_records::work::Counts;
 

@@ -65,12 +65,14 @@ pub struct Group(BenchmarkOptions);
 
 impl Group {
     /// Makes the group whose benchmarks start from these options.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new(options: BenchmarkOptions) -> Self {
         Self(options)
     }
 
     /// Returns the options that its benchmarks start from.
+    #[doc(hidden)]
     #[must_use]
     pub const fn options(&self) -> BenchmarkOptions {
         self.0

@@ -3,7 +3,7 @@
 
 mod audit;
 pub(crate) mod clock_lock;
-pub mod clocks;
+pub(crate) mod clocks;
 pub(crate) mod counters;
 mod devices;
 mod error;
@@ -14,19 +14,18 @@ mod lane;
 pub(crate) mod lister;
 pub(crate) mod lock;
 mod results;
-pub mod resume;
+pub(crate) mod resume;
 mod round;
 mod schedule;
 pub(crate) mod supervisor;
 #[cfg(test)]
 mod tests;
-pub mod trial;
+pub(crate) mod trial;
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub use self::audit::OtherRecords;
-pub use self::error::{DeviceRefusal, RunError};
+pub(crate) use self::error::RunError;
 pub use self::events::RunEvents;
 
 use self::counters::CaseCounters;
@@ -49,7 +48,7 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
-pub struct RunConfig {
+pub(crate) struct RunConfig {
     /// The sampling of cases.
     pub sampling: Sampling,
     /// Peaks that devices do not report.
@@ -73,14 +72,14 @@ pub struct RunConfig {
 impl RunConfig {
     /// Returns the wall time that a case of `job` may take.
     #[must_use]
-    pub fn limit(&self, job: &Job) -> Duration {
+    pub(crate) fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
     }
 }
 
 /// The facts that a run begins with, beside its plan.
 #[derive(Debug)]
-pub struct Beginning {
+pub(crate) struct Beginning {
     /// The program that measures.
     pub program: Program,
     /// Notes that a reader must see first.
@@ -95,7 +94,7 @@ pub struct Beginning {
 pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 
 /// The plans of a run.
-pub struct Plans<'a> {
+pub(crate) struct Plans<'a> {
     /// The cases of the run.
     pub plan: &'a Plan,
     /// Returns the cases of a run so far that are measured once more, in new workers, as long as there are any.
@@ -104,7 +103,7 @@ pub struct Plans<'a> {
 
 /// Measures the rest of the plan on `devices`, and what is measured again, until it is done or `stop` returns true. The run holds
 /// everything that was measured, even if it ended early.
-pub fn measure(
+pub(crate) fn measure(
     plans: Plans<'_>,
     devices: &[Available],
     beginning: Beginning,

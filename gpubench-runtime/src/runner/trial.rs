@@ -12,7 +12,7 @@ use gpubench_records::failure::{Failure, Stage};
 
 /// A job in test mode.
 #[derive(Debug)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// Its name.
     pub name: String,
     /// Its outcome.
@@ -21,7 +21,7 @@ pub struct Trial {
 
 /// The outcome of a job in test mode.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It launched and passed its check.
     Passed,
     /// It launched; it has no check.
@@ -49,7 +49,7 @@ impl Display for Outcome {
 
 /// Tries every job of `plan`, until all are done or `stop` returns true; with `fail_fast`, until one fails. Calls `job_started` before each launch, and `warn` with
 /// what the user needs to know beside the outcomes.
-pub fn run(
+pub(crate) fn run(
     plan: &Plan,
     config: &RunConfig,
     fail_fast: bool,
@@ -91,7 +91,7 @@ pub fn run(
 }
 
 /// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
-pub fn absent(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
+pub(crate) fn absent(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
     plan.absent.iter().map(move |(job, why)| {
         let outcome = match demanded {
             true => Outcome::Failed(Failure::new(Stage::Device, why)),

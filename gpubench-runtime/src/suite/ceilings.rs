@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Error;
+use super::SuiteError;
 use super::options::MeasureOptions;
 use super::prepare::Task;
 use crate::device::kinds;
@@ -26,13 +26,13 @@ pub(super) fn settle(plan: &mut Plan) {
 }
 
 /// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
-pub(super) fn store(run: &mut Run, options: &MeasureOptions, events: &mut dyn RunEvents) -> Vec<Error> {
+pub(super) fn store(run: &mut Run, options: &MeasureOptions, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
     let reached: Vec<_> = run.devices.iter().map(|facts| kinds::reached(run, &facts.device)).collect();
     for (facts, reached) in run.devices.iter_mut().zip(reached) {
         let stored = match CeilingCache::in_folder(options.cache_dir.as_deref()) {
-            Some(folder) => folder.keep(facts, &reached).map_err(Error::from),
-            None => Err(Error::NoCeilingsFolder),
+            Some(folder) => folder.keep(facts, &reached).map_err(SuiteError::from),
+            None => Err(SuiteError::NoCeilingsFolder),
         };
         match stored {
             Ok(Some(file)) => events.ceilings_stored(&file),
@@ -49,7 +49,7 @@ pub(super) fn peak_sources(
     task: Task,
     entries: &[&Entry],
     options: &MeasureOptions,
-) -> Result<(PeakSources, Vec<String>), Error> {
+) -> Result<(PeakSources, Vec<String>), SuiteError> {
     refuse_unknown_precisions(entries, &options.peaks)?;
     let ceilings =
         CeilingCache::in_folder(options.cache_dir.as_deref()).filter(|_| task != Task::MeasurePeaks);
@@ -60,7 +60,7 @@ pub(super) fn peak_sources(
 
 /// Refuses a peak for a precision that no benchmark has. A misspelt one would otherwise have no effect,
 /// silently.
-fn refuse_unknown_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), Error> {
+fn refuse_unknown_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), SuiteError> {
     let known: BTreeSet<&str> = entries.iter().map(|entry| entry.options.precision).collect();
     let precisions = peaks.iter().filter_map(|peak| match &peak.quantity {
         Quantity::Compute(precision) => Some(precision),
@@ -69,7 +69,7 @@ fn refuse_unknown_precisions(entries: &[&Entry], peaks: &[Peak]) -> Result<(), E
     match precisions.into_iter().find(|precision| !known.contains(precision.as_str())) {
         Some(precision) => {
             let precision = precision.clone();
-            Err(Error::UnknownPrecision { precision, known: known.into_iter().collect() })
+            Err(SuiteError::UnknownPrecision { precision, known: known.into_iter().collect() })
         }
         None => Ok(()),
     }

@@ -4,13 +4,13 @@
 use std::env;
 use std::path::PathBuf;
 
-use super::Error;
+use super::SuiteError;
 use super::cli::Exit;
 use crate::runner::{clock_lock, counters};
 use crate::worker;
 
 /// Measures, keeps clocks locked or launches under a profiler for the process that started this one for it. Returns `None` in any other process.
-pub(super) fn run_as_child() -> Option<Result<Exit, Error>> {
+pub(super) fn run_as_child() -> Option<Result<Exit, SuiteError>> {
     let served = match env::args_os().nth(1)? {
         flag if flag == worker::FLAG => worker::serve(),
         flag if flag == clock_lock::FLAG => {
@@ -23,5 +23,5 @@ pub(super) fn run_as_child() -> Option<Result<Exit, Error>> {
         }
         _ => return None,
     };
-    Some(served.map(|()| Exit::Done).map_err(Error::Child))
+    Some(served.map(|()| Exit::Done).map_err(SuiteError::Child))
 }

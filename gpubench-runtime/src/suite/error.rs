@@ -25,7 +25,7 @@ use crate::runner::lock::{BusyDevice, NotLocked};
 /// Anything that keeps a suite from doing what was asked of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum SuiteError {
     /// An option is impossible, or contradicts another.
     #[error(transparent)]
     Options(#[from] OptionsError),
@@ -182,7 +182,7 @@ pub enum StoredRunError {
     },
 }
 
-impl Error {
+impl SuiteError {
     /// Returns the exit code of a program that ends with this error.
     #[must_use]
     pub fn exit(&self) -> Exit {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::Error;
+use super::SuiteError;
 use super::cli::TextFormat;
 use super::options::MeasureOptions;
 use super::prepare::{found, kinds_of, lister};
@@ -22,7 +22,7 @@ pub(super) fn list(
     options: &MeasureOptions,
     suite: &str,
     format: TextFormat,
-) -> Result<String, Error> {
+) -> Result<String, SuiteError> {
     let device = options.device.as_deref();
     let kinds = kinds_of(entries)
         .into_iter()

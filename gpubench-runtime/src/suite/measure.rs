@@ -10,7 +10,7 @@ use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
 use super::sharing::Sharing;
 use super::signals::Stop;
-use super::{Error, ceilings};
+use super::{SuiteError, ceilings};
 use crate::device::Available;
 use crate::peaks::PeakSources;
 use crate::plan::Plan;
@@ -50,17 +50,17 @@ pub(super) struct MeasuredRun {
     /// Everything that was measured.
     pub(super) run: Run,
     /// The problems, in the order in which they happened.
-    pub(super) problems: Vec<Error>,
+    pub(super) problems: Vec<SuiteError>,
     /// False if its file could not be written. A warning has said so.
     pub(super) is_stored: bool,
 }
 
 impl MeasuredRun {
     /// Returns the run, or an error that holds it if there was a problem.
-    pub(super) fn into_result(self) -> Result<Run, Error> {
+    pub(super) fn into_result(self) -> Result<Run, SuiteError> {
         match self.problems.is_empty() {
             true => Ok(self.run),
-            false => Err(Error::Incomplete { run: Box::new(self.run), problems: self.problems }),
+            false => Err(SuiteError::Incomplete { run: Box::new(self.run), problems: self.problems }),
         }
     }
 }
@@ -72,7 +72,7 @@ impl<'a> Prepared<'a> {
         mut program: Program,
         options: &'a MeasureOptions,
         events: &mut dyn RunEvents,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, SuiteError> {
         let entries = task.entries();
         // Ceilings are stored elsewhere, and are no run of the suite.
         let runs_folder = match task {
@@ -97,7 +97,7 @@ impl<'a> Prepared<'a> {
         }
         let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
         notes.extend(remarks);
-        let baselines = options.baselines().open().map_err(Error::Baseline)?;
+        let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;
         if program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
@@ -132,7 +132,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// Returns an error if nothing could be measured. Later problems are part of the result.
-    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<MeasuredRun, Error> {
+    pub(super) fn measure(mut self, events: &mut dyn RunEvents) -> Result<MeasuredRun, SuiteError> {
         let options = self.options;
         let stop = Stop::on_signals();
         let stops = || stop.signal().is_some();
@@ -147,7 +147,7 @@ impl<'a> Prepared<'a> {
             let (suite, wait) = (&self.program.suite, !options.no_wait);
             let mut warn = |warning: &str| events.warning(warning);
             _locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
-                .map_err(|error| Error::of_lock(error, stop.signal()))?;
+                .map_err(|error| SuiteError::of_lock(error, stop.signal()))?;
             clock_lock = lock_clocks(options, &self.devices)?;
         }
         let locked = clock_lock.iter().flat_map(|clock_lock: &ClockLock| clock_lock.locked.clone()).collect();
@@ -168,10 +168,10 @@ impl<'a> Prepared<'a> {
 
         // A repeated run cannot be resumed.
         let resumable = file == RunFile::Stored && options.repeats() == 1;
-        let mut problems: Vec<Error> = Vec::new();
+        let mut problems: Vec<SuiteError> = Vec::new();
         problems.extend(ended.err().map(|cause| ended_early(cause, &stop, resumable)));
         let released = clock_lock.map_or(Ok(()), ClockLock::release);
-        problems.extend(released.err().map(|why| Error::ClocksNotReset(why.into())));
+        problems.extend(released.err().map(|why| SuiteError::ClocksNotReset(why.into())));
         if self.task == Task::MeasurePeaks {
             problems.extend(ceilings::store(&mut run, options, events));
         }
@@ -204,9 +204,9 @@ pub(super) fn compare(
 }
 
 /// Stores a run as a baseline, without its own comparison.
-pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), Error> {
+pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), SuiteError> {
     let check = run.check.take();
-    let saved = baselines.save(run).map_err(Error::BaselineNotSaved);
+    let saved = baselines.save(run).map_err(SuiteError::BaselineNotSaved);
     run.check = check;
     saved
 }
@@ -232,13 +232,13 @@ pub(super) fn run_config(
 }
 
 /// Returns the error of a run that ended before its plan did.
-pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> Error {
-    Error::Ended { cause, signal: stop.signal(), resumable }
+pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> SuiteError {
+    SuiteError::Ended { cause, signal: stop.signal(), resumable }
 }
 
 /// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
-fn lock_clocks(options: &MeasureOptions, devices: &[Available]) -> Result<Option<ClockLock>, Error> {
+fn lock_clocks(options: &MeasureOptions, devices: &[Available]) -> Result<Option<ClockLock>, SuiteError> {
     let Some(target) = options.lock_clocks else { return Ok(None) };
     let locked = ClockLock::lock(devices, target);
-    locked.map(Some).map_err(|why| Error::ClocksNotLocked { target, why: why.into() })
+    locked.map(Some).map_err(|why| SuiteError::ClocksNotLocked { target, why: why.into() })
 }

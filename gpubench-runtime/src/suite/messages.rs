@@ -4,12 +4,12 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use super::Error;
+use super::SuiteError;
 use crate::suite::cli::Exit;
 use gpubench_records::text::printable_lines;
 
 /// Returns the exit code of a suite. Prints the error, if it ended with one: nothing else in the runtime does both.
-pub(super) fn conclude(ended: Result<Exit, Error>) -> Exit {
+pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
     ended.unwrap_or_else(|error| {
         print_problems(&error, |problem| match problem.hint() {
             Some(hint) => format!("{problem} ({hint})"),
@@ -20,11 +20,13 @@ pub(super) fn conclude(ended: Result<Exit, Error>) -> Exit {
 }
 
 /// Prints a line for each problem of an error, in the words of `text`.
-pub(super) fn print_problems(error: &Error, text: impl Fn(&Error) -> String) {
+pub(super) fn print_problems(error: &SuiteError, text: impl Fn(&SuiteError) -> String) {
     match error {
-        Error::Incomplete { problems, .. } => problems.iter().for_each(|problem| print_error(&text(problem))),
+        SuiteError::Incomplete { problems, .. } => {
+            problems.iter().for_each(|problem| print_error(&text(problem)));
+        }
         // It brings its own words before the message.
-        Error::Environment(error) => drop(error.print()),
+        SuiteError::Environment(error) => drop(error.print()),
         error => print_error(&text(error)),
     }
 }

@@ -5,18 +5,19 @@ mod again;
 mod ceilings;
 mod checkout;
 mod child;
-pub mod cli;
+pub(crate) mod cli;
 mod error;
 mod estimate;
 mod list;
 mod live;
 mod measure;
 mod messages;
-pub mod options;
+pub(crate) mod options;
 mod output;
 mod prepare;
-pub mod program;
-mod progress;
+pub(crate) mod program;
+pub(crate) mod program_error;
+pub(crate) mod progress;
 mod recorder;
 mod scheduled;
 mod sharing;
@@ -30,10 +31,9 @@ use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub use self::error::{Error, RunsFolderError, StoredRunError};
-pub use self::options::MeasureOptions;
-pub use self::progress::Progress;
-pub use self::sharing::ShareError;
+pub(crate) use self::error::{RunsFolderError, StoredRunError, SuiteError};
+pub(crate) use self::options::MeasureOptions;
+pub(crate) use self::progress::Progress;
 
 use self::child::run_as_child;
 use self::cli::{Action, Caller, Exit, Options};
@@ -69,14 +69,14 @@ fn caller(program: &Program, is_bench_target: bool) -> Caller {
 }
 
 /// Does what the command line asks for.
-fn run(options: &Options, program: Program) -> Result<Exit, Error> {
+fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let Options { action, measure, output, warnings } = options;
     let printer = Printer::new(output)?;
     warnings.iter().for_each(|warning| warn(warning));
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
     let measures = matches!(action, Action::Measure | Action::MeasurePeaks | Action::Test { .. });
     if measures && cfg!(not(target_os = "linux")) {
-        return Err(Error::OtherSystem);
+        return Err(SuiteError::OtherSystem);
     }
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
@@ -102,7 +102,7 @@ fn measure_and_show(
     options: &MeasureOptions,
     printer: &Printer<'_>,
     progress: Progress,
-) -> Result<Exit, Error> {
+) -> Result<Exit, SuiteError> {
     let mut live = Live::new(printer, progress);
     let prepared = Prepared::of(task, program, options, &mut live)?;
     if let Some(empty) = prepared.empty_share() {
@@ -119,13 +119,13 @@ fn show_stored(
     suite: &str,
     options: &MeasureOptions,
     printer: &Printer<'_>,
-) -> Result<Exit, Error> {
+) -> Result<Exit, SuiteError> {
     let entries = Task::Measure.entries();
     if let Some(source) = stored::file(file, suite, options)? {
         printer.keep(&source)?;
     }
     let run = stored::read(file, suite, &entries, options)?;
-    let baselines = options.baselines().open().map_err(Error::Baseline)?;
+    let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;
     let outputs = printer.open_outputs()?;
     printer.show(stored::finish(run, &baselines, &entries, options), LiveOutput::default(), &outputs)
 }

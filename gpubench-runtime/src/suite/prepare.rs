@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::{MeasureOptions, RunsDir};
 use super::sharing::Sharing;
-use super::{Error, RunsFolderError};
+use super::{RunsFolderError, SuiteError};
 use crate::device::Available;
 use crate::device::Missing;
 use crate::device::kind::DeviceKind;
@@ -71,7 +71,7 @@ pub(super) fn run_setup(
     runs: Option<&Path>,
     sharing: &mut Sharing,
     lister: &mut WorkerLister<'_>,
-) -> Result<RunSetup, Error> {
+) -> Result<RunSetup, SuiteError> {
     if let (Some(name), Some(runs)) = (&options.resume, runs)
         && let Some(earlier) = earlier_run(runs, name, &program.suite, sharing)?
     {
@@ -88,7 +88,12 @@ pub(super) fn run_setup(
 
 /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
 /// that can be started again says `--resume` the first time too.
-fn earlier_run(runs: &Path, name: &str, suite: &str, sharing: &Sharing) -> Result<Option<EarlierRun>, Error> {
+fn earlier_run(
+    runs: &Path,
+    name: &str,
+    suite: &str,
+    sharing: &Sharing,
+) -> Result<Option<EarlierRun>, SuiteError> {
     match sharing.task() {
         Some(task) if name == store::LAST => Ok(EarlierRun::of_task(runs, task, suite, host().as_deref())?),
         _ => Ok(Some(EarlierRun::open(runs, name, suite)?)),
@@ -110,7 +115,7 @@ pub(super) fn plan_on_devices(
     device: Option<&str>,
     sharing: &Sharing,
     lister: &mut WorkerLister<'_>,
-) -> Result<(Result<Plan, PlanError>, Selected), Error> {
+) -> Result<(Result<Plan, PlanError>, Selected), SuiteError> {
     let kinds = kinds_of(entries);
     let mut selected = match (sharing.given(), device) {
         (Some((given, all)), None) => found(&kinds, None, lister).given(given, all)?,
@@ -144,7 +149,7 @@ pub(super) fn plan_on_devices(
         note_absent(plan, &mut selected.notes);
     }
     if task == Task::MeasurePeaks && selected.devices.is_empty() {
-        return Err(Error::NoGpu);
+        return Err(SuiteError::NoGpu);
     }
     Ok((planned, selected))
 }
@@ -208,7 +213,7 @@ fn resumed(
     earlier: EarlierRun,
     sharing: &mut Sharing,
     lister: &mut WorkerLister<'_>,
-) -> Result<RunSetup, Error> {
+) -> Result<RunSetup, SuiteError> {
     let earlier_devices: Vec<String> = earlier.run.devices.iter().map(|facts| facts.device.clone()).collect();
     let mut notes = earlier.run.notes.clone();
     let still_valid = |earlier, plan: &Plan| {
@@ -252,7 +257,7 @@ fn as_named(devices: &[String], kinds: &[&'static str]) -> Vec<Available> {
 pub(super) fn runs_folder(
     options: &MeasureOptions,
     events: &mut dyn RunEvents,
-) -> Result<Option<PathBuf>, Error> {
+) -> Result<Option<PathBuf>, SuiteError> {
     let (folder, required) = match &options.runs_dir {
         RunsDir::Nowhere => return Ok(None),
         RunsDir::In(folder) => (Some(folder.clone()), true),

@@ -4,13 +4,14 @@
 use std::error::Error as StdError;
 use std::process::ExitCode;
 
-use super::Error;
+use super::SuiteError;
 use super::child::run_as_child;
 use super::cli::Exit;
 use super::measure::Prepared;
 use super::messages::{conclude, print_error, print_problems};
 use super::options::MeasureOptions;
 use super::prepare::Task;
+use super::program_error::Error;
 use crate::runner::RunEvents;
 use gpubench_records::record::{Program, Run};
 
@@ -27,18 +28,21 @@ impl Suite {
     ///
     /// # Errors
     /// Returns an [`Error`] if the run could not begin: nothing matches, for instance, or the device is missing. If it
-    /// began and did not finish, or could not be stored as a baseline, that is [`Error::Incomplete`], which holds
-    /// everything that was measured.
+    /// began and did not finish, or could not be stored as a baseline, [`Error::run`] is everything that was measured.
     pub fn measure(&self, options: &MeasureOptions) -> Result<Run, Error> {
         self.measure_with(options, &mut ())
     }
 
     /// Measures as [`measure`](Self::measure) does while `events` observes the run.
-    /// [`Progress`](super::Progress) shows it on standard error.
+    /// [`Progress`](crate::Progress) shows it on standard error.
     ///
     /// # Errors
     /// Returns an [`Error`] in the same cases.
     pub fn measure_with(&self, options: &MeasureOptions, events: &mut dyn RunEvents) -> Result<Run, Error> {
+        Ok(self.measured(options, events)?)
+    }
+
+    fn measured(&self, options: &MeasureOptions, events: &mut dyn RunEvents) -> Result<Run, SuiteError> {
         options.validate()?;
         Prepared::of(Task::Measure, self.build.clone(), options, events)?.measure(events)?.into_result()
     }
@@ -60,7 +64,7 @@ pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn S
 /// Prints the error of a program, and returns its exit code.
 fn conclude_any(error: Box<dyn StdError>) -> Exit {
     if let Some(error) = error.downcast_ref::<Error>() {
-        print_problems(error, Error::to_string);
+        print_problems(error.reason(), SuiteError::to_string);
         return error.exit();
     }
     if let Some(exit) = error.downcast_ref::<Exit>() {

@@ -4,7 +4,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::SuiteError;
 use super::cli::{Exit, OutputOptions};
 use super::measure::MeasuredRun;
 use super::messages::warn;
@@ -22,7 +22,7 @@ pub(super) struct LiveOutput {
     /// The file that the run is stored in.
     pub(super) file: Option<PathBuf>,
     /// The reason that something could not be printed.
-    pub(super) problem: Option<Error>,
+    pub(super) problem: Option<SuiteError>,
 }
 
 /// Prints and writes results as the user wants them.
@@ -33,30 +33,30 @@ pub(super) struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     /// Takes standard output away from all other code: output of the user's benchmarks is no result.
-    pub(super) fn new(options: &'a OutputOptions) -> Result<Self, Error> {
-        let results = StandardOutput::take_standard_output().map_err(Error::NotPrinted)?;
+    pub(super) fn new(options: &'a OutputOptions) -> Result<Self, SuiteError> {
+        let results = StandardOutput::take_standard_output().map_err(SuiteError::NotPrinted)?;
         Ok(Self { results, options })
     }
 
     /// Prints `text`, coloured as the user and the terminal want it.
-    pub(super) fn print(&self, text: &str) -> Result<(), Error> {
-        self.results.print(text, self.options.color).map_err(Error::NotPrinted)
+    pub(super) fn print(&self, text: &str) -> Result<(), SuiteError> {
+        self.results.print(text, self.options.color).map_err(SuiteError::NotPrinted)
     }
 
     /// Opens the destinations of results, before anything is measured.
-    pub(super) fn open_outputs(&self) -> Result<Vec<Output>, Error> {
+    pub(super) fn open_outputs(&self) -> Result<Vec<Output>, SuiteError> {
         let open = |export: &Export| {
-            let not_opened = |error| Error::OutputNotOpened { export: export.clone(), error };
+            let not_opened = |error| SuiteError::OutputNotOpened { export: export.clone(), error };
             Output::open(export, &self.results).map_err(not_opened)
         };
         self.options.exports.iter().map(open).collect()
     }
 
     /// Makes sure that no result is written over `source`, the file that is shown.
-    pub(super) fn keep(&self, source: &Path) -> Result<(), Error> {
+    pub(super) fn keep(&self, source: &Path) -> Result<(), SuiteError> {
         let source = ExportTo::File(source.to_owned());
         match self.options.exports.iter().find(|export| export.to.is(&source)) {
-            Some(export) => Err(Error::WrittenOver(export.clone())),
+            Some(export) => Err(SuiteError::WrittenOver(export.clone())),
             None => Ok(()),
         }
     }
@@ -85,7 +85,7 @@ impl<'a> Printer<'a> {
         measured: MeasuredRun,
         shown: LiveOutput,
         outputs: &[Output],
-    ) -> Result<Exit, Error> {
+    ) -> Result<Exit, SuiteError> {
         let MeasuredRun { run, mut problems, is_stored } = measured;
         // A device that failed before any measurement leaves nothing to print, and gives no reason to overwrite an earlier file.
         let has_begun = problems.is_empty() || !run.devices.is_empty();
@@ -99,7 +99,7 @@ impl<'a> Printer<'a> {
             warn(&none);
         }
         for output in outputs.iter().filter(|_| has_begun) {
-            let not_written = |error| Error::OutputNotWritten { export: output.export.clone(), error };
+            let not_written = |error| SuiteError::OutputNotWritten { export: output.export.clone(), error };
             problems.extend(output.write(&run).map_err(not_written).err());
         }
         problems.extend(self.print_files(shown.file.as_deref(), outputs).err());
@@ -108,7 +108,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints where the files of a run are, for people alone: what is printed elsewhere is the run and nothing else.
-    fn print_files(&self, stored: Option<&Path>, outputs: &[Output]) -> Result<(), Error> {
+    fn print_files(&self, stored: Option<&Path>, outputs: &[Output]) -> Result<(), SuiteError> {
         let exported = outputs.iter().filter_map(|output| match &output.export.to {
             ExportTo::File(path) => Some(&**path),
             ExportTo::StandardOutput => None,
@@ -123,7 +123,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what is left to print below `table`, or all.
-    fn print_run(&self, run: &Run, table: Option<&TableWriter>) -> Result<(), Error> {
+    fn print_run(&self, run: &Run, table: Option<&TableWriter>) -> Result<(), SuiteError> {
         if !self.prints_rows() {
             return Ok(());
         }

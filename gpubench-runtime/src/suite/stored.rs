@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::measure::{MeasuredRun, compare, save};
 use super::messages::warn;
 use super::options::{MeasureOptions, OptionsError, RunsDir};
-use super::{Error, StoredRunError};
+use super::{StoredRunError, SuiteError};
 use crate::plan::{Ignored, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::baseline::OpenBaselines;
@@ -17,7 +17,11 @@ use gpubench_records::selection::{NameFilter, narrow};
 
 /// Returns the file that the user calls `wanted`: a path, or one of the runs that `suite` keeps. Nothing for standard input and a
 /// baseline.
-pub(super) fn file(wanted: &Path, suite: &str, options: &MeasureOptions) -> Result<Option<PathBuf>, Error> {
+pub(super) fn file(
+    wanted: &Path,
+    suite: &str,
+    options: &MeasureOptions,
+) -> Result<Option<PathBuf>, SuiteError> {
     let found = wanted.to_str().map_or(Ok(Some(wanted.to_owned())), |name| kept(suite, options).file(name));
     Ok(found.map_err(StoredRunError::NotLoaded)?)
 }
@@ -28,7 +32,7 @@ pub(super) fn read(
     suite: &str,
     entries: &[&Entry],
     options: &MeasureOptions,
-) -> Result<Run, Error> {
+) -> Result<Run, SuiteError> {
     // What is no text is no name of ours.
     let stored = wanted.to_str().map_or_else(|| files::load(wanted), |name| kept(suite, options).load(name));
     let stored = stored.map_err(StoredRunError::NotLoaded)?;

@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::sharing::Sharing;
 use super::signals::Stop;
 use super::trials::{self, Uncounted};
-use super::{Error, messages};
+use super::{SuiteError, messages};
 use crate::peaks::PeakSources;
 use crate::plan::{Ignored, Plan, PlanError};
 use crate::runner::trial::{self, Outcome, Trial};
@@ -25,7 +25,7 @@ pub(super) fn test(
     suite: &str,
     format: TextFormat,
     fail_fast: bool,
-) -> Result<(String, Result<Exit, Error>), Error> {
+) -> Result<(String, Result<Exit, SuiteError>), SuiteError> {
     let began = Instant::now();
     let entries = Task::Test.entries();
     let mut lister = lister(options);

@@ -199,8 +199,9 @@ impl Inner<'_, '_> {
             measurement: other,
             verdict: others_verdict,
         };
-        let record = Record::new(job.case(cache), Some(measurement), verdict);
-        Record { compared: Some(Box::new(compared)), ..record }
+        let mut record = Record::new(job.case(cache), Some(measurement), verdict);
+        record.compared = Some(Box::new(compared));
+        record
     }
 
     fn of_partner(&self, failure: Failure) -> Failure {

@@ -36,11 +36,12 @@ use gpubench_records::record::Record;
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Bytes;
 
-pub use self::numbered::{Answer, Numbered};
+pub(crate) use self::numbered::{Answer, Numbered};
 pub use self::pipe::serve;
-pub use self::planning::{PlanningReply, PlanningRequest};
+pub(crate) use self::planning::{PlanningReply, PlanningRequest};
+pub use self::process::FLAG;
+pub(crate) use self::process::Libraries;
 pub(crate) use self::process::Process;
-pub use self::process::{FLAG, Libraries};
 pub(crate) use self::seam::{Loss, Worker};
 
 /// A request to a worker.
@@ -194,7 +195,7 @@ pub(crate) enum WorkerError {
 }
 
 /// The open devices and the linked entries: the state that a worker keeps between requests.
-pub struct WorkerState {
+pub(crate) struct WorkerState {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
     /// The largest number of open devices.
@@ -204,13 +205,13 @@ pub struct WorkerState {
 impl WorkerState {
     /// Returns a worker for one device at a time, none open yet, so that one device's failures reach no other.
     #[must_use]
-    pub fn for_one_device() -> Self {
+    pub(crate) fn for_one_device() -> Self {
         Self::with_room_for(1)
     }
 
     /// Returns a worker for any number of devices. Each request makes its own device current.
     #[must_use]
-    pub fn for_all_devices() -> Self {
+    pub(crate) fn for_all_devices() -> Self {
         Self::with_room_for(usize::MAX)
     }
 
@@ -220,7 +221,7 @@ impl WorkerState {
     }
 
     /// Answers a request: passes every reply to `reply`, [`Reply::Done`] last.
-    pub fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
+    pub(crate) fn answer(&mut self, request: &Request, reply: &mut dyn FnMut(Reply)) {
         match request {
             Request::Facts { device } => {
                 let opened = self.variant_on(device).and_then(|variant| self.open(device, variant));

@@ -7,7 +7,7 @@ use super::{Reply, Request};
 
 /// A request with its number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Numbered {
+pub(crate) struct Numbered {
     /// The number, which no other request to this worker has.
     pub number: u64,
     /// The request.
@@ -16,7 +16,7 @@ pub struct Numbered {
 
 /// A reply with the number of its request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The number of the request.
     pub number: u64,
     /// True if a forked copy of the worker sends it. Such a copy ends behind it.
@@ -29,7 +29,7 @@ pub struct Answer {
 impl Answer {
     /// Returns the worker's own reply to the request of this number.
     #[must_use]
-    pub fn new(number: u64, reply: Reply) -> Self {
+    pub(crate) fn new(number: u64, reply: Reply) -> Self {
         Self { number, is_copy: false, reply }
     }
 }

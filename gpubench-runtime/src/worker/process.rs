@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The shared libraries that workers use, where their paths are known.
 #[derive(Clone, Debug, Default)]
-pub struct Libraries {
+pub(crate) struct Libraries {
     /// The driver's, if a worker has found it.
     pub driver: Option<PathBuf>,
     /// CUPTI, if the user names it.

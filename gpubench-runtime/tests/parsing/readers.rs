@@ -10,14 +10,10 @@ use std::path::Path;
 use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
-use gpubench_records::record::Run;
-use gpubench_runtime::config::ConfigFile;
-use gpubench_runtime::device::select::asks_for;
-use gpubench_runtime::peaks::PeakSources;
-use gpubench_runtime::plan::{Fate, Job, Plan};
-use gpubench_runtime::runner::resume::ResumedRecords;
-use gpubench_runtime::suite::cli::{self, Caller};
-use gpubench_runtime::worker::{Reply, Request};
+use gpubench_records::record::{Record, Run};
+use gpubench_runtime::__private::steps::{
+    Caller, ConfigFile, PeakSources, Reply, Request, ResumedRecords, asks_for, parse, plan_of,
+};
 use gpubench_stats::units::Nanoseconds;
 
 /// Something that reads.
@@ -106,21 +102,7 @@ fn shown(run: &Run) {
 
 /// Goes on from a run in which just those cases are planned that it has.
 fn resumed(run: Run) {
-    let jobs = run.records.iter().map(|record| {
-        let (benchmark, args, device) =
-            (record.case.benchmark.clone(), record.case.args.clone(), record.device.clone());
-        let job = Job {
-            benchmark,
-            args,
-            device,
-            caches: vec![record.case.cache],
-            timeout: None,
-            with: None,
-            shares: Default::default(),
-        };
-        (job, Fate::Measured)
-    });
-    let plan = Plan { jobs: jobs.collect(), ..Plan::default() };
+    let plan = plan_of(run.records.iter().map(Record::planned));
     let (program, sampling) = (run.program.clone(), run.sampling);
     let facts = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
@@ -140,7 +122,7 @@ fn command_line(bytes: &[u8]) -> bool {
         _ = (DeviceId::parse(argument), asks_for(argument, "cuda"));
     }
     let arguments = std::iter::once(OsString::from("suite")).chain(arguments);
-    match cli::parse(arguments, &Caller::default()) {
+    match parse(arguments, &Caller::default()) {
         Ok(options) => !format!("{options:?}").is_empty(),
         Err(refused) => {
             assert!(!refused.to_string().is_empty());

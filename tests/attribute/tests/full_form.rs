@@ -2,7 +2,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_records::work::{Counts, Link};
-use gpubench_runtime::registry::BenchmarkOptions;
+use gpubench_runtime::__private::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 

@@ -111,7 +111,7 @@ const OURS: Benchmarks = Benchmarks::of(module_path!());
 
 fn generics(name: &str) -> Vec<Vec<String>> {
     let shown =
-        |generic: &gpubench_runtime::registry::Generic| format!("{}={}", generic.name, (generic.value)());
+        |generic: &gpubench_runtime::__private::Generic| format!("{}={}", generic.name, (generic.value)());
     OURS.entry(name).variants.iter().map(|variant| variant.generics.iter().map(shown).collect()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use gpubench::{Group, gpu_bench, group, host};
 use gpubench_records::work::Link;
-use gpubench_runtime::registry::BenchmarkOptions;
+use gpubench_runtime::__private::BenchmarkOptions;
 
 use crate::support::Benchmarks;
 

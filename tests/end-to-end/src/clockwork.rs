@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::env;
 use std::rc::Rc;
 
-use gpubench::device::turns::swapped;
+use gpubench::device::swapped;
 use gpubench::device::{
     Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
 };

@@ -10,7 +10,7 @@ use gpubench::method::Cache;
 use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;
 use gpubench_records::sampling::Sampling;
-use gpubench_runtime::measure::measure;
+use gpubench_runtime::__private::steps::measure;
 
 type Gpu = <Stream as LaunchStream>::Device;
 

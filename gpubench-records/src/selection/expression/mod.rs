@@ -35,6 +35,7 @@ pub struct SelectedCase<'a> {
 /// A text that is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the expression `{text}` cannot be read at {}: {why}", parse::place(rest))]
+#[non_exhaustive]
 pub struct BadExpression {
     /// The expression as it is written.
     pub text: String,
@@ -82,6 +83,7 @@ enum Comparison {
 
 impl Expression {
     /// Returns true if it takes this case. A test of an argument takes no case without the argument.
+    #[doc(hidden)]
     #[must_use]
     pub fn takes(&self, case: &SelectedCase<'_>) -> bool {
         self.node.takes(case)

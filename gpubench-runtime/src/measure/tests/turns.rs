@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::device::PairSampler;
-use crate::measure::{ComparedSamples, Placement, Rounds, StepObserver, compare};
+use crate::measure::turns::ComparedSamples;
+use crate::measure::{Placement, Rounds, StepObserver, compare};
 use gpubench_records::comparison::Answer;
 use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};

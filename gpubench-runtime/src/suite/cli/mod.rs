@@ -21,15 +21,15 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
-pub use self::args::TextFormat;
+pub(crate) use self::args::TextFormat;
 pub use self::help::Caller;
-pub use self::options::{Action, Options, OutputOptions};
-pub use gpubench_records::exit::Exit;
+pub(crate) use self::options::{Action, Options, OutputOptions};
+pub(crate) use gpubench_records::exit::Exit;
 
 use self::args::Args;
 use self::origins::Origins;
 use self::settings::FileSettings;
-use super::Error;
+use super::SuiteError;
 use super::options::{MeasureOptions, OptionsError};
 use gpubench_records::selection::split_names;
 
@@ -68,12 +68,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
 /// # Errors
 /// Returns an error if a variable or a setting has a value that its flag would not take, or a variable asks for something else than a
 /// measurement.
-pub(crate) fn from_env() -> Result<MeasureOptions, Error> {
+pub(crate) fn from_env() -> Result<MeasureOptions, SuiteError> {
     let read = || {
         let settings = Settings::read(&[OsString::from("suite")], &Caller::default())?;
         Ok((settings.args()?, settings))
     };
-    let (args, settings) = read().map_err(Error::Environment)?;
+    let (args, settings) = read().map_err(SuiteError::Environment)?;
     let others = [
         ("GPUBENCH_LIST", args.actions.list),
         ("GPUBENCH_TEST", args.actions.test),

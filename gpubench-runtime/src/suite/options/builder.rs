@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{MeasureOptions, RunsDir, ShareChoice};
 use crate::device::ClockTarget;
 use crate::plan::Ignored;
-use crate::suite::{Error, cli};
+use crate::suite::cli;
+use crate::suite::program_error::Error;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
 use gpubench_records::id::{Arg, BenchmarkId};
@@ -23,7 +24,7 @@ impl MeasureOptions {
     /// Returns an error if a variable or a setting has a value that its flag would not take, or a variable asks for something else
     /// than a measurement, as `GPUBENCH_LIST` does.
     pub fn from_env() -> Result<Self, Error> {
-        cli::from_env()
+        Ok(cli::from_env()?)
     }
 
     /// Drops the selection of cases made so far, such as that of the environment: every benchmark is measured.

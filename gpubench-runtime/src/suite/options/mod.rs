@@ -9,8 +9,8 @@ mod share;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use self::error::OptionsError;
-pub use self::sampling::SamplingOptions;
+pub(crate) use self::error::OptionsError;
+pub(crate) use self::sampling::SamplingOptions;
 pub use self::share::ShareChoice;
 
 pub(crate) use self::sampling::is_fraction;
@@ -27,10 +27,10 @@ use gpubench_records::selection::NoArg;
 
 /// The cases to measure, and the way to measure them: what the flags of a suite's command line say, in types.
 ///
-/// Each field has a flag and a method that sets it. A field that is left alone has the same default as its flag.
+/// Each method has a flag, and the same default where it is not called. [`Suite::measure`](crate::Suite::measure) refuses what its flag would not take.
 ///
 /// ```
-/// use gpubench_runtime::suite::MeasureOptions;
+/// use gpubench_runtime::MeasureOptions;
 /// use gpubench_records::method::Cache;
 ///
 /// let options = MeasureOptions::default()
@@ -38,57 +38,57 @@ use gpubench_records::selection::NoArg;
 ///     .arg("n", [1 << 20])
 ///     .cache(Cache::Cold)
 ///     .precision(0.01);
-/// assert!(options.validate().is_ok());
 /// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct MeasureOptions {
     /// The selection of cases.
-    pub selection: Selection,
+    pub(crate) selection: Selection,
     /// The devices, in the words of `--device`; the first GPU or this machine's CPU if `None`.
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// The sampling of cases.
-    pub sampling: SamplingOptions,
+    pub(crate) sampling: SamplingOptions,
     /// Peaks that override the known ones of a device.
-    pub peaks: Vec<Peak>,
+    pub(crate) peaks: Vec<Peak>,
     /// The folder for measured ceilings, if not the user's cache.
-    pub cache_dir: Option<PathBuf>,
+    pub(crate) cache_dir: Option<PathBuf>,
     /// The file with the user's peaks, if not the nearest of the default name.
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// The wall time a case may take; 60 s, or the benchmark's own if `None`.
-    pub timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     /// The clock to lock GPUs to for the run.
-    pub lock_clocks: Option<ClockTarget>,
+    pub(crate) lock_clocks: Option<ClockTarget>,
     /// True to refuse a GPU that another suite is measuring, rather than wait for it.
-    pub no_wait: bool,
+    pub(crate) no_wait: bool,
     /// True to measure nothing side by side.
-    pub one_at_a_time: bool,
+    pub(crate) one_at_a_time: bool,
     /// True to measure in this process.
-    pub in_process: bool,
+    pub(crate) in_process: bool,
     /// The other clocks that times are checked by, behind all samples of a case.
-    pub verifiers: Verifiers,
+    pub(crate) verifiers: Verifiers,
     /// The library of CUPTI, if not the first in the usual places.
-    pub cupti: Option<PathBuf>,
+    pub(crate) cupti: Option<PathBuf>,
     /// The number of times to measure everything, each time in a new process; 1 if `None`.
-    pub runs: Option<usize>,
+    pub(crate) runs: Option<usize>,
     /// The baseline to compare the run with, by its name or its file.
-    pub baseline: Option<String>,
+    pub(crate) baseline: Option<String>,
     /// The name or the file of the baseline to store the run as.
-    pub save_baseline: Option<String>,
+    pub(crate) save_baseline: Option<String>,
     /// The slowdown from which on a case is a regression.
-    pub threshold: Option<Threshold>,
+    pub(crate) threshold: Option<Threshold>,
     /// The run to resume, or `last`.
-    pub resume: Option<String>,
+    pub(crate) resume: Option<String>,
     /// The folder for runs in progress.
-    pub runs_dir: RunsDir,
+    pub(crate) runs_dir: RunsDir,
     /// The share of the cases to measure.
-    pub share: ShareChoice,
+    pub(crate) share: ShareChoice,
     /// The stored run whose times balance the shares, rather than one time for all cases.
-    pub share_times: Option<String>,
+    pub(crate) share_times: Option<String>,
 }
 
 /// The folder for runs in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RunsDir {
     /// The default folder of this program.
     #[default]
@@ -107,7 +107,7 @@ impl MeasureOptions {
     ///
     /// # Errors
     /// Returns an [`OptionsError`] if an option is impossible, or contradicts another.
-    pub fn validate(&self) -> Result<(), OptionsError> {
+    pub(crate) fn validate(&self) -> Result<(), OptionsError> {
         self.sampling.validate()?;
         self.validate_for_stored_run()?;
         let compared = self.selection.compare_with.is_some();
@@ -168,7 +168,7 @@ impl MeasureOptions {
 
     /// Returns the rules of sampling that these options ask for.
     #[must_use]
-    pub fn sampling(&self) -> Sampling {
+    pub(crate) fn sampling(&self) -> Sampling {
         self.sampling.rules(self.threshold)
     }
 

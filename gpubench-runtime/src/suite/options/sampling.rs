@@ -10,7 +10,7 @@ use gpubench_stats::units::Nanoseconds;
 /// Settings of the sampling. `None` leaves the usual rule, or that of [`quick`](Self::quick).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct SamplingOptions {
+pub(crate) struct SamplingOptions {
     /// Take a rough look: short warm-ups and sampling, no energy.
     pub quick: bool,
     /// The relative half-width of the median's 95 % confidence interval to reach, as a fraction.
@@ -41,7 +41,7 @@ const QUICK: Sampling =
 impl SamplingOptions {
     /// Returns the rules of a run that has this `threshold` for regressions.
     #[must_use]
-    pub fn rules(&self, threshold: Option<Threshold>) -> Sampling {
+    pub(crate) fn rules(&self, threshold: Option<Threshold>) -> Sampling {
         let usual = if self.quick { QUICK } else { Sampling::USUAL };
         let min_time = self.min_time.unwrap_or(usual.min_time);
         let band = match (self.band, threshold) {

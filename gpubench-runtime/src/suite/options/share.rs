@@ -7,6 +7,7 @@ use gpubench_records::task::{Part, ShareMode};
 
 /// The share of the cases that a program measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShareChoice {
     /// That of the task that the scheduler started; everything where there is no scheduler.
     Scheduled(ShareMode),

@@ -6,7 +6,8 @@
 use gpubench::device::Device;
 use gpubench_records::failure::Failure;
 use gpubench_records::work::Counts;
-use gpubench_runtime::registry::{ArgAxis, Case, Entry, Variant, Visitor, entries};
+use gpubench_runtime::__private::steps::{ArgAxis, Case, entries};
+use gpubench_runtime::__private::{Entry, Variant, Visitor};
 
 /// A benchmark after one launch.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use gpubench::options::RunsDir;
 use gpubench::plan::{Job, Plan};
 use gpubench::record::{Record, Run};
 use gpubench::{Error, MeasureOptions, Progress, RunEvents, Suite, gpu_bench};
-use gpubench_runtime::worker;
+use gpubench_runtime::__private::steps as worker;
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
 #[gpu_bench(args(n = [1, 2]))]
@@ -130,7 +130,7 @@ fn observed(suite: &Suite) -> Result<(), Box<dyn StdError>> {
 fn interrupted(suite: &Suite) -> Result<(), Box<dyn StdError>> {
     let options = options().filter("ticks[n=1]").filter("interrupt").include_ignored();
     let error = suite.measure(&options).expect_err("it was interrupted");
-    if let Error::Incomplete { run, .. } = &error {
+    if let Some(run) = error.run() {
         show(run);
     }
     Err(error.into())

@@ -8,8 +8,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_records::selection::CaseSelection;
-use gpubench_runtime::plan::{Ignored, Plan, Selection};
-use gpubench_runtime::registry::entries;
+use gpubench_runtime::__private::steps::{Ignored, Selection, entries, plan};
 use protocol::engine::Engine;
 
 /// From one number to the other, eight samples in nine are added, and nothing else.
@@ -27,8 +26,7 @@ fn many(_stream: &host::Stream) {}
 fn plan_many(_stream: &host::Stream) -> Result<(), String> {
     let cases = CaseSelection { filters: vec!["::many".into()], ..CaseSelection::default() };
     let many = Selection { cases, ignored: Ignored::Only, ..Selection::default() };
-    let plan =
-        Plan::of(&entries(), &many, &[("host".to_owned(), "host")]).map_err(|error| error.to_string())?;
+    let plan = plan(&entries(), &many, &[("host".to_owned(), "host")])?;
     if plan.cases() == 10_000 { Ok(()) } else { Err(format!("{} cases", plan.cases())) }
 }
 

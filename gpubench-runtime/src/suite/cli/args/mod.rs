@@ -10,7 +10,7 @@ mod results;
 
 use clap::Parser;
 
-pub use self::actions::TextFormat;
+pub(crate) use self::actions::TextFormat;
 pub(super) use self::actions::{ActionArgs, ConfigArgs};
 pub(super) use self::against::{ComparisonArgs, PeakArgs};
 pub(super) use self::cases::{CacheChoice, CaseArgs};

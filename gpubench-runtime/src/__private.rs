@@ -1,0 +1,49 @@
+pub use crate::registry::{BenchmarkOptions, Bound, Entry, Generic, Variant, Visitor, inventory};
+pub use crate::suite::main;
+pub use crate::suite::program::program;
+
+/// For `cargo gpubench`, which asks what a machine has.
+pub mod machine {
+    pub use crate::device::finding::{Finding, Level};
+    pub use crate::doctor::{examine, run_as_child};
+    pub use crate::runner::clocks::{ClockedDevice, clocked_devices};
+}
+
+/// For tests of single steps.
+pub mod steps {
+    pub use crate::config::ConfigFile;
+    pub use crate::device::select::asks_for;
+    pub use crate::measure::{Placement, Rounds, StepObserver, compare, measure};
+    pub use crate::peaks::PeakSources;
+    pub use crate::plan::{Ignored, Selection};
+    pub use crate::registry::{ArgAxis, Case, entries};
+    pub use crate::runner::resume::ResumedRecords;
+    pub use crate::suite::cli::{Caller, parse};
+    pub use crate::worker::{FLAG, Reply, Request, serve};
+
+    /// Returns the plan of these benchmarks on these devices: their names and kinds.
+    ///
+    /// # Errors
+    /// Returns the reason that there is none, in words.
+    pub fn plan(
+        entries: &[&'static crate::registry::Entry],
+        selection: &Selection,
+        devices: &[(String, &str)],
+    ) -> Result<crate::Plan, String> {
+        crate::Plan::of(entries, selection, devices).map_err(|error| error.to_string())
+    }
+
+    /// Returns a plan in which just these cases are measured.
+    pub fn plan_of(cases: impl Iterator<Item = gpubench_records::id::PlannedCase>) -> crate::Plan {
+        let jobs = cases.map(|case| crate::Job {
+            benchmark: case.benchmark,
+            args: case.args,
+            device: case.device,
+            caches: vec![case.cache],
+            timeout: None,
+            with: None,
+            shares: crate::Shares::default(),
+        });
+        crate::Plan { jobs: jobs.map(|job| (job, crate::Fate::Measured)).collect(), ..crate::Plan::default() }
+    }
+}
