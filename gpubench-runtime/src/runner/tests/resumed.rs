@@ -2,6 +2,7 @@
 
 use super::*;
 use gpubench_records::files::EarlierRun;
+use gpubench_records::record::Package;
 use gpubench_records::sampling::Sampling;
 
 /// The program that measured then and measures now.
@@ -37,6 +38,12 @@ fn what_is_there_is_not_measured_again_and_stands_in_the_order_of_the_plan() {
     let all = ["a hot", "a cold", "b hot", "b cold", "c hot", "c cold"];
     assert_eq!(done.rows(), all.map(valid), "each once, in the order of the plan");
     assert_eq!(done.heard.records, ["a cold", "b hot", "b cold"]);
+    let asked = done.script.asked.iter().filter(|(_, what)| what.starts_with('c'));
+    assert_eq!(
+        (&done.heard.jobs[..], asked.count()),
+        (&["a".to_owned(), "b".to_owned()][..], 0),
+        "nothing of `c` is left"
+    );
     let note = done.run.resumed.expect("a part is of the earlier run");
     assert_eq!((&*note.run, note.kept, note.planned), ("then", 3, 6));
 }
@@ -78,4 +85,38 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
+}
+
+/// The commit of one build may be known at one time and not at another.
+#[test]
+fn what_is_known_of_the_package_makes_no_other_build() {
+    let plan = plan(&["a", "b"], &["fake"]);
+    let mut earlier = earlier(&plan, &["b cold"], &[]);
+    earlier.program.package = Some(Package { name: "kernels".to_owned(), ..Package::default() });
+    assert_eq!(resumed(&plan, earlier, Sampling::USUAL, 7).heard.records, ["b cold"]);
+}
+
+#[test]
+fn records_of_another_device_are_measured_again_and_the_user_is_told() {
+    let plan = plan(&["a", "b"], &["fake"]);
+    let mut earlier = earlier(&plan, &["b hot"], &[]);
+    earlier.devices[0].name = "another fake".to_owned();
+    let done = resumed(&plan, earlier, Sampling::USUAL, 7);
+    assert_eq!(done.heard.records.len(), 4);
+    let told = "resuming then: `fake` was another fake, and is a fake: 3 cases measured again";
+    assert_eq!(done.heard.warnings, [told]);
+}
+
+/// A file that was damaged may have lost records.
+#[test]
+fn damage_of_the_earlier_file_is_told() {
+    let plan = plan(&["a", "b"], &["fake"]);
+    let run = earlier(&plan, &["b cold"], &[]);
+    let remarks = vec!["line 3 is damaged".to_owned()];
+    let earlier = EarlierRun { name: "then".to_owned(), run, remarks };
+    let limit = Duration::from_secs(7);
+    let resumed = ResumedRecords::of_earlier(earlier, &plan, &program(), &Sampling::USUAL, limit.into());
+    let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None };
+    let done = Outcome::beginning_with(&plan, Script::default(), beginning, &config(1), &|| false);
+    assert_eq!(done.heard.warnings, ["resuming then: line 3 is damaged"]);
 }
