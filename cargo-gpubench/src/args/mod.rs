@@ -10,7 +10,7 @@ use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
-pub(crate) use self::suites::{Binding, ClocksCommand, InitArgs, RunArgs};
+pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, ClocksCommand, InitArgs, RunArgs};
 
 use crate::error::{CommandError, UnknownFormat};
 
@@ -69,6 +69,12 @@ pub(crate) enum Command {
                       The exit code is the first of 130, 2, 5, 4, 1, 3 that a suite ends with; 4 only if nothing matched in any."
     )]
     Run(RunArgs),
+    /// Compare two revisions: build both, run their suites in alternating processes on the same device, decide row by row
+    #[command(
+        after_help = "For example: cargo gpubench ab main                        # the working tree against main\n             \
+                      cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some cases, flags of the suite"
+    )]
+    Ab(AbArgs),
     /// Look at what measuring needs on this machine: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
     /// cannot be measured
     Doctor {

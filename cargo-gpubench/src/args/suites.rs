@@ -1,8 +1,12 @@
 //! The flags of commands around suites: the first benchmark, the suites to run, the clocks of their devices.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use gpubench_report::export::ExportArgs;
+
+use crate::error::BadTime;
 
 /// What to do with clocks.
 #[derive(Debug, Subcommand)]
@@ -57,6 +61,16 @@ pub(crate) struct RunArgs {
     /// Keep what is fetched in this folder, rather than in the user's cache folder
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_CACHE_DIR", help_heading = "Source")]
     pub(crate) cache_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    /// Filters and flags of a suite, which each one gets
+    #[arg(value_name = "FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
+}
+
+/// The suites that are built, and the build.
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
     /// Run only the suites of this package; may be given several times
     #[arg(long, short, value_name = "NAME", help_heading = "Suites")]
     pub(crate) package: Vec<String>,
@@ -75,9 +89,57 @@ pub(crate) struct RunArgs {
     /// Build without a network
     #[arg(long, help_heading = "Build")]
     pub(crate) offline: bool,
-    /// Filters and flags of a suite, which each one gets
+}
+
+/// The revisions to compare.
+#[derive(Debug, Args)]
+pub(crate) struct AbArgs {
+    /// The revision that counts as before: a commit, a tag, a branch, or `.` for the working tree
+    #[arg(value_name = "REV")]
+    pub(crate) then: String,
+    /// The revision that is held against it; without one the working tree, with what is not committed
+    #[arg(value_name = "REV2", default_value = ".")]
+    pub(crate) now: String,
+    /// Take only cases whose names contain one of these
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// Measure in at most so many pairs of processes, one of each revision; rows that are decided earlier are not measured again
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
+    pub(crate) pairs: u64,
+    /// Begin no further pair after this time, such as 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Comparison")]
+    pub(crate) time: Option<Duration>,
+    /// Draw the order of processes from this number
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
+    pub(crate) seed: u64,
+    /// The difference of two times that does not matter, in percent, rather than that of the suite
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
+    pub(crate) band: Option<String>,
+    /// Exit with 3 if a case is slower by at least this, beyond doubt, and with 1 if one cannot be judged; `noise`: slower by
+    /// more than its processes differ by
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
+    pub(crate) fail_on_regression: Option<String>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs<false>,
+    /// Flags of a suite, which each process gets
     #[arg(value_name = "FLAG", last = true)]
     pub(crate) flags: Vec<String>,
+}
+
+/// Reads `90`, `90s`, `10m` or `1h`.
+fn time(text: &str) -> Result<Duration, BadTime> {
+    let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit {
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(BadTime),
+    };
+    let number: f64 = number.parse().map_err(|_| BadTime)?;
+    Duration::try_from_secs_f64(number * seconds).ok().filter(|time| !time.is_zero()).ok_or(BadTime)
 }
 
 /// A CUDA binding.

@@ -61,8 +61,13 @@ pub(super) fn compare(
 }
 
 impl Limits {
+    /// Returns the difference from which on a slower case is a regression.
+    pub(super) fn threshold(&self) -> Option<Threshold> {
+        self.threshold
+    }
+
     /// Returns the band: as the user gives it, else that of the run, but no wider than what is a regression.
-    fn band(&self, of_run: f64) -> f64 {
+    pub(super) fn band(&self, of_run: f64) -> f64 {
         match (self.band, self.threshold) {
             (Some(band), _) => band,
             (None, Some(Threshold::Part(part))) => part.min(of_run),

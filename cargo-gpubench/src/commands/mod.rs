@@ -1,5 +1,6 @@
 //! The commands. In: the command line; out: the exit code, or an error for the edge to print.
 
+mod ab;
 #[cfg(target_os = "linux")]
 mod clocks;
 mod compare;
@@ -11,9 +12,11 @@ mod init;
 mod list;
 mod merge;
 mod report;
+mod revision;
 mod run;
 mod show;
 mod slurm;
+mod suites;
 
 use std::env;
 
@@ -35,6 +38,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
     match &args.command {
         Command::Init(args) => init::init(args, print_options),
         Command::Run(args) => run::run(args, print_options),
+        Command::Ab(args) => ab::ab(args, print_options),
         #[cfg(target_os = "linux")]
         Command::Doctor { json } => doctor::doctor(*json, print_options),
         #[cfg(target_os = "linux")]

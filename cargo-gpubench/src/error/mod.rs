@@ -3,6 +3,7 @@
 mod device;
 mod init;
 mod manifest;
+mod revision;
 mod run;
 
 use std::io;
@@ -18,12 +19,18 @@ use gpubench_report::export::{ExportTo, Format, SamePlace};
 pub(crate) use self::device::DeviceCommandError;
 pub(crate) use self::init::InitError;
 pub(crate) use self::manifest::ManifestError;
+pub(crate) use self::revision::RevisionError;
 pub(crate) use self::run::RunError;
 
 /// A format that there is not. The sentence lists those that there are.
 #[derive(Debug, thiserror::Error)]
 #[error("there is {}", Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", "))]
 pub(crate) struct UnknownFormat;
+
+/// A text that is no span of time.
+#[derive(Debug, thiserror::Error)]
+#[error("give a time above 0, such as 90s, 10m or 1h")]
+pub(crate) struct BadTime;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
@@ -67,6 +74,8 @@ pub(crate) enum CommandError {
     Device(#[from] DeviceCommandError),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error(transparent)]
+    Revision(#[from] RevisionError),
     #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }
@@ -80,6 +89,7 @@ impl CommandError {
                 InitError::NotWritten { .. } | InitError::Manifest(ManifestError::NotWritten { .. }),
             ) => Exit::Failed,
             Self::Run(error) => error.exit(),
+            Self::Revision(error) => error.exit(),
             Self::Device(error) => error.exit(),
             _ => Exit::Usage,
         }

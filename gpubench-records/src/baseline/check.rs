@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::comparable::{MeasuredRecord, differences, remarks, same_device};
-use super::decisions::{RowDecision, RowMedians, decide};
+use super::decisions::{RowDecision, RowMedians, decide, decide_within};
 use super::newest::Baseline;
 use crate::comparison::{CaseFinding, Check, Finding, Threshold};
 use crate::id::{Arg, CaseId, PlannedCase};
@@ -18,6 +18,13 @@ const SHOWN_ARGS: usize = 3;
 /// Holds `run` against `baseline`. `wanted` says of a case of the baseline whether the run should have it.
 #[must_use]
 pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -> Check {
+    check_within(run, baseline, wanted, DECISION_ERROR)
+}
+
+/// Holds `run` against `baseline` as [`check`] does, for one of several looks at a comparison that goes on: the looks share
+/// [`DECISION_ERROR`], and this one may take the part `error` of answers wrongly.
+#[must_use]
+pub fn check_within(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool, error: f64) -> Check {
     let cases = Cases::of(run, baseline);
     let pairs: Vec<_> = run.records.iter().map(|record| pair(run, record, baseline, &cases)).collect();
     let compared: Vec<_> = pairs.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
@@ -26,8 +33,8 @@ pub fn check(run: &Run, baseline: &Baseline, wanted: &dyn Fn(&Record) -> bool) -
         let new = remarks(*now, *then).into_iter().filter(|remark| !found.contains(remark));
         found.extend(new.collect::<Vec<_>>());
     }
-    let rows: Vec<RowMedians> = compared.iter().map(|(now, then)| row(*now, *then)).collect();
-    let decisions = decide(&rows, run.sampling.band, run.threshold);
+    let rows: Vec<RowMedians> = compared.iter().map(|(now, then)| row(*now, *then, error)).collect();
+    let decisions = decide_within(&rows, run.sampling.band, run.threshold, error);
     let mut decided = rows.iter().zip(decisions);
     let finding = |(record, pair): (&Record, Result<_, Finding>)| CaseFinding {
         name: record.case.name(),
@@ -57,7 +64,8 @@ pub(super) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
     let cases = Cases::of(run, baseline);
     let of = |record| Some((record, pair(run, record, baseline, &cases).ok()?));
     let compared: Vec<_> = run.records.iter().filter_map(of).collect();
-    let rows: Vec<RowMedians> = compared.iter().map(|(_, (now, then))| row(*now, *then)).collect();
+    let rows: Vec<RowMedians> =
+        compared.iter().map(|(_, (now, then))| row(*now, *then, DECISION_ERROR)).collect();
     let decisions = decide(&rows, run.sampling.band, Some(threshold));
     let seem = compared
         .iter()
@@ -146,8 +154,8 @@ fn args(args: &[Arg]) -> String {
 }
 
 /// The medians of a case, now and then.
-fn row(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> RowMedians {
-    let confidence = 1.0 - DECISION_ERROR;
+fn row(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>, error: f64) -> RowMedians {
+    let confidence = 1.0 - error;
     let [new, old] = [now, then].map(|it| medians(it.record, it.measurement, confidence));
     RowMedians { now: new, then: old, same_device: same_device(now, then) }
 }

@@ -55,11 +55,23 @@ struct TestedRow {
 /// alone has the answer of its interval.
 #[must_use]
 pub fn decide(rows: &[RowMedians], band: f64, threshold: Option<Threshold>) -> Vec<Option<RowDecision>> {
-    let mut tested: Vec<Option<TestedRow>> = rows.iter().map(|row| tested(row, band, threshold)).collect();
+    decide_within(rows, band, threshold, DECISION_ERROR)
+}
+
+/// Decides as [`decide`] does, so that the part `error` of what is called slower or faster may be so by chance. The medians
+/// have intervals of a confidence of 1 − `error`.
+pub(super) fn decide_within(
+    rows: &[RowMedians],
+    band: f64,
+    threshold: Option<Threshold>,
+    error: f64,
+) -> Vec<Option<RowDecision>> {
+    let mut tested: Vec<Option<TestedRow>> =
+        rows.iter().map(|row| tested(row, band, threshold, error)).collect();
     let found = |p: fn(&TestedRow) -> f64| {
         let tests = tested.iter().enumerate().filter_map(|(number, row)| Some((number, p(row.as_ref()?))));
         let mut found = vec![false; tested.len()];
-        for number in benjamini_hochberg(&tests.collect::<Vec<_>>(), DECISION_ERROR) {
+        for number in benjamini_hochberg(&tests.collect::<Vec<_>>(), error) {
             found[number] = true;
         }
         found
@@ -81,9 +93,9 @@ pub fn decide(rows: &[RowMedians], band: f64, threshold: Option<Threshold>) -> V
 }
 
 /// Tests a row alone.
-fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>) -> Option<TestedRow> {
+fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<TestedRow> {
     let RowMedians { now, then, same_device } = row;
-    let found = ProcessRatio::of(now, then, 1.0 - DECISION_ERROR)?;
+    let found = ProcessRatio::of(now, then, 1.0 - error)?;
     let (ratio, most) = (found.ratio(), 1.0 + band);
     let times = [Median::mean(now)?, Median::mean(then)?];
     let noise_known = now.len() + then.len() >= KNOWS_NOISE && *same_device;

@@ -11,7 +11,7 @@ mod folder;
 mod newest;
 mod open;
 
-pub use self::check::check;
+pub use self::check::{check, check_within};
 pub(crate) use self::comparable::{MeasuredRecord, differences};
 pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
 pub use self::folder::{BaselineError, Place};

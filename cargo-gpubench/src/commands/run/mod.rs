@@ -1,11 +1,7 @@
 //! `run`: builds and runs all suites of a workspace, of a folder, of a repository or of a published crate, one after another. In: flags
 //! of a suite; out: their tables, a summary, and the exit code that counts among theirs.
 
-mod build;
-mod interruption;
 mod source;
-mod started;
-mod suites;
 mod summary;
 
 use gpubench_records::exit::Exit;
@@ -13,31 +9,22 @@ use gpubench_records::files::StoredRuns;
 use gpubench_report::export::Format;
 use gpubench_report::paragraph;
 
-use self::build::{Built, BuiltSuite, build};
-use self::interruption::Interruption;
-use self::suites::{Workspace, metadata};
 use self::summary::SuiteEnd;
+use super::suites::{self, Built, Interruption, Workspace, build, metadata, metadata_flags};
 use crate::args::RunArgs;
 use crate::error::{CommandError, RunError};
 use crate::output::{self, PrintOptions};
 
 pub(super) fn run(args: &RunArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
     let manifest = source::manifest(args)?;
-    let workspace: Workspace = metadata(manifest.as_deref(), &metadata_flags(args))?;
-    let wanted = workspace.suites(&args.package, &args.bench)?;
+    let workspace: Workspace = metadata(manifest.as_deref(), &metadata_flags(&args.build))?;
+    let wanted = workspace.suites(&args.build)?;
     check_results(&args.flags, wanted.len())?;
-    let mut built = build(&wanted, manifest.as_deref(), args)?;
-    let loader_path = built.loader_path();
-    let (suites, others): (Vec<_>, Vec<_>) = std::mem::take(&mut built.suites)
-        .into_iter()
-        .partition(|suite| started::is_suite(&suite.program, &loader_path));
-    for other in others {
-        output::warn(&format!("{} is no suite of gpubench, and left out", other.name()));
-    }
-    if suites.is_empty() {
+    let mut built = build(&wanted, manifest.as_deref(), None, &args.build)?;
+    built.keep_suites();
+    if built.suites.is_empty() {
         return Err(RunError::NoSuites.into());
     }
-    built.suites = suites;
     let stored = runs(&workspace);
     let ends = measure(&built, &args.flags, stored.as_ref())?;
     if ends.len() > 1 {
@@ -45,19 +32,6 @@ pub(super) fn run(args: &RunArgs, print_options: PrintOptions) -> Result<Exit, C
         output::print(&format!("\n{summary}"), print_options)?;
     }
     Ok(summary::exit(&ends))
-}
-
-impl BuiltSuite {
-    /// The words for it.
-    fn name(&self) -> String {
-        format!("{}: {}", self.target.package, self.target.name)
-    }
-}
-
-fn metadata_flags(args: &RunArgs) -> Vec<&'static str> {
-    let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
-    let given = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
-    ["--no-deps"].into_iter().chain(given).collect()
 }
 
 /// Several suites would write the same file of results, each over the last one.
@@ -90,10 +64,10 @@ fn measure(built: &Built, flags: &[String], stored: Option<&StoredRuns>) -> Resu
         let before = stored.map(StoredRuns::runs).unwrap_or_default();
         let not_started =
             |error| RunError::NotStarted { program: suite.program.display().to_string(), error };
-        let child = started::start(suite, flags, &loader_path).map_err(not_started)?;
+        let child = suites::command(suite, flags, &loader_path).spawn().map_err(not_started)?;
         let status = interruption.wait(child).map_err(not_started)?;
         let run = stored.and_then(|stored| stored.runs().into_iter().find(|run| !before.contains(run)));
-        let exit = interruption.exit().unwrap_or_else(|| started::exit(status));
+        let exit = interruption.exit().unwrap_or_else(|| suites::exit(status));
         ends.push(SuiteEnd::of(suite.name(), exit, run.as_ref().map(|(_, path)| path.as_path())));
         if matches!(exit, Exit::Interrupted(_)) {
             break;

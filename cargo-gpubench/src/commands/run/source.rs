@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use gpubench_records::files::cache;
 use serde::Deserialize;
 
-use super::suites::metadata;
 use crate::args::RunArgs;
+use crate::commands::suites::metadata;
 use crate::error::RunError;
 use crate::manifest::Manifest;
 
@@ -32,7 +32,7 @@ struct Tree {
 pub(super) fn manifest(args: &RunArgs) -> Result<Option<PathBuf>, RunError> {
     if let Some(wanted) = &args.krate {
         let folder = args.cache_dir.clone().or_else(cache).ok_or(RunError::NoCache)?;
-        return published(wanted, &folder.join("crates"), args.offline).map(Some);
+        return published(wanted, &folder.join("crates"), args.build.offline).map(Some);
     }
     if let Some(url) = &args.git {
         let folder = args.cache_dir.clone().or_else(cache).ok_or(RunError::NoCache)?;

@@ -8,8 +8,8 @@ use std::{env, iter};
 
 use serde::Deserialize;
 
-use super::suites::{BenchTarget, cargo};
-use crate::args::RunArgs;
+use super::workspace::{BenchTarget, cargo};
+use crate::args::BuildArgs;
 use crate::error::RunError;
 
 /// The variable in which the system's loader looks for folders of shared libraries.
@@ -18,15 +18,15 @@ const LIBRARIES: &str =
 
 /// A suite that was built.
 #[derive(Debug)]
-pub(super) struct BuiltSuite {
-    pub(super) target: BenchTarget,
-    pub(super) program: PathBuf,
+pub(in crate::commands) struct BuiltSuite {
+    pub(in crate::commands) target: BenchTarget,
+    pub(in crate::commands) program: PathBuf,
 }
 
 /// The suites that were built, and what they need to start.
 #[derive(Debug)]
-pub(super) struct Built {
-    pub(super) suites: Vec<BuiltSuite>,
+pub(in crate::commands) struct Built {
+    pub(in crate::commands) suites: Vec<BuiltSuite>,
     folders: Vec<PathBuf>,
 }
 
@@ -52,16 +52,21 @@ struct Artifact {
     kind: Vec<String>,
 }
 
-/// Builds `suites`, whose workspace has `manifest`. Cargo's progress and errors go to standard error.
-pub(super) fn build(
+/// Builds `suites`, whose workspace has `manifest`, into the folder `target` or where cargo builds. Cargo's progress and errors go
+/// to standard error.
+pub(in crate::commands) fn build(
     suites: &[BenchTarget],
     manifest: Option<&Path>,
-    args: &RunArgs,
+    target: Option<&Path>,
+    args: &BuildArgs,
 ) -> Result<Built, RunError> {
     let mut command = cargo();
     command.args(["bench", "--no-run", "--message-format=json-render-diagnostics"]);
     if let Some(manifest) = manifest {
         command.arg("--manifest-path").arg(manifest);
+    }
+    if let Some(target) = target {
+        command.arg("--target-dir").arg(target);
     }
     for suite in suites {
         command.args(["--package", &suite.package, "--bench", &suite.name]);
@@ -103,7 +108,7 @@ impl Built {
     }
 
     /// Returns the variable by which the loader finds shared libraries that build scripts have made, as `cargo bench` sets it.
-    pub(super) fn loader_path(&self) -> (&'static str, OsString) {
+    pub(in crate::commands) fn loader_path(&self) -> (&'static str, OsString) {
         let programs =
             self.suites.iter().filter_map(|suite| suite.program.parent()).map(Path::to_owned).take(1);
         let earlier = env::var_os(LIBRARIES);

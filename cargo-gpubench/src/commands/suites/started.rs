@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const VERSION: &str = "(gpubench ";
 
 /// Returns true if the program is a suite: its version names gpubench.
-pub(super) fn is_suite(program: &Path, loader_path: &(&str, OsString)) -> bool {
+pub(in crate::commands) fn is_suite(program: &Path, loader_path: &(&str, OsString)) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").env(loader_path.0, &loader_path.1).stdin(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.stdout(Stdio::piped()).spawn() else { return false };
@@ -33,27 +33,28 @@ pub(super) fn is_suite(program: &Path, loader_path: &(&str, OsString)) -> bool {
     false
 }
 
-/// Starts a suite as `cargo bench` does: in its package's folder, `--bench` last.
-pub(super) fn start(
+/// Returns the command that starts a suite as `cargo bench` does: in its package's folder, `--bench` last.
+pub(in crate::commands) fn command(
     suite: &BuiltSuite,
     flags: &[String],
     loader_path: &(&str, OsString),
-) -> io::Result<Child> {
+) -> Command {
     let target = &suite.target;
     let folder = target.manifest.parent().unwrap_or(Path::new("."));
-    Command::new(&suite.program)
+    let mut command = Command::new(&suite.program);
+    command
         .args(flags)
         .arg("--bench")
         .current_dir(folder)
         .env("CARGO_MANIFEST_DIR", folder)
         .env("CARGO_PKG_NAME", &target.package)
         .env("CARGO_PKG_VERSION", &target.version)
-        .env(loader_path.0, &loader_path.1)
-        .spawn()
+        .env(loader_path.0, &loader_path.1);
+    command
 }
 
 /// Returns the exit code of a suite in the words of all programs here. A program that ended in another way failed.
-pub(super) fn exit(status: ExitStatus) -> Exit {
+pub(in crate::commands) fn exit(status: ExitStatus) -> Exit {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status)
         && let 1 | 2 | 15 = signal

@@ -7,23 +7,27 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::args::BuildArgs;
 use crate::commands::init::GPUBENCH;
 use crate::error::RunError;
 
 /// A workspace in cargo's words.
 #[derive(Debug, Deserialize)]
-pub(super) struct Workspace {
+pub(in crate::commands) struct Workspace {
     packages: Vec<Package>,
+    /// The folder of its manifest.
+    #[serde(default)]
+    pub(in crate::commands) workspace_root: PathBuf,
     /// The folder that cargo builds into.
-    pub(super) target_directory: PathBuf,
+    pub(in crate::commands) target_directory: PathBuf,
 }
 
 /// A package in cargo's words.
 #[derive(Debug, Deserialize)]
-pub(super) struct Package {
-    pub(super) name: String,
-    pub(super) version: String,
-    pub(super) manifest_path: PathBuf,
+pub(in crate::commands) struct Package {
+    pub(in crate::commands) name: String,
+    pub(in crate::commands) version: String,
+    pub(in crate::commands) manifest_path: PathBuf,
     dependencies: Vec<Dependency>,
     targets: Vec<Target>,
 }
@@ -43,22 +47,25 @@ struct Target {
 
 /// A bench target that is a suite, as far as its manifest tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BenchTarget {
-    pub(super) package: String,
-    pub(super) version: String,
-    pub(super) manifest: PathBuf,
-    pub(super) name: String,
+pub(in crate::commands) struct BenchTarget {
+    pub(in crate::commands) package: String,
+    pub(in crate::commands) version: String,
+    pub(in crate::commands) manifest: PathBuf,
+    pub(in crate::commands) name: String,
     /// The features without which cargo does not build it.
-    pub(super) required_features: Vec<String>,
+    pub(in crate::commands) required_features: Vec<String>,
 }
 
 /// Returns `cargo`, which has its own name in the environment of its subcommands.
-pub(super) fn cargo() -> Command {
+pub(in crate::commands) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Returns what cargo tells of the workspace of `manifest`, or of the current folder. `flags` are further words to it.
-pub(super) fn metadata<T: DeserializeOwned>(manifest: Option<&Path>, flags: &[&str]) -> Result<T, RunError> {
+pub(in crate::commands) fn metadata<T: DeserializeOwned>(
+    manifest: Option<&Path>,
+    flags: &[&str],
+) -> Result<T, RunError> {
     let mut command = cargo();
     command.args(["metadata", "--format-version", "1"]).args(flags);
     if let Some(manifest) = manifest {
@@ -73,13 +80,10 @@ pub(super) fn metadata<T: DeserializeOwned>(manifest: Option<&Path>, flags: &[&s
 }
 
 impl Workspace {
-    /// Returns its suites: the bench targets of packages that depend on gpubench, by package and name. `packages` and `benches` name
-    /// those that are wanted; if they are empty, all are.
-    pub(super) fn suites(
-        &self,
-        packages: &[String],
-        benches: &[String],
-    ) -> Result<Vec<BenchTarget>, RunError> {
+    /// Returns its suites: the bench targets of packages that depend on gpubench, by package and name. `wanted`
+    /// names packages and bench targets; without names all are wanted.
+    pub(in crate::commands) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>, RunError> {
+        let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) =
             packages.iter().find(|name| self.packages.iter().all(|package| package.name != **name))
         {

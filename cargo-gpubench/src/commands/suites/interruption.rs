@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use gpubench_records::exit::Exit;
 
 #[cfg(unix)]
-pub(super) use self::unix::Interruption;
+pub(in crate::commands) use self::unix::Interruption;
 
 /// The signal that came first; 0 before.
 #[derive(Clone, Debug, Default)]
@@ -35,14 +35,14 @@ mod unix {
 
     /// The signals that end this run early, from now on.
     #[derive(Debug)]
-    pub(in super::super) struct Interruption {
+    pub(in crate::commands) struct Interruption {
         first: FirstSignal,
         /// The suite that runs.
         suite: Arc<Mutex<Option<Pid>>>,
     }
 
     impl Interruption {
-        pub(in super::super) fn listen() -> io::Result<Self> {
+        pub(in crate::commands) fn listen() -> io::Result<Self> {
             let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
             let this = Self { first: FirstSignal::default(), suite: Arc::default() };
             let (first, suite) = (this.first.clone(), Arc::clone(&this.suite));
@@ -66,7 +66,7 @@ mod unix {
         }
 
         /// Waits for the suite, which gets the signals that come meanwhile.
-        pub(in super::super) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
+        pub(in crate::commands) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
             let set = |process| *self.suite.lock().unwrap_or_else(PoisonError::into_inner) = process;
             let process = i32::try_from(suite.id()).ok().and_then(Pid::from_raw);
             set(process);
@@ -80,7 +80,7 @@ mod unix {
         }
 
         /// Returns the end of the run, if a signal came.
-        pub(in super::super) fn exit(&self) -> Option<Exit> {
+        pub(in crate::commands) fn exit(&self) -> Option<Exit> {
             self.first.exit()
         }
     }
@@ -89,19 +89,19 @@ mod unix {
 /// Where there are no signals, Ctrl-C ends both processes.
 #[cfg(not(unix))]
 #[derive(Debug, Default)]
-pub(super) struct Interruption(FirstSignal);
+pub(in crate::commands) struct Interruption(FirstSignal);
 
 #[cfg(not(unix))]
 impl Interruption {
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(in crate::commands) fn listen() -> io::Result<Self> {
         Ok(Self::default())
     }
 
-    pub(super) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
+    pub(in crate::commands) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
         suite.wait()
     }
 
-    pub(super) fn exit(&self) -> Option<Exit> {
+    pub(in crate::commands) fn exit(&self) -> Option<Exit> {
         self.0.exit()
     }
 }

@@ -1,0 +1,144 @@
+//! The processes of two revisions of one suite. In: whose turn it is; out: the run that the process stored, and all runs of a
+//! revision as one.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use gpubench_records::exit::Exit;
+use gpubench_records::files::{StoredRuns, load};
+use gpubench_records::join::{NamedRun, join};
+use gpubench_records::record::{Record, Run};
+use gpubench_stats::Side;
+
+use crate::args::AbArgs;
+use crate::commands::revision::BuiltRevision;
+use crate::commands::suites::{self, BuiltSuite, Interruption};
+use crate::error::{CommandError, RevisionError, RunError};
+
+/// A suite of two revisions, with the runs so far.
+pub(super) struct Processes<'a> {
+    sides: [OneSide<'a>; 2],
+    target: &'a Path,
+    interruption: &'a Interruption,
+    args: &'a AbArgs,
+}
+
+struct OneSide<'a> {
+    revision: &'a BuiltRevision,
+    suite: &'a BuiltSuite,
+    /// The folder in which its processes store their runs.
+    folder: PathBuf,
+    runs: Vec<NamedRun>,
+}
+
+/// The end of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Measured,
+    NothingMatched,
+    /// By a signal. What it has measured before is there.
+    Interrupted,
+}
+
+impl<'a> Processes<'a> {
+    /// The suite before and now. Runs are stored below `folder`, and `target` is the folder that cargo builds into.
+    pub(super) fn new(
+        revisions: [&'a BuiltRevision; 2],
+        suite: [&'a BuiltSuite; 2],
+        folder: &Path,
+        target: &'a Path,
+        interruption: &'a Interruption,
+        args: &'a AbArgs,
+    ) -> Self {
+        let side = |number: usize, name: &str| OneSide {
+            revision: revisions[number],
+            suite: suite[number],
+            folder: folder.join(name).join("runs"),
+            runs: Vec::new(),
+        };
+        Self { sides: [side(0, "then"), side(1, "now")], target, interruption, args }
+    }
+
+    /// Runs a process of a side: of all cases that the user wants, or of those of these names.
+    pub(super) fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Ended, CommandError> {
+        let flags = self.flags(names);
+        let (target, interruption) = (self.target, self.interruption);
+        let side = &mut self.sides[side as usize];
+        let not_started =
+            |error| RunError::NotStarted { program: side.suite.program.display().to_string(), error };
+        let stored = StoredRuns::within(side.folder.parent().unwrap_or(&side.folder).to_owned());
+        let before = stored.runs();
+        let mut command = suites::command(side.suite, &flags, &side.revision.built.loader_path());
+        command.env("GPUBENCH_RUNS_DIR", &side.folder).env("CARGO_TARGET_DIR", target);
+        // Its table is one of many.
+        let child = command.stdout(Stdio::null()).spawn().map_err(not_started)?;
+        let status = interruption.wait(child).map_err(not_started)?;
+        let ended = interruption.exit().unwrap_or_else(|| suites::exit(status));
+        let run = stored.runs().into_iter().find(|run| !before.contains(run));
+        if let Some((name, path)) = &run {
+            side.runs.push(NamedRun { name: name.clone(), run: load(path)?.run });
+        }
+        let name = || side.revision.name.clone();
+        match ended {
+            Exit::Interrupted(_) => Ok(Ended::Interrupted),
+            Exit::Nothing => Ok(Ended::NothingMatched),
+            Exit::Usage | Exit::NoDevice => Err(RevisionError::Ended { name: name(), exit: ended }.into()),
+            _ if run.is_none() => {
+                Err(RevisionError::NoRun { name: name(), folder: side.folder.clone() }.into())
+            }
+            // A case that failed has no number, which the comparison says.
+            Exit::Failed | Exit::Regression | Exit::Done => Ok(Ended::Measured),
+        }
+    }
+
+    /// Returns the flags of a process.
+    fn flags(&self, names: Option<&[String]>) -> Vec<String> {
+        let AbArgs { filters, flags, .. } = self.args;
+        match names {
+            None => flags.iter().chain(filters).cloned().collect(),
+            // Whole names beside the user's own filters, which are no whole names.
+            Some(names) => {
+                let exact = (!flags.iter().any(|flag| flag == "--exact")).then(|| "--exact".to_owned());
+                flags.iter().cloned().chain(exact).chain(names.iter().cloned()).collect()
+            }
+        }
+    }
+
+    /// Returns the name of a side's revision.
+    pub(super) fn name(&self, side: Side) -> &str {
+        &self.sides[side as usize].revision.name
+    }
+
+    /// Returns the number of a side's processes so far.
+    pub(super) fn count(&self, side: Side) -> usize {
+        self.sides[side as usize].runs.len()
+    }
+
+    /// Returns all runs of a side as one; nothing if it has none.
+    pub(super) fn joined(&self, side: Side) -> Result<Option<Run>, CommandError> {
+        let side = &self.sides[side as usize];
+        let mut run = match &side.runs[..] {
+            [] => return Ok(None),
+            [one] => one.run.clone(),
+            several => {
+                let not_joined = |error| RevisionError::NotJoined {
+                    name: side.revision.name.clone(),
+                    error: Box::new(error),
+                };
+                join(several.to_vec()).map_err(not_joined)?.run
+            }
+        };
+        tell_repeated(&mut run.records);
+        Ok(Some(run))
+    }
+}
+
+/// Notes of each record the number of processes that measured it beyond those that measured all.
+fn tell_repeated(records: &mut [Record]) {
+    let processes =
+        |record: &Record| usize::from(record.measurement.is_some()) + record.other_processes.len();
+    let least = records.iter().map(processes).filter(|count| *count > 0).min().unwrap_or(0);
+    for record in records {
+        record.again = processes(record).saturating_sub(least);
+    }
+}

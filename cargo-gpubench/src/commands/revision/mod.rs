@@ -1,0 +1,107 @@
+//! Revisions of a repository as programs. In: a commit, a tag, a branch, or `.` for the working tree; out: the suites that cargo built
+//! of it. Commits are built in work trees of their own below the target folder, which keep what was built.
+
+mod repository;
+mod trees;
+
+use std::path::PathBuf;
+
+use self::repository::{Commit, Repository};
+use self::trees::{Tree, Trees};
+use super::suites::{Built, Workspace, build, metadata, metadata_flags};
+use crate::args::BuildArgs;
+use crate::error::{CommandError, RevisionError, RunError};
+
+/// The name of the working tree among revisions.
+const WORKING_TREE: &str = ".";
+
+/// The place that revisions are of: the workspace of the current folder, and its repository.
+#[derive(Debug)]
+pub(super) struct Revisions {
+    repository: Repository,
+    /// The workspace's folder, relative to the repository's.
+    workspace: PathBuf,
+    /// The folder that cargo builds the working tree into.
+    target: PathBuf,
+}
+
+/// A revision that the user named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Revision {
+    WorkingTree,
+    Commit(Commit),
+}
+
+/// A revision that was built. Its work tree is in use until this is dropped.
+#[derive(Debug)]
+pub(super) struct BuiltRevision {
+    /// The name, as in `main (1a2b3c4d)`.
+    pub(super) name: String,
+    pub(super) built: Built,
+    _tree: Option<Tree>,
+}
+
+impl Revisions {
+    /// Finds the workspace of the current folder.
+    pub(super) fn here(args: &BuildArgs) -> Result<Self, CommandError> {
+        let workspace: Workspace = metadata(None, &metadata_flags(args))?;
+        let repository = Repository::of(&workspace.workspace_root)?;
+        let root = workspace.workspace_root.canonicalize().unwrap_or(workspace.workspace_root);
+        let inside = root.strip_prefix(repository.root()).unwrap_or(&root).to_owned();
+        Ok(Self { repository, workspace: inside, target: workspace.target_directory })
+    }
+
+    /// Returns the folder of what outlives a run here.
+    pub(super) fn home(&self) -> PathBuf {
+        self.target.join("gpubench")
+    }
+
+    /// Returns the folder that cargo builds into, by which suites of all revisions share what they measure of the machine.
+    pub(super) fn target(&self) -> &std::path::Path {
+        &self.target
+    }
+
+    /// Returns the revision that is called `name`.
+    pub(super) fn named(&self, name: &str) -> Result<Revision, RevisionError> {
+        if name == WORKING_TREE {
+            return Ok(Revision::WorkingTree);
+        }
+        self.repository.commit(name).map(Revision::Commit)
+    }
+
+    /// Builds the suites of a revision that `args` name.
+    pub(super) fn build(
+        &self,
+        revision: &Revision,
+        args: &BuildArgs,
+    ) -> Result<BuiltRevision, RevisionError> {
+        let name = revision.to_string();
+        let tree = match revision {
+            Revision::WorkingTree => None,
+            Revision::Commit(commit) => {
+                Some(Trees::below(&self.home()).check_out(&self.repository, commit, &name)?)
+            }
+        };
+        let manifest = tree.as_ref().map(|tree| tree.sources().join(&self.workspace).join("Cargo.toml"));
+        let target = tree.as_ref().map(Tree::target);
+        let all = || {
+            let workspace: Workspace = metadata(manifest.as_deref(), &metadata_flags(args))?;
+            let mut built = build(&workspace.suites(args)?, manifest.as_deref(), target.as_deref(), args)?;
+            built.keep_suites();
+            if built.suites.is_empty() { Err(RunError::NoSuites) } else { Ok(built) }
+        };
+        match all() {
+            Ok(built) => Ok(BuiltRevision { name, built, _tree: tree }),
+            Err(error) => Err(RevisionError::NotBuilt { name, error: Box::new(error) }),
+        }
+    }
+}
+
+impl std::fmt::Display for Revision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::WorkingTree => f.write_str("the working tree"),
+            Self::Commit(commit) => write!(f, "{commit}"),
+        }
+    }
+}

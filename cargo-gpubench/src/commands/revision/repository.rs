@@ -1,0 +1,130 @@
+//! A git repository, asked by the program `git`. In: a folder in it, and names of commits; out: their hashes, and work trees.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::error::RevisionError;
+
+/// The digits of a hash that a user sees.
+const SHOWN_DIGITS: usize = 8;
+
+/// The variables that make git look at another repository than that of a folder, as a hook has them.
+const ELSEWHERE: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+
+/// The repository of a folder.
+#[derive(Clone, Debug)]
+pub(super) struct Repository {
+    root: PathBuf,
+}
+
+/// A commit, by the name that the user gave and by its hash.
+#[derive(Clone, Debug)]
+pub(in crate::commands) struct Commit {
+    name: String,
+    hash: String,
+}
+
+impl PartialEq for Commit {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Eq for Commit {}
+
+impl Commit {
+    pub(super) fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+impl Display for Commit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = &self.hash[..self.hash.len().min(SHOWN_DIGITS)];
+        if self.hash.starts_with(&self.name) {
+            f.write_str(short)
+        } else {
+            write!(f, "{} ({short})", self.name)
+        }
+    }
+}
+
+impl Repository {
+    /// Finds the repository of `folder`.
+    pub(super) fn of(folder: &Path) -> Result<Self, RevisionError> {
+        let told = output(folder, &["rev-parse", "--show-toplevel"])?;
+        let root = PathBuf::from(line(&told));
+        match root.canonicalize() {
+            Ok(root) if told.status.success() => Ok(Self { root }),
+            _ => Err(RevisionError::NoRepository(folder.to_owned())),
+        }
+    }
+
+    /// Returns the folder of its working tree.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the commit that `name` means.
+    pub(super) fn commit(&self, name: &str) -> Result<Commit, RevisionError> {
+        let commit = format!("{name}^{{commit}}");
+        let told = output(&self.root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
+        if !told.status.success() {
+            return Err(RevisionError::Unknown(name.to_owned()));
+        }
+        Ok(Commit { name: name.to_owned(), hash: line(&told) })
+    }
+
+    /// Makes a work tree of `commit` in `folder`, which is none yet. Returns false if git does not; its words are printed.
+    pub(super) fn add_tree(&self, folder: &Path, commit: &Commit) -> Result<bool, RevisionError> {
+        // Trees that somebody removed are still in git's list.
+        _ = output(&self.root, &["worktree", "prune"])?;
+        let mut command = git(&self.root, &["worktree", "add", "--quiet", "--detach", "--force"]);
+        succeeds(command.arg(folder).arg(&commit.hash))
+    }
+}
+
+/// Puts `commit` into the work tree `folder`, whatever was changed there.
+pub(super) fn switch_tree(folder: &Path, commit: &Commit) -> Result<bool, RevisionError> {
+    Ok(succeeds(&mut git(folder, &["checkout", "--quiet", "--force", "--detach", &commit.hash]))?
+        && succeeds(&mut git(folder, &["clean", "--quiet", "--force", "-d"]))?)
+}
+
+/// Brings the submodules of a work tree to what its commit says.
+pub(super) fn update_submodules(folder: &Path) -> Result<bool, RevisionError> {
+    if !folder.join(".gitmodules").is_file() {
+        return Ok(true);
+    }
+    succeeds(&mut git(folder, &["submodule", "--quiet", "update", "--init", "--recursive"]))
+}
+
+/// Returns the hash of the commit in the work tree `folder`; `None` if it is none, or damaged.
+pub(super) fn head(folder: &Path) -> Option<String> {
+    if !folder.join(".git").exists() {
+        return None;
+    }
+    let told = output(folder, &["rev-parse", "HEAD"]).ok()?;
+    told.status.success().then(|| line(&told))
+}
+
+fn git(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(words).stdin(Stdio::null());
+    for variable in ELSEWHERE {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn output(folder: &Path, words: &[&str]) -> Result<Output, RevisionError> {
+    git(folder, words).output().map_err(RevisionError::NoGit)
+}
+
+fn succeeds(command: &mut Command) -> Result<bool, RevisionError> {
+    Ok(command.stdout(Stdio::null()).status().map_err(RevisionError::NoGit)?.success())
+}
+
+fn line(told: &Output) -> String {
+    String::from_utf8_lossy(&told.stdout).trim_end().to_owned()
+}

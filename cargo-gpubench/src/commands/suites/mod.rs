@@ -1,0 +1,43 @@
+//! Suites of a workspace on this machine, for the commands that start some. In: a manifest and flags of a build; out: programs, and
+//! processes that hear of signals.
+
+mod build;
+mod interruption;
+mod started;
+mod workspace;
+
+use crate::args::BuildArgs;
+use crate::output;
+
+pub(super) use self::build::{Built, BuiltSuite, build};
+pub(super) use self::interruption::Interruption;
+pub(super) use self::started::{command, exit};
+pub(super) use self::workspace::{Workspace, metadata};
+
+impl BuiltSuite {
+    /// The words for it.
+    pub(super) fn name(&self) -> String {
+        format!("{}: {}", self.target.package, self.target.name)
+    }
+}
+
+impl Built {
+    /// Leaves out the programs that are no suites, with a warning for each.
+    pub(super) fn keep_suites(&mut self) {
+        let loader_path = self.loader_path();
+        let (suites, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.suites)
+            .into_iter()
+            .partition(|suite| started::is_suite(&suite.program, &loader_path));
+        for other in others {
+            output::warn(&format!("{} is no suite of gpubench, and left out", other.name()));
+        }
+        self.suites = suites;
+    }
+}
+
+/// Returns the words to `cargo metadata` that a build with `args` needs too.
+pub(super) fn metadata_flags(args: &BuildArgs) -> Vec<&'static str> {
+    let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
+    let given = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
+    ["--no-deps"].into_iter().chain(given).collect()
+}

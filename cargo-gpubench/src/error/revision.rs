@@ -1,0 +1,57 @@
+//! The errors of commands that build and measure revisions.
+
+use std::io;
+use std::path::PathBuf;
+
+use gpubench_records::exit::Exit;
+use gpubench_records::join::JoinError;
+
+use super::RunError;
+
+/// Revisions that cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RevisionError {
+    #[error("git does not start: {0}")]
+    NoGit(io::Error),
+    #[error("{} is in no git repository, whose revisions could be compared", .0.display())]
+    NoRepository(PathBuf),
+    #[error("{0}: the repository has no such commit, tag or branch; `.` is the working tree")]
+    Unknown(String),
+    #[error("both are the same revision, {0}: a repetition shows nothing but noise")]
+    Same(String),
+    #[error("{name} cannot be checked out: git's words are above")]
+    NotCheckedOut { name: String },
+    #[error("{}: {error}", path.display())]
+    NoPlace { path: PathBuf, error: io::Error },
+    #[error("all work trees in {} are in use by other comparisons: wait until one of them ends", .0.display())]
+    AllInUse(PathBuf),
+    #[error("{name}: {error}")]
+    NotBuilt { name: String, error: Box<RunError> },
+    #[error("{then} and {now} have no suite in common")]
+    NoSuiteInCommon { then: String, now: String },
+    #[error("{name}: the suite ended with {exit}: its words are above")]
+    Ended { name: String, exit: Exit },
+    #[error(
+        "{name}: the suite stored no run in {}: leave --runs-dir and --resume to this command", folder.display()
+    )]
+    NoRun { name: String, folder: PathBuf },
+    #[error("the processes of {name} cannot be joined: {error}")]
+    NotJoined { name: String, error: Box<JoinError> },
+    #[error("formats are written of one suite, and {0} were compared: name one by --bench")]
+    SeveralSuites(usize),
+}
+
+impl RevisionError {
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::NotBuilt { error, .. } => error.exit(),
+            Self::Ended { exit, .. } => *exit,
+            Self::NoSuiteInCommon { .. } => Exit::Nothing,
+            Self::NotCheckedOut { .. }
+            | Self::NoPlace { .. }
+            | Self::NoRun { .. }
+            | Self::NotJoined { .. } => Exit::Failed,
+            _ => Exit::Usage,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! `ab` in a repository whose cargo and suites are scripts: what is built where, in which order processes run, and what follows from
+//! what they stored.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Ended, PROGRAM, Project, slowed};
+
+/// A program that says what it was given and stores the next run of the speed in its folder.
+const SUITE: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then echo 'kernels 1.2.3 (gpubench 0.1.0)'; exit; fi
+speed=$(cat speed); at=$(cat $HERE/count-$speed 2>/dev/null || echo 0); echo $((at + 1)) > $HERE/count-$speed
+echo "$speed: $*" >> $HERE/ran
+[ -f ends ] && exit $(cat ends)
+mkdir -p $GPUBENCH_RUNS_DIR/2026-11-23T10-00-0$at-$speed
+cp $HERE/stored/$speed-$at.json $GPUBENCH_RUNS_DIR/2026-11-23T10-00-0$at-$speed/records.jsonl
+if [ -f signal ]; then kill -INT $PPID; sleep 0.1; exit 130; fi
+"#;
+
+/// A cargo that knows one suite, `suite.sh` in the package's folder, and builds no folder with a file `broken`.
+const CARGO: &str = r#"#!/bin/sh
+folder=$PWD; what=$1; all="$*"
+while [ $# -gt 0 ]; do [ "$1" = --manifest-path ] && folder=${2%/*}; shift; done
+if [ $what = metadata ]; then
+    echo '{"packages":[{"name":"a","version":"1.2.3","manifest_path":"'$folder'/Cargo.toml","dependencies":[{"name":"gpubench"}],"targets":[{"name":"kernels","kind":["bench"]}]}],"workspace_root":"'$folder'","target_directory":"'$folder'/target"}'
+    exit
+fi
+echo "$all" >> $HERE/built
+if [ -f $folder/broken ]; then echo 'error: cargo says why' >&2; exit 101; fi
+echo '{"reason":"compiler-artifact","manifest_path":"'$folder'/Cargo.toml","target":{"name":"kernels","kind":["bench"]},"executable":"'$folder'/suite.sh"}'
+"#;
+
+/// A repository with a commit for each speed, and runs of each to be found.
+struct Repository(Project);
+
+impl Repository {
+    fn of(speeds: &[u32]) -> Self {
+        let this = Self(Project::new());
+        fs::create_dir_all(this.0.path("stored")).expect("it can be made");
+        this.script("cargo", CARGO);
+        let repository = this.0.path("repository");
+        fs::create_dir_all(&repository).expect("it can be made");
+        this.git(&["init", "--quiet", "--initial-branch=main"]);
+        this.script("repository/suite.sh", SUITE);
+        fs::write(repository.join(".gitignore"), "target\n").expect("it can be written");
+        fs::write(repository.join("Cargo.toml"), "[workspace]\n").expect("it can be written");
+        for speed in speeds {
+            this.change("speed", &speed.to_string());
+            this.commit(&format!("v{speed}"));
+        }
+        this
+    }
+
+    /// Writes the runs of so many processes of a speed, in percent of the usual time: they differ by `noise`.
+    fn runs(&self, speed: u32, noise: f64, processes: usize) {
+        for at in 0..processes {
+            let around = [0.3, -0.8, 0.9, -0.5, 0.1, 0.6, -0.2, -0.4][at % 8] + 0.01 * at as f64;
+            let run = slowed(f64::from(speed) / 100.0 * (1.0 + noise * around));
+            let path = self.0.path(&format!("stored/{speed}-{at}.json"));
+            run.write(&mut fs::File::create(path).expect("it can be made")).expect("it can be written");
+        }
+    }
+
+    fn change(&self, name: &str, text: &str) {
+        fs::write(self.0.path("repository").join(name), text).expect("it can be written");
+    }
+
+    fn commit(&self, tag: &str) {
+        self.git(&["add", "."]);
+        self.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", tag]);
+        self.git(&["tag", tag]);
+    }
+
+    fn git(&self, words: &[&str]) {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(self.0.path("repository")).args(words);
+        let ended = command.output().expect("there is git");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        fs::write(self.0.path(name), text).expect("it can be written");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.0.path(name), mode).expect("it is there");
+    }
+
+    fn ab(&self, arguments: &[&str]) -> Ended {
+        self.ab_in("repository", arguments)
+    }
+
+    fn ab_in(&self, folder: &str, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(PROGRAM);
+        command.args(["gpubench", "ab"]).args(arguments).current_dir(self.0.path(folder)).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CARGO", self.0.path("cargo"));
+        command.env("HERE", self.0.path("")).stdin(Stdio::null());
+        Ended { output: command.output().expect("it runs"), project: self.0.path("") }
+    }
+
+    fn lines(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.0.path(name)).unwrap_or_default();
+        let project = self.0.text("");
+        text.lines().map(|line| line.replace(&project, "PROJECT/")).collect()
+    }
+}
+
+/// The text without the hashes of commits, which are others in each test.
+fn without_hashes(text: &str) -> String {
+    let is_hash = |word: &str| word.len() == 8 && word.bytes().all(|letter| letter.is_ascii_hexdigit());
+    let words = text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric());
+    words
+        .map(|word| match word.split_at_checked(8) {
+            Some((hash, rest)) if is_hash(hash) => format!("HASH{rest}"),
+            _ => word.to_owned(),
+        })
+        .collect()
+}
+
+/// The part of a report on the comparison.
+fn comparison(ended: &Ended) -> String {
+    let text = ended.stdout();
+    let begin = text.find("against baseline").unwrap_or_else(|| panic!("{text}{}", ended.stderr()));
+    text[begin..].to_owned()
+}
+
+/// Two commits, each in a work tree of its own, in pairs of which every other is reversed; and the working tree, built in place.
+#[test]
+fn a_commit_is_slower_than_the_one_before() {
+    let repository = Repository::of(&[100, 103]);
+    repository.runs(100, 0.001, 4);
+    repository.runs(103, 0.001, 12);
+    let ended = repository.ab(&["v100", "v103", "--fail-on-regression", "2%", "--", "--quick"]).code(3);
+    insta::assert_snapshot!("ab", without_hashes(&comparison(&ended)));
+    insta::assert_snapshot!(
+        "ab-order",
+        format!(
+            "{}---\n{}\n---\n{}",
+            without_hashes(&ended.stderr()),
+            repository.lines("built").join("\n"),
+            repository.lines("ran").join("\n")
+        )
+    );
+    let ended = repository.ab(&["v103", "--fail-on-regression", "2%", "--pairs", "4"]).code(0);
+    let built = repository.lines("built");
+    assert!(ended.stdout().contains("0 regressions"), "{}", ended.stdout());
+    assert!(!built.last().is_some_and(|words| words.contains("--manifest-path")), "{built:?}");
+    assert!(built[2].contains("revisions/2/tree"), "it is there already: {built:?}");
+}
+
+/// What no process is needed for any more is not measured again, and what four pairs leave open is.
+#[test]
+fn undecided_cases_alone_are_measured_further() {
+    let repository = Repository::of(&[100, 101]);
+    repository.runs(100, 0.02, 8);
+    repository.runs(101, 0.02, 8);
+    let ended = repository.ab(&["v100", "v101", "copy", "--pairs", "8", "--seed", "7"]).code(0);
+    let ran = repository.lines("ran");
+    assert_eq!(ran.len(), 16, "{}", ended.stderr());
+    assert!(ran[..8].iter().all(|words| words.ends_with(": copy --bench")), "{ran:?}");
+    assert!(
+        ran[8..].iter().all(|words| words.contains(": --exact ") && !words.contains(" copy ")),
+        "{ran:?}"
+    );
+    assert!(comparison(&ended).contains("undecided"));
+}
+
+#[test]
+fn little_time_is_one_pair() {
+    let repository = Repository::of(&[100, 103]);
+    repository.runs(100, 0.001, 1);
+    repository.runs(103, 0.001, 1);
+    let markdown = repository.0.text("pull.md");
+    let ended = repository.ab(&["v100", "v103", "--time", "0.001s", "--markdown", &markdown]).code(0);
+    assert_eq!(repository.lines("ran").len(), 2);
+    assert!(comparison(&ended).contains("is not known"), "one process shows no spread: {}", ended.stdout());
+    let written = fs::read_to_string(markdown).expect("it was written");
+    assert!(written.contains("v100"), "{written}");
+}
+
+/// A signal ends the process that runs, and what both sides have is compared.
+#[test]
+fn a_signal_keeps_what_was_measured() {
+    let repository = Repository::of(&[100, 103]);
+    repository.runs(100, 0.001, 1);
+    repository.runs(103, 0.001, 1);
+    repository.change("signal", "");
+    repository.commit("signalled");
+    fs::remove_file(repository.0.path("repository/signal")).expect("it is there");
+    let ended = repository.ab(&["v100", "signalled"]).code(130);
+    let ran = repository.lines("ran");
+    assert!(ran.len() <= 2, "{ran:?}");
+    let runs =
+        fs::read_dir(repository.0.path("repository/target/gpubench/ab/now/runs")).expect("it is there");
+    assert_eq!(runs.count(), 1);
+    assert_eq!(ended.stdout().contains("against baseline"), ran.len() == 2);
+}
+
+#[test]
+fn trees_are_few_and_hold_what_was_built_last() {
+    let repository = Repository::of(&[100, 101, 102, 103, 104]);
+    for speed in 100..105 {
+        repository.runs(speed, 0.001, 4);
+    }
+    for later in ["v101", "v102", "v103", "v104"] {
+        _ = repository.ab(&["v100", later, "--time", "1ms"]).code(2);
+        let ended = repository.ab(&["v100", later, "--time", "0.001"]).code(0);
+        let again = ended.stderr().lines().filter(|line| line.contains(" was ")).count();
+        assert_eq!(again, usize::from(later == "v104"), "{}", ended.stderr());
+    }
+    let trees = repository.0.path("repository/target/gpubench/revisions");
+    let speed =
+        |number: usize| fs::read_to_string(trees.join(format!("{number}/tree/speed"))).expect("it is there");
+    assert_eq!([1, 2, 3, 4].map(speed), ["100", "104", "102", "103"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let repository = Repository::of(&[100, 103]);
+    repository.runs(100, 0.001, 2);
+    repository.change("broken", "");
+    repository.commit("broken");
+    fs::remove_file(repository.0.path("repository/broken")).expect("it is there");
+    repository.change("ends", "2");
+    repository.commit("ends");
+    repository.change("ends", "4");
+    let mut told = String::new();
+    let mut refused = |arguments: &[&str], code| {
+        let ended = repository.ab(arguments).code(code);
+        assert_eq!(ended.stdout(), "");
+        told += &ended.stderr();
+    };
+    refused(&["v7"], 2);
+    refused(&["--upload-pack=x"], 2);
+    refused(&["v100", "main~3"], 2);
+    refused(&["v100", "broken"], 1);
+    refused(&["v100", "ends", "--seed", "1"], 2);
+    refused(&["v100"], 4);
+    refused(&["v100", "--band", "x"], 2);
+    refused(&["v100", "--pairs", "1"], 2);
+    let folder: &Path = &repository.0.path("elsewhere");
+    fs::create_dir_all(folder).expect("it can be made");
+    told += &repository.ab_in("elsewhere", &["v100"]).code(2).stderr();
+    insta::assert_snapshot!("ab-refused", without_hashes(&told));
+}
