@@ -25,7 +25,7 @@ use crate::output::{self, PrintOptions};
 pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
     let limits = Limits::parse(args.band.as_deref(), args.fail_on_regression.as_deref())?;
     let exports = exports(args.exports.0.clone())?;
-    output::check(&exports, &[], &super::StoredRuns::within(std::path::PathBuf::new()))?;
+    exports.iter().try_for_each(|export| output::check_destination(&export.to, &[]))?;
     let revisions = Revisions::here(&args.build)?;
     let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
     if then == now {
@@ -41,20 +41,20 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
     let folder = revisions.home().join("ab");
     let mut ends = Vec::new();
     for suite in suites {
-        let processes =
+        let mut processes =
             Processes::new([&then, &now], suite, &folder, revisions.target(), &interruption, args);
-        match compared(processes, args, &limits)? {
+        match compared(&mut processes, args, &limits)? {
             Some(run) => {
                 show(&run, &exports, print_options)?;
                 ends.push(Exit::of(&run));
             }
             None => ends.push(Exit::Nothing),
         }
-        if interruption.exit().is_some() {
+        if let Some(interrupted) = processes.interrupted() {
+            ends.push(interrupted);
             break;
         }
     }
-    ends.extend(interruption.exit());
     // A filter need not match in every suite.
     Ok(ends.into_iter().filter(|exit| *exit != Exit::Nothing).min().unwrap_or(Exit::Nothing))
 }
@@ -89,7 +89,7 @@ fn in_common<'a>(
 /// Measures a suite in pairs of processes until every row is decided. Returns the later revision's run with the comparison; nothing
 /// if no case of it was measured.
 fn compared(
-    mut processes: Processes<'_>,
+    processes: &mut Processes<'_>,
     args: &AbArgs,
     limits: &Limits,
 ) -> Result<Option<Run>, CommandError> {
@@ -110,11 +110,11 @@ fn compared(
             match processes.measure(side, undecided.as_deref())? {
                 Ended::Measured => {}
                 Ended::NothingMatched => return Ok(None),
-                Ended::Interrupted => return look(&processes, limits, error),
+                Ended::Interrupted => return look(processes, limits, error),
             }
         }
         if looks.contains(&(pair + 1)) {
-            found = look(&processes, limits, error)?;
+            found = look(processes, limits, error)?;
             let check = found.as_ref().and_then(|run| run.check.as_ref());
             let names = check.map(names_undecided).unwrap_or_default();
             if names.is_empty() {
@@ -125,7 +125,7 @@ fn compared(
     }
     match found {
         Some(found) if processes.count(Side::Now) == args.pairs as usize => Ok(Some(found)),
-        _ => look(&processes, limits, error),
+        _ => look(processes, limits, error),
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) struct Processes<'a> {
     target: &'a Path,
     interruption: &'a Interruption,
     args: &'a AbArgs,
+    interrupted: Option<Exit>,
 }
 
 struct OneSide<'a> {
@@ -56,11 +57,16 @@ impl<'a> Processes<'a> {
             folder: folder.join(name).join("runs"),
             runs: Vec::new(),
         };
-        Self { sides: [side(0, "then"), side(1, "now")], target, interruption, args }
+        Self { sides: [side(0, "then"), side(1, "now")], target, interruption, args, interrupted: None }
     }
 
     /// Runs a process of a side: of all cases that the user wants, or of those of these names.
     pub(super) fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Ended, CommandError> {
+        // One that came between two processes reached none of them.
+        self.interrupted = self.interruption.exit();
+        if self.interrupted.is_some() {
+            return Ok(Ended::Interrupted);
+        }
         let flags = self.flags(names);
         let (target, interruption) = (self.target, self.interruption);
         let side = &mut self.sides[side as usize];
@@ -80,7 +86,10 @@ impl<'a> Processes<'a> {
         }
         let name = || side.revision.name.clone();
         match ended {
-            Exit::Interrupted(_) => Ok(Ended::Interrupted),
+            Exit::Interrupted(_) => {
+                self.interrupted = Some(ended);
+                Ok(Ended::Interrupted)
+            }
             Exit::Nothing => Ok(Ended::NothingMatched),
             Exit::Usage | Exit::NoDevice => Err(RevisionError::Ended { name: name(), exit: ended }.into()),
             _ if run.is_none() => {
@@ -102,6 +111,11 @@ impl<'a> Processes<'a> {
                 flags.iter().cloned().chain(exact).chain(names.iter().cloned()).collect()
             }
         }
+    }
+
+    /// Returns the end by a signal, of this program or of a process alone.
+    pub(super) fn interrupted(&self) -> Option<Exit> {
+        self.interrupted
     }
 
     /// Returns the name of a side's revision.
