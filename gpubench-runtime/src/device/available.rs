@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub(crate) struct Available {
+pub struct Available {
     /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
     pub device: String,
     /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
@@ -29,25 +29,25 @@ pub struct FoundDevice {
 
 impl Available {
     /// Returns a device of this kind. Only the opened device knows its name.
-    pub(crate) fn new(device: impl Into<String>, kind: &'static str) -> Self {
+    pub fn new(device: impl Into<String>, kind: &'static str) -> Self {
         Self { device: device.into(), kind, name: String::new(), uuid: None, fault: None }
     }
 
     /// States the name that its maker gave it.
     #[must_use]
-    pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
+    pub fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
     /// States its UUID.
     #[must_use]
-    pub(crate) fn with_uuid(self, uuid: impl Into<String>) -> Self {
+    pub fn with_uuid(self, uuid: impl Into<String>) -> Self {
         Self { uuid: Some(uuid.into()), ..self }
     }
 
     /// States the reason that the driver says nothing of it.
     #[must_use]
-    pub(crate) fn with_fault(self, fault: impl Into<String>) -> Self {
+    pub fn with_fault(self, fault: impl Into<String>) -> Self {
         Self { fault: Some(fault.into()), ..self }
     }
 

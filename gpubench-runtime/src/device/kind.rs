@@ -9,29 +9,53 @@ use super::finding::Finding;
 use super::{Available, ClockTarget, DeviceError};
 use crate::registry::Entry;
 
-/// A kind of device.
-pub(crate) struct DeviceKind {
+/// A kind of device: its name, and what can be asked before one is opened.
+pub struct DeviceKind {
     /// The name on the command line and in records.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Lists this machine's devices of this kind. The error says in a few words why there are none.
-    pub list: fn() -> Result<Vec<Available>, DeviceError>,
+    pub(crate) list: fn() -> Result<Vec<Available>, DeviceError>,
     /// The words for a device of this kind, such as `CUDA device`.
-    pub noun: &'static str,
+    pub(crate) noun: &'static str,
     /// True if devices of this kind share nothing that a launch uses, unless its benchmark names a link: then several are
     /// measured side by side.
-    pub beside_others: bool,
+    pub(crate) beside_others: bool,
     /// Examines what measuring on such devices needs and is affected by, in a process of its own. Changes nothing.
-    pub examine: fn() -> Vec<Finding>,
+    pub(crate) examine: fn() -> Vec<Finding>,
     /// The choice if the user names no device.
-    pub choice: DefaultChoice,
+    pub(crate) choice: DefaultChoice,
     /// The compute precisions for which some device of this kind reports a peak.
-    pub precisions: fn() -> Vec<&'static str>,
+    pub(crate) precisions: fn() -> Vec<&'static str>,
     /// Locks its clocks, if the kind supports that.
-    pub clocks: Option<ClockControl>,
+    pub(crate) clocks: Option<ClockControl>,
     /// True if Nsight Compute counts what launches on it do.
-    pub profiled: bool,
+    pub(crate) profiled: bool,
     /// Benchmarks of its own limits, if it has any.
-    pub ceilings: Option<Ceilings>,
+    pub(crate) ceilings: Option<Ceilings>,
+}
+
+impl DeviceKind {
+    /// Returns a kind whose devices are measured beside those of other kinds: if the user names none, the first that works. `noun`
+    /// is a device of this kind in words, and `list` lists them, each as `name:number`.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        noun: &'static str,
+        list: fn() -> Result<Vec<Available>, DeviceError>,
+    ) -> Self {
+        Self {
+            name,
+            list,
+            noun,
+            beside_others: false,
+            examine: Vec::new,
+            choice: DefaultChoice::Beside,
+            precisions: Vec::new,
+            clocks: None,
+            profiled: false,
+            ceilings: None,
+        }
+    }
 }
 
 /// The rule for choosing devices of a kind if the user names none.
@@ -39,6 +63,8 @@ pub(crate) struct DeviceKind {
 pub(crate) enum DefaultChoice {
     /// The first one. A bare number on the command line is a device of such a kind.
     First,
+    /// The first one that works, whatever devices of other kinds there are.
+    Beside,
     /// This machine itself, if there is no other device.
     StandIn,
 }

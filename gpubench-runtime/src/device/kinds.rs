@@ -1,6 +1,6 @@
 //! The kinds of device that come with gpubench, in one table. Other folders ask here, so that none of them names a
-//! kind. A kind that a program adds by its own [`DeviceType`] is not in the table; such a device is assumed to be
-//! present.
+//! kind. A kind that a program adds by its own [`DeviceType`] stands behind them if it can be listed; if not, such a device is
+//! assumed to be present.
 
 use gpubench_records::files::ceilings::Ceiling;
 use gpubench_records::id::DeviceId;
@@ -10,7 +10,7 @@ use super::DeviceType;
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
 use super::kind::{ClockControl, DefaultChoice, DeviceKind};
-use crate::registry::Entry;
+use crate::registry::{self, Entry};
 
 /// All kinds, in order: a GPU before the CPU that feeds it.
 pub(crate) const KINDS: [DeviceKind; 2] = [
@@ -41,10 +41,26 @@ pub(crate) const KINDS: [DeviceKind; 2] = [
     },
 ];
 
-/// Returns the kind of this name, if it comes with gpubench.
+/// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
+#[must_use]
+pub(crate) fn listed() -> Vec<&'static DeviceKind> {
+    let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
+    let variants = registry::entries().into_iter().flat_map(|entry| entry.variants);
+    for kind in variants.filter_map(|variant| variant.listed) {
+        if kinds.iter().all(|known| known.name != kind.name) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// Returns the kind of this name, if it can be listed.
 #[must_use]
 pub(crate) fn kind(name: &str) -> Option<&'static DeviceKind> {
-    KINDS.iter().find(|kind| kind.name == name)
+    KINDS
+        .iter()
+        .find(|kind| kind.name == name)
+        .or_else(|| listed().into_iter().find(|kind| kind.name == name))
 }
 
 /// Returns true if several devices of this kind are measured side by side. Of a kind that a program has added nothing is known.
@@ -55,7 +71,7 @@ pub(crate) fn runs_beside_others(name: &str) -> bool {
 
 /// Returns the precisions for which some device reports a peak.
 pub(crate) fn precisions() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|kind| (kind.precisions)())
+    listed().into_iter().flat_map(|kind| (kind.precisions)())
 }
 
 /// Returns the clock lock of the device of this name, such as `cuda:0`.
@@ -71,7 +87,7 @@ pub(crate) fn is_profiled(device: &str) -> bool {
 /// Returns the benchmarks of devices' own limits.
 #[must_use]
 pub(crate) fn ceilings() -> Vec<&'static Entry> {
-    KINDS.iter().filter_map(|kind| kind.ceilings).flat_map(|ceilings| (ceilings.entries)()).collect()
+    listed().into_iter().filter_map(|kind| kind.ceilings).flat_map(|ceilings| (ceilings.entries)()).collect()
 }
 
 /// Returns the ceilings that `device` reached in a run of these benchmarks.

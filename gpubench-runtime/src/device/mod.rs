@@ -22,10 +22,12 @@ pub(crate) mod turns;
 use std::any::Any;
 use std::borrow::Borrow;
 
-pub(crate) use available::{Available, FoundDevice, Missing};
+pub use available::Available;
+pub(crate) use available::{FoundDevice, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
 pub(crate) use host::cpu_name;
+pub use kind::DeviceKind;
 pub use listed::listed_ordinal;
 pub(crate) use listed::while_listed;
 pub use monitor::Monitor;
@@ -101,6 +103,9 @@ impl<S: LaunchStream> LastParameter for S {}
 pub trait DeviceType: Device + Sized {
     /// The kind's name on the command line and in records.
     const KIND: &'static str;
+    /// The rest of what is known of its kind before a device is opened, above all how to list them: `--device` then names each by
+    /// its number. Without it, one device of this kind is taken to be there, until opening it fails.
+    const LISTED: Option<&'static DeviceKind> = None;
 
     /// Opens device `ordinal` of this kind; the first is 0.
     ///

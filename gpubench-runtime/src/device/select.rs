@@ -24,6 +24,11 @@ fn chosen(kind: &str) -> Option<DefaultChoice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 
+/// Returns the first of `devices` without a fault, or else the first.
+fn first_that_works<'a>(mut devices: impl Iterator<Item = &'a Available> + Clone) -> Option<&'a Available> {
+    devices.clone().find(|found| found.fault.is_none()).or_else(|| devices.next())
+}
+
 /// The devices selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selected {
@@ -93,7 +98,7 @@ impl Devices {
                     first.extend(found);
                     continue;
                 }
-                (Search::Found(found), DefaultChoice::StandIn) => {
+                (Search::Found(found), DefaultChoice::Beside | DefaultChoice::StandIn) => {
                     others.extend(found);
                     continue;
                 }
@@ -167,7 +172,11 @@ impl Devices {
             let wanted = format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU");
             return Err(self.refused(wanted));
         }
-        let others = self.there.iter().filter(|found| chosen(found.kind).is_none()).cloned();
+        let others = self.there.iter().filter(|found| match chosen(found.kind) {
+            Some(DefaultChoice::Beside) => self.first_of_kind(found.kind) == Some(*found),
+            choice => choice.is_none(),
+        });
+        let others = others.cloned();
         Ok(Selected { devices: gpus.into_iter().chain(others).collect(), ..Selected::default() })
     }
 
@@ -191,10 +200,11 @@ impl Devices {
     fn usual(&self) -> Result<Selected, NoSuchDevice> {
         self.refuse_lost()?;
         let gpus = || self.there.iter().filter(|found| chosen(found.kind) == Some(DefaultChoice::First));
-        let first = gpus().find(|found| found.fault.is_none()).or_else(|| gpus().next());
+        let first = first_that_works(gpus());
         let usual = self.there.iter().filter(|found| match chosen(found.kind) {
             Some(DefaultChoice::First) => first == Some(*found),
             Some(DefaultChoice::StandIn) => first.is_none(),
+            Some(DefaultChoice::Beside) => self.first_of_kind(found.kind) == Some(*found),
             None => true,
         });
         let devices: Vec<Available> = usual.cloned().collect();
@@ -213,6 +223,11 @@ impl Devices {
             }));
         }
         Ok(Selected { devices, notes, missing: self.missing(None) })
+    }
+
+    /// Returns the first device of this kind that works, or else the first.
+    fn first_of_kind(&self, kind: &str) -> Option<&Available> {
+        first_that_works(self.there.iter().filter(|found| found.kind == kind))
     }
 
     /// Returns the device of this name, number or UUID, or all of this kind.
@@ -268,6 +283,15 @@ mod tests {
     fn selected(devices: &Devices, wanted: Option<&str>) -> Vec<String> {
         let selected = devices.select(wanted).expect("it is there");
         selected.devices.into_iter().map(|found| found.device).collect()
+    }
+
+    #[test]
+    fn a_device_with_a_fault_is_measured_if_no_other_is_there() {
+        let broken = device("wgpu:0", "wgpu").with_fault("it has no clock");
+        let works = device("wgpu:1", "wgpu");
+        assert_eq!(first_that_works([&broken, &works].into_iter()), Some(&works));
+        assert_eq!(first_that_works([&broken].into_iter()), Some(&broken));
+        assert_eq!(first_that_works([].into_iter()), None);
     }
 
     #[test]

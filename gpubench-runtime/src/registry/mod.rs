@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::device::{Device, DeviceError, DeviceType, LastParameter, LaunchStream};
+use crate::device::{Device, DeviceKind, DeviceError, DeviceType, LastParameter, LaunchStream};
 use gpubench_records::failure::Failure;
 
 pub use inventory;
@@ -54,6 +54,8 @@ impl Entry {
 pub struct Variant {
     /// The kind of device that its stream belongs to, such as `host`.
     pub device: &'static str,
+    /// That kind, if it says more of itself than its name.
+    pub listed: Option<&'static DeviceKind>,
     /// The choices of its types and constants, in the order of its parameters.
     pub generics: &'static [Generic],
     /// Opens the device of that kind with this ordinal.
@@ -76,6 +78,7 @@ impl Variant {
     pub const fn of<S: LaunchStream>(generics: &'static [Generic], visit: fn(&mut dyn Visitor)) -> Self {
         Self {
             device: <S::Device as DeviceType>::KIND,
+            listed: <S::Device as DeviceType>::LISTED,
             generics,
             open: |ordinal| Ok(Box::new(<S::Device as DeviceType>::open(ordinal)?)),
             visit,

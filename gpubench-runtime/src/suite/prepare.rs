@@ -10,7 +10,7 @@ use super::{RunsFolderError, SuiteError};
 use crate::device::Available;
 use crate::device::Missing;
 use crate::device::kind::DeviceKind;
-use crate::device::kinds::{self, KINDS};
+use crate::device::kinds;
 use crate::device::select::{self, Devices, Selected};
 use crate::environment::host;
 use crate::plan::{Ignored, Plan, PlanError, Selection};
@@ -156,8 +156,10 @@ pub(super) fn plan_on_devices(
 
 /// Searches for devices of these `kinds`, or only for those that `wanted` may name: a driver that nobody needs is not started.
 pub(super) fn found(kinds: &[&'static str], wanted: Option<&str>, lister: &mut WorkerLister<'_>) -> Devices {
-    let searched: Vec<&DeviceKind> =
-        KINDS.iter().filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name))).collect();
+    let searched: Vec<&DeviceKind> = kinds::listed()
+        .into_iter()
+        .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
+        .collect();
     Devices::of(kinds, lister.devices(&searched))
 }
 
