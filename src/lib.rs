@@ -30,7 +30,7 @@
 //! ```
 //!
 //! The stream's type says which device measures: [`host::Stream`] this machine's CPU; an NVIDIA GPU a stream of `cust` (feature
-//! `cust`, on by default) or of `cudarc` (feature `cudarc`), or [`cuda::RawStream`] with any other binding and with C; and any
+//! `cust`, on by default) or of `cudarc` (feature `cudarc`), or [`cuda::RawStream`] with any other binding and with C; a GPU of any vendor `wgpu::Encoder` (feature `wgpu`); and any
 //! type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
 //! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
 
@@ -44,6 +44,8 @@ pub use gpubench_report::drawing;
 pub use gpubench_runtime::device::{self, LaunchStream, cuda, host};
 pub use gpubench_runtime::{Error, Group, MeasureOptions, Progress, RunEvents, Suite, pow2};
 pub use gpubench_stats::{format, units};
+#[cfg(feature = "wgpu")]
+pub use gpubench_wgpu as wgpu;
 
 /// Comparisons of two benchmarks, and with a baseline.
 pub mod comparison {

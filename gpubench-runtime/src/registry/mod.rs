@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::device::{Device, DeviceKind, DeviceError, DeviceType, LastParameter, LaunchStream};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceType, LastParameter, LaunchStream};
 use gpubench_records::failure::Failure;
 
 pub use inventory;

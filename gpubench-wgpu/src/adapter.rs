@@ -1,0 +1,62 @@
+//! Adapters of this machine, in the order of wgpu: real GPUs before software. In: the loader of Vulkan, Metal or DX12;
+//! out: adapters that a number names.
+
+use gpubench_runtime::device::DeviceError;
+use wgpu::{Adapter, AdapterInfo, Backends, DeviceType, Features, Instance, InstanceDescriptor};
+
+/// The features by which launches are timed.
+pub(crate) const TIMESTAMPS: Features = Features::TIMESTAMP_QUERY;
+/// The feature that times copies and several passes too.
+pub(crate) const IN_ENCODERS: Features = Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
+
+/// Returns the adapters, real GPUs first.
+pub(crate) fn all() -> Vec<Adapter> {
+    let mut descriptor = InstanceDescriptor::new_without_display_handle();
+    // Each GPU once: a backend of OpenGL would list it again, and has no timestamps.
+    descriptor.backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
+    // Validation layers and debug labels would slow down the host's part.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let instance = Instance::new(descriptor);
+    let mut adapters = pollster::block_on(instance.enumerate_adapters(Backends::all()));
+    adapters.sort_by_key(|adapter| is_software(&adapter.get_info()));
+    adapters
+}
+
+/// Returns the adapter of this number.
+///
+/// # Errors
+/// Returns an error if there are not so many.
+pub(crate) fn numbered(ordinal: usize) -> Result<Adapter, DeviceError> {
+    let mut adapters = all();
+    if adapters.is_empty() {
+        return Err(DeviceError::new(NONE));
+    }
+    if ordinal >= adapters.len() {
+        let number = adapters.len();
+        return Err(DeviceError::new(format!(
+            "there is no adapter {ordinal}: wgpu lists {number}, counted from 0"
+        )));
+    }
+    Ok(adapters.swap_remove(ordinal))
+}
+
+/// The reason that there is no adapter.
+pub(crate) const NONE: &str = "wgpu finds no adapter by Vulkan, Metal or DX12";
+
+/// Returns true if a program on the CPU plays this GPU.
+pub(crate) fn is_software(info: &AdapterInfo) -> bool {
+    info.device_type == DeviceType::Cpu
+}
+
+/// Returns the name of an adapter. That of a software adapter says what it is, wherever it is shown.
+pub(crate) fn name(info: &AdapterInfo) -> String {
+    let software = if is_software(info) { "software adapter, no GPU: " } else { "" };
+    format!("{software}{}", info.name)
+}
+
+/// Returns the reason that launches on an adapter with these features cannot be timed, if there is one.
+pub(crate) fn refusal(features: Features, name: &str) -> Option<String> {
+    (!features.contains(TIMESTAMPS)).then(|| {
+        format!("{name} has no timestamp queries (TIMESTAMP_QUERY), by which alone launches on it are timed")
+    })
+}

@@ -1,0 +1,58 @@
+//! Facts of an adapter: its name, its driver, and the limits that launches meet.
+
+use gpubench_records::facts::{DRIVER, Facts, Value};
+use gpubench_stats::units::Bytes;
+use wgpu::DeviceType;
+
+use crate::adapter;
+use crate::device::Wgpu;
+use crate::marks::Boundaries;
+
+/// Returns the facts of `device`, without its peaks.
+pub(crate) fn of(device: &Wgpu) -> Facts {
+    let (info, gpu) = (&device.info, device.encoder.device());
+    let limits = gpu.limits();
+    let text = |text: &str| Value::Text(text.to_owned());
+    let kind = match info.device_type {
+        DeviceType::DiscreteGpu => "discrete GPU",
+        DeviceType::IntegratedGpu => "integrated GPU",
+        DeviceType::VirtualGpu => "virtual GPU",
+        DeviceType::Cpu => "software: the CPU does the work, and its times are no GPU's",
+        DeviceType::Other => "of unknown kind",
+    };
+    let timestamps = match device.encoder.boundaries() {
+        Boundaries::Commands => "between commands",
+        Boundaries::Passes => "at the begin and end of passes",
+    };
+    let period = device.encoder.queue().get_timestamp_period();
+    let subgroup = match (info.subgroup_min_size, info.subgroup_max_size) {
+        (least, most) if least == most => least.to_string(),
+        (least, most) => format!("{least} to {most}"),
+    };
+    let driver = [&*info.driver, &*info.driver_info].map(str::trim).join(" ");
+    let mut facts = Facts::new(&*device.name, adapter::name(info))
+        .with_property("adapter", text(kind))
+        .with_property("backend", text(&info.backend.to_string()))
+        .with_property(DRIVER, text(driver.trim()))
+        .with_property("subgroup size", Value::Text(subgroup))
+        .with_property(
+            "invocations in a workgroup",
+            Value::Count(limits.max_compute_invocations_per_workgroup.into()),
+        )
+        .with_property(
+            "memory of a workgroup",
+            Value::Bytes(Bytes(limits.max_compute_workgroup_storage_size.into())),
+        )
+        .with_property("largest buffer", Value::Bytes(Bytes(limits.max_buffer_size)))
+        .with_property("largest binding", Value::Bytes(Bytes(limits.max_storage_buffer_binding_size)))
+        .with_property("timestamps", Value::Text(format!("{timestamps}, in ticks of {period} ns")));
+    if !info.device_pci_bus_id.is_empty() {
+        facts = facts.with_property("PCI bus", text(&info.device_pci_bus_id));
+    }
+    if device.cache.is_assumed {
+        facts = facts.with_property("last-level cache (assumed)", Value::Bytes(device.cache.size));
+    } else {
+        facts = facts.with_last_level_cache(device.cache.size);
+    }
+    facts
+}

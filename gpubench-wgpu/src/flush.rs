@@ -1,0 +1,137 @@
+//! Flushes of the last-level cache. In: its size, which wgpu does not know; out: a sweep that reads twice as much, or a clear
+//! that writes as much, encoded before a cold sample.
+
+use gpubench_records::method::Flush;
+use gpubench_runtime::device::DeviceError;
+use gpubench_stats::units::Bytes;
+use wgpu::{AdapterInfo, Buffer, BufferDescriptor, BufferUsages, DeviceType};
+
+use crate::encoder::Encoder;
+use crate::kernel::Kernel;
+
+/// The variable by which a user gives the size of the last-level cache, in MiB.
+pub(crate) const VARIABLE: &str = "GPUBENCH_WGPU_CACHE_MIB";
+/// The bytes that a workgroup of [`SHADERS`] moves.
+pub(crate) const OF_WORKGROUP: u64 = 256 * 4 * 16;
+
+/// Kernels that read, fill and copy.
+pub(crate) const SHADERS: &str = include_str!("memory.wgsl");
+
+/// The size of the last-level cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AssumedCache {
+    pub(crate) size: Bytes,
+    /// True if nobody gave it.
+    pub(crate) is_assumed: bool,
+}
+
+impl AssumedCache {
+    /// Returns the size that the user gives, or more than most adapters of this kind have.
+    pub(crate) fn of(info: &AdapterInfo) -> Result<Self, DeviceError> {
+        match std::env::var(VARIABLE) {
+            Ok(given) => Self::given(&given),
+            Err(_) => Ok(Self { size: Bytes(assumed(info.device_type) << 20), is_assumed: true }),
+        }
+    }
+
+    fn given(mib: &str) -> Result<Self, DeviceError> {
+        let size = mib.trim().parse::<u32>().ok().filter(|mib| *mib > 0);
+        let refused =
+            || DeviceError::new(format!("{VARIABLE}={mib}: the size of the cache is a number of MiB"));
+        Ok(Self { size: Bytes(u64::from(size.ok_or_else(refused)?) << 20), is_assumed: false })
+    }
+}
+
+/// Returns the MiB of a cache that is assumed: the largest known ones are 256 (AMD), 126 (NVIDIA) and, in processors, 96.
+fn assumed(kind: DeviceType) -> u64 {
+    match kind {
+        DeviceType::DiscreteGpu | DeviceType::VirtualGpu | DeviceType::Other => 256,
+        DeviceType::IntegratedGpu => 96,
+        // A sweep of more takes a processor longer than most launches.
+        DeviceType::Cpu => 32,
+    }
+}
+
+/// A buffer with kernels that read it and fill it.
+pub(crate) struct Region {
+    pub(crate) buffer: Buffer,
+    pub(crate) size: u64,
+    read: Kernel,
+    fill: Kernel,
+}
+
+impl Region {
+    /// Makes a buffer of `size`, or of the largest that can be bound, and fills it: wgpu's zeros may be stored compressed.
+    pub(crate) fn new(encoder: &Encoder, size: Bytes) -> Self {
+        let limits = encoder.device().limits();
+        let largest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let size = size.0.min(largest) / OF_WORKGROUP * OF_WORKGROUP;
+        let make = |size| {
+            encoder.device().create_buffer(&BufferDescriptor {
+                label: None,
+                size,
+                usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let (buffer, result) = (make(size), make(16));
+        let read = Kernel::new(encoder, (SHADERS, "read_all"), &[], &[&result, &buffer]);
+        let fill = Kernel::new(encoder, (SHADERS, "fill_all"), &[], &[&buffer]);
+        let region = Self { buffer, size, read, fill };
+        region.fill(encoder);
+        region
+    }
+
+    pub(crate) fn read(&self, encoder: &Encoder) {
+        self.read.launch(encoder, self.size / OF_WORKGROUP);
+    }
+
+    pub(crate) fn fill(&self, encoder: &Encoder) {
+        self.fill.launch(encoder, self.size / OF_WORKGROUP);
+    }
+}
+
+/// The memory that flushes go over.
+pub(crate) struct FlushSweep {
+    /// Twice the cache.
+    region: Region,
+    cache: Bytes,
+}
+
+impl FlushSweep {
+    pub(crate) fn new(encoder: &Encoder, cache: Bytes) -> Self {
+        Self { region: Region::new(encoder, Bytes(2 * cache.0)), cache }
+    }
+
+    /// Encodes a flush.
+    pub(crate) fn encode(&self, flush: Flush, encoder: &Encoder) {
+        match flush {
+            Flush::None => {}
+            Flush::Write => {
+                let size = self.cache.0.min(self.region.size);
+                encoder.commands(|commands| commands.clear_buffer(&self.region.buffer, 0, Some(size)));
+            }
+            Flush::Read | Flush::Discard => self.region.read(encoder),
+        }
+    }
+
+    /// Returns the memory that a read sweep goes over.
+    pub(crate) fn swept(&self) -> Bytes {
+        Bytes(self.region.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_size_is_a_number_of_mebibytes() {
+        let given = AssumedCache::given(" 6 ").expect("a number");
+        assert_eq!(given, AssumedCache { size: Bytes(6 << 20), is_assumed: false });
+        for refused in ["0", "6MB", "-1", ""] {
+            let error = AssumedCache::given(refused).expect_err("no number");
+            assert!(error.to_string().contains("is a number of MiB"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A compute shader with its buffers. In: WGSL; out: a pipeline and a bind group that an [`Encoder`] launches. For users a short
+//! way, which is no condition: an encoder takes any pass.
+
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, ComputePipeline, ComputePipelineDescriptor,
+    PipelineCompilationOptions, ShaderModuleDescriptor, ShaderSource,
+};
+
+use crate::encoder::Encoder;
+
+/// The most workgroups in x. More go into y.
+const MOST_IN_X: u32 = 32_768;
+
+/// A compute shader and the buffers that it is launched on: `@group(0)`, with bindings in their order.
+pub struct Kernel {
+    pipeline: ComputePipeline,
+    buffers: BindGroup,
+}
+
+impl Kernel {
+    /// Compiles the entry point `entry` of `wgsl`, whose `override`s are these `constants`, for buffers at bindings 0, 1 and so on.
+    #[must_use]
+    pub fn new(
+        encoder: &Encoder,
+        shader: (&str, &str),
+        constants: &[(&str, f64)],
+        buffers: &[&Buffer],
+    ) -> Self {
+        let bindings: Vec<(u32, &Buffer)> = (0..).zip(buffers.iter().copied()).collect();
+        Self::with_bindings(encoder, shader, constants, &bindings)
+    }
+
+    /// Compiles the same for buffers at these bindings: those that the entry point uses, and no other.
+    #[must_use]
+    pub fn with_bindings(
+        encoder: &Encoder,
+        (wgsl, entry): (&str, &str),
+        constants: &[(&str, f64)],
+        buffers: &[(u32, &Buffer)],
+    ) -> Self {
+        let device = encoder.device();
+        let source = ShaderSource::Wgsl(wgsl.into());
+        let module = device.create_shader_module(ShaderModuleDescriptor { label: None, source });
+        let compilation_options =
+            PipelineCompilationOptions { constants, ..PipelineCompilationOptions::default() };
+        let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: Some(entry),
+            compilation_options,
+            cache: None,
+        });
+        let entries: Vec<BindGroupEntry<'_>> =
+            buffers.iter().map(|(binding, buffer)| entry_of(*binding, buffer)).collect();
+        let layout = &pipeline.get_bind_group_layout(0);
+        let buffers =
+            device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries });
+        Self { pipeline, buffers }
+    }
+
+    /// Encodes a pass with so many workgroups: more than 32768 of them in rows of as many, of which the last may be in part
+    /// superfluous. The shader finds its place by `workgroup_id.y * num_workgroups.x + workgroup_id.x`.
+    pub fn launch(&self, encoder: &Encoder, workgroups: u64) {
+        let x = workgroups.min(u64::from(MOST_IN_X));
+        let y = workgroups.div_ceil(x.max(1));
+        encoder.pass(|pass| {
+            pass.set_pipeline(&self.pipeline);
+            pass.set_bind_group(0, &self.buffers, &[]);
+            pass.dispatch_workgroups(x as u32, u32::try_from(y).unwrap_or(u32::MAX), 1);
+        });
+    }
+}
+
+fn entry_of(binding: u32, buffer: &Buffer) -> BindGroupEntry<'_> {
+    BindGroupEntry { binding, resource: buffer.as_entire_binding() }
+}

@@ -1,0 +1,29 @@
+//! Launches on [wgpu](wgpu), on GPUs of any vendor, as benchmarks of gpubench. A launch function takes an [`Encoder`], and
+//! encodes its passes there; gpubench submits them, and times them by timestamp queries.
+//!
+//! In: adapters that Vulkan, Metal or DX12 list; out: a [`Device`](gpubench_runtime::device::Device) by public traits alone.
+
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod device;
+mod encoder;
+mod errors;
+mod facts;
+mod flush;
+mod kernel;
+mod marks;
+mod peaks;
+mod proof;
+mod sampling;
+mod spans;
+mod timer;
+
+#[cfg(test)]
+mod tests;
+
+pub use wgpu;
+
+pub use self::device::Wgpu;
+pub use self::encoder::Encoder;
+pub use self::kernel::Kernel;

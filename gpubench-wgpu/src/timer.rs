@@ -1,0 +1,165 @@
+//! The timer's own readings: the step of the adapter's clock, and the overhead that is taken off each event time: an empty launch
+//! less one more, as on CUDA. In: a state of the caches; out: a [`Timer`], measured once for each and kept.
+
+use std::time::{Duration, Instant};
+
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Cache, Flush, Timer};
+use gpubench_runtime::device::Work;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Summary, median, median_below_step, standard_error};
+use wgpu::{BufferDescriptor, BufferUsages};
+
+use crate::device::Wgpu;
+use crate::encoder::Encoder;
+use crate::kernel::Kernel;
+use crate::marks::Boundaries;
+use crate::proof;
+use crate::sampling::Submissions;
+use crate::spans::{Span, step};
+
+/// The samples in a group and the groups that count, after one of warm-up: the fewest, and the most if they end in time.
+const SAMPLES: [usize; 2] = [4, 32];
+const GROUPS: [usize; 2] = [3, 8];
+/// The time in which all groups end: behind a flush on software, few do.
+const TIME: Duration = Duration::from_millis(200);
+/// The launches in a short and in a long back-to-back row, and the number of times each is timed.
+const SHORT_ROW: usize = 8;
+const LONG_ROW: usize = 72;
+const ROWS: usize = 15;
+
+/// A kernel that does nothing. It binds a buffer for writing, so that wgpu puts between two of them what it puts between two
+/// launches that use the same memory.
+const EMPTY: &str = "
+@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(32) fn empty(@builtin(global_invocation_id) id: vec3<u32>) {
+    if (id.x >= arrayLength(&y)) { y[0] = id.x; }
+}";
+
+/// The empty launch.
+pub(crate) struct EmptyKernel(Kernel);
+
+impl EmptyKernel {
+    pub(crate) fn new(encoder: &Encoder) -> Self {
+        // One word for each invocation: none of them writes.
+        let descriptor = BufferDescriptor {
+            label: None,
+            size: 4 * 32,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        };
+        let buffer = encoder.device().create_buffer(&descriptor);
+        Self(Kernel::new(encoder, (EMPTY, "empty"), &[], &[&buffer]))
+    }
+
+    pub(crate) fn launch(&self, encoder: &Encoder) {
+        self.0.launch(encoder, 1);
+    }
+}
+
+/// The time that one more empty launch adds to a row of them, and its standard error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OneMore {
+    time: Nanoseconds,
+    error: Nanoseconds,
+}
+
+/// Work that a function encodes.
+pub(crate) struct Encoded<F>(pub(crate) F);
+
+impl<F: FnMut()> Work for Encoded<F> {
+    fn launch(&mut self) -> Result<(), Failure> {
+        (self.0)();
+        Ok(())
+    }
+}
+
+/// Work that launches another's so many times.
+struct Row<'a>(&'a mut dyn Work, usize);
+
+impl Work for Row<'_> {
+    fn launch(&mut self) -> Result<(), Failure> {
+        (0..self.1).try_for_each(|_| self.0.launch())
+    }
+}
+
+/// Returns the timer for samples in this state of the `cache`.
+pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
+    if let Some(timer) = device.timers.get(&cache) {
+        return Ok(*timer);
+    }
+    let flush = if cache == Cache::Hot { Flush::None } else { proof::USUAL };
+    let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
+    let passes = encoder.boundaries() == Boundaries::Passes;
+    // A launch that is timed by its passes has one at least.
+    let mut nothing = Encoded(|| {
+        if passes {
+            encoder.pass(|_| {});
+        }
+    });
+    let nothing = readings(device, &mut nothing, flush)?;
+    let launches = readings(device, &mut Encoded(|| empty.launch(&encoder)), flush)?;
+    let step = step(nothing.iter().chain(&launches).flatten());
+    let times = |groups: &[Vec<Span>]| groups.iter().flatten().map(Span::time).collect::<Vec<_>>();
+    let of_launches = times(&launches);
+    let [floor, empty_launch] =
+        [&times(&nothing), &of_launches].map(|times| median_below_step(times, step).unwrap_or_default());
+    let groups = launches.chunks(1).filter_map(|group| median(&times(group))).collect::<Vec<_>>();
+    let OneMore { time, error } = one_more(device)?;
+    let mut timer = Timer::new(step).with_floor(floor.max(Nanoseconds::ZERO));
+    timer.empty_launch = Some(empty_launch);
+    timer.one_more = Some(time);
+    timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
+    timer.shared_error = Some(error);
+    timer.spread = spread(&of_launches);
+    timer.group_spread = spread(&groups);
+    device.timers.insert(cache, timer);
+    Ok(timer)
+}
+
+fn readings(device: &mut Wgpu, work: &mut dyn Work, flush: Flush) -> Result<Vec<Vec<Span>>, Failure> {
+    let mut alone = Submissions::alone(device, work, flush);
+    let begin = Instant::now();
+    alone.take(SAMPLES[0])?;
+    let of_sample = begin.elapsed() / SAMPLES[0] as u32;
+    let fitting = TIME.as_secs_f64() / GROUPS[1] as f64 / of_sample.as_secs_f64();
+    let samples = (fitting as usize).clamp(SAMPLES[0], SAMPLES[1]);
+    let mut groups = Vec::with_capacity(GROUPS[1]);
+    while groups.len() < GROUPS[0] || (groups.len() < GROUPS[1] && begin.elapsed() < TIME) {
+        groups.push(alone.take(samples)?);
+    }
+    Ok(groups)
+}
+
+fn one_more(device: &mut Wgpu) -> Result<OneMore, Failure> {
+    if let Some(one_more) = device.one_more {
+        return Ok(one_more);
+    }
+    let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
+    let slopes = slopes(device, &mut Encoded(|| empty.launch(&encoder)))?;
+    let time = median(&slopes).unwrap_or_default().max(Nanoseconds::ZERO);
+    let one_more = OneMore { time, error: standard_error(&slopes) };
+    device.one_more = Some(one_more);
+    Ok(one_more)
+}
+
+/// Returns times of one more launch among back-to-back launches: the difference of a long row and a short one, divided by the
+/// difference in launches.
+pub(crate) fn slopes(device: &mut Wgpu, work: &mut dyn Work) -> Result<Vec<Nanoseconds>, Failure> {
+    let mut time = |launches| {
+        let mut row = Row(work, launches);
+        let spans = Submissions::alone(device, &mut row, Flush::None).take(1)?;
+        Ok::<_, Failure>(spans.first().map(Span::time).unwrap_or_default())
+    };
+    let mut slopes = Vec::with_capacity(ROWS);
+    for _ in 0..ROWS {
+        let (short, long) = (time(SHORT_ROW)?, time(LONG_ROW)?);
+        slopes.push((long - short) / (LONG_ROW - SHORT_ROW) as f64);
+    }
+    Ok(slopes)
+}
+
+/// Returns the range from the 5th percentile to the 95th.
+fn spread(times: &[Nanoseconds]) -> Nanoseconds {
+    Summary::of(times, Nanoseconds::ZERO).map_or(Nanoseconds::ZERO, |times| times.p95 - times.p5)
+}

@@ -1,0 +1,152 @@
+//! Launches on wgpu on an adapter of this machine, which may be software: rows, verdicts, and faults that cost one row. Without
+//! any adapter these tests fail, and say so.
+
+use std::process::Command;
+
+use end_to_end::running::{Ended, measure, record, run_with};
+use gpubench_records::facts::Quantity;
+use gpubench_records::failure::Stage;
+use gpubench_records::method::{Flush, Path};
+use gpubench_records::verdict::State;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_wgpu-suite");
+/// As few samples as a row needs.
+const SHORT: [&str; 6] = ["--color", "never", "--samples", "8", "--warmup", "0"];
+
+/// Runs the suite with a small cache, whose flush takes no time.
+fn run(arguments: &[&str]) -> Ended {
+    run_with(SUITE, arguments, &[("GPUBENCH_WGPU_CACHE_MIB", "1")])
+}
+
+#[test]
+fn launches_are_measured_hot_and_cold() {
+    let (ended, run) = measure(SUITE, &[&SHORT[..], &["n=4096"]].concat());
+    ended.shows("wgpu:0: ");
+    ended.shows("timestamps between commands");
+    ended.shows("peak DRAM bandwidth");
+    let [hot, cold] = ["hot", "cold"].map(|cache| {
+        let record = record(&run, &format!("wgpu_kernels::saxpy[n=4096] {cache}"));
+        record.measurement.clone().unwrap_or_else(|| panic!("{cache} was not measured: {ended}"))
+    });
+    assert!(hot.checked && cold.checked, "{ended}");
+    for measured in [&hot, &cold] {
+        let timer = &measured.samples.timer;
+        assert_eq!(measured.samples.method.path, Path::Device);
+        assert!(timer.step.0 >= 1.0 && timer.is_sound(), "{timer:?}");
+        assert_eq!(timer.convention(), Some("an empty launch less one more"));
+        // Readings, of which nothing is taken off: software is no steady device.
+        assert!(measured.samples.events.iter().all(|event| event.0 > 0.0), "{ended}");
+        assert!(measured.metrics.share(&Quantity::MemoryBandwidth).is_some(), "{ended}");
+    }
+    assert_eq!([&hot, &cold].map(|measured| measured.samples.method.flush), [Flush::None, Flush::Read]);
+    // The proof is measured, whatever it says of this machine.
+    let proof = cold.samples.method.flush_proof.expect("cold rows have a proof");
+    assert!(
+        [proof.cached, proof.flushed, proof.swept, proof.sweep].iter().all(|time| time.0 > 0.0),
+        "{proof:?}"
+    );
+    ended.shows("GPUBENCH_WGPU_CACHE_MIB gives its size");
+}
+
+/// A row of a software adapter never looks like a GPU's.
+#[test]
+fn software_is_named_as_such() {
+    let (ended, run) = measure(SUITE, &[&SHORT[..], &["n=4096", "--cache", "hot"]].concat());
+    let facts = &run.devices[0];
+    let software = facts.text("adapter").is_some_and(|kind| kind.starts_with("software"));
+    assert_eq!(facts.name.starts_with("software adapter, no GPU: "), software, "{facts:?}");
+    if software {
+        ended.shows("this is a software adapter, and no GPU");
+    }
+}
+
+#[test]
+fn adapters_are_listed_and_selected_by_number() {
+    let ended = run(&["--list", "--format", "json"]).with_code(0);
+    assert!(ended.stdout.contains(r#""device":"wgpu""#), "{ended}");
+    run(&["--device", "wgpu:0", "--test", "saxpy"]).with_code(0).shows("2 passed; 0 failed");
+    run(&["--device", "wgpu:77"]).with_code(5).says_only("There is: `wgpu:0`");
+}
+
+#[test]
+fn two_launches_take_turns() {
+    let arguments = [
+        "saxpy[n=4096]",
+        "--compare-with",
+        "wgpu_kernels::saxpy[n=1048576]",
+        "--cache",
+        "hot",
+        "--max-time",
+        "0.2",
+    ];
+    run(&[&["--color", "never", "--quick"], &arguments[..]].concat()).shows("saxpy[n=1048576]");
+}
+
+/// Each fault costs its own row, in wgpu's words, and the sound launch behind all of them is measured.
+#[test]
+fn a_fault_costs_one_row() {
+    let (ended, run) =
+        measure(SUITE, &[&SHORT[..], &["--ignored", "faults", "--skip", "out_of_memory"]].concat());
+    for (name, stage, words) in [
+        ("invalid_in_launch", Stage::Launch, "wgpu: validation error: "),
+        ("invalid_in_setup", Stage::Setup, "wgpu: validation error: "),
+        ("loses_the_device", Stage::Launch, "the device is lost (Destroyed)"),
+        ("encodes_nothing", Stage::Launch, "the launch encoded no work"),
+        ("wrong_values", Stage::Check, "y is 2, not 3"),
+        ("panics", Stage::Launch, "no launch today"),
+        ("with_host_work", Stage::Sampling, "timestamp queries do not see the host's part"),
+    ] {
+        let record = record(&run, &format!("wgpu_suite::faults::{name} hot"));
+        let failure = record.failure().unwrap_or_else(|| panic!("{name} did not fail: {ended}"));
+        assert_eq!(failure.stage, stage, "{name}: {failure}");
+        assert!(failure.message.contains(words), "{name}: {failure}");
+        assert_eq!(record.verdict.state, State::Invalid);
+    }
+    for cache in ["hot", "cold"] {
+        let record = record(&run, &format!("wgpu_suite::faults::sound[n=1024] {cache}"));
+        assert!(record.measurement.is_some(), "{cache}: {ended}");
+    }
+}
+
+/// Memory ends where the system ends it: an adapter that is software has what this process has.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_memory_costs_one_row() {
+    let limited =
+        "ulimit -v 16000000; exec \"$0\" --color never --samples 8 --warmup 0 --ignored out_of_memory sound";
+    let output = Command::new("sh").args(["-c", limited, SUITE]).output().expect("sh is there");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("wgpu: out of memory: "), "{shown}");
+    assert!(shown.contains("sound[n=1024]"), "{shown}");
+}
+
+#[test]
+fn what_wgpu_cannot_do_is_told_in_the_row() {
+    for (arguments, why) in [
+        (["--flush", "discard", "--cache", "cold"], "wgpu cannot discard lines of a cache"),
+        (["--path", "graph", "--cache", "hot"], "timed by timestamp queries alone"),
+    ] {
+        let ended = run(&[&SHORT[..], &["n=4096"], &arguments].concat()).with_code(1);
+        assert!(ended.stdout.contains(why), "no `{why}` in {ended}");
+    }
+}
+
+/// A rate above a peak that the user gives is not believed, since the cache is given too and holds less than the launch moves.
+#[test]
+fn no_row_is_faster_than_its_memory() {
+    let arguments = ["n=1048576", "--cache", "cold", "--peak", "memory=1MB/s"];
+    let mut command = Command::new(SUITE);
+    let output =
+        command.args(SHORT).args(arguments).env("GPUBENCH_WGPU_CACHE_MIB", "1").output().expect("it runs");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("invalid: impossible"), "{shown}");
+    assert!(!shown.contains("are assumed"), "{shown}");
+}
+
+#[test]
+fn a_size_that_is_none_is_refused() {
+    let mut command = Command::new(SUITE);
+    let output = command.args(["n=4096"]).env("GPUBENCH_WGPU_CACHE_MIB", "many").output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains("the size of the cache is a number of MiB"), "{told}");
+}
