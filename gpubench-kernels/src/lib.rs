@@ -8,3 +8,5 @@ pub mod host;
 pub mod inputs;
 #[doc(hidden)]
 pub mod reference;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
