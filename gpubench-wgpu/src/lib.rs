@@ -1,4 +1,4 @@
-//! Launches on [wgpu](wgpu), on GPUs of any vendor, as benchmarks of gpubench. A launch function takes an [`Encoder`], and
+//! Launches on [wgpu], on GPUs of any vendor, as benchmarks of gpubench. A launch function takes an [`Encoder`], and
 //! encodes its passes there; gpubench submits them, and times them by timestamp queries.
 //!
 //! In: adapters that Vulkan, Metal or DX12 list; out: a [`Device`](gpubench_runtime::device::Device) by public traits alone.

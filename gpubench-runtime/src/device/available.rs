@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct Available {
     /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
-    pub device: String,
+    pub(crate) device: String,
     /// Its kind, as [`DeviceType::KIND`](super::DeviceType::KIND).
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The name its maker gave it; empty if only the opened device knows it.
-    pub name: String,
+    pub(crate) name: String,
     /// The UUID, if the device has one.
-    pub uuid: Option<String>,
+    pub(crate) uuid: Option<String>,
     /// The reason that the driver says nothing of it, though it lists it.
-    pub fault: Option<String>,
+    pub(crate) fault: Option<String>,
 }
 
 /// A device as another process of this program has found it, which knows its kind.
