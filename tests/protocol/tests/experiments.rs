@@ -1,5 +1,5 @@
 //! The experiments under `examples`, run as a user would: on the fake libcuda with little to do, and on a machine without a
-//! GPU. In: their programs, which `cargo test --workspace` builds; out: what they print and the files they write.
+//! GPU. In: their programs, which `cargo test` builds; out: what they print and the files they write.
 
 use std::fs;
 use std::path::Path;
