@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {
         return exit;
     }
+    output::outlive_file_limits();
     let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
         Ok(cargo) => cargo,
         Err(message) => {

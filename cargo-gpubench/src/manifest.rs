@@ -13,11 +13,17 @@ use crate::error::ManifestError;
 /// The tables of a manifest that name dependencies.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
+/// The byte order mark, with which some editors begin a file.
+const MARK: char = '\u{feff}';
+
 /// A manifest that is being changed.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     path: PathBuf,
     document: DocumentMut,
+    /// True if its lines end as on Windows, and if it begins with a byte order mark: the parser keeps neither.
+    has_crlf: bool,
+    has_mark: bool,
 }
 
 impl Manifest {
@@ -29,7 +35,8 @@ impl Manifest {
             _ => ManifestError::Unreadable { path: path.clone(), error },
         })?;
         let document = text.parse().map_err(|error| ManifestError::NotToml { path: path.clone(), error })?;
-        Ok(Self { path, document })
+        let (has_crlf, has_mark) = (text.contains("\r\n"), text.starts_with(MARK));
+        Ok(Self { path, document, has_crlf, has_mark })
     }
 
     /// Returns the name of its package.
@@ -107,7 +114,13 @@ impl Manifest {
 
     /// Writes the manifest in place of the earlier one.
     pub(crate) fn write(&self) -> Result<(), ManifestError> {
-        let text = self.document.to_string();
+        let mut text = self.document.to_string();
+        if self.has_crlf {
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        if self.has_mark && !text.starts_with(MARK) {
+            text.insert(0, MARK);
+        }
         replace(&self.path, &|out| out.write_all(text.as_bytes()))
             .map_err(|error| ManifestError::NotWritten { path: self.path.clone(), error })
     }

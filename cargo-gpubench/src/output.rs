@@ -2,6 +2,7 @@
 //! never one that a run is read from.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstream::AutoStream;
 use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
@@ -40,6 +41,16 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
     no_error_if_closed(printed).map_err(CommandError::Unprintable)
 }
 
+/// Has writes beyond a limit on the size of files return an error, where the system would end the process.
+pub(crate) fn outlive_file_limits() {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::SIGXFSZ;
+        // Fails only for signals that cannot be caught, and this one can. The flag is nobody's: the write says what happened.
+        _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
+    }
+}
+
 /// Prints a warning on standard error.
 pub(crate) fn warn(what: &str) {
     // If standard error is closed, nobody reads it.
@@ -71,8 +82,25 @@ pub(crate) fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<(
     if sources.iter().any(|source| source.is(to)) {
         return Err(CommandError::WrittenOver(path.clone()));
     }
+    // A pipe that is opened and closed again has ended for whoever reads it.
+    if is_pipe(path) {
+        return Ok(());
+    }
     let opened = Destination::open(path);
     opened.map(|_| ()).map_err(|error| CommandError::NotOpened { path: path.clone(), error })
+}
+
+fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        path.metadata().is_ok_and(|file| file.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        _ = path;
+        false
+    }
 }
 
 /// Writes `run` as each of `exports`. Warns of a run without records, which formats with a row for each case cannot tell.

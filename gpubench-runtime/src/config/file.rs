@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, io};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -73,7 +73,12 @@ impl ConfigFile {
     /// # Errors
     /// Returns an error if it cannot be used.
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = fs::read_to_string(path);
+        // A pipe or a device may have no end.
+        let is_file = fs::metadata(path).map(|file| file.is_file() || file.is_dir());
+        let text = match is_file {
+            Ok(false) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+            Ok(true) | Err(_) => fs::read_to_string(path),
+        };
         Self::parse(&text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?, path)
     }
 

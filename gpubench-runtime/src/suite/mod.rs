@@ -51,6 +51,7 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
     if let Some(ended) = run_as_child() {
         return conclude(ended).into();
     }
+    signals::outlive_file_limits();
     match cli::parse(env::args_os(), &caller(&program, bench_target)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => {

@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
 
 /// Remembers the signal that asked the run to end.
@@ -33,6 +33,12 @@ impl Stop {
     pub(super) fn signal(&self) -> Option<u8> {
         u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
+}
+
+/// Has writes beyond a limit on the size of files return an error, where the system would end the process.
+pub(super) fn outlive_file_limits() {
+    // Fails only for signals that cannot be caught, and this one can. The flag is nobody's: the write says what happened.
+    _ = register(SIGXFSZ, Arc::default());
 }
 
 /// Returns true if this process was started with `signal` ignored, as far as the system reports it.

@@ -70,6 +70,31 @@ fn a_table_needs_no_samples_but_those_on_disk() {
     assert!(samples.len() == 2 && samples[0] > 0 && samples[0] == samples[1], "{samples:?}");
 }
 
+/// The system would end a process that writes more than it may, without a word.
+#[test]
+fn a_limit_on_the_size_of_files_costs_the_file_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let arguments = [&CLOCKWORK[..], &["beat", "--runs-dir", runs.to_str().expect("UTF-8")]].concat();
+    // Of two KiB, less than a run takes.
+    let mut limited = command("sh");
+    limited.args(["-c", "ulimit -f 4 && exec \"$0\" \"$@\"", SUITE]).args(&arguments);
+    let ended = limited.output().expect("a shell starts");
+    let (shown, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(1), "{shown}{told}");
+    assert!(shown.contains(" valid, ") && told.contains("File too large"), "{shown}{told}");
+}
+
+/// Whoever asks for a check that nothing here can do is told.
+#[test]
+fn a_check_that_no_case_has_is_told() {
+    for tools in ["ncu", "cupti"] {
+        let ended = run(SUITE, &[&CLOCKWORK[..], &["beat", "--verify", tools]].concat()).with_code(0);
+        assert!(ended.stderr.contains("none is verified"), "{ended}");
+    }
+    assert!(!run(SUITE, &[&CLOCKWORK[..], &["beat"]].concat()).with_code(0).stderr.contains("verified"));
+}
+
 /// A pipe has no end of lines, unless the user says so.
 #[test]
 fn lines_are_as_wide_as_the_user_wants() {

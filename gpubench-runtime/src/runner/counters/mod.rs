@@ -46,11 +46,14 @@ pub(super) fn of(
     warn: &mut dyn FnMut(&str),
 ) -> CaseCounters {
     let mut found = CaseCounters::default();
+    let measured = plan.jobs.iter().filter(|(_, fate)| *fate == Fate::Measured).map(|(job, _)| job);
+    let jobs: Vec<&Job> = measured.filter(|job| kinds::is_profiled(&job.device)).collect();
+    if config.verifiers.any() && jobs.is_empty() {
+        warn("--verify: no case is on a device that other tools look at, so that none is verified");
+    }
     if !config.verifiers.ncu {
         return found;
     }
-    let measured = plan.jobs.iter().filter(|(_, fate)| *fate == Fate::Measured).map(|(job, _)| job);
-    let jobs: Vec<&Job> = measured.filter(|job| kinds::is_profiled(&job.device)).collect();
     let mut devices: Vec<&str> = jobs.iter().map(|job| &*job.device).collect();
     devices.dedup();
     let ncu = Ncu::find();
