@@ -1,25 +1,22 @@
-//! An adapter as a device of gpubench. In: its number; out: an [`Encoder`] for launch functions, facts, and samplers.
+//! An open adapter, with what was measured on it so far. In: its number; out: an [`Encoder`] for launch functions, and the sweep of a
+//! flush.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use gpubench_records::facts::Facts;
-use gpubench_records::failure::{Failure, Stage};
-use gpubench_records::launch::LaunchFacts;
 use gpubench_records::method::{Cache, Flush, FlushProof, Timer};
-use gpubench_runtime::device::{
-    Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, PairSampler, SampleOptions,
-    Sampler, Work,
-};
+use gpubench_runtime::device::DeviceError;
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
 use crate::adapter::{self, IN_ENCODERS};
+use crate::empty::{EmptyKernel, OneMore};
 use crate::encoder::Encoder;
 use crate::errors::DeviceErrors;
 use crate::flush::{AssumedCache, FlushSweep};
 use crate::marks::Boundaries;
-use crate::timer::{EmptyKernel, OneMore};
-use crate::{facts, peaks, sampling};
+
+/// The name of the kind on the command line and in records.
+pub(crate) const KIND: &str = "wgpu";
 
 /// A GPU that wgpu drives, by Vulkan, Metal or DX12.
 pub struct Wgpu {
@@ -60,7 +57,7 @@ impl Wgpu {
         let empty = Rc::new(EmptyKernel::new(&encoder));
         encoder.finish()?;
         Ok(Self {
-            name: format!("{}:{ordinal}", Self::KIND),
+            name: format!("{KIND}:{ordinal}"),
             cache: AssumedCache::of(&info)?,
             info,
             encoder,
@@ -71,85 +68,13 @@ impl Wgpu {
             proofs: HashMap::new(),
         })
     }
-}
 
-/// Returns the features that are asked for: all but those that are unsafe to use, or that slow down memory.
-fn usual_features() -> Features {
-    Features::all() - Features::all_experimental_mask() - Features::MAPPABLE_PRIMARY_BUFFERS
-}
-
-impl DeviceType for Wgpu {
-    const KIND: &'static str = "wgpu";
-    const LISTED: Option<&'static DeviceKind> = Some(&LISTED);
-
-    fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        Self::open_with(ordinal, usual_features())
-    }
-}
-
-/// The kind of such devices, as the command line lists them.
-const LISTED: DeviceKind = DeviceKind::new(Wgpu::KIND, "GPU that wgpu finds", list);
-
-fn list() -> Result<Vec<Available>, DeviceError> {
-    let adapters = adapter::all();
-    if adapters.is_empty() {
-        return Err(DeviceError::new(adapter::NONE));
-    }
-    let found = |(ordinal, adapter): (usize, &wgpu::Adapter)| {
-        let name = adapter::name(&adapter.get_info());
-        let fault = adapter::refusal(adapter.features(), &name);
-        let found = Available::new(format!("{}:{ordinal}", Wgpu::KIND), Wgpu::KIND).with_name(name);
-        fault.into_iter().fold(found, Available::with_fault)
-    };
-    Ok(adapters.iter().enumerate().map(found).collect())
-}
-
-impl LaunchStream for Encoder {
-    type Device = Wgpu;
-    type Owned = Self;
-
-    fn over(device: &mut Wgpu) -> Result<Self, DeviceError> {
-        Ok(device.encoder.clone())
-    }
-}
-
-impl Device for Wgpu {
-    fn facts(&mut self) -> Result<Facts, DeviceError> {
-        let mut facts = facts::of(self);
-        facts.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
-        Ok(facts)
-    }
-
-    fn settle(&mut self) -> Result<(), DeviceError> {
-        self.encoder.finish()
-    }
-
-    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
-        self.encoder.forget_encoded();
-        work.launch()?;
-        // wgpu's errors come first: work that it refused may count as none.
-        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
-        self.encoder.check_encoded()?;
-        Ok(LaunchFacts::default())
-    }
-
-    fn remark(&mut self) -> Option<String> {
-        self.encoder.remark()
-    }
-
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        sampling::sampler(self, work, wanted)
-    }
-
-    fn pair_sampler<'a>(
-        &'a mut self,
-        works: [&'a mut dyn Work; 2],
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
-        sampling::pair_sampler(self, works, wanted)
+    /// Returns the sweep for this flush, if it needs one.
+    pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Rc<FlushSweep>> {
+        if flush == Flush::None {
+            return None;
+        }
+        let (encoder, size) = (&self.encoder, self.cache.size);
+        Some(Rc::clone(self.sweep.get_or_insert_with(|| Rc::new(FlushSweep::new(encoder, size)))))
     }
 }

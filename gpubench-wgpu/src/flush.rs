@@ -9,6 +9,8 @@ use wgpu::{AdapterInfo, Buffer, BufferDescriptor, BufferUsages, DeviceType};
 use crate::encoder::Encoder;
 use crate::kernel::Kernel;
 
+/// The usual flush: reads leave no line to be written back.
+pub(crate) const USUAL: Flush = Flush::Read;
 /// The variable by which a user gives the size of the last-level cache, in MiB.
 pub(crate) const VARIABLE: &str = "GPUBENCH_WGPU_CACHE_MIB";
 /// The bytes that a workgroup of [`SHADERS`] moves.

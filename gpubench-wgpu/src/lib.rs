@@ -7,6 +7,7 @@
 
 mod adapter;
 mod device;
+mod empty;
 mod encoder;
 mod errors;
 mod facts;
@@ -17,7 +18,9 @@ mod peaks;
 mod proof;
 mod sampling;
 mod spans;
+mod submissions;
 mod timer;
+mod traits;
 
 #[cfg(test)]
 mod tests;

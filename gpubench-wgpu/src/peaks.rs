@@ -13,8 +13,8 @@ use crate::adapter::is_software;
 use crate::device::Wgpu;
 use crate::flush::{OF_WORKGROUP, Region, SHADERS};
 use crate::kernel::Kernel;
-use crate::sampling::Submissions;
 use crate::spans::Span;
+use crate::submissions::Submissions;
 use crate::timer::{self, Encoded};
 
 /// The timed launches, after as many that do not count.

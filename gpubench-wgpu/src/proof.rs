@@ -1,8 +1,6 @@
 //! The choice of a flush, and its proof by timed reads: of memory that the cache held, behind the flush and behind a sweep that
 //! reads twice the cache. In: a flush; out: a [`FlushProof`], measured once for each and kept, with what it cannot show.
 
-use std::rc::Rc;
-
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::{Cache, Flush, FlushProof};
 use gpubench_runtime::device::SampleOptions;
@@ -10,13 +8,11 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 use gpubench_stats::{format, median};
 
 use crate::device::Wgpu;
-use crate::flush::{FlushSweep, Region, VARIABLE};
-use crate::sampling::Submissions;
+use crate::flush::{Region, USUAL, VARIABLE};
 use crate::spans::Span;
+use crate::submissions::Submissions;
 use crate::timer::Encoded;
 
-/// The usual flush: reads leave no line to be written back.
-pub(crate) const USUAL: Flush = Flush::Read;
 /// The number of timed reads, after as many that do not count.
 const READS: usize = 16;
 /// The most memory of which it is seen that it is gone, if the cache's size is assumed: it must fit into the cache that is there.
@@ -27,15 +23,6 @@ pub(crate) struct ChosenFlush {
     pub(crate) flush: Flush,
     pub(crate) reason: Option<String>,
     pub(crate) proof: Option<FlushProof>,
-}
-
-/// Returns the sweep for this flush, if it needs one.
-pub(crate) fn sweep(device: &mut Wgpu, flush: Flush) -> Option<Rc<FlushSweep>> {
-    if flush == Flush::None {
-        return None;
-    }
-    let (encoder, size) = (&device.encoder, device.cache.size);
-    Some(Rc::clone(device.sweep.get_or_insert_with(|| Rc::new(FlushSweep::new(encoder, size)))))
 }
 
 /// Chooses the flush for `wanted`: the user's, or the usual one, with its proof and the doubts about it.
@@ -52,7 +39,7 @@ pub(crate) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen
         (Cache::Cold, flush) => flush.unwrap_or(USUAL),
     };
     let proof = prove(device, flush)?;
-    let swept = sweep(device, flush).map_or(Bytes::ZERO, |sweep| sweep.swept());
+    let swept = device.sweep(flush).map_or(Bytes::ZERO, |sweep| sweep.swept());
     let doubts = [against(flush, &proof), of_size(device, swept)];
     let doubts: Vec<String> = doubts.into_iter().flatten().collect();
     let reason = (!doubts.is_empty()).then(|| doubts.join("; "));

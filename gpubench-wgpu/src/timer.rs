@@ -8,15 +8,13 @@ use gpubench_records::method::{Cache, Flush, Timer};
 use gpubench_runtime::device::Work;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Summary, median, median_below_step, standard_error};
-use wgpu::{BufferDescriptor, BufferUsages};
 
 use crate::device::Wgpu;
-use crate::encoder::Encoder;
-use crate::kernel::Kernel;
+use crate::empty::OneMore;
+use crate::flush::USUAL;
 use crate::marks::Boundaries;
-use crate::proof;
-use crate::sampling::Submissions;
 use crate::spans::{Span, step};
+use crate::submissions::Submissions;
 
 /// The samples in a group and the groups that count, after one of warm-up: the fewest, and the most if they end in time.
 const SAMPLES: [usize; 2] = [4, 32];
@@ -27,42 +25,6 @@ const TIME: Duration = Duration::from_millis(200);
 const SHORT_ROW: usize = 8;
 const LONG_ROW: usize = 72;
 const ROWS: usize = 15;
-
-/// A kernel that does nothing. It binds a buffer for writing, so that wgpu puts between two of them what it puts between two
-/// launches that use the same memory.
-const EMPTY: &str = "
-@group(0) @binding(0) var<storage, read_write> y: array<u32>;
-@compute @workgroup_size(32) fn empty(@builtin(global_invocation_id) id: vec3<u32>) {
-    if (id.x >= arrayLength(&y)) { y[0] = id.x; }
-}";
-
-/// The empty launch.
-pub(crate) struct EmptyKernel(Kernel);
-
-impl EmptyKernel {
-    pub(crate) fn new(encoder: &Encoder) -> Self {
-        // One word for each invocation: none of them writes.
-        let descriptor = BufferDescriptor {
-            label: None,
-            size: 4 * 32,
-            usage: BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        };
-        let buffer = encoder.device().create_buffer(&descriptor);
-        Self(Kernel::new(encoder, (EMPTY, "empty"), &[], &[&buffer]))
-    }
-
-    pub(crate) fn launch(&self, encoder: &Encoder) {
-        self.0.launch(encoder, 1);
-    }
-}
-
-/// The time that one more empty launch adds to a row of them, and its standard error.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OneMore {
-    time: Nanoseconds,
-    error: Nanoseconds,
-}
 
 /// Work that a function encodes.
 pub(crate) struct Encoded<F>(pub(crate) F);
@@ -88,7 +50,7 @@ pub(crate) fn of(device: &mut Wgpu, cache: Cache) -> Result<Timer, Failure> {
     if let Some(timer) = device.timers.get(&cache) {
         return Ok(*timer);
     }
-    let flush = if cache == Cache::Hot { Flush::None } else { proof::USUAL };
+    let flush = if cache == Cache::Hot { Flush::None } else { USUAL };
     let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
     let passes = encoder.boundaries() == Boundaries::Passes;
     // A launch that is timed by its passes has one at least.

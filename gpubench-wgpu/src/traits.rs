@@ -1,0 +1,95 @@
+//! An adapter as a device of gpubench: the public traits. In: its number; out: facts, what a launch encodes, and samplers.
+
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::launch::LaunchFacts;
+use gpubench_runtime::device::{
+    Available, Device, DeviceError, DeviceKind, DeviceType, LaunchStream, PairSampler, SampleOptions,
+    Sampler, Work,
+};
+use wgpu::Features;
+
+use crate::device::{KIND, Wgpu};
+use crate::encoder::Encoder;
+use crate::{adapter, facts, peaks, sampling};
+
+/// Returns the features that are asked for: all but those that are unsafe to use, or that slow down memory.
+fn usual_features() -> Features {
+    Features::all() - Features::all_experimental_mask() - Features::MAPPABLE_PRIMARY_BUFFERS
+}
+
+impl DeviceType for Wgpu {
+    const KIND: &'static str = KIND;
+    const LISTED: Option<&'static DeviceKind> = Some(&LISTED);
+
+    fn open(ordinal: usize) -> Result<Self, DeviceError> {
+        Self::open_with(ordinal, usual_features())
+    }
+}
+
+/// The kind of such devices, as the command line lists them.
+const LISTED: DeviceKind = DeviceKind::new(KIND, "GPU that wgpu finds", list);
+
+fn list() -> Result<Vec<Available>, DeviceError> {
+    let adapters = adapter::all();
+    if adapters.is_empty() {
+        return Err(DeviceError::new(adapter::NONE));
+    }
+    let found = |(ordinal, adapter): (usize, &wgpu::Adapter)| {
+        let name = adapter::name(&adapter.get_info());
+        let fault = adapter::refusal(adapter.features(), &name);
+        let found = Available::new(format!("{KIND}:{ordinal}"), KIND).with_name(name);
+        fault.into_iter().fold(found, Available::with_fault)
+    };
+    Ok(adapters.iter().enumerate().map(found).collect())
+}
+
+impl LaunchStream for Encoder {
+    type Device = Wgpu;
+    type Owned = Self;
+
+    fn over(device: &mut Wgpu) -> Result<Self, DeviceError> {
+        Ok(device.encoder.clone())
+    }
+}
+
+impl Device for Wgpu {
+    fn facts(&mut self) -> Result<Facts, DeviceError> {
+        let mut facts = facts::of(self);
+        facts.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
+        Ok(facts)
+    }
+
+    fn settle(&mut self) -> Result<(), DeviceError> {
+        self.encoder.finish()
+    }
+
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+        self.encoder.forget_encoded();
+        work.launch()?;
+        // wgpu's errors come first: work that it refused may count as none.
+        self.settle().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.encoder.check_encoded()?;
+        Ok(LaunchFacts::default())
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        self.encoder.remark()
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        sampling::sampler(self, work, wanted)
+    }
+
+    fn pair_sampler<'a>(
+        &'a mut self,
+        works: [&'a mut dyn Work; 2],
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        sampling::pair_sampler(self, works, wanted)
+    }
+}
