@@ -47,6 +47,7 @@ pub mod cupti;
 mod driver;
 mod entry;
 mod export_table;
+mod fork;
 mod forward;
 mod interpose;
 mod kernel_facts;
@@ -63,6 +64,7 @@ mod watch;
 
 pub use calls::{DriverCall, Enqueued, KernelLaunch, Piece, Pieces, pieces, watch};
 pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+pub use fork::{is_copy, mark_copies};
 pub use interpose::{NotInterposed, interpose, interposed};
 pub use kernel_facts::KernelFacts;
 pub use library::{library_path, load};

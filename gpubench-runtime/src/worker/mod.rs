@@ -3,6 +3,7 @@
 
 mod action;
 mod comparison;
+mod copies;
 mod job;
 mod leaks;
 mod measurement;

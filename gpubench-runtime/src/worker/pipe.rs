@@ -11,11 +11,11 @@ use std::process;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use rustix::process::{Pid, Signal, getpgrp, getpid, kill_current_process_group, kill_process};
+use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Numbered, Reply, Request, WorkerState};
+use super::{Answer, Numbered, Reply, Request, WorkerState, copies};
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
@@ -32,10 +32,12 @@ pub fn serve() -> io::Result<()> {
     let mut replies = socket.try_clone()?;
     let (sender, requests) = channel();
     thread::spawn(move || receive(socket, &sender));
-    let (mut worker, itself) = (WorkerState::for_one_device(), getpid());
+    copies::watch(&replies)?;
+    let mut worker = WorkerState::for_one_device();
     for request in requests {
         let Numbered { number, request } = request?;
-        worker.answer(&request, &mut |reply| say(&mut replies, itself, &Answer::new(number, reply)));
+        copies::begin(number);
+        worker.answer(&request, &mut |reply| say(&mut replies, &Answer::new(number, reply)));
     }
     Ok(())
 }
@@ -64,14 +66,9 @@ fn receive(from: File, to: &Sender<io::Result<Numbered>>) {
     end_orphaned();
 }
 
-/// Sends an answer of the worker, which is the process `itself`. A copy of it says that it is one, and ends.
-fn say(replies: &mut File, itself: Pid, answer: &Answer) {
-    let own = getpid();
-    if own != itself {
-        // Nothing that it has inherited is dropped or written: all of it belongs to the worker.
-        _ = send(replies, &Answer { is_copy: true, ..Answer::new(answer.number, Reply::Done) });
-        _ = kill_process(own, Signal::KILL);
-    }
+/// Sends an answer of the worker. A copy of the worker sends that it is one, and ends.
+fn say(replies: &mut File, answer: &Answer) {
+    copies::end_copy();
     // Printed output comes before the reply.
     let sent = io::stdout().flush().and_then(|()| send(replies, answer));
     if sent.is_err() {

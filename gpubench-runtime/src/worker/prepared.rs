@@ -1,7 +1,7 @@
 //! The untimed steps of a case: set-up, reset, counts, one checked launch. In: the user's code and an open device; out: the
 //! facts that all samples share, or the failure of the step, with the device's words.
 
-use super::Reply;
+use super::{Reply, copies};
 use crate::catch::catch;
 use crate::device::{Device, Work, not_left};
 use crate::registry::{ArgAxis, BenchmarkOptions, Case};
@@ -138,7 +138,7 @@ fn reset(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
 /// Launches once on fresh inputs, and waits for it.
 pub(super) fn launch(case: &mut dyn Case, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
-    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || case.launch()));
+    let launched = on(device, Stage::Launch, || catch(Stage::Launch, || Launches(case).launch()));
     launched.map_err(|failure| remarked(failure, device))?;
     settle(device, Stage::Launch)
 }
@@ -179,10 +179,14 @@ impl Work for Launches<'_> {
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        catch(Stage::Reset, || self.0.reset())
+        let reset = catch(Stage::Reset, || self.0.reset());
+        copies::end_marked();
+        reset
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
-        self.0.launch()
+        let launched = self.0.launch();
+        copies::end_marked();
+        launched
     }
 }

@@ -175,6 +175,15 @@ fn what_is_lost_hot_is_tried_cold() {
     is_measured(&run, "faults::aborts_when_hot cold");
 }
 
+/// Copies that went on launching would double at each launch, and leave no room for another process.
+#[test]
+fn a_forked_copy_launches_nothing() {
+    let (ended, run) = faults(&["forks", "good"]);
+    assert!(!ended.stderr.contains("launched by a copy"), "{ended}");
+    assert!(reason(&run, "faults::forks hot").contains("the process was forked and both came back: "));
+    is_measured(&run, "faults::good hot");
+}
+
 /// A child that outlives a worker holds the files that it inherited. The loss is told at once all the same, as what it was;
 /// and the child ends with its worker.
 #[test]

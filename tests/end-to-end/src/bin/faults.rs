@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, process, ptr, thread};
 
@@ -170,13 +170,20 @@ fn exits(_stream: &Clockwork) {
 /// As a launch in C that starts a process by `fork` and forgets to end it: both come back.
 #[gpu_bench]
 #[expect(unsafe_code, reason = "forks")]
+#[expect(clippy::print_stderr, reason = "the test reads it")]
 fn forks(stream: &Clockwork) {
     unsafe extern "C" {
         fn fork() -> i32;
     }
+    static IS_COPY: AtomicBool = AtomicBool::new(false);
+    if IS_COPY.load(Ordering::Relaxed) {
+        eprintln!("launched by a copy");
+    }
     stream.advance(LAUNCH);
     // SAFETY: none. The copy goes on as if it were the worker, which is what this is for.
-    black_box(unsafe { fork() });
+    if black_box(unsafe { fork() }) == 0 {
+        IS_COPY.store(true, Ordering::Relaxed);
+    }
 }
 
 #[gpu_bench]
