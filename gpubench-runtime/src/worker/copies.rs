@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-use super::pipe::send;
+use super::message::send;
 use super::{Answer, Reply};
 
 /// The worker that this process is, or is a copy of.

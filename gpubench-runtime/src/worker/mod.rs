@@ -7,6 +7,7 @@ mod copies;
 mod job;
 mod leaks;
 mod measurement;
+mod message;
 mod numbered;
 mod pipe;
 mod planning;

@@ -11,11 +11,9 @@ use std::process;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
+use super::message::{decode, send};
 use super::{Answer, Numbered, Reply, Request, WorkerState, copies};
+use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
@@ -93,19 +91,6 @@ fn end_orphaned() -> ! {
         _ = kill_current_process_group(Signal::KILL);
     }
     process::abort()
-}
-
-/// Writes one message.
-pub(super) fn send(to: &mut dyn Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
-    to.flush()
-}
-
-/// Reads one message.
-pub(super) fn decode<T: DeserializeOwned>(line: &str) -> io::Result<T> {
-    Ok(serde_json::from_str(line)?)
 }
 
 /// Takes the socket away from standard input, so that a launch or its child reads nothing there instead of a request.

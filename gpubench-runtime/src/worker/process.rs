@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
-use super::pipe::{decode, send};
+use super::message::{decode, send};
 use super::{Answer, Loss, Numbered, Reply, Request, Worker};
 
 /// The first argument of a worker process.
