@@ -22,7 +22,7 @@ def main():
 
     l2 = cupy.cuda.Device().attributes["L2CacheSize"] // 128 * 128
     buffer = cupy.zeros(l2, cupy.uint8)
-    discard = module(ROOT / "gpubench-runtime/src/device/cuda/kernels/discard.ptx").get_function("gpubench_discard")
+    discard = module(ROOT / "gpubench-runtime/src/devices/cuda/kernels/discard.ptx").get_function("gpubench_discard")
     blocks = 8 * cupy.cuda.Device().attributes["MultiProcessorCount"]
 
     def flush():

@@ -41,7 +41,8 @@ pub use gpubench_records::exit::Exit;
 pub use gpubench_records::peer::Peer;
 pub use gpubench_records::{conditions, facts, failure, id, launch, method};
 pub use gpubench_report::drawing;
-pub use gpubench_runtime::device::{self, LaunchStream, cuda, host};
+pub use gpubench_runtime::device::{self, LaunchStream};
+pub use gpubench_runtime::devices::{cuda, host};
 pub use gpubench_runtime::{Error, Group, MeasureOptions, Progress, RunEvents, Suite, pow2};
 pub use gpubench_stats::{format, units};
 #[cfg(feature = "wgpu")]

@@ -21,8 +21,8 @@ mod summary;
 use std::process::ExitCode;
 
 use clap::Parser;
+use gpubench::cuda::Cuda;
 use gpubench::device::DeviceType as _;
-use gpubench::device::cuda::Cuda;
 use gpubench::facts::Facts;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
-use gpubench::device::cuda::Cuda;
+use gpubench::cuda::Cuda;
 use gpubench::device::{Device as _, SampleOptions, Sampler, Work};
 use gpubench::failure::{Failure, Stage};
 use gpubench::method::Cache;

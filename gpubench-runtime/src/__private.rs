@@ -12,7 +12,7 @@ pub mod machine {
 /// For tests of single steps.
 pub mod steps {
     pub use crate::config::ConfigFile;
-    pub use crate::device::select::asks_for;
+    pub use crate::devices::select::asks_for;
     pub use crate::measure::{Placement, Rounds, StepObserver, compare, measure};
     pub use crate::peaks::PeakSources;
     pub use crate::plan::{Ignored, Selection};

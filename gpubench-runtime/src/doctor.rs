@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::device::finding::{Finding, Level};
-use crate::device::kinds::KINDS;
+use crate::devices::kinds::KINDS;
 
 /// The first argument of a process that asks the drivers.
 const FLAG: &str = "--gpubench-doctor";

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::system::uname;
 
-use crate::device::cpu_name;
+use crate::devices::cpu_name;
 use gpubench_records::record::Environment;
 use gpubench_records::task::Task;
 

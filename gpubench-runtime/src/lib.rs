@@ -12,6 +12,7 @@ pub mod bind;
 mod catch;
 mod config;
 pub mod device;
+pub mod devices;
 mod doctor;
 mod environment;
 mod measure;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use cust::error::CudaResult;
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
-use gpubench::device::cuda::Replay;
+use gpubench::cuda::Replay;
 use gpubench_kernels::cuda::{Elementwise, empty, rmw};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! A reading of the sensors (row B8). In: a GPU's number; out: the reading, if it has sensors.
 
 use gpubench::conditions::Reading;
-use gpubench::device::cuda::Cuda;
+use gpubench::cuda::Cuda;
 use gpubench::device::{Device as _, DeviceType as _};
 
 use crate::common::Result;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use toml::Spanned;
 
-use crate::peaks::PeakTextError;
+use super::written_peak::PeakTextError;
 
 /// A file that cannot be used: the place, and what to do.
 #[derive(Debug, thiserror::Error)]

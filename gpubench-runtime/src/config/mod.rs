@@ -18,7 +18,9 @@ mod file;
 mod mistake;
 mod peaks;
 mod settings;
+mod written_peak;
 
 pub use self::file::ConfigFile;
 pub(crate) use self::mistake::{FileError, FileMistake};
 pub(crate) use self::settings::Setting;
+pub(crate) use self::written_peak::{PeakTextError, read_peak};

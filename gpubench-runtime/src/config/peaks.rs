@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::mistake::{FileMistake, PlacedMistake, at, line};
-use crate::peaks;
+use super::written_peak::read_peak;
 use gpubench_records::facts::{Peak, PeakSource};
 use gpubench_stats::units::Rate;
 
@@ -51,7 +51,7 @@ fn peak(text: &str, file: &str, quantity: &str, value: &Spanned<DeValue<'_>>) ->
         let (quantity, written) = (quantity.to_owned(), written.to_owned());
         at(value, FileMistake::Peak { quantity, value: written, error })
     };
-    let (read, amount) = peaks::read(quantity, written).map_err(unreadable)?;
+    let (read, amount) = read_peak(quantity, written).map_err(unreadable)?;
     let method = format!("{file}:{}", line(text, value.span().start));
     Ok(Peak::new(read, Rate(amount), PeakSource::User, method))
 }

@@ -65,7 +65,7 @@ impl Available {
 
     /// Returns the device and the name its maker gave it, in words.
     #[must_use]
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         if self.name.is_empty() {
             format!("`{}`", self.device)
         } else {

@@ -1,13 +1,9 @@
 //! A kind of device: the questions that can be answered before a device is opened.
 
 use gpubench_records::facts::Property;
-use gpubench_records::files::ceilings::Ceiling;
-use gpubench_records::method::Cache;
-use gpubench_records::record::Run;
 
 use super::finding::Finding;
 use super::{Available, ClockTarget, DeviceError};
-use crate::registry::Entry;
 
 /// A kind of device: its name, and what can be asked before one is opened.
 pub struct DeviceKind {
@@ -30,8 +26,6 @@ pub struct DeviceKind {
     pub(crate) clocks: Option<ClockControl>,
     /// True if Nsight Compute counts what launches on it do.
     pub(crate) profiled: bool,
-    /// Benchmarks of its own limits, if it has any.
-    pub(crate) ceilings: Option<Ceilings>,
 }
 
 impl DeviceKind {
@@ -53,7 +47,6 @@ impl DeviceKind {
             precisions: Vec::new,
             clocks: None,
             profiled: false,
-            ceilings: None,
         }
     }
 }
@@ -78,15 +71,4 @@ pub(crate) struct ClockControl {
     pub show: fn(&str) -> Result<Vec<Property>, DeviceError>,
     /// Resets it to the driver's default.
     pub reset: fn(&str) -> Result<(), DeviceError>,
-}
-
-/// Benchmarks that measure the limits of a device.
-#[derive(Clone, Copy)]
-pub(crate) struct Ceilings {
-    /// The benchmarks, in the order in which they are measured.
-    pub entries: fn() -> Vec<&'static Entry>,
-    /// Returns the cache state of this benchmark; `None` for other benchmarks.
-    pub cache: fn(&str) -> Option<Cache>,
-    /// Returns the ceilings that this device reached in a run of these benchmarks.
-    pub reached: fn(&Run, &str) -> Vec<Ceiling>,
 }

@@ -83,7 +83,7 @@ impl ThreadTime {
 }
 
 /// Returns readings of the timer with nothing between them.
-pub(super) fn readings(device: &mut (impl LaunchTimer + ?Sized)) -> Result<Vec<Nanoseconds>, Failure> {
+pub(crate) fn readings(device: &mut (impl LaunchTimer + ?Sized)) -> Result<Vec<Nanoseconds>, Failure> {
     let begin = Instant::now();
     let mut readings = Vec::with_capacity(MOST_READINGS);
     while readings.len() < FEWEST_READINGS

@@ -5,18 +5,13 @@
 mod available;
 mod batch;
 mod clock_target;
-pub mod cuda;
 mod error;
 pub(crate) mod finding;
-pub mod host;
 pub(crate) mod kind;
-pub(crate) mod kinds;
-mod launch_timer;
+pub(crate) mod launch_timer;
 mod listed;
-pub(crate) mod machine;
 mod monitor;
 pub mod one_by_one;
-pub(crate) mod select;
 pub(crate) mod turns;
 
 use std::any::Any;
@@ -26,7 +21,6 @@ pub use available::Available;
 pub(crate) use available::{FoundDevice, Missing};
 pub use clock_target::{ClockTarget, UnknownClock};
 pub use error::DeviceError;
-pub(crate) use host::cpu_name;
 pub use kind::DeviceKind;
 pub use listed::listed_ordinal;
 pub(crate) use listed::while_listed;
@@ -49,7 +43,7 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 /// any function that takes one can be annotated. For a type of another crate, wrap that in one of yours:
 ///
 /// ```
-/// use gpubench_runtime::device::cuda::{Cuda, RawStream};
+/// use gpubench_runtime::devices::cuda::{Cuda, RawStream};
 /// use gpubench_runtime::device::{DeviceError, LaunchStream};
 ///
 /// struct MyStream(RawStream);

@@ -1,18 +1,14 @@
 //! Peaks that a device does not report: those that the user gives on the command line and in `gpubench.toml`,
 //! and the ceilings measured on it before. In: the facts of a device. Out: the facts with these peaks added.
 
-mod written;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::config::{ConfigFile, FileError};
-use crate::device::kinds;
+use crate::devices::kinds;
 use gpubench_records::facts::{Facts, Peak};
 
 pub(crate) use gpubench_records::files::ceilings::CeilingCache;
-
-pub(crate) use self::written::{PeakTextError, read};
 
 /// The sources of peaks.
 #[derive(Clone, Debug, Default)]

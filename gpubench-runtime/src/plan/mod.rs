@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Missing, kinds};
+use crate::device::Missing;
+use crate::devices::kinds;
 use crate::registry::{Entry, Generic, Variant};
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
@@ -392,7 +393,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::host::Stream;
+    use crate::devices::host::Stream;
     use crate::registry::{BenchmarkOptions, Visitor};
 
     fn visit(_: &mut dyn Visitor) {}

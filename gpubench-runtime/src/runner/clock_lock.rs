@@ -14,8 +14,8 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::device::kinds;
 use crate::device::{Available, ClockTarget, DeviceError, UnknownClock};
+use crate::devices::kinds;
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";

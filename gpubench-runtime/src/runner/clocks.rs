@@ -3,8 +3,8 @@
 
 use gpubench_records::facts::Property;
 
-use crate::device::kinds::{self, KINDS};
 use crate::device::{Available, DeviceError};
+use crate::devices::kinds::{self, KINDS};
 
 /// A device whose clocks can be locked.
 #[derive(Clone, Debug)]

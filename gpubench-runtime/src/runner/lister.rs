@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::RunError;
 use super::supervisor::Supervisor;
 use crate::device::kind::DeviceKind;
-use crate::device::select::Search;
 use crate::device::{Available, FoundDevice};
+use crate::devices::select::Search;
 use crate::plan::{Listed, ListedVariant, Lister, PartnerAxes};
 use crate::worker::{PlanningReply, PlanningRequest, Reply, Request};
 use gpubench_records::failure::{Failure, Stage};
@@ -143,7 +143,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::device::kinds::KINDS;
+    use crate::devices::kinds::KINDS;
     use crate::worker::{Answer, Loss, Numbered, Worker};
 
     /// A worker that is lost over lists and devices of these names: each time, the first time, or after its limit.

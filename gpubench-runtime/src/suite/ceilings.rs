@@ -6,19 +6,18 @@ use std::collections::BTreeSet;
 use super::SuiteError;
 use super::options::MeasureOptions;
 use super::prepare::Task;
-use crate::device::kinds;
+use crate::devices::kinds;
 use crate::peaks::{CeilingCache, PeakSources};
 use crate::plan::Plan;
 use crate::registry::Entry;
 use crate::runner::RunEvents;
 use gpubench_records::facts::{Peak, Quantity};
-use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
 
 /// Sets the cache state of each ceiling benchmark to the one that its limit needs.
 pub(super) fn settle(plan: &mut Plan) {
     for (job, _) in &mut plan.jobs {
-        let ceilings = kinds::kind(DeviceId::parse(&job.device).kind).and_then(|kind| kind.ceilings);
+        let ceilings = kinds::ceilings_of(&job.device);
         if let Some(cache) = ceilings.and_then(|ceilings| (ceilings.cache)(&job.benchmark)) {
             job.caches = vec![cache];
         }

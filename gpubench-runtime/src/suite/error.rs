@@ -17,7 +17,7 @@ use super::options::OptionsError;
 use super::sharing::ShareError;
 use crate::config::FileError;
 use crate::device::ClockTarget;
-use crate::device::select::NoSuchDevice;
+use crate::devices::select::NoSuchDevice;
 use crate::plan::PlanError;
 use crate::runner::RunError;
 use crate::runner::lock::{BusyDevice, NotLocked};

@@ -9,7 +9,7 @@ use super::cli::TextFormat;
 use super::options::MeasureOptions;
 use super::prepare::{found, kinds_of, lister};
 use super::sharing::Sharing;
-use crate::device::select;
+use crate::devices::select;
 use crate::plan::{Fate, Ignored, Job, Plan, PlanError, Selection};
 use crate::registry::Entry;
 use gpubench_records::method::Cache;

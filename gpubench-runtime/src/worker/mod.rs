@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use self::leaks::ProcessState;
 use crate::catch::ThreadPanics;
-use crate::device::kinds;
 use crate::device::{Device, DeviceError};
+use crate::devices::kinds;
 use crate::plan::Job;
 use crate::registry::{self, Entry, Variant};
 use gpubench_records::certificate::{CuptiPass, Verifiers};
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_worker_opens_one_device() {
-        let variant = Variant::of::<crate::device::host::Stream>(&[], visit);
+        let variant = Variant::of::<crate::devices::host::Stream>(&[], visit);
         let mut worker = WorkerState::for_one_device();
         assert!(worker.open("host", &variant).is_ok() && worker.open("host", &variant).is_ok());
         let refused = worker.open("other", &variant).err().map(|error| error.to_string());

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Available, FoundDevice, kinds};
+use crate::device::{Available, FoundDevice};
+use crate::devices::kinds;
 use crate::plan::{Listed, ListedVariant, PartnerAxes};
 use crate::registry::Entry;
 use gpubench_records::failure::Failure;

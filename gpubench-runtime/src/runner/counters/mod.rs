@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) use self::child::{FLAG, serve};
 
 use self::command::Ncu;
-use crate::device::kinds;
+use crate::devices::kinds;
 use crate::plan::{Fate, Job, Plan};
 use crate::runner::{RunConfig, Stop};
 use gpubench_records::certificate::NcuPass;

@@ -1,7 +1,7 @@
 //! Peaks on the command line. In: `memory=4800GB/s` or `f32=60TFLOP/s`, several with `;` between them. Out:
 //! [`Peak`]s, or an [`OptionsError`].
 
-use crate::peaks;
+use crate::config::read_peak;
 use crate::suite::options::OptionsError;
 use gpubench_records::facts::{Peak, PeakSource};
 use gpubench_stats::units::Rate;
@@ -25,7 +25,7 @@ fn parse(text: &str) -> Result<Peak, OptionsError> {
         Some(both) => both,
     };
     let unreadable = |error| OptionsError::Peak { given: text.to_owned(), error };
-    let (quantity, value) = peaks::read(name, value).map_err(unreadable)?;
+    let (quantity, value) = read_peak(name, value).map_err(unreadable)?;
     Ok(Peak::new(quantity, Rate(value), PeakSource::User, "--peak"))
 }
 

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use crate::peaks::PeakTextError;
+use crate::config::PeakTextError;
 use gpubench_records::sampling::MOST_SAMPLES;
 use gpubench_records::selection::{BadExpression, BadFilter, NoArg};
 use gpubench_report::export::SamePlace;

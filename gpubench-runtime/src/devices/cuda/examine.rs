@@ -1,0 +1,203 @@
+//! What measuring on this machine's GPUs needs, and what affects it. In: the driver, NVIDIA's management library and the system's
+//! files; out: findings. Changes nothing.
+
+use gpubench_records::facts::{DRIVER, Value};
+
+use super::facts::list;
+use super::facts::nvml::Sensors;
+use crate::device::finding::{Finding, Level};
+use crate::device::{Available, Monitor};
+use crate::devices::machine::Machine;
+
+/// The bit of the capability to administer the system, which profilers ask for.
+const ADMINISTERS: u32 = 21;
+/// Folders in which a CUDA toolkit or a package puts Nsight Compute.
+const PROFILERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/nsight-compute/*"];
+/// Examines the driver and each GPU.
+pub(in crate::devices) fn examine() -> Vec<Finding> {
+    let machine = Machine::this();
+    let driver = match gpubench_driver::load() {
+        Ok(driver) => driver,
+        Err(error) => {
+            return vec![Finding::of("driver", Level::Problem, error.short(), format!("for a GPU: {error}"))];
+        }
+    };
+    let fake = if driver.fake { " (a stand-in for tests)" } else { "" };
+    let driver = format!("{}, CUDA {}{fake}", driver.library.display(), driver.version);
+    let mut findings = vec![Finding::good("driver", driver)];
+    match list() {
+        Ok(devices) => findings.extend(devices.iter().flat_map(of_gpu)),
+        Err(error) => {
+            let advice = "`nvidia-smi` says more; in a container, start it with `--gpus all`, and look at CUDA_VISIBLE_DEVICES";
+            findings.push(Finding::of("GPUs", Level::Problem, error.to_string(), advice));
+        }
+    }
+    findings.extend([clock_locks(rustix::process::geteuid().is_root()), counters(&machine)]);
+    findings.extend(tools(&machine));
+    findings
+}
+
+/// Examines one GPU.
+fn of_gpu(found: &Available) -> Vec<Finding> {
+    let device = &*found.device;
+    if let Some(fault) = &found.fault {
+        let advice =
+            "the driver lists it and answers nothing: `nvidia-smi` and `dmesg` may say why; it is left out";
+        return vec![Finding::of("GPU", Level::Problem, fault, advice).on(device)];
+    }
+    let name = Finding::good("GPU", &*found.name).on(device);
+    let rest = match found.uuid.as_deref().map(Sensors::of) {
+        Some(Ok(mut sensors)) => sensed(&mut sensors),
+        Some(Err(error)) => {
+            let advice = "clocks, power and other processes are not seen, so that no row is suspect for them: install the \
+                          management library of the driver; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility";
+            vec![Finding::of("sensors", Level::Warning, error.to_string(), advice)]
+        }
+        None => Vec::new(),
+    };
+    [name].into_iter().chain(rest.into_iter().map(|finding| finding.on(device))).collect()
+}
+
+/// The settings and the state of a GPU by its sensors.
+fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
+    let properties = sensors.properties().unwrap_or_default();
+    let settings = properties.iter().filter_map(|property| match &property.value {
+        Value::Text(text) => setting(&property.name, text),
+        _ => None,
+    });
+    let processes = sensors.processes().map(|processes| match processes {
+        0 => Finding::good("other processes", "none"),
+        _ => {
+            let advice = "`nvidia-smi` lists them; rows are suspect while they have work on the GPU";
+            Finding::of("other processes", Level::Warning, processes.to_string(), advice)
+        }
+    });
+    let slowed_by = sensors.read().slowed_by;
+    let slowed = (!slowed_by.is_empty()).then(|| {
+        let advice = "rows are suspect while that lasts; a lower clock that it can hold gives steady times: `--lock-clocks base`";
+        Finding::of("clocks", Level::Warning, format!("held down by {}", slowed_by.join(", ")), advice)
+    });
+    settings.chain(processes).chain(slowed).collect()
+}
+
+/// The meaning of a setting of a GPU; `None` if it means nothing here.
+fn setting(name: &str, value: &str) -> Option<Finding> {
+    let of = |level, advice: &str| Some(Finding::of(name, level, value, advice));
+    match (name, value) {
+        (DRIVER, _) => Some(Finding::good("driver's release", value)),
+        ("persistence", "off") => of(
+            Level::Warning,
+            "the driver stops the GPU between programs, and each one waits for it: `sudo nvidia-smi --persistence-mode=1`",
+        ),
+        ("ECC", "off") => of(
+            Level::Note,
+            "baselines of a GPU with ECC are not comparable: on some models it takes a part of the memory's bandwidth",
+        ),
+        ("MIG", "on") => of(
+            Level::Warning,
+            "an instance has a part of the GPU, whose peaks the driver does not tell: shares of peak are left out",
+        ),
+        ("compute mode", "prohibited") => {
+            of(Level::Problem, "no program may use it: `sudo nvidia-smi --compute-mode=0`")
+        }
+        ("compute mode", "exclusive process" | "exclusive thread") => of(
+            Level::Note,
+            "one process at a time may use it: benchmarks that are compared across processes wait for each other",
+        ),
+        ("persistence" | "ECC" | "MIG" | "compute mode", _) => Some(Finding::good(name, value)),
+        _ => None,
+    }
+}
+
+/// The permission to lock clocks. It shows only when that is tried, which would change the machine.
+fn clock_locks(is_root: bool) -> Finding {
+    let topic = "locking clocks";
+    if is_root {
+        return Finding::good(topic, "this user is root, which the driver asks for");
+    }
+    let advice =
+        "`--lock-clocks` is for root; without it times are right too, and a clock that falls is seen";
+    Finding::of(topic, Level::Note, "for root only", advice)
+}
+
+/// The permission to read the GPU's performance counters, which Nsight Compute and CUPTI ask for.
+fn counters(machine: &Machine) -> Finding {
+    let topic = "performance counters";
+    let capabilities = machine.value("/proc/self/status", "CapEff");
+    let capabilities = capabilities.and_then(|set| u64::from_str_radix(&set, 16).ok()).unwrap_or(0);
+    let administers = capabilities >> ADMINISTERS & 1 == 1;
+    match machine.value("/proc/driver/nvidia/params", "RmProfilingAdminOnly").as_deref() {
+        Some("0") => Finding::good(topic, "for every user"),
+        _ if administers => Finding::good(topic, "for this user, who may administer the system"),
+        known => {
+            let found = if known.is_some() { "for root only" } else { "not told for whom" };
+            let advice = "gpubench needs none; profilers do (ERR_NVGPUCTRPERM): as root, set the option \
+                          NVreg_RestrictProfilingToAdminUsers=0 of the module nvidia; start a container with \
+                          `--cap-add=SYS_ADMIN`";
+            Finding::of(topic, Level::Note, found, advice)
+        }
+    }
+}
+
+/// The profilers that numbers can be held against.
+fn tools(machine: &Machine) -> [Finding; 2] {
+    let cupti = match gpubench_driver::cupti::load() {
+        Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),
+        Err(error) => {
+            Finding::of("libcupti", Level::Note, "not used", format!("for `--verify cupti`: {error}"))
+        }
+    };
+    let ncu = match machine.program("ncu", &PROFILERS) {
+        Some(path) => Finding::good("ncu", path.display().to_string()),
+        None => {
+            let advice = "to hold numbers against a profiler's; it comes with Nsight Compute, and PATH may name its folder";
+            Finding::of("ncu", Level::Note, "not found", advice)
+        }
+    };
+    [cupti, ncu]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn counters_of(files: &[(&str, &str)]) -> Finding {
+        let root = tempfile::tempdir().expect("a folder");
+        let machine = Machine::below(root.path());
+        for (name, text) in files {
+            let path = machine.path(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+            fs::write(path, text).expect("it can be written");
+        }
+        counters(&machine)
+    }
+
+    #[test]
+    fn counters_are_for_everybody_for_root_or_for_administrators() {
+        let params = ("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1\n");
+        let open = ("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
+        let user = ("/proc/self/status", "Name:\tgpubench\nCapEff:\t0000000000000000\n");
+        let root = ("/proc/self/status", "CapEff:\t000001ffffffffff\n");
+        // A container's root.
+        let contained = ("/proc/self/status", "CapEff:\t00000000a80425fb\n");
+        assert_eq!(counters_of(&[open, user]).level, Level::Good);
+        assert_eq!(counters_of(&[params, root]).level, Level::Good);
+        for refused in [[params, user], [params, contained]] {
+            let finding = counters_of(&refused);
+            assert_eq!((finding.level, &*finding.found), (Level::Note, "for root only"));
+        }
+        assert_eq!(counters_of(&[user]).found, "not told for whom");
+    }
+
+    #[test]
+    fn settings_are_judged_by_what_they_do_to_times() {
+        let level = |name, value| setting(name, value).map(|finding| finding.level);
+        assert_eq!(level("persistence", "on"), Some(Level::Good));
+        assert_eq!(level("persistence", "off"), Some(Level::Warning));
+        assert_eq!(level("compute mode", "prohibited"), Some(Level::Problem));
+        assert_eq!(level("MIG", "on"), Some(Level::Warning));
+        assert_eq!(level("power limit", "700 W"), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! The driver's facts of a GPU. In: its number; out: [`Facts`], and the list of GPUs of this machine.
+
+pub(crate) mod arithmetic;
+pub(crate) mod datasheet;
+pub(crate) mod links;
+pub(crate) mod nvml;
+pub(crate) mod peaks;
+
+use std::ffi::CStr;
+
+use gpubench_driver::LoadError;
+use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUdevice_attribute, CUresult};
+
+use crate::device::Available;
+use crate::device::{DeviceError, DeviceType};
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::driver::{Cause, check, check_for};
+use crate::devices::cuda::facts::peaks::{Attributes, peaks};
+use gpubench_records::facts::{DRIVER_FOR_CUDA, Facts, UUID, Value};
+use gpubench_stats::units::{Bytes, Hertz};
+
+/// The property that tells the compute capability.
+pub(crate) const CAPABILITY: &str = "compute capability";
+
+/// The reason why this machine has no GPU, in a few words.
+#[derive(Debug, thiserror::Error)]
+enum NoGpu {
+    #[error("{}", .0.short())]
+    NoDriver(&'static LoadError),
+    #[error("{0}")]
+    Refused(Cause),
+    #[error("the driver lists none")]
+    None,
+}
+
+impl From<NoGpu> for DeviceError {
+    fn from(error: NoGpu) -> Self {
+        Self::new(error)
+    }
+}
+
+/// Lists the GPUs of this machine.
+///
+/// # Errors
+/// Returns the reason in a few words if there is none.
+pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
+    gpubench_driver::load().map_err(NoGpu::NoDriver)?;
+    let accepted = |result: CUresult| {
+        if result == CUDA_SUCCESS { Ok(()) } else { Err(NoGpu::Refused(Cause::of(result))) }
+    };
+    let mut count = 0;
+    // SAFETY: there are no flags yet, and `count` is a place for a number.
+    unsafe {
+        accepted(sys::cuInit(0))?;
+        accepted(sys::cuDeviceGetCount(&raw mut count))?;
+    }
+    if count == 0 {
+        return Err(NoGpu::None.into());
+    }
+    Ok((0..count as usize).map(find).collect())
+}
+
+/// Finds a GPU. One that is broken costs no other.
+fn find(ordinal: usize) -> Available {
+    let found = Available::new(format!("{}:{ordinal}", Cuda::KIND), Cuda::KIND);
+    let named = device(ordinal).and_then(|device| Ok((name(device)?, uuid(device)?)));
+    match named {
+        Ok((name, uuid)) => found.with_name(name).with_uuid(uuid),
+        Err(fault) => found.with_fault(fault.to_string()),
+    }
+}
+
+/// Returns the facts of GPU `ordinal`.
+pub(crate) fn facts(ordinal: usize) -> Result<Facts, DeviceError> {
+    let device = device(ordinal)?;
+    let attribute = |attribute| read(device, attribute);
+    let (major, minor) = capability(device)?;
+    let multiprocessors = attribute(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let clock = attribute(sys::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? * 1000;
+    let memory = memory(device)?;
+    let memory_clock = attribute(sys::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? * 1000;
+    let bus_width = attribute(sys::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+    let l2 = Bytes(attribute(sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
+    let driver = gpubench_driver::load().map_err(|error| DeviceError::new(error.clone()))?;
+    let attributes =
+        Attributes { capability: (major, minor), multiprocessors, clock, memory_clock, bus_width };
+    let mut facts = Facts::new(format!("{}:{ordinal}", Cuda::KIND), name(device)?)
+        .with_property(UUID, Value::Text(uuid(device)?))
+        .with_property(CAPABILITY, Value::Text(format!("{major}.{minor}")))
+        .with_property("multiprocessors", Value::Count(multiprocessors))
+        .with_property("clock", Value::Hertz(Hertz(clock)))
+        .with_property("memory", Value::Bytes(Bytes(memory)))
+        .with_property("memory clock", Value::Hertz(Hertz(memory_clock)))
+        .with_property("bus", Value::Text(format!("{bus_width} bit")))
+        .with_property("L2 cache", Value::Bytes(l2))
+        .with_property(DRIVER_FOR_CUDA, Value::Text(driver.version.to_string()))
+        .with_last_level_cache(l2);
+    facts.fake = driver.fake;
+    facts.peaks = peaks(&facts.name, &attributes);
+    Ok(facts)
+}
+
+/// Returns the device with this number.
+pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
+    let mut device = 0;
+    // SAFETY: there are no flags yet, and `device` is a place for one.
+    unsafe {
+        check_for("the driver does not start", sys::cuInit(0))?;
+        check_for(&format!("GPU {ordinal}"), sys::cuDeviceGet(&raw mut device, ordinal as i32))?;
+    }
+    Ok(device)
+}
+
+/// Returns the compute capability, such as (9, 0).
+pub(crate) fn capability(device: CUdevice) -> Result<(u64, u64), DeviceError> {
+    let major = read(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok((major, read(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
+}
+
+/// Returns the size of the memory in bytes.
+pub(crate) fn memory(device: CUdevice) -> Result<u64, DeviceError> {
+    let mut bytes = 0;
+    // SAFETY: `bytes` is a place for a size, and the driver has listed the device.
+    check_for("the size of the memory", unsafe { sys::cuDeviceTotalMem_v2(&raw mut bytes, device) })?;
+    Ok(bytes as u64)
+}
+
+/// Returns true if this GPU reaches the host's memory by PCIe. False if they share that memory, or if the GPU walks the
+/// host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
+pub(crate) fn reaches_the_host_by_pcie(device: CUdevice) -> Result<bool, DeviceError> {
+    let shares = read(device, sys::CU_DEVICE_ATTRIBUTE_INTEGRATED)?;
+    let walks = read(device, sys::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)?;
+    Ok(shares == 0 && walks == 0)
+}
+
+/// Reads an attribute, none of which is negative.
+pub(crate) fn read(device: CUdevice, attribute: CUdevice_attribute) -> Result<u64, DeviceError> {
+    let mut value = 0;
+    // SAFETY: `value` is a place for a number, and the driver has listed the device.
+    let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
+    check_for(&format!("attribute {attribute} of a GPU"), result)?;
+    Ok(u64::try_from(value).unwrap_or(0))
+}
+
+fn name(device: CUdevice) -> Result<String, DeviceError> {
+    let mut name = [0_u8; 256];
+    // SAFETY: there is a place for as many characters, and the driver has listed the device.
+    let result = unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device) };
+    check_for("the device's name", result)?;
+    let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
+}
+
+/// Returns the UUID in the form of the driver's own tools, `GPU-` and five groups of digits.
+pub(crate) fn uuid(device: CUdevice) -> Result<String, DeviceError> {
+    let mut uuid = sys::CUuuid::default();
+    // SAFETY: `uuid` is a place for one, and the device was given by the driver.
+    check(unsafe { sys::cuDeviceGetUuid_v2(&raw mut uuid, device) })?;
+    let digits: String = uuid.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    Ok(format!("GPU-{}", groups.join("-")))
+}

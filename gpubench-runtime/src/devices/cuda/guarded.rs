@@ -1,0 +1,238 @@
+//! A launch that is watched each time. In: the user's launch; out: the same, with a failure if it leaves another context current,
+//! ignores the driver's error, or enqueues other work than the checked launch did.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use gpubench_driver::Piece;
+use gpubench_driver::sys::CUstream;
+
+use crate::device::{Work, not_left};
+use crate::devices::cuda::driver::current::Own;
+use crate::devices::cuda::watch::observations::ignored;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::verdict::observed;
+use gpubench_stats::format::{self, counted};
+use gpubench_stats::units::{Bytes, Nanoseconds};
+
+/// A piece of a launch's work, behind true if it is on the stream that the launch was given.
+pub(crate) type Enqueued = (bool, Piece);
+
+/// Launches that each fail if they leave another context current; the GPU's own is current again after each.
+pub(crate) struct Guarded<'a> {
+    work: &'a mut dyn Work,
+    own: Own,
+    stream: CUstream,
+    /// The work of the checked launches; `None` if any work will do.
+    checked: Option<Vec<Rc<[Enqueued]>>>,
+    /// The time of the shortest call so far.
+    call: Option<Duration>,
+    /// The failure of a launch that is another than the checked one.
+    another: Option<Failure>,
+}
+
+impl<'a> Guarded<'a> {
+    /// Guards a launch of which any work will do.
+    pub(crate) fn new(work: &'a mut dyn Work, own: Own) -> Self {
+        Self { work, own, stream: std::ptr::null_mut(), checked: None, call: None, another: None }
+    }
+
+    /// Guards a launch on `stream` that has to do the same work as one of the `checked` launches.
+    pub(crate) fn held_against(
+        work: &'a mut dyn Work,
+        own: Own,
+        stream: CUstream,
+        checked: &[Rc<[Enqueued]>],
+    ) -> Self {
+        let checked = Some(checked.to_vec()).filter(|checked| !checked.is_empty());
+        Self { work, own, stream, checked, call: None, another: None }
+    }
+
+    /// Returns the time of the shortest call so far.
+    pub(crate) fn call(&self) -> Option<Nanoseconds> {
+        self.call.map(Nanoseconds::from)
+    }
+
+    /// Returns the failure of a launch that was another than the checked one: no way of sampling helps against that.
+    pub(crate) fn take_another(&mut self) -> Option<Failure> {
+        self.another.take()
+    }
+
+    fn step(
+        &mut self,
+        stage: Stage,
+        step: impl FnOnce(&mut dyn Work) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let restored = Unwinding(self.own);
+        let done = step(self.work);
+        std::mem::forget(restored);
+        not_left(stage, done, self.own.restore().map_err(Into::into))
+    }
+}
+
+impl Work for Guarded<'_> {
+    fn resets(&self) -> bool {
+        self.work.resets()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        self.step(Stage::Reset, |work| work.reset())
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        let Some(checked) = &self.checked else { return self.step(Stage::Launch, |work| work.launch()) };
+        let checked = checked.clone();
+        let begin = Instant::now();
+        let (launched, found) = gpubench_driver::pieces(|| self.step(Stage::Launch, |work| work.launch()));
+        let took = begin.elapsed();
+        self.call = Some(self.call.map_or(took, |least| least.min(took)));
+        launched?;
+        if let Some((call, code)) = found.failed {
+            // The sentence has the driver's words already.
+            _ = gpubench_driver::take_failure();
+            let ignored = ignored(call, code);
+            return Err(Failure::new(Stage::Launch, format_args!("{ignored}: {}", observed::hint(&ignored))));
+        }
+        let found: Vec<Enqueued> =
+            found.work.iter().map(|(stream, piece)| (*stream == self.stream as u64, *piece)).collect();
+        same(&checked, &found).map_err(|why| {
+            let failure = Failure::new(Stage::Launch, why);
+            self.another = Some(failure.clone());
+            failure
+        })
+    }
+}
+
+/// Returns an error if the work is that of none of the `checked` launches.
+fn same(checked: &[Rc<[Enqueued]>], found: &[Enqueued]) -> Result<(), String> {
+    match checked {
+        [first, ..] if !checked.iter().any(|checked| **checked == *found) => Err(format!(
+            "another launch: {}: what is sampled is not what was checked (choose and tune kernels in `setup`, and put the inputs \
+             back in `reset`)",
+            difference(first, found)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the first difference in words.
+fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
+    if checked.len() != found.len() {
+        let [checked, found] = [checked, found].map(summary);
+        return format!("the checked launch enqueued {checked}, and a later one {found}");
+    }
+    let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
+    let Some((index, (checked, found))) = differing else { return "its work differs".to_owned() };
+    let [checked, found] = match (checked, found) {
+        // The same configuration: only the function is another.
+        ((here, _), (there, _)) if here != there => [*here, *there]
+            .map(|here| if here { "on the given stream" } else { "on another stream" }.to_owned()),
+        ((_, Piece::Kernel { grid, block, .. }), (_, Piece::Kernel { grid: other, block: others, .. }))
+            if (grid, block) == (other, others) =>
+        {
+            ["one kernel".to_owned(), "another kernel".to_owned()]
+        }
+        _ => [checked, found].map(|(_, piece)| words(*piece)),
+    };
+    format!("piece {} of its work was {checked} in the checked launch, and {found} in a later one", index + 1)
+}
+
+fn summary(work: &[Enqueued]) -> String {
+    let kernels = work.iter().filter(|(_, piece)| matches!(piece, Piece::Kernel { .. })).count();
+    match (kernels, work.len() - kernels) {
+        (0, 0) => "nothing".to_owned(),
+        (kernels, 0) => counted(kernels, "kernel"),
+        (0, others) => counted(others, "other piece of work"),
+        (kernels, others) => format!("{} and {}", counted(kernels, "kernel"), counted(others, "other piece")),
+    }
+}
+
+fn words(piece: Piece) -> String {
+    match piece {
+        Piece::Kernel { grid: [x, y, z], block, .. } => {
+            let threads: u32 = block.iter().product();
+            format!("a kernel of {x}×{y}×{z} blocks of {threads} threads")
+        }
+        Piece::Copy(bytes) => format!("a copy of {}", format::bytes(Bytes(bytes))),
+        Piece::Memset(bytes) => format!("a memset of {}", format::bytes(Bytes(bytes))),
+        Piece::HostFunction => "a function of the host".to_owned(),
+        Piece::Graph => "a graph".to_owned(),
+    }
+}
+
+/// Restores the context if a launch panics: the events and graphs that are dropped during the panic belong to it.
+struct Unwinding(Own);
+
+impl Drop for Unwinding {
+    fn drop(&mut self) {
+        // The panic is the error to report.
+        _ = self.0.restore();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(blocks: u32, function: u64) -> Piece {
+        Piece::Kernel { function, grid: [blocks, 1, 1], block: [128, 1, 1], dynamic_shared: 0 }
+    }
+
+    /// Puts work on the given stream.
+    fn here(work: &[Piece]) -> Vec<Enqueued> {
+        work.iter().map(|piece| (true, *piece)).collect()
+    }
+
+    fn told(checked: &[Piece], found: &[Piece]) -> String {
+        told_of(&here(checked), &here(found))
+    }
+
+    fn told_of(checked: &[Enqueued], found: &[Enqueued]) -> String {
+        let told = same(&[checked.into()], found).err().unwrap_or_default();
+        told.split(": what is sampled").next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn another_launch_is_told_with_its_difference() {
+        let all = [kernel(512, 5), Piece::Copy(4096)];
+        assert_eq!(told(&all, &all), "");
+        assert_eq!(
+            told(&[kernel(1, 5); 50], &[kernel(1, 5)]),
+            "another launch: the checked launch enqueued 50 kernels, and a later one 1 kernel"
+        );
+        assert_eq!(
+            told(&all, &[]),
+            "another launch: the checked launch enqueued 1 kernel and 1 other piece, and a later one nothing"
+        );
+        assert_eq!(
+            told(&all, &[kernel(64, 5), Piece::Copy(4096)]),
+            "another launch: piece 1 of its work was a kernel of 512×1×1 blocks of 128 threads in the checked launch, and a kernel \
+             of 64×1×1 blocks of 128 threads in a later one"
+        );
+        assert_eq!(
+            told(&all, &[kernel(512, 5), Piece::Copy(1024)]),
+            "another launch: piece 2 of its work was a copy of 4 KiB in the checked launch, and a copy of 1 KiB in a later one"
+        );
+        assert_eq!(
+            told(&all, &[kernel(512, 6), Piece::Copy(4096)]),
+            "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one"
+        );
+    }
+
+    #[test]
+    fn work_that_moves_to_another_stream_is_another_launch() {
+        assert_eq!(
+            told_of(&[(true, kernel(1, 5))], &[(false, kernel(1, 5))]),
+            "another launch: piece 1 of its work was on the given stream in the checked launch, and on another stream in a later one"
+        );
+    }
+
+    #[test]
+    fn work_of_either_of_two_checked_launches_will_do() {
+        let (one, other): (Rc<[Enqueued]>, Rc<[Enqueued]>) =
+            (Rc::from(here(&[kernel(1, 5)])), Rc::from(here(&[kernel(2, 6)])));
+        for work in [&one, &other] {
+            assert_eq!(same(&[one.clone(), other.clone()], work), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Launches that reach one limit of a GPU and are held back by nothing else. In: the limit; out: such a launch, and its
+//! amount of work. The sources and PTX of the kernels lie in `kernels/`.
+
+use std::ffi::c_void;
+
+use gpubench_driver::sys;
+
+use crate::device::DeviceError;
+use crate::devices::cuda::driver::check;
+use crate::devices::cuda::driver::memory::DeviceMemory;
+use crate::devices::cuda::facts::{self, memory};
+use crate::devices::cuda::kernels::{LoadedKernel, Module};
+use crate::devices::cuda::stream::RawStream;
+
+const ANY: &str = include_str!("../kernels/ceilings.ptx");
+const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
+
+/// The shape of a kernel that moves bytes: the threads of a block, and the number of 16-byte moves that each thread has
+/// in flight.
+struct Mover {
+    threads: u32,
+    batch: u64,
+}
+
+const READER: Mover = Mover { threads: 256, batch: 4 };
+const WRITER: Mover = Mover { threads: 1024, batch: 2 };
+/// The unit that every mover moves, in bytes.
+const CHUNK: u64 = 32 << 10;
+/// The bytes moved through the memory: enough that neither the start of the launch nor the L2's contents matter.
+const MEMORY: u64 = 4 << 30;
+/// The bytes moved within the L2, as a divisor of its size: all of them stay in the L2.
+const OF_CACHE: u64 = 2;
+/// The threads of a multiprocessor that move within the L2, over and over.
+const MOVING: u32 = 1024;
+/// The value that is written.
+const WORD: u32 = 0x3f80_1234;
+
+impl Mover {
+    /// Returns a grid with one block for each part of `bytes`.
+    fn once(&self, bytes: u64) -> (u32, u32) {
+        ((bytes / (u64::from(self.threads) * self.batch * 16)) as u32, self.threads)
+    }
+
+    /// Returns a grid with as many blocks as run at once.
+    fn again(&self, multiprocessors: u32) -> (u32, u32) {
+        (MOVING / self.threads * multiprocessors, self.threads)
+    }
+}
+
+/// The threads of a block that computes, and the blocks of a multiprocessor: as many as its registers hold at once.
+const COMPUTERS: u32 = 256;
+const COMPUTING: u32 = 2;
+const WARP: u64 = 32;
+/// The instructions in a step of a thread, or of a warp on tensor cores.
+const MULTIPLY_ADDS: u64 = 128;
+const TILES: u64 = 32;
+
+/// A launch that reaches a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CeilingLaunch {
+    /// The benchmark's name. A compute kernel has the same name, behind a prefix.
+    pub(crate) name: &'static str,
+    /// The limit it reaches.
+    pub(crate) limit: CeilingLimit,
+}
+
+/// The limit of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CeilingLimit {
+    /// The memory, by reads.
+    Read,
+    /// The memory, by writes.
+    Write,
+    /// The memory, by equal reads and writes.
+    Copy,
+    /// The L2, by reads.
+    CacheRead,
+    /// The L2, by writes.
+    CacheWrite,
+    /// The multiprocessors.
+    Compute {
+        /// The precision, as `precision = "…"` names it.
+        precision: &'static str,
+        /// The operations of an instruction.
+        flops: u64,
+        /// The number of steps that take about a millisecond on a GPU that is made for this precision.
+        steps: u64,
+    },
+}
+
+impl CeilingLimit {
+    /// Returns true if tensor cores do the work.
+    pub(crate) fn on_tensor_cores(self) -> bool {
+        matches!(self, Self::Compute { precision, .. } if precision.ends_with(" tensor"))
+    }
+
+    /// Returns true if it needs instructions of compute capability 8.0.
+    pub(crate) fn needs_8_0(self) -> bool {
+        self.on_tensor_cores() || matches!(self, Self::Compute { precision: "bf16", .. })
+    }
+}
+
+const fn moves(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
+    CeilingLaunch { name, limit }
+}
+
+const fn computes(name: &'static str, precision: &'static str, flops: u64, steps: u64) -> CeilingLaunch {
+    CeilingLaunch { name, limit: CeilingLimit::Compute { precision, flops, steps } }
+}
+
+/// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
+/// tiles.
+pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
+    moves("read", CeilingLimit::Read),
+    moves("write", CeilingLimit::Write),
+    moves("copy", CeilingLimit::Copy),
+    moves("l2_read", CeilingLimit::CacheRead),
+    moves("l2_write", CeilingLimit::CacheWrite),
+    computes("f64", "f64", 2, 2000),
+    computes("f32", "f32", 2, 4000),
+    computes("f16", "f16", 2 * 2, 4000),
+    computes("bf16", "bf16", 2 * 2, 4000),
+    computes("f64_tensor", "f64 tensor", 2 * 8 * 8 * 4, 1000),
+    computes("tf32_tensor", "tf32 tensor", 2 * 16 * 8 * 8, 2000),
+    computes("f16_tensor", "f16 tensor", 2 * 16 * 8 * 16, 2000),
+    computes("bf16_tensor", "bf16 tensor", 2 * 16 * 8 * 16, 2000),
+];
+
+/// The work of one launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LaunchWork {
+    /// Bytes read.
+    pub(crate) reads: u64,
+    /// Bytes written.
+    pub(crate) writes: u64,
+    /// Operations.
+    pub(crate) flops: u64,
+}
+
+/// A launch that is ready, with its buffers.
+pub(crate) struct ReadyLaunch {
+    kernel: LoadedKernel,
+    grid: (u32, u32),
+    arguments: Vec<u64>,
+    /// The work of one launch.
+    pub(crate) work: LaunchWork,
+    /// The buffers; the last is written, if any is.
+    buffers: Vec<DeviceMemory>,
+    // The kernel belongs to this module.
+    _module: Module,
+}
+
+impl CeilingLaunch {
+    /// Prepares the launch on the GPU of the current context.
+    pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
+        let mut device = 0;
+        // SAFETY: `device` is a place for one.
+        check(unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+        let multiprocessors = facts::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
+        let cache = facts::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? / OF_CACHE / CHUNK * CHUNK;
+        let cache = cache.max(CHUNK);
+        // Repeats the sweep, so that the launch lasts long enough.
+        let sweeps = (MEMORY / cache).max(1);
+        match self.limit {
+            CeilingLimit::Read => reads(READER.once(memory), memory, 1),
+            CeilingLimit::CacheRead => reads(READER.again(multiprocessors), cache, sweeps),
+            CeilingLimit::Write => writes(WRITER.once(memory), memory, 1),
+            CeilingLimit::CacheWrite => writes(WRITER.again(multiprocessors), cache, sweeps),
+            CeilingLimit::Copy => {
+                let (from, to) = (allocate(memory, WORD)?, allocate(memory, 0)?);
+                let arguments = vec![place(&from), place(&to), memory / 16];
+                let work = LaunchWork { reads: memory, writes: memory, flops: 0 };
+                ReadyLaunch::of(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
+            }
+            CeilingLimit::Compute { flops, steps, .. } => {
+                let grid = (COMPUTING * multiprocessors, COMPUTERS);
+                let threads = u64::from(grid.0) * u64::from(grid.1);
+                let instructions = if self.limit.on_tensor_cores() {
+                    threads / WARP * TILES
+                } else {
+                    threads * MULTIPLY_ADDS
+                };
+                let out = allocate(8 * threads, 0)?;
+                let work = LaunchWork { flops: instructions * steps * flops, ..LaunchWork::default() };
+                let module = if self.limit.needs_8_0() { FROM_8_0 } else { ANY };
+                ReadyLaunch::of(module, self.name, grid, vec![place(&out), steps], work, vec![out])
+            }
+        }
+    }
+}
+
+fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
+    let (from, sink) = (allocate(bytes, WORD)?, allocate(CHUNK, 0)?);
+    let arguments = vec![place(&from), bytes / 16, sweeps, place(&sink)];
+    let work = LaunchWork { reads: sweeps * bytes, ..LaunchWork::default() };
+    ReadyLaunch::of(ANY, "read", grid, arguments, work, vec![from, sink])
+}
+
+fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
+    let to = allocate(bytes, 0)?;
+    let arguments = vec![place(&to), bytes / 16, sweeps, WORD.into()];
+    let work = LaunchWork { writes: sweeps * bytes, ..LaunchWork::default() };
+    ReadyLaunch::of(ANY, "write", grid, arguments, work, vec![to])
+}
+
+impl ReadyLaunch {
+    /// Loads the kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
+    fn of(
+        ptx: &str,
+        name: &str,
+        grid: (u32, u32),
+        arguments: Vec<u64>,
+        work: LaunchWork,
+        buffers: Vec<DeviceMemory>,
+    ) -> Result<Self, DeviceError> {
+        let module = Module::load(ptx)?;
+        let kernel = module.find(&format!("gpubench_ceiling_{name}"))?;
+        Ok(Self { kernel, grid, arguments, work, buffers, _module: module })
+    }
+
+    /// Enqueues one launch.
+    pub(crate) fn launch(&mut self, stream: &RawStream) -> Result<(), DeviceError> {
+        let mut arguments: Vec<*mut c_void> =
+            self.arguments.iter_mut().map(|argument| (&raw mut *argument).cast()).collect();
+        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
+        // they say, which live as long as the case.
+        Ok(unsafe { self.kernel.launch(self.grid, stream.stream(), &mut arguments) }?)
+    }
+
+    /// Checks both ends of the output of a launch.
+    pub(crate) fn check(&self) -> Result<(), CheckError> {
+        let Some(written) = self.buffers.last().filter(|_| self.work.writes > 0) else { return Ok(()) };
+        let end = (CHUNK / 4) as usize;
+        for first in [0, written.words() - end] {
+            let mut words = vec![0; end];
+            written.read("the written words", first, &mut words)?;
+            if let Some(wrong) = words.iter().find(|word| **word != WORD) {
+                return Err(CheckError::Wrong(*wrong));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The reason why the check of a launch fails.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckError {
+    /// The output cannot be read.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The output holds another word than the launch writes.
+    #[error("{0:#x} was written, and not {WORD:#x}")]
+    Wrong(u32),
+}
+
+/// Returns a buffer of `bytes` bytes, filled with `word`.
+fn allocate(bytes: u64, word: u32) -> Result<DeviceMemory, DeviceError> {
+    DeviceMemory::filled("memory for what is measured", bytes as usize / 4, word)
+}
+
+fn place(buffer: &DeviceMemory) -> u64 {
+    buffer.address()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares the counted work with the PTX: the number of instructions between the labels of its loop.
+    #[test]
+    fn every_kernel_does_in_a_step_what_is_counted() {
+        for ceiling in CEILINGS {
+            let CeilingLimit::Compute { precision, flops, .. } = ceiling.limit else { continue };
+            let module = if ceiling.limit.needs_8_0() { FROM_8_0 } else { ANY };
+            let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
+            let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));
+            let body = body.split(".entry").next().expect("there is a first part");
+            let (instruction, expected, of_one) = match precision {
+                "f64" => ("fma.rn.f64", MULTIPLY_ADDS, 2),
+                "f32" => ("fma.rn.f32", MULTIPLY_ADDS, 2),
+                "f16" => ("fma.rn.f16x2", MULTIPLY_ADDS, 4),
+                "bf16" => ("fma.rn.bf16x2", MULTIPLY_ADDS, 4),
+                "f64 tensor" => ("m8n8k4.row.col.f64.f64.f64.f64", TILES, 512),
+                "tf32 tensor" => ("m16n8k8.row.col.f32.tf32.tf32.f32", TILES, 2048),
+                "f16 tensor" => ("m16n8k16.row.col.f32.f16.f16.f32", TILES, 4096),
+                "bf16 tensor" => ("m16n8k16.row.col.f32.bf16.bf16.f32", TILES, 4096),
+                other => panic!("{other} is not known here"),
+            };
+            assert_eq!(
+                (body.matches(instruction).count() as u64, flops),
+                (expected, of_one),
+                "{}",
+                ceiling.name
+            );
+            // There is one loop, not unrolled any further, that contains all of them.
+            let looped: Vec<&str> = body.split("$L__BB").filter(|part| part.contains(instruction)).collect();
+            assert_eq!(looped.len(), 1, "{}", ceiling.name);
+            assert!(looped[0].contains("add.s32"), "{}: it counts its steps one by one", ceiling.name);
+        }
+    }
+}

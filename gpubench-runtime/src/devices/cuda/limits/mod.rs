@@ -1,0 +1,195 @@
+//! Benchmarks of a GPU's own limits, for `--measure-peaks`: measured, judged and shown like any other. In: a GPU; out:
+//! their entries, and the peaks that a run of them reached.
+
+pub(crate) mod launches;
+
+use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
+use crate::device::listed_ordinal;
+use crate::devices::ceilings::Ceilings;
+use crate::devices::cuda::facts::CAPABILITY;
+use crate::devices::cuda::{self, RawStream};
+use crate::registry::{BenchmarkOptions, Bound, Case, Entry, UserError, Variant, Visitor};
+use gpubench_records::facts::{Peak, PeakSource, Quantity};
+use gpubench_records::files::ceilings::Ceiling;
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Measurement, Record, Run};
+use gpubench_records::verdict::State;
+use gpubench_records::work::{Counts, Link};
+use gpubench_stats::format;
+
+const MODULE: &str = "gpubench::ceilings";
+
+/// The ceilings' row in the table of kinds.
+pub(crate) const CEILINGS_OF_A_GPU: Ceilings = Ceilings { entries, cache, reached };
+
+fn entries() -> Vec<&'static Entry> {
+    ENTRIES.iter().collect()
+}
+
+/// The ceiling with this number as a benchmark.
+struct Nth<const N: usize>;
+
+impl<const N: usize> Nth<N> {
+    const VARIANTS: [Variant; 1] = [Variant::of::<RawStream>(&[], Self::visit)];
+    const ENTRY: Entry = Entry {
+        name: CEILINGS[N].name,
+        module: MODULE,
+        file: file!(),
+        line: line!(),
+        // Each gets its own column, so that no two have the same place.
+        column: N as u32,
+        options: options(CEILINGS[N].limit),
+        variants: &Self::VARIANTS,
+    };
+
+    fn visit(visitor: &mut dyn Visitor) {
+        let ceiling = &CEILINGS[N];
+        let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
+            |_| ceiling.prepare().map_err(UserError::new),
+            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(UserError::new),
+        )
+        .counts(|launch| Ok(counts(launch)))
+        .skip_if(|| ceiling.lacks_instructions(), "its instructions need compute capability 8.0");
+        if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
+            case = case.check(|launch| launch.check().map_err(UserError::new));
+        }
+        visitor.visit(&[], &mut case as &mut dyn Case);
+    }
+}
+
+macro_rules! entries {
+    ($($number:literal)*) => { [$(Nth::<$number>::ENTRY),*] };
+}
+
+static ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
+
+const fn options(limit: CeilingLimit) -> BenchmarkOptions {
+    match limit {
+        CeilingLimit::Compute { precision, .. } => {
+            BenchmarkOptions { precision, ..BenchmarkOptions::DEFAULT }
+        }
+        CeilingLimit::CacheRead | CeilingLimit::CacheWrite => {
+            BenchmarkOptions { link: Some(Link::L2), ..BenchmarkOptions::DEFAULT }
+        }
+        CeilingLimit::Read | CeilingLimit::Write | CeilingLimit::Copy => BenchmarkOptions::DEFAULT,
+    }
+}
+
+fn counts(launch: &ReadyLaunch) -> Counts {
+    let some = |count: u64| Some(count).filter(|count| *count > 0);
+    let work = launch.work;
+    Counts {
+        reads: some(work.reads),
+        writes: some(work.writes),
+        flops: some(work.flops),
+        ..Counts::default()
+    }
+}
+
+/// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
+/// the launch before left in the L2, so that as much is written back.
+fn cache(benchmark: &str) -> Option<Cache> {
+    let ceiling = named(benchmark)?;
+    Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
+}
+
+impl CeilingLaunch {
+    /// Returns true if the GPU whose cases are listed lacks its instructions.
+    fn lacks_instructions(&self) -> bool {
+        let capability = || cuda::capability(listed_ordinal()?);
+        self.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0))
+    }
+}
+
+/// Returns the ceiling that a benchmark's path names.
+fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
+    let name = benchmark.strip_prefix(MODULE)?.strip_prefix("::")?;
+    CEILINGS.iter().find(|ceiling| ceiling.name == name)
+}
+
+/// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
+/// as one that may be off.
+fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+    let rows = run.records.iter().filter(|record| record.device == device);
+    let facts = run.devices.iter().find(|facts| facts.device == device);
+    let capability = facts.and_then(|facts| facts.text(CAPABILITY)).and_then(parse_capability);
+    let holding = rows.filter(|record| record.verdict.state != State::Invalid);
+    let mut reached: Vec<Ceiling> = holding.filter_map(|record| of(record, capability)).collect();
+    Ceiling::sort(&mut reached);
+    reached
+}
+
+/// Reads a compute capability, such as 9.0.
+fn parse_capability(text: &str) -> Option<(u64, u64)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn of(record: &Record, capability: Option<(u64, u64)>) -> Option<Ceiling> {
+    let launches = named(&record.case.benchmark)?;
+    let measured = record.measurement.as_ref()?;
+    let metrics = &measured.metrics;
+    let (quantity, value) = match launches.limit {
+        CeilingLimit::Compute { precision, .. } => {
+            (Quantity::Compute(precision.to_owned()), metrics.throughput?.into())
+        }
+        _ => (Link::quantity(measured.link), metrics.bandwidth?.into()),
+    };
+    let low = launches.limit.on_tensor_cores() && capability.is_none_or(outgrew_mma);
+    let uncertain = low || record.verdict.state != State::Valid;
+    let method = method(launches.limit, low, measured);
+    let peak = Peak::new(quantity, value, PeakSource::Measured, method);
+    let peak = if uncertain { peak.uncertain() } else { peak };
+    Some(Ceiling { name: launches.name.to_owned(), peak })
+}
+
+/// Returns true if the tensor cores of this capability do more than `mma.sync` can ask for. Data-centre GPUs have
+/// `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
+fn outgrew_mma((major, _): (u64, u64)) -> bool {
+    (9..12).contains(&major)
+}
+
+/// Describes the measurement: the work, its clock, and the reader's caveats.
+fn method(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
+    let what = match limit {
+        CeilingLimit::Read | CeilingLimit::CacheRead => "reads",
+        CeilingLimit::Write | CeilingLimit::CacheWrite => "writes",
+        CeilingLimit::Copy => "copies, read + written",
+        CeilingLimit::Compute { .. } if low => "mma.sync of 8.0",
+        CeilingLimit::Compute { .. } if limit.on_tensor_cores() => "mma.sync",
+        CeilingLimit::Compute { .. } => "fused multiply-adds on registers",
+    };
+    let clock = measured.samples.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
+    let clock = clock.map(|clock| format!(" at {}", format::from_to(clock, format::clock)));
+    let less = if low { ", less than this GPU's own instructions do" } else { "" };
+    format!("{what}{}{less}", clock.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ceiling_is_a_benchmark_of_its_own() {
+        let names: Vec<String> = entries().iter().map(|entry| entry.path()).collect();
+        assert_eq!(names.len(), CEILINGS.len());
+        for (name, ceiling) in names.iter().zip(&CEILINGS) {
+            assert_eq!(named(name), Some(ceiling));
+        }
+        assert_eq!((named("gpubench::ceilings::reads"), named("mine::read")), (None, None));
+    }
+
+    #[test]
+    fn mma_is_all_there_is_but_on_gpus_of_data_centres() {
+        for (capability, outgrown) in [
+            ((8, 0), false),
+            ((8, 9), false),
+            ((9, 0), true),
+            ((10, 3), true),
+            ((11, 0), true),
+            ((12, 0), false),
+        ] {
+            assert_eq!(outgrew_mma(capability), outgrown, "{capability:?}");
+        }
+    }
+}

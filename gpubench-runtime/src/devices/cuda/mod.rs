@@ -1,0 +1,308 @@
+//! An NVIDIA GPU as a device: its primary context, a stream of the binding of each case, and samples taken in a captured
+//! graph, or on the stream if a launch cannot be captured. Unsafe code here only calls the driver.
+
+#![expect(unsafe_code, reason = "calls the CUDA driver")]
+
+mod driver;
+pub(super) mod examine;
+mod facts;
+mod flush;
+mod guarded;
+mod kernels;
+pub(crate) mod limits;
+mod sampling;
+mod stream;
+mod trace;
+mod watch;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use gpubench_driver::sys::{self, CUstream};
+
+pub use self::sampling::graph::Replay;
+pub use self::stream::{CudaStream, RawStream};
+pub(super) use crate::devices::cuda::facts::list;
+pub(crate) use crate::devices::cuda::facts::nvml::{clocks, lock_clocks, reset_clocks};
+
+use crate::device::{
+    Device, DeviceError, DeviceType, Monitor, PairSampler, SampleOptions, Sampler, TraceOptions, Work,
+};
+use crate::devices::cuda::driver::check;
+use crate::devices::cuda::driver::current::Own;
+use crate::devices::cuda::driver::event::EventPair;
+use crate::devices::cuda::driver::memory::DeviceMemory;
+use crate::devices::cuda::facts::nvml::Sensors;
+use crate::devices::cuda::flush::Flusher;
+use crate::devices::cuda::guarded::{Enqueued, Guarded};
+use crate::devices::cuda::kernels::Kernels;
+use crate::devices::cuda::sampling::clock::ClockProbe;
+use crate::devices::cuda::sampling::marginal::OneMore;
+use crate::devices::cuda::watch::memory::WriteDetector;
+use crate::devices::cuda::watch::relaunch::Outputs;
+use gpubench_records::certificate::CuptiTimes;
+use gpubench_records::facts::{Facts, Property, Value};
+use gpubench_records::failure::Failure;
+use gpubench_records::launch::{LaunchFacts, Multiprocessors};
+use gpubench_records::method::{Cache, Flush, FlushProof, Path, Timer};
+use gpubench_records::observation::Observation;
+use gpubench_records::relaunch::{Relaunch, Rewritten};
+use gpubench_stats::StallPeriod;
+use gpubench_stats::format;
+use gpubench_stats::units::{Bytes, Nanoseconds};
+
+/// The first compute capability whose L2 can drop lines without writing them back.
+const DISCARDS: (u64, u64) = (8, 0);
+/// Sizes of the two allocations made before the inputs of a round: so many times a step of bytes. The driver takes large buffers
+/// from whole pages of 2 MiB, and small ones from parts of a page, so each kind has its own. On an H200 a copy of 1 MiB took 0.6
+/// to 1.1 % less if its inputs were made first; the effect depends on these sizes.
+const SPACERS: [(u64, u64); 2] = [(32, 2 << 20), (2048, 512)];
+
+/// Returns the precisions for which some GPU's peak follows from its attributes.
+pub(crate) fn precisions() -> Vec<&'static str> {
+    facts::arithmetic::precisions().collect()
+}
+
+/// Returns the compute capability of GPU `ordinal`, such as (9, 0).
+pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
+    facts::device(ordinal).and_then(facts::capability).ok()
+}
+
+/// An NVIDIA GPU.
+pub struct Cuda {
+    ordinal: usize,
+    kernels: Rc<Kernels>,
+    flusher: Rc<Flusher>,
+    write_detector: WriteDetector,
+    /// The work of each checked launch of the open case, and of the one that it is compared with.
+    checked: Vec<Rc<[Enqueued]>>,
+    /// The memory that the checked launch could reach, for launches after the samples.
+    outputs: Option<Outputs>,
+    multiprocessors: Multiprocessors,
+    /// The stream of the open case; before the first case, the device's own.
+    stream: CUstream,
+    pairs: Vec<EventPair>,
+    timers: HashMap<(Path, Cache), Timer>,
+    /// The time of an empty launch.
+    one_more: OneMore,
+    /// The period at which the memory is held up, if it is.
+    memory_stall: Option<StallPeriod>,
+    proofs: HashMap<Flush, FlushProof>,
+    clock: ClockProbe,
+    /// The sensors, or the reason why there are none.
+    sensors: Result<Sensors, DeviceError>,
+    spacers: Vec<DeviceMemory>,
+    /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
+    /// user's code holds.
+    own: Own,
+    _stream: RawStream,
+}
+
+impl DeviceType for Cuda {
+    const KIND: &'static str = "cuda";
+
+    fn open(ordinal: usize) -> Result<Self, DeviceError> {
+        let device = facts::device(ordinal)?;
+        let current = Own::primary(device)?;
+        let own = RawStream::new(current.context(), ordinal)?;
+        let kernels = Kernels::load(facts::capability(device)? >= DISCARDS)?;
+        let l2 = Bytes(facts::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
+        let multiprocessors = watch::multiprocessors(ordinal)?;
+        let first = watch::memory::next_number();
+        // Load the clock kernel here. A kernel that is first launched behind samples is loaded there, and changes the
+        // addresses of later ones. On an H200, sums of 64 KiB then read 0.15 µs more.
+        let clock = ClockProbe::new()?;
+        clock.enqueue(&kernels, own.stream())?;
+        let flusher = Flusher::new(l2, multiprocessors.count)?;
+        let write_detector = WriteDetector::new(device, multiprocessors.count, own.stream(), first)?;
+        let mut device = Self {
+            ordinal,
+            kernels: Rc::new(kernels),
+            flusher: Rc::new(flusher),
+            write_detector,
+            checked: Vec::new(),
+            outputs: None,
+            multiprocessors,
+            stream: own.stream(),
+            pairs: Vec::new(),
+            timers: HashMap::new(),
+            one_more: OneMore::default(),
+            memory_stall: None,
+            proofs: HashMap::new(),
+            clock,
+            sensors: Sensors::of(&facts::uuid(device)?).map_err(DeviceError::new),
+            spacers: Vec::new(),
+            own: current,
+            _stream: own,
+        };
+        // Before any other stream has work.
+        device.one_more = OneMore::measure(&device).map_err(DeviceError::new)?;
+        device.memory_stall = sampling::stall::measure(&mut device).map_err(DeviceError::new)?;
+        Ok(device)
+    }
+}
+
+impl Device for Cuda {
+    fn facts(&mut self) -> Result<Facts, DeviceError> {
+        let mut facts = facts::facts(self.ordinal)?;
+        let none = |why: DeviceError| vec![Property::new("sensors", Value::Text(format!("none ({why})")))];
+        let sensors = self.sensors.as_ref().map_err(Clone::clone);
+        let properties = sensors.and_then(|sensors| sensors.properties().map_err(DeviceError::new));
+        facts.properties.extend(properties.unwrap_or_else(none));
+        if let Ok(sensors) = &self.sensors {
+            facts.add(sensors.link_peaks(facts::reaches_the_host_by_pcie(facts::device(self.ordinal)?)?));
+        }
+        Ok(facts)
+    }
+
+    fn monitor(&mut self) -> Result<Box<dyn Monitor>, DeviceError> {
+        self.sensors.clone().map(|sensors| Box::new(sensors) as Box<dyn Monitor>)
+    }
+
+    fn make_current(&mut self) -> Result<Option<String>, DeviceError> {
+        Ok(self.own.restore()?)
+    }
+
+    fn settle(&mut self) -> Result<(), DeviceError> {
+        self.own.restore()?;
+        // SAFETY: waits for the current context, which is this device's.
+        Ok(check(unsafe { sys::cuCtxSynchronize() })?)
+    }
+
+    fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+        let own = self.own;
+        watch::observe(self, &mut Guarded::new(work, own))
+    }
+
+    fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
+        let own = self.own;
+        watch::writes(self, &mut Guarded::new(work, own), enough)
+    }
+
+    fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
+        let own = self.own;
+        watch::observe_again(self, &mut Guarded::new(work, own))
+    }
+
+    fn relaunch(&mut self, work: &mut dyn Work, host_work: bool) -> Result<Option<Relaunch>, Failure> {
+        let own = self.own;
+        watch::relaunch::relaunch(self, &mut Guarded::new(work, own), !host_work)
+    }
+
+    fn rewrite(&mut self, work: &mut dyn Work) -> Result<Option<Rewritten>, Failure> {
+        let own = self.own;
+        watch::relaunch::rewrite(self, &mut Guarded::new(work, own))
+    }
+
+    fn marginal(
+        &mut self,
+        work: &mut dyn Work,
+        cache: Cache,
+        flush: Flush,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        // Behind another flush, the flushes of a row do not take what the samples' flushes leave: dirty lines, or what they kept.
+        if cache == Cache::Cold && flush != self.usual_flush() {
+            return Ok(None);
+        }
+        sampling::marginal::of(self, work, cache)
+    }
+
+    fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
+        trace::pass(self, work, wanted).map(Some)
+    }
+
+    fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
+        trace::profile(self, work, number, launches)
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        let call = gpubench_driver::take_failure()?;
+        let out_of_memory = call.code == sys::CUDA_ERROR_OUT_OF_MEMORY;
+        let Some((free, total)) = out_of_memory.then(watch::memory::room).flatten() else {
+            return Some(call.to_string());
+        };
+        Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        sampling::sampler(self, work, wanted)
+    }
+
+    fn pair_sampler<'a>(
+        &'a mut self,
+        works: [&'a mut dyn Work; 2],
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        sampling::pair_sampler::pair_sampler(self, works, wanted)
+    }
+
+    fn displace(&mut self, mut place: u64) {
+        // If this fails, the next call fails too.
+        _ = self.own.restore();
+        self.spacers.clear();
+        for (sizes, step) in SPACERS {
+            // Without room for a spacer, the inputs keep their addresses.
+            self.spacers.extend(DeviceMemory::new("a spacer", ((1 + place % sizes) * step) as usize));
+            place /= sizes;
+        }
+        _ = gpubench_driver::take_failure();
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // Its resources are released in its own context; if that context is lost, nothing is released.
+        _ = self.own.restore();
+    }
+}
+
+impl Cuda {
+    /// Returns the number of the GPU among those that the driver lists, from 0.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Makes a stream on which the next case launches.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn raw_stream(&mut self) -> Result<RawStream, DeviceError> {
+        let stream = RawStream::new(self.own.context(), self.ordinal)?;
+        self.open_case(stream.stream());
+        Ok(stream)
+    }
+
+    /// Names the stream on which the next case launches, where a binding makes streams of its own.
+    ///
+    /// # Safety
+    /// The stream belongs to the primary context of this GPU, and lives as long as the case: what
+    /// [`LaunchStream::over`](crate::device::LaunchStream::over) returns must own it.
+    pub unsafe fn launch_on(&mut self, stream: CUstream) {
+        self.open_case(stream);
+    }
+
+    /// Begins a case that launches on this stream.
+    fn open_case(&mut self, stream: CUstream) {
+        self.stream = stream;
+        self.checked.clear();
+        self.outputs = None;
+    }
+
+    /// Returns the flush before cold samples if the user asks for none.
+    fn usual_flush(&self) -> Flush {
+        if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
+    }
+
+    /// Makes sure that at least this many pairs of events exist.
+    fn want_pairs(&mut self, count: usize) -> Result<(), Failure> {
+        while self.pairs.len() < count {
+            self.pairs.push(EventPair::new()?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,282 @@
+//! Chooses the path on which a case is sampled, and samples it. In: a launch and the user's options; out: a
+//! [`Sampler`], on a graph if one can stand for the launch, otherwise on the stream, with the reason.
+
+pub(crate) mod clock;
+pub(crate) mod empty;
+pub(crate) mod graph;
+pub(crate) mod graph_path;
+pub(crate) mod marginal;
+pub(crate) mod pair_sampler;
+pub(crate) mod samples;
+pub(crate) mod stall;
+pub(crate) mod stream_path;
+pub(crate) mod stream_reason;
+pub(crate) mod timer;
+
+use gpubench_driver::sys::CUstream;
+
+use crate::device::{SampleOptions, Sampler, Work};
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::flush::persisting::Suspended;
+use crate::devices::cuda::flush::proof::{self, ChosenFlush};
+use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::sampling::empty::Empty;
+use crate::devices::cuda::sampling::graph::{Capture, Node};
+use crate::devices::cuda::sampling::graph_path::GraphPath;
+use crate::devices::cuda::sampling::samples::{SamplingState, Works};
+use crate::devices::cuda::sampling::stream_path::StreamPath;
+use crate::devices::cuda::sampling::stream_reason::StreamReason;
+use crate::devices::cuda::trace::OnCupti;
+use crate::devices::cuda::watch::elsewhere;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::method::{Cache, Flush, Method, Path, Timer};
+use gpubench_stats::format;
+use gpubench_stats::units::Nanoseconds;
+
+/// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
+const UNJOINED: u32 = 904;
+
+/// Prepares to sample `work` as `wanted`.
+pub(crate) fn sampler<'a>(
+    device: &'a mut Cuda,
+    work: &'a mut dyn Work,
+    wanted: &SampleOptions,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
+    let flush = proof::choose(device, wanted)?;
+    if wanted.path == Some(Path::Cupti) {
+        return on_cupti(device, work, wanted, &flush);
+    }
+    let chosen = choose_path(device.stream, &mut work, wanted)?;
+    let method = method(&flush, &chosen);
+    let suspended = suspended(&flush)?;
+    let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
+    Ok(if chosen.is_ok() {
+        Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
+    } else {
+        Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
+    })
+}
+
+/// Prepares to sample by CUPTI.
+fn on_cupti<'a>(
+    device: &'a mut Cuda,
+    work: Guarded<'a>,
+    wanted: &SampleOptions,
+    flush: &ChosenFlush,
+) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    if wanted.host_work {
+        return Err(Failure::new(
+            Stage::Sampling,
+            "--path cupti cannot be had: CUPTI does not see the host's part, which belongs to this launch",
+        ));
+    }
+    let mut method = method(flush, &Err(StreamReason::AskedFor));
+    (method.path, method.path_reason) = (Path::Cupti, None);
+    let suspended = suspended(flush)?;
+    Ok(Box::new(OnCupti::new(device, work, (wanted.cache, method), suspended)?))
+}
+
+/// Decides on the path. Returns the number of kernels if a graph is wanted and can stand for the launch, otherwise the
+/// reason for the stream.
+pub(crate) fn choose_path(
+    stream: CUstream,
+    work: &mut Guarded<'_>,
+    wanted: &SampleOptions,
+) -> Result<Result<usize, StreamReason>, Failure> {
+    let chosen = match wanted.path {
+        Some(Path::Stream) => Err(StreamReason::AskedFor),
+        _ if wanted.host_work => Err(StreamReason::HostWork),
+        _ => inspect_launch(stream, work)?,
+    };
+    if let (Err(reason), Some(Path::Graph)) = (&chosen, wanted.path) {
+        return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
+    }
+    Ok(chosen)
+}
+
+/// Returns the method for a launch, from the answer of [`choose_path`].
+pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<usize, StreamReason>) -> Method {
+    let path = if chosen.is_ok() { Path::Graph } else { Path::Stream };
+    let mut method = Method::new(path).with_flush(flush.flush);
+    method.path_reason = chosen.as_ref().err().map(ToString::to_string);
+    method.kernels = chosen.as_ref().ok().copied();
+    method.flush_reason.clone_from(&flush.reason);
+    method.flush_proof = flush.proof;
+    method
+}
+
+/// Suspends persisting lines while samples are flushed, so that the flush evicts every line.
+pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failure> {
+    if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
+}
+
+/// Captures one launch and its reset before it, and inspects the captured nodes. Returns the number of kernels if a
+/// graph can stand for the launch, otherwise the reason.
+fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<usize, StreamReason>, Failure> {
+    let capture = Capture::begin(stream)?;
+    // Older failures do not belong to this launch.
+    _ = gpubench_driver::take_failure();
+    let reset = work.reset();
+    let before = capture.nodes().map_or(0, |nodes| nodes.len());
+    let (launched, steps) = gpubench_driver::watch(|| reset.and_then(|()| work.launch()));
+    // Ending the capture fails too; the cause comes first.
+    let refused = gpubench_driver::take_failure().map(|call| call.to_string());
+    let nodes = capture.nodes();
+    let ended = capture.end();
+    if let (Ok(()), Err(error)) = (&launched, &ended)
+        && error.code() == UNJOINED
+    {
+        let seen = "a stream that was made to wait for the given one is never waited for by it";
+        return Err(elsewhere::work_elsewhere(seen));
+    }
+    let failed = match (launched, &ended) {
+        (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
+        (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
+        (Ok(()), Ok(_)) => None,
+    };
+    if let Some(failure) = work.take_another() {
+        return Err(failure);
+    }
+    if let Some((stage, cause)) = failed {
+        // A binding may keep the error of a refused capture and return it from its next call, as cudarc does. One launch
+        // takes it; an error that is not of the capture comes again.
+        _ = work.launch();
+        _ = gpubench_driver::take_failure();
+        return Ok(Err(StreamReason::NotCaptured { stage, cause }));
+    }
+    let nodes = nodes?;
+    if nodes.len() == before {
+        return Err(elsewhere::no_work());
+    }
+    let escaped = elsewhere::escaped(stream, &steps);
+    if escaped > 0 {
+        let pieces = format::counted(escaped, "piece");
+        let seen =
+            format!("{pieces} of the launch's work went to a stream that the given one does not wait for");
+        return Err(elsewhere::work_elsewhere(&seen));
+    }
+    if elsewhere::some_at_once(stream, &steps) {
+        return Ok(Err(StreamReason::HostWaits));
+    }
+    let speaks_against = |node: &Node| match node {
+        Node::PageableCopy => Some("the launch copies from or to pageable host memory"),
+        Node::HostFunction => Some("the launch calls a function on the host"),
+        Node::Allocation => Some("the launch allocates or frees memory"),
+        Node::Kernel | Node::Copy | Node::Memset | Node::Other => None,
+    };
+    if let Some(reason) = nodes.iter().find_map(speaks_against) {
+        return Ok(Err(StreamReason::Node(reason)));
+    }
+    Ok(Ok(nodes[before..].iter().filter(|node| **node == Node::Kernel).count()))
+}
+
+struct OnGraph<'a> {
+    path: GraphPath<'a>,
+    method: Method,
+    _suspended: Option<Suspended>,
+}
+
+impl Sampler for OnGraph<'_> {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        self.path.group(samples, events)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        timer::of(self.path.samples.device, Path::Graph, self.path.samples.cache)
+    }
+
+    fn overhead(&mut self) -> Option<Nanoseconds> {
+        timer::overhead(&mut self.path.samples, Path::Graph)
+    }
+
+    fn starts(&self) -> &[Nanoseconds] {
+        self.path.samples.starts()
+    }
+
+    fn method(&self) -> Method {
+        self.method.clone()
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.path.samples.device.clock.take()
+    }
+
+    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+        if self.path.samples.works.first().resets() {
+            Ok(None)
+        } else {
+            self.path.back_to_back(launches).map(Some)
+        }
+    }
+
+    fn call(&mut self) -> Option<Nanoseconds> {
+        self.path.samples.works.call()
+    }
+
+    fn in_a_row(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        // Inputs that need a reset do not allow back-to-back launches.
+        let samples = &mut self.path.samples;
+        let repeats = samples.cache == Cache::Hot && !samples.works.first().resets();
+        if repeats { timer::in_a_row(&mut self.path).map(Some) } else { Ok(None) }
+    }
+
+    fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let several = self.method.kernels.is_some_and(|kernels| kernels > 1);
+        if several { timer::on_stream(&mut self.path.samples).map(Some) } else { Ok(None) }
+    }
+}
+
+struct OnStream<'a> {
+    samples: SamplingState<'a>,
+    path: StreamPath,
+    method: Method,
+    _suspended: Option<Suspended>,
+}
+
+impl Sampler for OnStream<'_> {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        self.path.group(&mut self.samples, samples, events)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        timer::of(self.samples.device, Path::Stream, self.samples.cache)
+    }
+
+    fn overhead(&mut self) -> Option<Nanoseconds> {
+        timer::overhead(&mut self.samples, Path::Stream)
+    }
+
+    fn starts(&self) -> &[Nanoseconds] {
+        self.samples.starts()
+    }
+
+    fn method(&self) -> Method {
+        self.method.clone()
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.samples.device.clock.take()
+    }
+
+    fn call(&mut self) -> Option<Nanoseconds> {
+        self.samples.works.call().filter(|_| !self.samples.host_work)
+    }
+
+    fn held(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let timer = timer::of(self.samples.device, Path::Stream, self.samples.cache)?;
+        Ok(self.path.held(&mut self.samples)?.map(|event| event - timer.overhead))
+    }
+
+    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+        if self.samples.works.first().resets() {
+            return Ok(None);
+        }
+        for _ in 0..launches {
+            self.samples.works.first().launch()?;
+        }
+        self.samples.wait()?;
+        Ok(Some(launches))
+    }
+}

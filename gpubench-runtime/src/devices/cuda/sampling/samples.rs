@@ -1,0 +1,241 @@
+//! One group of samples, on either path: reset, flush, event, launch, event, many times over. In: a launch, alone or in turn with
+//! empty launches or with another; out: samples enqueued on the case's stream, and the event times once the stream is done.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use gpubench_driver::sys::{self, CUstream};
+
+use crate::device::{SampleOptions, Work, turns};
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::driver::event::{Event, EventPair};
+use crate::devices::cuda::driver::{CallError, check};
+use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::sampling::empty::Empty;
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Cache, Flush};
+use gpubench_stats::units::Nanoseconds;
+
+/// The delay before each hot sample, in the place of a cold sample's flush. Without it the GPU catches up with the
+/// commands it is fed, and waits between the events: on an H200, hot launches of 2 µs then read 0.1 to 0.3 µs more,
+/// some of the time.
+pub(crate) const SPACE: Duration = Duration::from_micros(8);
+
+/// The state that both paths share: the work, the steps before it, and the events around it.
+pub(crate) struct SamplingState<'a> {
+    pub(crate) device: &'a mut Cuda,
+    pub(crate) works: Works<'a>,
+    pub(crate) cache: Cache,
+    pub(crate) flush: Flush,
+    /// True if the host's part belongs to the launch.
+    pub(crate) host_work: bool,
+    /// The pair of events around the whole group.
+    whole: EventPair,
+    /// The first event of the group before, if there was one, and the time from that of the first group to that of this one. It adds
+    /// up from group to group: the driver tells a time in 24 bits, which are whole nanoseconds for 16 ms alone.
+    before: Option<Event>,
+    since_first: Nanoseconds,
+    /// The starts of the samples of the last group, since the first group's.
+    starts: Vec<Nanoseconds>,
+    /// The readings around the empty launches of the last group.
+    empties: Vec<Nanoseconds>,
+}
+
+/// The launches to sample.
+pub(crate) enum Works<'a> {
+    /// One alone.
+    One(Guarded<'a>),
+    /// One in turn with empty launches, whose readings contain the errors of the same graph and of the same places in it.
+    Beside(Guarded<'a>, Empty),
+    /// Two in turn.
+    Two([Guarded<'a>; 2]),
+}
+
+impl Works<'_> {
+    /// Returns the first of them.
+    pub(crate) fn first(&mut self) -> &mut dyn Work {
+        match self {
+            Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work,
+        }
+    }
+
+    /// Returns the time of the shortest call of the first so far.
+    pub(crate) fn call(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::One(work) | Self::Beside(work, _) | Self::Two([work, _]) => work.call(),
+        }
+    }
+
+    /// Returns the launch at this place.
+    fn at(&mut self, place: usize) -> &mut dyn Work {
+        match self {
+            Self::Beside(_, empty) if turn(place) % 2 == 1 => empty,
+            Self::One(work) | Self::Beside(work, _) => work,
+            Self::Two(works) => &mut works[turn(place) % 2],
+        }
+    }
+
+    /// Returns true if two launches take turns.
+    fn take_turns(&self) -> bool {
+        !matches!(self, Self::One(_))
+    }
+}
+
+/// Maps places between two orders for launches that take turns: the order in which they run, and the order with the
+/// first of each pair first. The map is its own inverse.
+fn turn(place: usize) -> usize {
+    if turns::swapped(place / 2) { place ^ 1 } else { place }
+}
+
+impl<'a> SamplingState<'a> {
+    pub(crate) fn new(
+        device: &'a mut Cuda,
+        works: Works<'a>,
+        wanted: &SampleOptions,
+        flush: Flush,
+    ) -> Result<Self, Failure> {
+        let SampleOptions { cache, host_work, .. } = *wanted;
+        Ok(Self {
+            device,
+            works,
+            cache,
+            flush,
+            host_work,
+            whole: EventPair::new()?,
+            before: None,
+            since_first: Nanoseconds::ZERO,
+            starts: Vec::new(),
+            empties: Vec::new(),
+        })
+    }
+
+    pub(crate) fn stream(&self) -> CUstream {
+        self.device.stream
+    }
+
+    /// Returns the number of places in a group of so many samples, of which at most `longest` have a place; if two launches take
+    /// turns, in whole pairs.
+    pub(crate) fn places(&self, samples: usize, longest: usize) -> usize {
+        match self.works {
+            Works::One(_) => samples.min(longest),
+            Works::Beside(..) => 2 * samples.min(longest / 2).max(1),
+            Works::Two(_) => (samples.min(longest) / 2 * 2).max(2),
+        }
+    }
+
+    /// Enqueues a sample for each of these pairs of events, which `record` records.
+    pub(crate) fn enqueue(
+        &mut self,
+        pairs: Range<usize>,
+        record: fn(&Event, CUstream) -> Result<(), CallError>,
+    ) -> Result<(), Failure> {
+        let stream = self.stream();
+        let hot = self.cache == Cache::Hot;
+        let others = matches!(self.works, Works::Two(_));
+        if hot && !others {
+            self.works.first().launch()?;
+        }
+        for place in pairs {
+            let pair = &self.device.pairs[place];
+            let work = self.works.at(place);
+            // The launch before was the other's, which may have evicted this one's data. An empty launch evicts nothing.
+            if hot && others {
+                work.launch()?;
+            }
+            work.reset()?;
+            if hot {
+                self.device.kernels.delay(SPACE, stream)?;
+            }
+            self.device.flusher.enqueue(self.flush, &self.device.kernels, stream)?;
+            if self.host_work {
+                // The sample begins with the call, not with work that is still running.
+                // SAFETY: the stream is the open case's.
+                check(unsafe { sys::cuStreamSynchronize(stream) })?;
+            }
+            record(&pair.start, stream)?;
+            work.launch()?;
+            record(&pair.stop, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a group: its first event.
+    pub(crate) fn begin(&mut self) -> Result<(), CallError> {
+        self.whole.start.record(self.stream())
+    }
+
+    /// Enqueues the end of a group: its last event, then the clock probe.
+    pub(crate) fn finish(&mut self) -> Result<(), CallError> {
+        let stream = self.stream();
+        self.whole.stop.record(stream)?;
+        self.device.clock.enqueue(&self.device.kernels, stream)
+    }
+
+    /// Waits until the stream has ended a group, and reads the samples between these pairs. Returns the time of the whole group.
+    pub(crate) fn end(
+        &mut self,
+        pairs: Range<usize>,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, CallError> {
+        self.wait()?;
+        if let Some(before) = &self.before {
+            self.since_first += before.until(&self.whole.start)?;
+        }
+        self.read(pairs.clone(), events)?;
+        self.read_starts(pairs)?;
+        let elapsed = self.whole.read()?;
+        let next = self.before.take().map_or_else(Event::new, Ok)?;
+        self.before = Some(std::mem::replace(&mut self.whole.start, next));
+        Ok(elapsed)
+    }
+
+    /// Reads when the samples between these pairs began; not if two launches take turns, since their difference is asked for.
+    fn read_starts(&mut self, pairs: Range<usize>) -> Result<(), CallError> {
+        self.starts.clear();
+        let step = match self.works {
+            Works::One(_) => 1,
+            Works::Beside(..) => 2,
+            Works::Two(_) => return Ok(()),
+        };
+        for whose in pairs.step_by(step) {
+            let place = if self.works.take_turns() { turn(whose) } else { whose };
+            let since = self.whole.start.until(&self.device.pairs[place].start)?;
+            self.starts.push(self.since_first + since);
+        }
+        Ok(())
+    }
+
+    /// Returns the starts of the samples of the last group, since the start of the first group.
+    pub(crate) fn starts(&self) -> &[Nanoseconds] {
+        &self.starts
+    }
+
+    /// Waits for all work on the stream.
+    pub(crate) fn wait(&self) -> Result<(), CallError> {
+        // SAFETY: the stream is the open case's.
+        check(unsafe { sys::cuStreamSynchronize(self.stream()) })
+    }
+
+    /// Appends the readings of these pairs to `events`, in the order they ran; if two take turns, the first one's
+    /// before the second one's. Those of empty launches are kept apart.
+    pub(crate) fn read(
+        &mut self,
+        pairs: Range<usize>,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<(), CallError> {
+        events.reserve(pairs.len());
+        self.empties.clear();
+        let beside = matches!(self.works, Works::Beside(..));
+        for whose in pairs {
+            let place = if self.works.take_turns() { turn(whose) } else { whose };
+            let reading = self.device.pairs[place].read()?;
+            if beside && whose % 2 == 1 { self.empties.push(reading) } else { events.push(reading) }
+        }
+        Ok(())
+    }
+
+    /// Returns the readings around the empty launches of the last group.
+    pub(crate) fn empties(&self) -> &[Nanoseconds] {
+        &self.empties
+    }
+}

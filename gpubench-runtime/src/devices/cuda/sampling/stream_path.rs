@@ -1,0 +1,85 @@
+//! Groups enqueued on the stream anew each time, for launches that no graph can stand for. A delay on the GPU goes
+//! before, so that the GPU never waits for the CPU between an event and the launch. In: the number of samples; out:
+//! their event times.
+
+use std::time::{Duration, Instant};
+
+use crate::devices::cuda::driver::event::Event;
+use crate::devices::cuda::sampling::samples::SamplingState;
+use gpubench_records::failure::Failure;
+use gpubench_stats::median;
+use gpubench_stats::units::Nanoseconds;
+
+/// The most launches that are enqueued at once: as many as the launch queue takes without blocking.
+const LONGEST_QUEUE: usize = 64;
+/// The longest delay before a group.
+const LONGEST_DELAY: Duration = Duration::from_millis(2);
+/// The longest delay before a launch that is held until all of its work is enqueued, and the number of such launches.
+const LONGEST_HOLD: Duration = Duration::from_millis(100);
+const HELD: usize = 5;
+/// The assumed time to enqueue a group, before the first.
+const FIRST_ENQUEUEING: Duration = Duration::from_micros(500);
+
+/// Enqueues each group on the stream anew, behind a delay that lasts about as long as the enqueueing.
+pub(crate) struct StreamPath {
+    /// The time it took to enqueue the last group.
+    enqueueing: Duration,
+    /// The most samples that can be enqueued within the longest delay.
+    longest: usize,
+    /// The time it takes to enqueue one launch, if that is longer than the longest delay covers: samples may then contain waits for
+    /// the host.
+    uncovered: Option<Duration>,
+}
+
+impl Default for StreamPath {
+    fn default() -> Self {
+        Self { enqueueing: FIRST_ENQUEUEING, longest: LONGEST_QUEUE, uncovered: None }
+    }
+}
+
+impl StreamPath {
+    /// Takes a group of `count` samples, or of as many as can be enqueued during the delay.
+    pub(crate) fn group(
+        &mut self,
+        samples: &mut SamplingState<'_>,
+        count: usize,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<Nanoseconds, Failure> {
+        let count = samples.places(count, self.longest);
+        samples.device.want_pairs(count)?;
+        let delay = (self.enqueueing * 3 / 2).min(LONGEST_DELAY);
+        if !samples.host_work {
+            samples.device.kernels.delay(delay, samples.stream())?;
+        }
+        samples.begin()?;
+        let begin = Instant::now();
+        samples.enqueue(0..count, Event::record)?;
+        self.enqueueing = begin.elapsed();
+        if self.enqueueing > delay && count == 1 && !samples.host_work {
+            self.uncovered = Some(self.enqueueing);
+        }
+        samples.finish()?;
+        let elapsed = samples.end(0..count, events)?;
+        let each = self.enqueueing.as_secs_f64() / count as f64;
+        let fitting = LONGEST_DELAY.as_secs_f64() / 1.5 / each.max(1e-9);
+        self.longest = (fitting as usize).clamp(2, LONGEST_QUEUE);
+        Ok(elapsed)
+    }
+
+    /// Returns the event time of a launch behind a delay that covers its enqueueing, the median of a few; `None` if the samples
+    /// were covered too, or if no delay is that long.
+    pub(crate) fn held(&mut self, samples: &mut SamplingState<'_>) -> Result<Option<Nanoseconds>, Failure> {
+        let delay = match self.uncovered.map(|enqueueing| 3 * enqueueing) {
+            Some(delay) if delay <= LONGEST_HOLD => delay,
+            _ => return Ok(None),
+        };
+        let mut events = Vec::with_capacity(HELD);
+        for _ in 0..HELD {
+            samples.device.kernels.delay(delay, samples.stream())?;
+            samples.enqueue(0..1, Event::record)?;
+            samples.wait()?;
+            samples.read(0..1, &mut events)?;
+        }
+        Ok(median(&events))
+    }
+}

@@ -1,0 +1,252 @@
+//! The timer's own readings: the step of the event clock, the floor of a path, and the overhead taken off each event
+//! time. In: a path and a state of the caches; out: a [`Timer`], measured once for each and kept.
+//!
+//! A pair of events around a launch reads more than the launch takes: the launch begins late behind the first event, and the second
+//! is late behind its end. What it reads around an empty launch is that overhead and the empty launch itself; and the empty launch
+//! itself is what one more of them adds to a row that has no event between. Their difference is the overhead. On an H200 it brings the
+//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/evidence.md`, section 3).
+
+use std::f64::consts::FRAC_PI_2;
+use std::time::{Duration, Instant};
+
+use gpubench_driver::sys::CUstream;
+
+use crate::device::{Nothing, SampleOptions, Work};
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::kernels::EmptyCopy;
+use crate::devices::cuda::sampling::empty::Empty;
+use crate::devices::cuda::sampling::graph_path::GraphPath;
+use crate::devices::cuda::sampling::marginal::OneMore;
+use crate::devices::cuda::sampling::samples::{SamplingState, Works};
+use crate::devices::cuda::sampling::stream_path::StreamPath;
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Cache, Flush, Path, Timer};
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Summary, median, median_below_step, standard_error, variance};
+
+/// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
+const PAIRS: usize = 64;
+const WARM_UP: usize = 2;
+const GROUPS: usize = 8;
+/// The copies of the empty kernel's code, and their groups. So many copies have other places in each group, and each copy has had every
+/// place after as many groups.
+const COPIES: usize = 7;
+const GROUPS_OF_COPIES: usize = 2 * COPIES;
+/// The standard error of what each process has for itself and no group shows, such as the places of inputs: so much of any time, and so
+/// much of it as a part. Of ten processes on two H200s, with 48 rows each, the intervals of the samples alone held the difference of two
+/// in 87 % of the pairs, and these intervals in 92 %.
+const BETWEEN_PROCESSES: Nanoseconds = Nanoseconds(7.5);
+const BETWEEN_PROCESSES_SHARE: f64 = 5e-4;
+/// The launches in a short and in a long back-to-back group, and the number of times each is timed.
+const SHORT_ROW: usize = 8;
+const LONG_ROW: usize = 72;
+const ROWS: usize = 15;
+
+/// Returns the timer of `path` for samples in this state of the `cache`.
+pub(crate) fn of(device: &mut Cuda, path: Path, cache: Cache) -> Result<Timer, Failure> {
+    if let Some(timer) = device.timers.get(&(path, cache)) {
+        return Ok(*timer);
+    }
+    let mut empty = Empty { kernel: device.kernels.empty, stream: device.stream };
+    let nothing = readings(device, (path, cache), &mut Nothing)?;
+    let launches = readings(device, (path, cache), &mut empty)?;
+    let step = step(nothing.all().chain(launches.all()));
+    let [floor, empty_launch] =
+        [&nothing, &launches].map(|it| median_below_step(&it.pairs, step).unwrap_or_default());
+    let OneMore { time, error } = device.one_more;
+    let of_code = error_of_code(device, cache, step)?;
+    let squares = [error, of_code, BETWEEN_PROCESSES].map(|error| error.as_f64().powi(2));
+    let shared_error = squares.iter().sum::<f64>().sqrt();
+    let mut timer = Timer::new(step).with_floor(floor);
+    timer.empty_launch = Some(empty_launch);
+    timer.one_more = Some(time);
+    timer.overhead = (empty_launch - time).max(Nanoseconds::ZERO);
+    timer.shared_error = Some(Nanoseconds(shared_error));
+    timer.relative_error = Some(BETWEEN_PROCESSES_SHARE);
+    timer.spread = spread(&launches.pairs);
+    timer.group_spread = spread(&launches.group_medians());
+    timer.memory_stall = device.memory_stall;
+    timer.simulated = gpubench_driver::load().is_ok_and(|driver| driver.fake);
+    device.timers.insert((path, cache), timer);
+    Ok(timer)
+}
+
+/// Returns the overhead of the last group on `path` by the empty launches in it; nothing if it has none.
+pub(crate) fn overhead(samples: &mut SamplingState<'_>, path: Path) -> Option<Nanoseconds> {
+    let timer = of(samples.device, path, samples.cache).ok()?;
+    let empty = median_below_step(samples.empties(), timer.step)?;
+    // An overhead is never below zero, whatever the readings are: a clock that is broken is judged by them.
+    Some((empty - timer.one_more?).max(Nanoseconds::ZERO)).filter(|overhead| overhead.is_finite())
+}
+
+/// The readings of events: those of each pair, and those around each group.
+#[derive(Default)]
+struct Readings {
+    pairs: Vec<Nanoseconds>,
+    groups: Vec<Nanoseconds>,
+}
+
+impl Readings {
+    fn all(&self) -> impl Iterator<Item = &Nanoseconds> {
+        self.pairs.iter().chain(&self.groups)
+    }
+
+    fn group_medians(&self) -> Vec<Nanoseconds> {
+        self.pairs.chunks(PAIRS).filter_map(median).collect()
+    }
+}
+
+/// Measures pairs around `work`, in groups as those of samples are.
+fn readings(
+    device: &mut Cuda,
+    (path, cache): (Path, Cache),
+    work: &mut dyn Work,
+) -> Result<Readings, Failure> {
+    let works = Works::One(Guarded::new(work, device.own));
+    let samples = state(device, works, cache)?;
+    let mut taker = Taker::of(path, samples);
+    for _ in 0..WARM_UP {
+        taker.group(&mut Vec::new())?;
+    }
+    let mut readings = Readings::default();
+    for _ in 0..GROUPS {
+        let elapsed = taker.group(&mut readings.pairs)?;
+        readings.groups.push(elapsed);
+    }
+    Ok(readings)
+}
+
+fn state<'a>(device: &'a mut Cuda, works: Works<'a>, cache: Cache) -> Result<SamplingState<'a>, Failure> {
+    let flush = if cache == Cache::Hot { Flush::None } else { device.usual_flush() };
+    SamplingState::new(device, works, &SampleOptions::new(cache), flush)
+}
+
+/// Takes groups of [`PAIRS`] places on one path.
+enum Taker<'a> {
+    Graph(GraphPath<'a>),
+    Stream(SamplingState<'a>, StreamPath),
+}
+
+impl<'a> Taker<'a> {
+    fn of(path: Path, samples: SamplingState<'a>) -> Self {
+        match path {
+            Path::Stream => Self::Stream(samples, StreamPath::default()),
+            _ => Self::Graph(GraphPath::new(samples)),
+        }
+    }
+
+    fn group(&mut self, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        match self {
+            Self::Graph(path) => path.group(PAIRS, events),
+            Self::Stream(samples, path) => path.group(samples, PAIRS, events),
+        }
+    }
+}
+
+/// Measures by how much the time of a launch depends on where its code lies, as a standard deviation: from copies of the empty
+/// kernel that take turns. On an H200 it is some 20 ns cold, where code too comes from memory, and 10 ns hot.
+fn error_of_code(device: &mut Cuda, cache: Cache, step: Nanoseconds) -> Result<Nanoseconds, Failure> {
+    let kernels = (0..COPIES).map(|_| EmptyCopy::load()).collect::<Result<Vec<_>, _>>()?;
+    let mut copies = Copies { kernels, launches: 0, stream: device.stream };
+    let works = Works::One(Guarded::new(&mut copies, device.own));
+    let mut path = GraphPath::new(state(device, works, cache)?);
+    // A launch that is not timed goes before each hot group.
+    let untimed = usize::from(cache == Cache::Hot);
+    let mut deviations = vec![Vec::new(); COPIES];
+    for group in 0..GROUPS_OF_COPIES {
+        let mut events = Vec::with_capacity(PAIRS);
+        path.group(PAIRS, &mut events)?;
+        let middle = median(&events).unwrap_or_default();
+        let first = group * (PAIRS + untimed) + untimed;
+        for (launch, event) in (first..).zip(events) {
+            deviations[launch % COPIES].push(event - middle);
+        }
+    }
+    let middles: Vec<Nanoseconds> =
+        deviations.iter().filter_map(|all| median_below_step(all, step)).collect();
+    // The median of normal noise has π/2 times the variance of the mean.
+    let noise: f64 = deviations.iter().map(|all| FRAC_PI_2 * standard_error(all).as_f64().powi(2)).sum();
+    Ok(Nanoseconds((variance(&middles) - noise / COPIES as f64).max(0.0).sqrt()))
+}
+
+/// Launches of the copies in turn.
+struct Copies {
+    kernels: Vec<EmptyCopy>,
+    launches: usize,
+    stream: CUstream,
+}
+
+impl Work for Copies {
+    fn launch(&mut self) -> Result<(), Failure> {
+        let copy = &self.kernels[self.launches % self.kernels.len()];
+        self.launches += 1;
+        Empty { kernel: copy.kernel, stream: self.stream }.launch()
+    }
+}
+
+/// The time that launches on the stream may take beside those of a graph.
+const BESIDE: Duration = Duration::from_millis(500);
+
+/// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
+pub(crate) fn on_stream(samples: &mut SamplingState<'_>) -> Result<Nanoseconds, Failure> {
+    let timer = of(samples.device, Path::Stream, samples.cache)?;
+    let mut path = StreamPath::default();
+    let mut events = Vec::new();
+    let begin = Instant::now();
+    // The first group measures how long the others take to enqueue, and how many there is time for.
+    path.group(samples, 1, &mut events)?;
+    let fitting = (BESIDE.as_secs_f64() / GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
+    events.clear();
+    for _ in 0..GROUPS {
+        if events.is_empty() || begin.elapsed() < BESIDE {
+            path.group(samples, fitting.clamp(1, PAIRS), &mut events)?;
+        }
+    }
+    Ok(median(&events).unwrap_or_default() - timer.overhead)
+}
+
+/// Returns the time of one more hot launch among back-to-back launches: the difference between a long group and a short
+/// one, divided by the difference in launches.
+pub(crate) fn in_a_row(path: &mut GraphPath<'_>) -> Result<Nanoseconds, Failure> {
+    let (short, long) = (path.capture_row(SHORT_ROW)?, path.capture_row(LONG_ROW)?);
+    let mut slopes = Vec::with_capacity(ROWS);
+    let mut pair = Vec::with_capacity(2);
+    for _ in 0..ROWS {
+        pair.clear();
+        for row in [&short, &long] {
+            path.replay(row, 0..1, &mut pair)?;
+        }
+        slopes.push((pair[1] - pair[0]) / (LONG_ROW - SHORT_ROW) as f64);
+    }
+    Ok(median(&slopes).unwrap_or_default())
+}
+
+/// Returns the range from the 5th percentile to the 95th.
+pub(crate) fn spread(times: &[Nanoseconds]) -> Nanoseconds {
+    let summary = Summary::of(times, Nanoseconds(0.0));
+    summary.map_or_else(Nanoseconds::default, |times| times.p95 - times.p5)
+}
+
+/// Returns the step of the clock: the greatest common divisor, in whole nanoseconds, of all event readings.
+pub(crate) fn step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
+    let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
+    Nanoseconds(divisor.max(1) as f64)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_divides_every_reading() {
+        // Typical event readings on an H200.
+        let readings = [1280.0, 1312.0, 1280.0, 3040.0].map(Nanoseconds);
+        assert_eq!(step(readings.iter()), Nanoseconds(32.0));
+        assert_eq!(step([].iter()), Nanoseconds(1.0));
+    }
+}

@@ -1,0 +1,257 @@
+//! The launches in a trace. In: the records of a group, and what was enqueued; out: each launch with its pieces, or the first thing
+//! that is not as it was enqueued.
+
+use crate::devices::cuda::sampling::timer::step;
+use gpubench_driver::cupti::{Activity, ActivityKind};
+use gpubench_stats::format::counted;
+use gpubench_stats::units::Nanoseconds;
+
+/// The kernel that separates launches.
+const MARK: &str = "gpubench_delay";
+/// The beginning of the names of our own kernels.
+const OURS: &str = "gpubench_";
+
+/// What was enqueued.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    /// The number of launches.
+    pub(super) launches: usize,
+    /// The number of marks before each. Behind the last of them are the flush and the launch.
+    pub(super) marks: usize,
+    /// The pieces of the flush.
+    pub(super) flush: usize,
+    /// The pieces of a launch, if they are known.
+    pub(super) pieces: Option<usize>,
+}
+
+/// A launch as CUPTI saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TracedLaunch {
+    /// The begin of its first piece, by CUPTI's clock.
+    pub(crate) begin: u64,
+    /// The end of its last.
+    pub(crate) end: u64,
+    /// Its pieces, in the order in which they begin.
+    pub(crate) pieces: Vec<Activity>,
+}
+
+impl TracedLaunch {
+    fn of(mut pieces: Vec<Activity>) -> Option<Self> {
+        pieces.sort_by_key(|piece| piece.begin);
+        let begin = pieces.first()?.begin;
+        let end = pieces.iter().map(|piece| piece.end).max()?;
+        Some(Self { begin, end, pieces })
+    }
+
+    /// Returns its time.
+    pub(crate) fn time(&self) -> Nanoseconds {
+        Nanoseconds((self.end - self.begin) as f64)
+    }
+
+    /// Returns the time in which none of its pieces ran.
+    pub(crate) fn gaps(&self) -> Nanoseconds {
+        let (mut gaps, mut busy_until) = (0, self.begin);
+        for piece in &self.pieces {
+            gaps += piece.begin.saturating_sub(busy_until);
+            busy_until = busy_until.max(piece.end);
+        }
+        Nanoseconds(gaps as f64)
+    }
+}
+
+/// The step of a GPU's own timer, from which the stamps come.
+const TIMER: Nanoseconds = Nanoseconds(32.0);
+
+/// Returns the step of the stamps of these launches, at most that of the GPU's timer: launches that all take the same time tell no step.
+pub(crate) fn step_of_stamps(launches: &[TracedLaunch]) -> Nanoseconds {
+    let origin = launches.first().map_or(0, |launch| launch.begin);
+    let stamps = launches.iter().flat_map(|launch| [launch.begin, launch.end]);
+    let since: Vec<Nanoseconds> = stamps.map(|stamp| Nanoseconds(stamp.abs_diff(origin) as f64)).collect();
+    step(since.iter()).min(TIMER)
+}
+
+/// Something that is not as it was enqueued.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NotAsEnqueued {
+    #[error("a record of {what} has no time: begin {begin}, end {end}")]
+    NoTime { what: String, begin: u64, end: u64 },
+    #[error(
+        "{what} begins before what was enqueued before it on its stream: the time stamps are out of order"
+    )]
+    OutOfOrder { what: String },
+    #[error("{} and {} were traced, and {} and {} enqueued: records are missing or doubled", counted(*traced, "mark"), counted(*launches, "launch"), counted(*marks, "mark"), counted(*enqueued, "launch"))]
+    OtherNumber { traced: usize, launches: usize, marks: usize, enqueued: usize },
+    #[error("the flush before a launch is not where it was enqueued: records are missing")]
+    NoFlush,
+    #[error("launches have {least} to {most} records, and {} enqueued: records are missing or doubled", were(*enqueued))]
+    OtherPieces { least: usize, most: usize, enqueued: usize },
+}
+
+fn were(pieces: usize) -> String {
+    format!("{} {}", counted(pieces, "piece"), if pieces == 1 { "was" } else { "were" })
+}
+
+/// Finds the launches in records, which are in the order in which the host enqueued them.
+pub(super) fn of(records: Vec<Activity>, expected: &Expected) -> Result<Vec<TracedLaunch>, NotAsEnqueued> {
+    sound(&records)?;
+    let mut parts: Vec<Vec<Activity>> = Vec::new();
+    for record in records {
+        match parts.last_mut() {
+            _ if is_mark(&record) => parts.push(Vec::new()),
+            Some(part) => part.push(record),
+            // What ran before the first mark belongs to nothing here.
+            None => {}
+        }
+    }
+    let Expected { launches, marks, flush, pieces } = *expected;
+    // The first mark begins the group.
+    let all = 1 + marks * launches;
+    let traced = parts.len();
+    let parts: Vec<Vec<Activity>> = parts.into_iter().skip(marks).step_by(marks).collect();
+    let with_work = parts.iter().filter(|part| part.len() > flush).count();
+    if traced != all || with_work != launches {
+        return Err(NotAsEnqueued::OtherNumber {
+            traced,
+            launches: with_work,
+            marks: all,
+            enqueued: launches,
+        });
+    }
+    let mut found = Vec::with_capacity(launches);
+    for mut part in parts {
+        let own = part.split_off(flush);
+        if !part.iter().all(is_ours) {
+            return Err(NotAsEnqueued::NoFlush);
+        }
+        found.extend(TracedLaunch::of(own));
+    }
+    let counts = found.iter().map(|launch: &TracedLaunch| launch.pieces.len());
+    let (least, most) = (counts.clone().min().unwrap_or_default(), counts.max().unwrap_or_default());
+    match pieces {
+        // A library may enqueue more than goes through the forwarders, and the same each time.
+        Some(enqueued) if least < enqueued || least != most => {
+            Err(NotAsEnqueued::OtherPieces { least, most, enqueued })
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Checks that all stamps are times, and that pieces of a stream begin in the order in which they were enqueued.
+fn sound(records: &[Activity]) -> Result<(), NotAsEnqueued> {
+    let mut latest: Vec<(u32, u32, u64)> = Vec::new();
+    for Activity { begin, end, device, stream, name, kind, .. } in records {
+        let what = || name.clone().unwrap_or_else(|| kind_in_words(*kind).to_owned());
+        if *begin == 0 || end < begin {
+            return Err(NotAsEnqueued::NoTime { what: what(), begin: *begin, end: *end });
+        }
+        match latest.iter_mut().find(|(on, of, _)| (on, of) == (device, stream)) {
+            Some((_, _, before)) if begin < before => {
+                return Err(NotAsEnqueued::OutOfOrder { what: what() });
+            }
+            Some((_, _, before)) => *before = *begin,
+            None => latest.push((*device, *stream, *begin)),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the name of a kind of piece that has none of its own.
+pub(super) fn kind_in_words(kind: ActivityKind) -> &'static str {
+    match kind {
+        ActivityKind::Kernel => "a kernel",
+        ActivityKind::Copy => "copy",
+        ActivityKind::PeerCopy => "copy between GPUs",
+        ActivityKind::Memset => "memset",
+    }
+}
+
+fn is_mark(record: &Activity) -> bool {
+    record.name.as_deref() == Some(MARK)
+}
+
+/// Returns true for a piece of a flush.
+fn is_ours(record: &Activity) -> bool {
+    match record.kind {
+        ActivityKind::Kernel => record.name.as_deref().is_some_and(|name| name.starts_with(OURS)),
+        kind => kind == ActivityKind::Memset,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPECTED: Expected = Expected { launches: 2, marks: 1, flush: 1, pieces: Some(1) };
+
+    fn record(name: &str, begin: u64, end: u64) -> Activity {
+        let (kind, name) = match name {
+            "memset" => (ActivityKind::Memset, None),
+            name => (ActivityKind::Kernel, Some(name.to_owned())),
+        };
+        Activity { kind, begin, end, device: 0, stream: 7, correlation: begin as u32, name, bytes: None }
+    }
+
+    fn whole() -> Vec<Activity> {
+        [
+            ("stray", 1, 2),
+            (MARK, 3, 4),
+            (MARK, 5, 6),
+            ("memset", 6, 8),
+            ("sum", 10, 30),
+            (MARK, 31, 32),
+            ("memset", 33, 34),
+            ("sum", 40, 61),
+        ]
+        .map(|(name, begin, end)| record(name, begin, end))
+        .to_vec()
+    }
+
+    fn changed(change: impl FnOnce(&mut Vec<Activity>)) -> Result<Vec<f64>, String> {
+        let mut records = whole();
+        change(&mut records);
+        let found = of(records, &EXPECTED).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|launch| launch.time().as_f64()).collect())
+    }
+
+    #[test]
+    fn launches_lie_behind_marks_and_flushes() {
+        assert_eq!(changed(|_| {}), Ok(vec![20.0, 21.0]));
+    }
+
+    #[test]
+    fn what_is_missing_doubled_or_broken_is_told() {
+        let refused = |change: fn(&mut Vec<Activity>), words: &str| {
+            let refused = changed(change).expect_err(words);
+            assert!(refused.contains(words), "{refused}");
+        };
+        refused(
+            |records| drop(records.remove(4)),
+            "3 marks and 1 launch were traced, and 3 marks and 2 launches",
+        );
+        refused(|records| drop(records.remove(5)), "2 marks and 1 launch were traced");
+        refused(|records| drop(records.remove(3)), "3 marks and 1 launch were traced");
+        refused(
+            |records| records.insert(5, record("sum", 20, 35)),
+            "launches have 1 to 2 records, and 1 piece was enqueued: records are missing or doubled",
+        );
+        refused(|records| records[4].begin = 0, "a record of sum has no time: begin 0, end 30");
+        refused(|records| records[4].end = 9, "a record of sum has no time: begin 10, end 9");
+        refused(
+            |records| records[7].begin = 2,
+            "sum begins before what was enqueued before it on its stream",
+        );
+        refused(|records| records[6] = record("sum", 33, 34), "the flush before a launch is not where");
+    }
+
+    #[test]
+    fn a_launch_lasts_from_its_first_piece_to_its_last_on_any_stream() {
+        let mut other = record("other", 45, 80);
+        other.stream = 9;
+        let expected = Expected { pieces: None, ..EXPECTED };
+        let found = of(whole().into_iter().chain([other]).collect(), &expected).expect("it is whole");
+        let launch = &found[1];
+        assert_eq!((launch.time().as_f64(), launch.gaps().as_f64(), launch.pieces.len()), (40.0, 0.0, 2));
+        let apart = TracedLaunch::of(vec![record("a", 10, 20), record("b", 25, 30)]).expect("it has pieces");
+        assert_eq!((apart.time().as_f64(), apart.gaps().as_f64()), (20.0, 5.0));
+    }
+}

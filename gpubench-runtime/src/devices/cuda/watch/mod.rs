@@ -1,0 +1,221 @@
+//! The one checked launch of a case. In: the launch; out: its [`LaunchFacts`], or a failure if timing would miss part
+//! of it. Also detects if a launch that changed no memory writes anything at all.
+
+pub(crate) mod elsewhere;
+pub(crate) mod memory;
+pub(crate) mod observations;
+pub(crate) mod relaunch;
+
+use std::time::Duration;
+
+use gpubench_driver::sys::{self, CUstream};
+use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, Piece};
+
+use crate::device::{Device, DeviceError, Work};
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::facts;
+use crate::devices::cuda::watch::memory::{Fingerprints, Regions, Unreadable};
+use crate::devices::cuda::watch::relaunch::{Outputs, Shadow};
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::launch::{Kernel, LaunchFacts, Multiprocessors, Written};
+use gpubench_records::observation::Observation;
+use gpubench_stats::format;
+use gpubench_stats::units::Bytes;
+
+/// The most kernels of a launch that are reported.
+const MOST_KERNELS: usize = 4;
+/// The delay before a launch that is looked at again.
+const BEHIND: Duration = Duration::from_micros(300);
+/// The most allocations for which write detection tries each one.
+const MOST_ALTERED: usize = 64;
+
+/// Launches `work` once and waits for it.
+pub(crate) fn observe(device: &mut Cuda, work: &mut dyn Work) -> Result<LaunchFacts, Failure> {
+    let before = device.write_detector.reachable().and_then(|regions| {
+        device.write_detector.take(Fingerprints::Before, &regions)?;
+        Ok(regions)
+    });
+    device.outputs = None;
+    let shadow = before.as_ref().ok().and_then(|before| Shadow::of(&device.write_detector, before));
+    settle(device)?;
+    let (launched, calls) = gpubench_driver::watch(|| work.launch());
+    launched?;
+    if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| settle(device)) {
+        // On a lost device nothing can be freed, and trying to would hide the launch's own error.
+        std::mem::forget(shadow);
+        return Err(failure);
+    }
+    let written = match before.and_then(|before| written(device, &before, &calls, shadow)) {
+        Ok(written) => written,
+        Err(why) => Written::unseen(why.to_string()),
+    };
+    device.checked.push(calls.iter().filter_map(|call| piece(device.stream, call)).collect());
+    let kernels = || calls.iter().filter_map(kernel);
+    let mut facts = LaunchFacts::default();
+    facts.kernels = kernels().take(MOST_KERNELS).map_while(kernel_facts).collect();
+    facts.kernel_count = kernels().count();
+    facts.multiprocessors = Some(device.multiprocessors);
+    facts.written = Some(written);
+    facts.observations = observations::observations(device.stream, &calls);
+    Ok(facts)
+}
+
+/// Launches `work` once more, behind a delay, and waits for it. Returns what it does beside its work on the given stream.
+pub(crate) fn observe_again(device: &mut Cuda, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
+    reset(device, work)?;
+    // Work that has ended when the launch asks for it looks as if nobody waited.
+    device.kernels.delay(BEHIND, device.stream)?;
+    let (launched, calls) = gpubench_driver::watch(|| work.launch());
+    launched?;
+    settle(device)?;
+    Ok(observations::observations(device.stream, &calls))
+}
+
+/// Returns the size of the memory that launches of `work` change once it holds other values, as soon as that is `enough`;
+/// `None` if it cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are
+/// mostly allocated after inputs, and counts the blocks of that one which change. Each launch follows a reset, so that it
+/// finds the rest of its inputs fresh. A launch may go astray on unexpected values, and the context with it.
+pub(crate) fn writes(
+    device: &mut Cuda,
+    work: &mut dyn Work,
+    enough: Bytes,
+) -> Result<Option<Bytes>, Failure> {
+    reset(device, work)?;
+    work.launch()?;
+    settle(device)?;
+    let Ok(regions) = device.write_detector.reachable() else { return Ok(None) };
+    if regions.regions.len() > MOST_ALTERED {
+        return Ok(None);
+    }
+    let mut all = Bytes(0);
+    for region in regions.regions.iter().rev() {
+        let alone = regions.only(*region);
+        reset(device, work)?;
+        device.write_detector.complement(region)?;
+        device.write_detector.take(Fingerprints::Before, &alone)?;
+        work.launch()?;
+        settle(device)?;
+        all = Bytes(all.0 + device.write_detector.changed(Fingerprints::Before, &alone)?.0);
+        if all >= enough {
+            break;
+        }
+        // What was not written is an input again.
+        device.write_detector.complement(region)?;
+    }
+    Ok(Some(all))
+}
+
+/// Returns the multiprocessors of GPU `ordinal`.
+pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
+    let device = facts::device(ordinal)?;
+    let read = |attribute| facts::read(device, attribute);
+    let mut multiprocessors = Multiprocessors::new(
+        read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
+    );
+    multiprocessors.registers = read(sys::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)? as u32;
+    multiprocessors.shared = Bytes(read(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?);
+    Ok(multiprocessors)
+}
+
+/// Returns an error if launched work is still running after the stream has ended.
+fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
+    let running =
+        elsewhere::still_running(device.stream, calls).map_err(|error| Failure::new(Stage::Launch, error))?;
+    match (running, elsewhere::some_here(device.stream, calls)) {
+        (0, _) => Ok(()),
+        (_, false) => Err(elsewhere::no_work()),
+        (streams, true) => {
+            let streams = format::counted(streams, "other stream");
+            let seen = format!("when the given stream was done, the launch went on on {streams}");
+            Err(elsewhere::work_elsewhere(&seen))
+        }
+    }
+}
+
+fn settle(device: &mut Cuda) -> Result<(), Failure> {
+    settle_at(device, Stage::Launch)
+}
+
+/// Resets the inputs of `work`, if it has a reset, and waits for it.
+fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
+    if !work.resets() {
+        return Ok(());
+    }
+    work.reset()?;
+    settle_at(device, Stage::Reset)
+}
+
+fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
+    device.settle().map_err(|error| Failure::new(stage, error))
+}
+
+/// Returns the memory that a launch of these calls changed, out of the memory that existed `before`. Keeps what it left, with
+/// the copy from before it, for launches after the samples.
+fn written(
+    device: &mut Cuda,
+    before: &Regions,
+    calls: &[DriverCall],
+    shadow: Option<Shadow>,
+) -> Result<Written, Unreadable> {
+    let after = device.write_detector.reachable()?;
+    let regions = before.common(&after);
+    let changed = device.write_detector.changed_in_each(Fingerprints::Before, &regions)?;
+    let all = changed.iter().map(|(_, changed)| *changed).sum();
+    let allocates = after.regions.len() > regions.regions.len();
+    let unseen =
+        allocates.then(|| "the launch allocates memory".to_owned()).or_else(|| undetected_writes(calls));
+    let mut written = Written::new(regions.bytes(), regions.block, all);
+    let changed = (changed, unseen.is_some());
+    written.unseen = unseen;
+    device.outputs = Some(Outputs::keep(&device.write_detector, regions, changed, shadow)?);
+    Ok(written)
+}
+
+/// Returns the reason why a launch of these calls may have written memory that is not looked at.
+fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
+    let works = || {
+        calls.iter().filter_map(|call| match call {
+            DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
+            DriverCall::Enqueued { work, .. } => Some(work),
+            _ => None,
+        })
+    };
+    if works().next().is_none() {
+        let why = gpubench_driver::interposed().err().map_or_else(String::new, |why| format!(": {why}"));
+        return Some(format!("the launch went to the driver on a way that is not watched{why}"));
+    }
+    let why = works().find_map(|work| match work {
+        Enqueued::CopyOut(_) => Some("the launch copies to the host or to an array"),
+        Enqueued::HostFunction => Some("the launch calls a function on the host"),
+        Enqueued::Graph => Some("the launch launches a graph"),
+        Enqueued::Kernel(_) | Enqueued::Copy(_) | Enqueued::Memset(_) | Enqueued::Allocation => None,
+    });
+    why.map(str::to_owned)
+}
+
+fn piece(own: CUstream, call: &DriverCall) -> Option<(bool, Piece)> {
+    match call {
+        DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.piece()?)),
+        _ => None,
+    }
+}
+
+fn kernel(call: &DriverCall) -> Option<&KernelLaunch> {
+    match call {
+        DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
+        _ => None,
+    }
+}
+
+fn kernel_facts(launch: &KernelLaunch) -> Option<Kernel> {
+    let KernelLaunch { name, grid, block, dynamic_shared, facts, function: _ } = launch.clone();
+    let facts = facts?;
+    let mut kernel = Kernel::new(grid, block, facts.resident_blocks);
+    kernel.name = name;
+    kernel.static_shared = Bytes(facts.static_shared.into());
+    kernel.dynamic_shared = Bytes(dynamic_shared.into());
+    kernel.registers = facts.registers;
+    kernel.local = Bytes(facts.local.into());
+    Some(kernel)
+}

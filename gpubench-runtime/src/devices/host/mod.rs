@@ -1,0 +1,120 @@
+//! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, its
+//! last-level cache flushed before cold samples. A device like any other, not a stand-in for a GPU.
+
+mod clock;
+pub(super) mod examine;
+mod flush;
+mod peaks;
+#[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
+mod placement;
+mod stream;
+mod threads;
+mod topology;
+
+use std::time::Instant;
+
+pub use self::stream::Stream;
+pub(crate) use self::topology::cpu_name;
+
+use self::flush::FlushSweep;
+use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
+use crate::device::one_by_one;
+use crate::device::{
+    Available, Device, DeviceError, DeviceType, LaunchStream, PairSampler, SampleOptions, Sampler, Work,
+};
+use gpubench_records::facts::{Facts, Value};
+use gpubench_records::failure::Failure;
+use gpubench_records::method::{Flush, Path, Timer};
+use gpubench_stats::median;
+use gpubench_stats::units::Nanoseconds;
+
+/// This machine's CPU.
+pub struct Host {
+    stream: Stream,
+    sweep: FlushSweep,
+    /// The step of the clock, once it was measured.
+    clock_step: Option<Nanoseconds>,
+}
+
+/// Returns this machine's CPU, before it is opened.
+pub(super) fn this_machine() -> Available {
+    Available::new(Host::KIND, Host::KIND).with_name(cpu_name())
+}
+
+impl DeviceType for Host {
+    const KIND: &'static str = "host";
+
+    fn open(_: usize) -> Result<Self, DeviceError> {
+        let stream = Stream::of_this_thread()?;
+        Ok(Self { stream, sweep: FlushSweep::default(), clock_step: None })
+    }
+}
+
+impl LaunchStream for Stream {
+    type Device = Host;
+    type Owned = Self;
+
+    fn over(device: &mut Host) -> Result<Self, DeviceError> {
+        Ok(device.stream.clone())
+    }
+}
+
+impl Device for Host {
+    fn facts(&mut self) -> Result<Facts, DeviceError> {
+        let mut facts = Facts::new(Self::KIND, cpu_name())
+            .with_property("threads", Value::Count(self.stream.threads() as u64));
+        for (name, size) in topology::caches() {
+            facts = facts.with_property(name, Value::Bytes(size));
+        }
+        facts.runs_program_code = true;
+        facts.last_level_cache = topology::last_level_cache();
+        facts.peaks = peaks::measure(&self.stream, self.sweep.buffer(&self.stream));
+        Ok(facts)
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        work: &'a mut dyn Work,
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+        one_by_one::sampler(self, work, wanted)
+    }
+
+    fn pair_sampler<'a>(
+        &'a mut self,
+        works: [&'a mut dyn Work; 2],
+        wanted: &SampleOptions,
+    ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
+        one_by_one::pair_sampler(self, works, wanted)
+    }
+}
+
+impl LaunchTimer for Host {
+    const PATH: Path = Path::Host;
+    const FLUSHES: &'static [Flush] = &[Flush::Read];
+    const BATCHES: bool = true;
+
+    fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+        self.stream.take_place();
+        let start = Instant::now();
+        let launched = work.launch();
+        let time = start.elapsed();
+        launched.map(|()| time.into())
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        let step = *self.clock_step.get_or_insert_with(clock::step);
+        let floor = median(&launch_timer::readings(self)?).unwrap_or_default();
+        Ok(Timer::new(step).with_floor(floor))
+    }
+
+    fn thread_time(&self) -> Option<ThreadTime> {
+        threads::time()
+    }
+
+    fn flush(&mut self, _: Flush) -> Result<(), Failure> {
+        self.stream.take_place();
+        self.sweep.flush(&self.stream);
+        Ok(())
+    }
+}
