@@ -2,12 +2,14 @@
 //! out: what is printed and written, the exit codes, and a snapshot of each error.
 
 mod ab;
+mod bisect;
 mod commands;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod errors;
 mod fleet;
 mod init;
+mod repository;
 mod run;
 mod shares;
 

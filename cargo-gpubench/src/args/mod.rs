@@ -10,7 +10,9 @@ use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
-pub(crate) use self::suites::{AbArgs, Binding, BuildArgs, ClocksCommand, InitArgs, RunArgs};
+pub(crate) use self::suites::{
+    AbArgs, Binding, BisectArgs, BuildArgs, ClocksCommand, InitArgs, PairArgs, RunArgs,
+};
 
 use crate::error::{CommandError, UnknownFormat};
 
@@ -75,6 +77,12 @@ pub(crate) enum Command {
                       cargo gpubench ab v1.2 main saxpy -- --quick   # two commits, some cases, flags of the suite"
     )]
     Ab(AbArgs),
+    /// Find the commit that made a case slower, or faster: compare commits between one before the change and one behind it with
+    /// the former, by halves; those that do not build give no answer
+    #[command(after_help = "For example: cargo gpubench bisect v1.2 main 'saxpy[n=1048576]' -- --quick\n\
+                      Of merges the first parent is followed, so that what a merged branch changed is the merge's. All decisions \
+                      together are wrong in at most 1 % of searches.")]
+    Bisect(BisectArgs),
     /// Look at what measuring needs on this machine: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
     /// cannot be measured
     Doctor {

@@ -69,7 +69,7 @@ pub(crate) struct RunArgs {
 }
 
 /// The suites that are built, and the build.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct BuildArgs {
     /// Run only the suites of this package; may be given several times
     #[arg(long, short, value_name = "NAME", help_heading = "Suites")]
@@ -103,15 +103,11 @@ pub(crate) struct AbArgs {
     /// Take only cases whose names contain one of these
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
-    /// Measure in at most so many pairs of processes, one of each revision; rows that are decided earlier are not measured again
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
-    pub(crate) pairs: u64,
+    #[command(flatten)]
+    pub(crate) pairs: PairArgs,
     /// Begin no further pair after this time, such as 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Comparison")]
     pub(crate) time: Option<Duration>,
-    /// Draw the order of processes from this number
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
-    pub(crate) seed: u64,
     /// The difference of two times that does not matter, in percent, rather than that of the suite
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     pub(crate) band: Option<String>,
@@ -123,6 +119,41 @@ pub(crate) struct AbArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) exports: ExportArgs<false>,
+    /// Flags of a suite, which each process gets
+    #[arg(value_name = "FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
+}
+
+/// The pairs of processes of a comparison.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct PairArgs {
+    /// Measure in at most so many pairs of processes, one of each revision; rows that are decided earlier are not measured again
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u64).range(2..=64), help_heading = "Comparison")]
+    pub(crate) pairs: u64,
+    /// Draw the order of processes from this number
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
+    pub(crate) seed: u64,
+}
+
+/// The commits to search.
+#[derive(Debug, Args)]
+pub(crate) struct BisectArgs {
+    /// A commit before the change, an ancestor of the other
+    #[arg(value_name = "GOOD")]
+    pub(crate) good: String,
+    /// A commit behind the change
+    #[arg(value_name = "BAD")]
+    pub(crate) bad: String,
+    /// The case, by a part of its name; of several that changed, the one that changed most certainly is followed
+    #[arg(value_name = "CASE")]
+    pub(crate) case: String,
+    #[command(flatten)]
+    pub(crate) pairs: PairArgs,
+    /// The change that does not matter, in percent, rather than that of the suite
+    #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
+    pub(crate) band: Option<String>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
     /// Flags of a suite, which each process gets
     #[arg(value_name = "FLAG", last = true)]
     pub(crate) flags: Vec<String>,

@@ -1,6 +1,7 @@
 //! The commands. In: the command line; out: the exit code, or an error for the edge to print.
 
 mod ab;
+mod bisect;
 #[cfg(target_os = "linux")]
 mod clocks;
 mod compare;
@@ -11,6 +12,7 @@ mod fleet;
 mod init;
 mod list;
 mod merge;
+mod pairs;
 mod report;
 mod revision;
 mod run;
@@ -39,6 +41,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Init(args) => init::init(args, print_options),
         Command::Run(args) => run::run(args, print_options),
         Command::Ab(args) => ab::ab(args, print_options),
+        Command::Bisect(args) => bisect::bisect(args, print_options),
         #[cfg(target_os = "linux")]
         Command::Doctor { json } => doctor::doctor(*json, print_options),
         #[cfg(target_os = "linux")]

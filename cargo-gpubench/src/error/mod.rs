@@ -1,5 +1,6 @@
 //! The errors of a command, with the exit codes that they end it with. In: what went wrong; out: a sentence that says what to do.
 
+mod bisect;
 mod device;
 mod init;
 mod manifest;
@@ -16,6 +17,7 @@ use gpubench_records::join::JoinError;
 use gpubench_records::selection::{BadFilter, NoArg};
 use gpubench_report::export::{ExportTo, Format, SamePlace};
 
+pub(crate) use self::bisect::BisectError;
 pub(crate) use self::device::DeviceCommandError;
 pub(crate) use self::init::InitError;
 pub(crate) use self::manifest::ManifestError;
@@ -76,6 +78,8 @@ pub(crate) enum CommandError {
     Run(#[from] RunError),
     #[error(transparent)]
     Revision(#[from] RevisionError),
+    #[error(transparent)]
+    Bisect(#[from] BisectError),
     #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }
@@ -90,6 +94,13 @@ impl CommandError {
             ) => Exit::Failed,
             Self::Run(error) => error.exit(),
             Self::Revision(error) => error.exit(),
+            Self::Bisect(BisectError::Unchanged { rows, .. }) => {
+                if rows.is_empty() {
+                    Exit::Nothing
+                } else {
+                    Exit::Failed
+                }
+            }
             Self::Device(error) => error.exit(),
             _ => Exit::Usage,
         }

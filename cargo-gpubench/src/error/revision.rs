@@ -17,6 +17,10 @@ pub(crate) enum RevisionError {
     NoRepository(PathBuf),
     #[error("{0}: the repository has no such commit, tag or branch; `.` is the working tree")]
     Unknown(String),
+    #[error("`{0}` is the working tree, and the search goes through commits: commit what it has first")]
+    NoCommit(String),
+    #[error("{good} is no ancestor of {bad}: give the commit before the change first")]
+    NotBefore { good: String, bad: String },
     #[error("both are the same revision, {0}: a repetition shows nothing but noise")]
     Same(String),
     #[error("{name} cannot be checked out: git's words are above")]

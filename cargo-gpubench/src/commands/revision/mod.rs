@@ -69,9 +69,37 @@ impl Revisions {
         self.repository.commit(name).map(Revision::Commit)
     }
 
+    /// Returns the commits between two, the later one with them, in their order. Of merges the first parent is followed.
+    pub(super) fn between(&self, good: &str, bad: &str) -> Result<Vec<Revision>, RevisionError> {
+        if let Some(name) = [good, bad].into_iter().find(|name| *name == WORKING_TREE) {
+            return Err(RevisionError::NoCommit(name.to_owned()));
+        }
+        let [good, bad] = [self.repository.commit(good)?, self.repository.commit(bad)?];
+        let between = self.repository.between(&good, &bad)?;
+        Ok(between.into_iter().map(Revision::Commit).collect())
+    }
+
+    /// Returns the hash of a commit, its day, its author and its subject.
+    pub(super) fn describe(&self, revision: &Revision) -> Result<String, RevisionError> {
+        match revision {
+            Revision::WorkingTree => Ok(revision.to_string()),
+            Revision::Commit(commit) => self.repository.describe(commit),
+        }
+    }
+
     /// Builds the suites of a revision that `args` name.
     pub(super) fn build(
         &self,
+        revision: &Revision,
+        args: &BuildArgs,
+    ) -> Result<BuiltRevision, RevisionError> {
+        self.build_in_place_of(&Revision::WorkingTree, revision, args)
+    }
+
+    /// Builds the suites of a revision, in the work tree of an `earlier` one if that is free: what both have in common is built there.
+    pub(super) fn build_in_place_of(
+        &self,
+        earlier: &Revision,
         revision: &Revision,
         args: &BuildArgs,
     ) -> Result<BuiltRevision, RevisionError> {
@@ -79,7 +107,8 @@ impl Revisions {
         let tree = match revision {
             Revision::WorkingTree => None,
             Revision::Commit(commit) => {
-                Some(Trees::below(&self.home()).check_out(&self.repository, commit, &name)?)
+                let earlier = if let Revision::Commit(earlier) = earlier { Some(earlier) } else { None };
+                Some(Trees::below(&self.home()).check_out(&self.repository, commit, &name, earlier)?)
             }
         };
         let manifest = tree.as_ref().map(|tree| tree.sources().join(&self.workspace).join("Cargo.toml"));

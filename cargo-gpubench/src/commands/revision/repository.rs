@@ -76,6 +76,39 @@ impl Repository {
         Ok(Commit { name: name.to_owned(), hash: line(&told) })
     }
 
+    /// Returns the commits behind `good` up to `bad`, in their order, along the first parents.
+    pub(super) fn between(&self, good: &Commit, bad: &Commit) -> Result<Vec<Commit>, RevisionError> {
+        let is_before = git(&self.root, &["merge-base", "--is-ancestor", &good.hash, &bad.hash])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if good == bad || !is_before.map_err(RevisionError::NoGit)?.success() {
+            return Err(RevisionError::NotBefore { good: good.to_string(), bad: bad.to_string() });
+        }
+        let range = format!("{}..{}", good.hash, bad.hash);
+        let told = output(&self.root, &["rev-list", "--first-parent", "--reverse", &range])?;
+        let hashes = String::from_utf8_lossy(&told.stdout).into_owned();
+        Ok(hashes.lines().map(|hash| Commit { name: hash.to_owned(), hash: hash.to_owned() }).collect())
+    }
+
+    /// Returns the hash of a commit, its day, its author and its subject.
+    pub(super) fn describe(&self, commit: &Commit) -> Result<String, RevisionError> {
+        let format = format!("--abbrev={SHOWN_DIGITS}");
+        let told = output(
+            &self.root,
+            &[
+                "log",
+                "-1",
+                "--no-show-signature",
+                "--date=short",
+                &format,
+                "--format=%h %ad %an: %s",
+                &commit.hash,
+            ],
+        )?;
+        Ok(line(&told))
+    }
+
     /// Makes a work tree of `commit` in `folder`, which is none yet. Returns false if git does not; its words are printed.
     pub(super) fn add_tree(&self, folder: &Path, commit: &Commit) -> Result<bool, RevisionError> {
         // Trees that somebody removed are still in git's list.

@@ -40,6 +40,7 @@ impl Trees {
         repository: &Repository,
         commit: &Commit,
         name: &str,
+        instead_of: Option<&Commit>,
     ) -> Result<Tree, RevisionError> {
         let mut free: Vec<(SystemTime, Tree)> = Vec::new();
         for number in 1..=MOST {
@@ -49,12 +50,14 @@ impl Trees {
         }
         // Of those without sources the first, as if it had not been used for longest.
         free.sort_by_key(|(used, tree)| (tree.sources().exists(), *used));
-        let has_it =
-            free.iter().position(|(_, tree)| head(&tree.sources()).as_deref() == Some(commit.hash()));
+        let has = |commit: &Commit| {
+            free.iter().position(|(_, tree)| head(&tree.sources()).as_deref() == Some(commit.hash()))
+        };
+        let chosen = has(commit).or_else(|| instead_of.and_then(has));
         if free.is_empty() {
             return Err(RevisionError::AllInUse(self.folder.clone()));
         }
-        let (_, tree) = free.swap_remove(has_it.unwrap_or(0));
+        let (_, tree) = free.swap_remove(chosen.unwrap_or(0));
         tree.hold(repository, commit, name)?;
         Ok(tree)
     }

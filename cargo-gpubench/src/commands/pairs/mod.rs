@@ -1,66 +1,42 @@
-//! `ab`: two revisions compared. In: their names; out: the table of the later one with the change of each case, and exit code 3 for a
-//! regression. Both are built first; then processes of both alternate on one device, until every row is decided or the time is
-//! up. What was measured before a signal came is compared all the same.
+//! Two revisions in pairs of processes. In: both as they were built, and the cases; out: the later one's run with the change of each
+//! case, from processes that alternate on one device until every row is decided, the time is up, or a signal comes.
 
 mod processes;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gpubench_records::baseline::{Baseline, check_within};
 use gpubench_records::comparison::{Answer, Check, Finding};
-use gpubench_records::exit::Exit;
 use gpubench_records::record::Run;
-use gpubench_report as report;
-use gpubench_report::export::{Export, ExportTo, exports};
-use gpubench_stats::{DECISION_ERROR, Side, process_looks, process_order};
+use gpubench_stats::{Side, process_looks, process_order};
 
-use self::processes::{Ended, Processes};
+use self::processes::Ended;
+pub(super) use self::processes::Processes;
 use super::compare::Limits;
-use super::revision::{BuiltRevision, Revisions};
-use super::suites::{BuiltSuite, Interruption};
-use crate::args::AbArgs;
-use crate::error::{CommandError, RevisionError, RunError};
-use crate::output::{self, PrintOptions};
+use super::revision::BuiltRevision;
+use super::suites::BuiltSuite;
+use crate::error::{CommandError, RevisionError};
+use crate::output;
 
-pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
-    let limits = Limits::parse(args.band.as_deref(), args.fail_on_regression.as_deref())?;
-    let exports = exports(args.exports.0.clone())?;
-    exports.iter().try_for_each(|export| output::check_destination(&export.to, &[]))?;
-    let revisions = Revisions::here(&args.build)?;
-    let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
-    if then == now {
-        return Err(RevisionError::Same(then.to_string()).into());
-    }
-    let then = revisions.build(&then, &args.build)?;
-    let now = revisions.build(&now, &args.build)?;
-    let suites = in_common(&then, &now)?;
-    if suites.len() > 1 && !exports.is_empty() {
-        return Err(RevisionError::SeveralSuites(suites.len()).into());
-    }
-    let interruption = Interruption::listen().map_err(RunError::NoSignals)?;
-    let folder = revisions.home().join("ab");
-    let mut ends = Vec::new();
-    for suite in suites {
-        let mut processes =
-            Processes::new([&then, &now], suite, &folder, revisions.target(), &interruption, args);
-        match compared(&mut processes, args, &limits)? {
-            Some(run) => {
-                show(&run, &exports, print_options)?;
-                ends.push(Exit::of(&run));
-            }
-            None => ends.push(Exit::Nothing),
-        }
-        if let Some(interrupted) = processes.interrupted() {
-            ends.push(interrupted);
-            break;
-        }
-    }
-    // A filter need not match in every suite.
-    Ok(ends.into_iter().filter(|exit| *exit != Exit::Nothing).min().unwrap_or(Exit::Nothing))
+/// The pairs of processes of a comparison.
+pub(super) struct Pairs<'a> {
+    /// The most pairs.
+    pub(super) most: u64,
+    /// The order of processes is drawn from this number.
+    pub(super) seed: u64,
+    /// No pair begins after this time.
+    pub(super) time: Option<Duration>,
+    /// The part of comparisons in which some row may be decided wrongly.
+    pub(super) error: f64,
+    /// The differences that matter.
+    pub(super) limits: Limits,
+    /// Filters and flags of each process.
+    pub(super) filters: &'a [String],
+    pub(super) flags: &'a [String],
 }
 
 /// Returns the suites that both revisions have, and warns of the others.
-fn in_common<'a>(
+pub(super) fn in_common<'a>(
     then: &'a BuiltRevision,
     now: &'a BuiltRevision,
 ) -> Result<Vec<[&'a BuiltSuite; 2]>, RevisionError> {
@@ -88,33 +64,32 @@ fn in_common<'a>(
 
 /// Measures a suite in pairs of processes until every row is decided. Returns the later revision's run with the comparison; nothing
 /// if no case of it was measured.
-fn compared(
+pub(super) fn compared(
     processes: &mut Processes<'_>,
-    args: &AbArgs,
-    limits: &Limits,
+    pairs: &Pairs<'_>,
 ) -> Result<Option<Run>, CommandError> {
     let begin = Instant::now();
-    let looks = process_looks(args.pairs as usize);
+    let looks = process_looks(pairs.most as usize);
     // By Bonferroni's inequality all looks together err as often as one would.
-    let error = DECISION_ERROR / looks.len() as f64;
+    let error = pairs.error / looks.len() as f64;
     let mut undecided: Option<Vec<String>> = None;
     let mut found = None;
-    for pair in 0..args.pairs as usize {
-        let is_late = args.time.is_some_and(|time| begin.elapsed() >= time);
+    for pair in 0..pairs.most as usize {
+        let is_late = pairs.time.is_some_and(|time| begin.elapsed() >= time);
         // A first pair is always measured.
         if pair > 0 && is_late {
             break;
         }
-        output::note(&progress(pair, args.pairs, undecided.as_deref()));
-        for side in process_order(args.seed, pair) {
+        output::note(&progress(pair, pairs.most, undecided.as_deref()));
+        for side in process_order(pairs.seed, pair) {
             match processes.measure(side, undecided.as_deref())? {
                 Ended::Measured => {}
                 Ended::NothingMatched => return Ok(None),
-                Ended::Interrupted => return look(processes, limits, error),
+                Ended::Interrupted => return look(processes, &pairs.limits, error),
             }
         }
         if looks.contains(&(pair + 1)) {
-            found = look(processes, limits, error)?;
+            found = look(processes, &pairs.limits, error)?;
             let check = found.as_ref().and_then(|run| run.check.as_ref());
             let names = check.map(names_undecided).unwrap_or_default();
             if names.is_empty() {
@@ -124,8 +99,8 @@ fn compared(
         }
     }
     match found {
-        Some(found) if processes.count(Side::Now) == args.pairs as usize => Ok(Some(found)),
-        _ => look(processes, limits, error),
+        Some(found) if processes.count(Side::Now) == pairs.most as usize => Ok(Some(found)),
+        _ => look(processes, &pairs.limits, error),
     }
 }
 
@@ -160,11 +135,4 @@ fn names_undecided(check: &Check) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-fn show(run: &Run, exports: &[Export], print_options: PrintOptions) -> Result<(), CommandError> {
-    if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
-        output::print(&report::render(run, print_options.page()), print_options)?;
-    }
-    output::write(exports, run)
 }

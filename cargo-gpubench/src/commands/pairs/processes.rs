@@ -10,17 +10,17 @@ use gpubench_records::join::{NamedRun, join};
 use gpubench_records::record::{Record, Run};
 use gpubench_stats::Side;
 
-use crate::args::AbArgs;
+use super::Pairs;
 use crate::commands::revision::BuiltRevision;
 use crate::commands::suites::{self, BuiltSuite, Interruption};
 use crate::error::{CommandError, RevisionError, RunError};
 
 /// A suite of two revisions, with the runs so far.
-pub(super) struct Processes<'a> {
+pub(in crate::commands) struct Processes<'a> {
     sides: [OneSide<'a>; 2],
     target: &'a Path,
     interruption: &'a Interruption,
-    args: &'a AbArgs,
+    pairs: &'a Pairs<'a>,
     interrupted: Option<Exit>,
 }
 
@@ -43,13 +43,13 @@ pub(super) enum Ended {
 
 impl<'a> Processes<'a> {
     /// The suite before and now. Runs are stored below `folder`, and `target` is the folder that cargo builds into.
-    pub(super) fn new(
+    pub(in crate::commands) fn new(
         revisions: [&'a BuiltRevision; 2],
         suite: [&'a BuiltSuite; 2],
         folder: &Path,
         target: &'a Path,
         interruption: &'a Interruption,
-        args: &'a AbArgs,
+        pairs: &'a Pairs<'a>,
     ) -> Self {
         let side = |number: usize, name: &str| OneSide {
             revision: revisions[number],
@@ -57,7 +57,7 @@ impl<'a> Processes<'a> {
             folder: folder.join(name).join("runs"),
             runs: Vec::new(),
         };
-        Self { sides: [side(0, "then"), side(1, "now")], target, interruption, args, interrupted: None }
+        Self { sides: [side(0, "then"), side(1, "now")], target, interruption, pairs, interrupted: None }
     }
 
     /// Runs a process of a side: of all cases that the user wants, or of those of these names.
@@ -102,7 +102,7 @@ impl<'a> Processes<'a> {
 
     /// Returns the flags of a process.
     fn flags(&self, names: Option<&[String]>) -> Vec<String> {
-        let AbArgs { filters, flags, .. } = self.args;
+        let Pairs { filters, flags, .. } = *self.pairs;
         match names {
             None => flags.iter().chain(filters).cloned().collect(),
             // Whole names beside the user's own filters, which are no whole names.
@@ -114,7 +114,7 @@ impl<'a> Processes<'a> {
     }
 
     /// Returns the end by a signal, of this program or of a process alone.
-    pub(super) fn interrupted(&self) -> Option<Exit> {
+    pub(in crate::commands) fn interrupted(&self) -> Option<Exit> {
         self.interrupted
     }
 

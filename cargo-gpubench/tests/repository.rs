@@ -1,0 +1,164 @@
+//! A repository whose cargo and suites are scripts, for the commands that compare revisions.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use super::{Ended, PROGRAM, Project, slowed};
+
+/// A program that says what it was given and stores the next run of the speed in its folder.
+const SUITE: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then echo 'kernels 1.2.3 (gpubench 0.1.0)'; exit; fi
+speed=$(cat speed); at=$(cat $HERE/count-$speed 2>/dev/null || echo 0); echo $((at + 1)) > $HERE/count-$speed
+echo "$speed: $*" >> $HERE/ran
+[ -f ends ] && exit $(cat ends)
+all=$(cat $HERE/count 2>/dev/null || echo 0); echo $((all + 1)) > $HERE/count
+folder=$GPUBENCH_RUNS_DIR/2026-11-23T10-$(printf '%02d-%02d' $((all / 60)) $((all % 60)))-$speed
+run=$HERE/stored/$speed-$at.json; [ -f $run ] || run=$HERE/stored/$speed-$((at % $(ls $HERE/stored/$speed-* | wc -l))).json
+mkdir -p $folder && cp $run $folder/records.jsonl
+if [ -f signal ]; then kill -INT $PPID; sleep 0.1; exit 130; fi
+"#;
+
+/// A cargo that knows one suite, `suite.sh` in the package's folder, and builds no folder with a file `broken`.
+const CARGO: &str = r#"#!/bin/sh
+folder=$PWD; what=$1; all="$*"
+while [ $# -gt 0 ]; do [ "$1" = --manifest-path ] && folder=${2%/*}; shift; done
+if [ $what = metadata ]; then
+    echo '{"packages":[{"name":"a","version":"1.2.3","manifest_path":"'$folder'/Cargo.toml","dependencies":[{"name":"gpubench"}],"targets":[{"name":"kernels","kind":["bench"]}]}],"workspace_root":"'$folder'","target_directory":"'$folder'/target"}'
+    exit
+fi
+echo "$all" >> $HERE/built
+if [ -f $folder/broken ]; then echo 'error: cargo says why' >&2; exit 101; fi
+echo '{"reason":"compiler-artifact","manifest_path":"'$folder'/Cargo.toml","target":{"name":"kernels","kind":["bench"]},"executable":"'$folder'/suite.sh"}'
+"#;
+
+/// The day of each commit.
+const DAY: &str = "2026-11-20T12:00:00Z";
+
+/// A repository with a commit for each speed, and runs of each to be found.
+pub(super) struct Repository(pub(super) Project);
+
+impl Repository {
+    pub(super) fn of(speeds: &[u32]) -> Self {
+        let this = Self(Project::new());
+        fs::create_dir_all(this.0.path("stored")).expect("it can be made");
+        this.script("cargo", CARGO);
+        let repository = this.0.path("repository");
+        fs::create_dir_all(&repository).expect("it can be made");
+        this.git(&["init", "--quiet", "--initial-branch=main"]);
+        this.script("repository/suite.sh", SUITE);
+        fs::write(repository.join(".gitignore"), "target\n").expect("it can be written");
+        fs::write(repository.join("Cargo.toml"), "[workspace]\n").expect("it can be written");
+        for speed in speeds {
+            this.change("speed", &speed.to_string());
+            this.commit(&format!("v{speed}"));
+        }
+        this
+    }
+
+    /// Writes the runs of so many processes of a speed, in percent of the usual time: they differ by `noise`.
+    pub(super) fn runs(&self, speed: u32, noise: f64, processes: usize) {
+        for at in 0..processes {
+            let around = [0.3, -0.8, 0.9, -0.5, 0.1, 0.6, -0.2, -0.4][at % 8] + 0.01 * at as f64;
+            let run = slowed(f64::from(speed) / 100.0 * (1.0 + noise * around));
+            let path = self.0.path(&format!("stored/{speed}-{at}.json"));
+            run.write(&mut fs::File::create(path).expect("it can be made")).expect("it can be written");
+        }
+    }
+
+    /// Writes the runs of so many processes of a speed, whose times differ by normal noise of this size.
+    pub(super) fn random_runs(&self, speed: u32, noise: f64, processes: usize, seed: u64) {
+        let mut random = Random(seed);
+        for at in 0..processes {
+            let run = slowed(f64::from(speed) / 100.0 * (noise * random.normal()).exp());
+            let path = self.0.path(&format!("stored/{speed}-{at}.json"));
+            run.write(&mut fs::File::create(path).expect("it can be made")).expect("it can be written");
+        }
+    }
+
+    pub(super) fn change(&self, name: &str, text: &str) {
+        fs::write(self.0.path("repository").join(name), text).expect("it can be written");
+    }
+
+    pub(super) fn commit(&self, tag: &str) {
+        self.git(&["add", "."]);
+        self.git(&[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message",
+            tag,
+        ]);
+        self.git(&["tag", tag]);
+    }
+
+    fn git(&self, words: &[&str]) {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(self.0.path("repository")).args(words);
+        command.env("GIT_AUTHOR_DATE", DAY).env("GIT_COMMITTER_DATE", DAY);
+        let ended = command.output().expect("there is git");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        fs::write(self.0.path(name), text).expect("it can be written");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.0.path(name), mode).expect("it is there");
+    }
+
+    pub(super) fn ab(&self, arguments: &[&str]) -> Ended {
+        self.ab_in("repository", arguments)
+    }
+
+    pub(super) fn ab_in(&self, folder: &str, arguments: &[&str]) -> Ended {
+        self.run_in(folder, &[&["ab"], arguments].concat())
+    }
+
+    pub(super) fn run_in(&self, folder: &str, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(PROGRAM);
+        command.arg("gpubench").args(arguments).current_dir(self.0.path(folder)).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CARGO", self.0.path("cargo"));
+        command.env("HERE", self.0.path("")).stdin(Stdio::null());
+        Ended { output: command.output().expect("it runs"), project: self.0.path("") }
+    }
+
+    pub(super) fn lines(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.0.path(name)).unwrap_or_default();
+        let project = self.0.text("");
+        text.lines().map(|line| line.replace(&project, "PROJECT/")).collect()
+    }
+}
+
+/// Random numbers (`SplitMix64`).
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// One of a standard normal distribution, of sixteen uniform ones.
+    fn normal(&mut self) -> f64 {
+        ((0..16).map(|_| self.uniform()).sum::<f64>() - 8.0) / (16.0_f64 / 12.0).sqrt()
+    }
+}
+
+/// The text without the hashes of commits, which are others in each test.
+pub(super) fn without_hashes(text: &str) -> String {
+    let is_hash = |word: &str| word.len() == 8 && word.bytes().all(|letter| letter.is_ascii_hexdigit());
+    let words = text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric());
+    words
+        .map(|word| match word.split_at_checked(8) {
+            Some((hash, rest)) if is_hash(hash) => format!("HASH{rest}"),
+            _ => word.to_owned(),
+        })
+        .collect()
+}
