@@ -48,6 +48,14 @@ pub use gpubench_stats::{format, units};
 #[cfg(feature = "wgpu")]
 pub use gpubench_wgpu as wgpu;
 
+/// What other clocks and the hardware's counters say of a row.
+pub mod certificate {
+    pub use gpubench_records::certificate::{
+        CountedFlops, Counters, CuptiPass, CuptiTimes, Difference, NcuPass, PipeInstructions, StallReason,
+        TracedPiece, Verification,
+    };
+}
+
 /// Comparisons of two benchmarks, and with a baseline.
 pub mod comparison {
     pub use gpubench_records::comparison::{

@@ -77,6 +77,9 @@ pub struct CuptiTimes {
     /// itself slows some kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed: Option<Nanoseconds>,
+    /// Half of that difference's 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed_half_width: Option<Nanoseconds>,
     /// The time that the pass took.
     pub wall: Nanoseconds,
 }
@@ -102,6 +105,8 @@ pub struct Difference {
     pub half_width: Nanoseconds,
     /// The part of the other clock's time by which tracing slows the launch, if events saw that it does.
     pub slowed: Nanoseconds,
+    /// Half of its 95 % interval.
+    pub slowed_half_width: Nanoseconds,
     /// The most that it may be while the two agree. Nothing for samples of the stream path, whose events may wait for what CUPTI has no
     /// record of, such as a graph's start or the host.
     pub allowed: Option<Nanoseconds>,
@@ -114,10 +119,11 @@ impl Difference {
         self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
     }
 
-    /// Returns true if the two do not agree, and would if tracing did not slow the launch.
+    /// Returns true if the two do not agree, and would, as far as is known, if tracing did not slow the launch.
     #[must_use]
     pub fn is_by_tracing(&self) -> bool {
-        let without = Self { by: self.by + self.slowed, ..*self };
+        let half_width = self.half_width.as_f64().hypot(self.slowed_half_width.as_f64());
+        let without = Self { by: self.by + self.slowed, half_width: Nanoseconds(half_width), ..*self };
         self.agrees() == Some(false) && without.agrees() == Some(true)
     }
 }
@@ -139,8 +145,14 @@ impl CuptiTimes {
         let known = samples.bound().unwrap_or(AGREED);
         let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
         let allowed = (samples.method.path == Path::Graph).then_some(allowed);
-        let slowed = self.slowed.unwrap_or_default().max(Nanoseconds::ZERO);
-        Difference { other, by: ours - other, half_width: Nanoseconds(half_width), slowed, allowed }
+        Difference {
+            other,
+            by: ours - other,
+            half_width: Nanoseconds(half_width),
+            slowed: self.slowed.unwrap_or_default().max(Nanoseconds::ZERO),
+            slowed_half_width: self.slowed_half_width.unwrap_or_default(),
+            allowed,
+        }
     }
 
     /// Returns the reservation about a time that CUPTI contradicts. There is none if tracing itself slows the launch by so much.

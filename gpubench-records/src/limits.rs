@@ -58,7 +58,7 @@ const ABOVE_MEASURED: f64 = 10.0;
 pub(crate) const AGREED: Nanoseconds = Nanoseconds(300.0);
 /// And by so much more for each kernel of a launch but the first: what lies between two kernels of a graph depends on their places in it. On
 /// an H200, five in a row take 9.46 to 9.84 µs, and eight 15.1 to 15.8, by rows that differ in what stands between the launches alone.
-pub(crate) const AGREED_PER_KERNEL: Nanoseconds = Nanoseconds(100.0);
+pub(crate) const AGREED_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
 /// Returns true if samples taken so begin with none of the launch's data in the last-level cache. A flush whose proof failed
 /// does not count.

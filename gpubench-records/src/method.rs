@@ -44,6 +44,9 @@ pub struct Method {
     pub batch: Option<usize>,
     /// The number of kernels that a launch put on its stream; nothing if that was not observed.
     pub kernels: Option<usize>,
+    /// The number of pieces of work that a launch put there: kernels, copies and memsets; nothing if that was not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<usize>,
     /// The flush before each.
     pub flush: Flush,
     /// The reason that it is not the flush that the device prefers, or a doubt about it.
@@ -61,6 +64,7 @@ impl Method {
             path_reason: None,
             batch: None,
             kernels: None,
+            pieces: None,
             flush: Flush::None,
             flush_reason: None,
             flush_proof: None,

@@ -374,7 +374,7 @@ impl Record {
             NcuPass::Counted(counters) => {
                 let last_level_cache = facts.and_then(|facts| facts.last_level_cache);
                 let claim = (&measured.counts, measured.link, &*measured.precision);
-                counters.contradict(cache, claim, last_level_cache)
+                counters.contradict(cache, claim, (&measured.seen.kernels, last_level_cache))
             }
             NcuPass::Failed(_) => Vec::new(),
         };

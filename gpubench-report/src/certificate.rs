@@ -22,6 +22,7 @@ pub(super) fn certificate(measured: &Measurement, facts: Option<&Facts>) -> Vec<
     }
     if let Some(NcuPass::Counted(counters)) = &verification.ncu {
         lines.push(("counters", counted(counters)));
+        lines.extend(execution(measured, counters).map(|execution| ("execution", execution)));
         lines.push(("moved", moved(measured, counters)));
         lines.extend(facts.and_then(|facts| roof(measured, counters, facts)).map(|roof| ("limit", roof)));
     }
@@ -46,11 +47,12 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
         Some(CuptiPass::Failed(why)) => format!("CUPTI: not available: {why}"),
         Some(CuptiPass::Traced(times)) => {
             let difference = times.difference(samples);
-            let Difference { other, by, half_width, slowed, allowed } = difference;
+            let Difference { other, by, half_width, slowed, slowed_half_width, allowed } = difference;
             let agrees = match difference.agrees() {
                 None => "not judged".to_owned(),
                 Some(_) if difference.is_by_tracing() => {
-                    format!("agrees but for {}, by which tracing slows the launch", time(slowed))
+                    let [slowed, half_width] = [slowed, slowed_half_width].map(time);
+                    format!("agrees but for {slowed} ± {half_width}, by which tracing slows the launch")
                 }
                 Some(agrees) => agreement(agrees).to_owned(),
             };
@@ -148,6 +150,21 @@ fn counted(counters: &Counters) -> String {
     };
     format!("{} ({}{summed})", told.join("; "), format::counted(*launches, "launch"))
 }
+
+/// The part of a short row in which its kernels have warps.
+fn execution(measured: &Measurement, counters: &Counters) -> Option<String> {
+    // What ncu restores between its passes may slow a launch that is hot otherwise.
+    let is_part = |executed: &Nanoseconds| *executed < measured.median() && measured.median() < SHORT;
+    let executed = counters.executed_for.filter(is_part)?;
+    let share = format::percent(executed / measured.median());
+    Some(format!(
+        "{} with warps on a multiprocessor, {share} of the row's time: the rest is the launch's start and end",
+        time(executed)
+    ))
+}
+
+/// The rows that are shorter say what of them is execution.
+const SHORT: Nanoseconds = Nanoseconds(5000.0);
 
 /// The pipes that are named.
 const PIPES: usize = 3;

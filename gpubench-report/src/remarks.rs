@@ -66,10 +66,15 @@ pub(super) fn methods(run: &Run) -> String {
         text += "hot rows above 100 % of the memory's bandwidth are served by caches\n";
     }
     for (record, measured) in measured() {
-        if let (Some(kernels), Some(stream)) = (measured.samples.method.kernels, measured.samples.on_stream) {
+        let Method { kernels, pieces, .. } = &measured.samples.method;
+        if let (Some(kernels), Some(stream)) = (*kernels, measured.samples.on_stream) {
+            let of = match pieces.filter(|pieces| *pieces > kernels) {
+                Some(pieces) => format::counted(pieces, "piece") + " of work",
+                None => format::counted(kernels, "kernel"),
+            };
             let graph = format::time(measured.median());
             let (stream, case) = (format::time(stream), case(record));
-            text += &format!("{kernels} kernels: {case}: {graph} in a graph, {stream} on the stream\n");
+            text += &format!("{of}: {case}: {graph} in a graph, {stream} on the stream\n");
         }
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {

@@ -1,7 +1,11 @@
-//! A launch that does nothing. In: an encoder; out: the launch, and the time that one more of it takes.
+//! Launches that do nothing: one that waits for what came before, as every launch does that shares memory with it, and rows of launches
+//! that do not. In: an encoder; out: the launches, and the time that one more of a row takes.
 
 use gpubench_stats::units::Nanoseconds;
-use wgpu::{BufferDescriptor, BufferUsages};
+use wgpu::{
+    BufferDescriptor, BufferUsages, ComputePipeline, ComputePipelineDescriptor, PipelineCompilationOptions,
+    ShaderModuleDescriptor, ShaderSource,
+};
 
 use crate::encoder::Encoder;
 use crate::kernel::Kernel;
@@ -14,8 +18,14 @@ const EMPTY: &str = "
     if (id.x >= arrayLength(&y)) { y[0] = id.x; }
 }";
 
-/// The empty launch.
-pub(crate) struct EmptyKernel(Kernel);
+/// A kernel that does nothing and binds nothing, so that nothing stands between two of them in a pass.
+const UNBOUND: &str = "@compute @workgroup_size(32) fn empty() {}";
+
+/// The empty launches.
+pub(crate) struct EmptyKernel {
+    bound: Kernel,
+    unbound: ComputePipeline,
+}
 
 impl EmptyKernel {
     pub(crate) fn new(encoder: &Encoder) -> Self {
@@ -27,11 +37,31 @@ impl EmptyKernel {
             mapped_at_creation: false,
         };
         let buffer = encoder.device().create_buffer(&descriptor);
-        Self(Kernel::new(encoder, (EMPTY, "empty"), &[], &[&buffer]))
+        let bound = Kernel::new(encoder, (EMPTY, "empty"), &[], &[&buffer]);
+        let source = ShaderSource::Wgsl(UNBOUND.into());
+        let module = encoder.device().create_shader_module(ShaderModuleDescriptor { label: None, source });
+        let unbound = encoder.device().create_compute_pipeline(&ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: Some("empty"),
+            compilation_options: PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        Self { bound, unbound }
     }
 
+    /// Encodes one launch in a pass, behind what wgpu puts between launches that share memory.
     pub(crate) fn launch(&self, encoder: &Encoder) {
-        self.0.launch(encoder, 1);
+        self.bound.launch(encoder, 1);
+    }
+
+    /// Encodes so many launches in a pass, with nothing between them.
+    pub(crate) fn row(&self, encoder: &Encoder, launches: usize) {
+        encoder.pass(|pass| {
+            pass.set_pipeline(&self.unbound);
+            (0..launches).for_each(|_| pass.dispatch_workgroups(1, 1, 1));
+        });
     }
 }
 

@@ -36,12 +36,12 @@ impl<F: FnMut()> Work for Encoded<F> {
     }
 }
 
-/// Work that launches another's so many times.
-struct Row<'a>(&'a mut dyn Work, usize);
+/// Work that encodes a row of so many launches.
+struct Row<F>(F, usize);
 
-impl Work for Row<'_> {
+impl<F: FnMut(usize) -> Result<(), Failure>> Work for Row<F> {
     fn launch(&mut self) -> Result<(), Failure> {
-        (0..self.1).try_for_each(|_| self.0.launch())
+        (self.0)(self.1)
     }
 }
 
@@ -98,18 +98,24 @@ fn one_more(device: &mut Wgpu) -> Result<OneMore, Failure> {
         return Ok(one_more);
     }
     let (empty, encoder) = (device.empty.clone(), device.encoder.clone());
-    let slopes = slopes(device, &mut Encoded(|| empty.launch(&encoder)))?;
+    let slopes = slopes(device, |launches| {
+        empty.row(&encoder, launches);
+        Ok(())
+    })?;
     let time = median(&slopes).unwrap_or_default().max(Nanoseconds::ZERO);
     let one_more = OneMore { time, error: standard_error(&slopes) };
     device.one_more = Some(one_more);
     Ok(one_more)
 }
 
-/// Returns times of one more launch among back-to-back launches: the difference of a long row and a short one, divided by the
+/// Returns times of one more launch among the back-to-back launches that a function encodes: the difference of a long row and a short one, divided by the
 /// difference in launches.
-pub(crate) fn slopes(device: &mut Wgpu, work: &mut dyn Work) -> Result<Vec<Nanoseconds>, Failure> {
+pub(crate) fn slopes(
+    device: &mut Wgpu,
+    mut encode: impl FnMut(usize) -> Result<(), Failure>,
+) -> Result<Vec<Nanoseconds>, Failure> {
     let mut time = |launches| {
-        let mut row = Row(work, launches);
+        let mut row = Row(&mut encode, launches);
         let spans = Submissions::alone(device, &mut row, Flush::None).take(1)?;
         Ok::<_, Failure>(spans.first().map(Span::time).unwrap_or_default())
     };

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::launch::Kernel;
 use crate::method::Cache;
 use crate::verdict::Reason;
 use crate::work::{Counts, Link};
@@ -30,6 +31,10 @@ pub struct Counters {
     pub kernels: usize,
     /// The time of its kernels (`gpu__time_duration`), a microsecond or more above CUPTI's.
     pub duration: Option<Nanoseconds>,
+    /// The time in which a multiprocessor had warps of its kernels, of the one that had them longest: active cycles
+    /// (`sm__cycles_active.max`) by the clock (`sm__cycles_elapsed.avg.per_second`). What the launch takes beyond it is its start and its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed_for: Option<Nanoseconds>,
     /// The part of the sectors that the L1 had.
     pub l1_hit: Option<f64>,
     /// The part of the sectors that the L2 had.
@@ -93,6 +98,11 @@ pub struct CountedFlops {
 const SAME: f64 = 0.1;
 /// Code, arguments and page tables come from memory too.
 const SLACK: f64 = 256.0 * 1024.0;
+/// The operations with which a thread may begin and end, beside those that its author counts: sums from several accumulators, indices.
+const FLOPS_PER_THREAD: u64 = 32;
+/// The pipe of square roots, divisions and conversions, whose instructions are no operations by the counters.
+const SPECIAL: &str = "xu";
+const WARP: u64 = 32;
 
 impl Counters {
     /// Returns the bytes that crossed the memory's bus.
@@ -108,12 +118,13 @@ impl Counters {
         &self,
         cache: Cache,
         (counts, link, precision): (&Counts, Option<Link>, &str),
-        last_level_cache: Option<Bytes>,
+        (kernels, last_level_cache): (&[Kernel], Option<Bytes>),
     ) -> Vec<Reason> {
         let moved = (cache == Cache::Cold && matches!(link, None | Some(Link::D2d)))
             .then(|| self.moved_otherwise(counts, last_level_cache))
             .flatten();
-        moved.into_iter().chain(self.counted_otherwise(counts, precision)).collect()
+        let threads = kernels.iter().map(|kernel| kernel.blocks() * kernel.threads()).sum();
+        moved.into_iter().chain(self.counted_otherwise(counts, precision, threads)).collect()
     }
 
     /// A cold launch reads all of its data from memory, and leaves in the last-level cache what fits of its writes.
@@ -131,12 +142,15 @@ impl Counters {
         off.then_some(Reason::MovesOtherwise { declared: Bytes(bytes), moved, least: Bytes(least) })
     }
 
-    /// Operations of a precision that the counters tell apart are what is declared.
-    fn counted_otherwise(&self, counts: &Counts, precision: &str) -> Option<Reason> {
+    /// Operations of a precision that the counters tell apart are what is declared. Whether a square root is one is the author's choice.
+    fn counted_otherwise(&self, counts: &Counts, precision: &str, threads: u64) -> Option<Reason> {
         let declared = counts.flops?;
         let counted = self.flops.iter().find(|counted| counted.precision == precision)?.flops;
-        let (more, less) = (declared.max(counted) as f64, declared.min(counted) as f64);
-        (more > (1.0 + SAME) * less).then_some(Reason::ComputesOtherwise { declared, counted })
+        let special = self.pipes.iter().find(|pipe| pipe.pipe == SPECIAL);
+        let most = counted + special.map_or(0, |pipe| WARP * pipe.instructions);
+        let beyond = |a: u64, b: u64| a as f64 > (1.0 + SAME) * b as f64;
+        let off = beyond(declared, most) || beyond(counted, declared + FLOPS_PER_THREAD * threads);
+        off.then_some(Reason::ComputesOtherwise { declared, counted })
     }
 }
 
@@ -156,7 +170,7 @@ mod tests {
         };
         let [read, written] = moved.map(|bytes| Some(Bytes(bytes * MIB)));
         let counters = Counters { read, written, ..Counters::default() };
-        counters.contradict(Cache::Cold, (&counts, None, "f32"), L2)
+        counters.contradict(Cache::Cold, (&counts, None, "f32"), (&[], L2))
     }
 
     #[test]
@@ -180,7 +194,7 @@ mod tests {
         for (cache, link) in
             [(Cache::Hot, None), (Cache::Cold, Some(Link::H2d)), (Cache::Cold, Some(Link::L2))]
         {
-            assert_eq!(counters.contradict(cache, (&counts, link, "f32"), L2), []);
+            assert_eq!(counters.contradict(cache, (&counts, link, "f32"), (&[], L2)), []);
         }
     }
 
@@ -190,12 +204,39 @@ mod tests {
         let counters = Counters { flops, ..Counters::default() };
         let found = |flops, precision| {
             let counts = Counts { flops: Some(flops), ..Counts::default() };
-            counters.contradict(Cache::Hot, (&counts, None, precision), None).len()
+            counters.contradict(Cache::Hot, (&counts, None, precision), (&[], None)).len()
         };
         assert_eq!(
             [found(1000, "f32"), found(1090, "f32"), found(2000, "f32"), found(500, "f32")],
             [0, 0, 1, 1]
         );
         assert_eq!(found(2000, "f16 tensor"), 0);
+    }
+
+    /// 1024 threads may do 32 operations each beside those that are declared; a square root may be declared, and is not counted.
+    #[test]
+    fn threads_begin_and_end_and_square_roots_may_count() {
+        let kernel = Kernel {
+            name: None,
+            grid: [4, 1, 1],
+            block: [256, 1, 1],
+            static_shared: Bytes::ZERO,
+            dynamic_shared: Bytes::ZERO,
+            registers: 32,
+            local: Bytes::ZERO,
+            resident_blocks: 8,
+        };
+        let found = |counted, special, declared| {
+            let flops = vec![CountedFlops { precision: "f32".to_owned(), flops: counted }];
+            let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];
+            let counters = Counters { flops, pipes, ..Counters::default() };
+            let counts = Counts { flops: Some(declared), ..Counts::default() };
+            counters
+                .contradict(Cache::Hot, (&counts, None, "f32"), (std::slice::from_ref(&kernel), None))
+                .len()
+        };
+        assert_eq!([found(32_768 + 1000, 0, 1000), found(40_000, 0, 1000)], [0, 1]);
+        // 18 operations and a square root are declared as 20.
+        assert_eq!([found(18_000, 1000 / 32, 20_000), found(18_000, 0, 20_000)], [0, 1]);
     }
 }

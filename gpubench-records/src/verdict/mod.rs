@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::{DeviceClock, Span};
 use crate::facts::Facts;
 use crate::launch::LaunchFacts;
-use crate::limits::{self, AGREED, AGREED_PER_KERNEL, Claim};
+use crate::limits::{self, AGREED, AGREED_PER_PIECE, Claim};
+use crate::method::Method;
 use crate::metrics::resolved;
 use crate::samples::Samples;
 use gpubench_stats::SMALLEST_SAMPLE;
@@ -153,8 +154,9 @@ pub(crate) const AGREED_SHARE: f64 = 0.01;
 #[must_use]
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, marginal) = (samples.time.median, samples.marginal?);
-    let further = samples.method.kernels.unwrap_or_default().saturating_sub(1);
-    let agreed = (AGREED + AGREED_PER_KERNEL * further as f64).max(AGREED_SHARE * time);
+    let Method { kernels, pieces, .. } = &samples.method;
+    let further = pieces.or(*kernels).unwrap_or_default().saturating_sub(1);
+    let agreed = (AGREED + AGREED_PER_PIECE * further as f64).max(AGREED_SHARE * time);
     (samples.gap()? > agreed).then_some(Reason::MethodsDisagree { time, marginal })
 }
 

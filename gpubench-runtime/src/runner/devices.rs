@@ -7,9 +7,11 @@ use super::error::{DeviceRefusal, RunError};
 use super::lane::{Command, Lane, LaneEvent, Refused};
 use super::supervisor::{Ended, Lost};
 use crate::device::Available;
+use crate::devices::kinds;
 use crate::plan::Plan;
 use crate::worker::{Reply, Request};
 use gpubench_records::facts::{Facts, Property, Value};
+use gpubench_records::id::DeviceId;
 
 /// The limit for the facts of a device. This is no case, and may take longer than a case may.
 const FACTS_LIMIT: Duration = Duration::from_secs(60);
@@ -27,6 +29,11 @@ impl Runner<'_, '_> {
                 Some(facts) => Ok(facts),
                 None => self.device(device)?,
             };
+            if self.lanes.count() > 1 && !kinds::runs_beside_others(DeviceId::parse(device).kind) {
+                // Its cases come behind all others, which no process of ours shall disturb meanwhile.
+                let lane = self.lanes.of(device);
+                self.renew(lane..lane + 1)?;
+            }
             match facts {
                 Ok(mut facts) => {
                     self.results.run.notes.extend(self.config.peak_sources.add_to(&mut facts));

@@ -22,6 +22,7 @@ pub(crate) mod supervisor;
 mod tests;
 pub(crate) mod trial;
 
+use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -187,7 +188,7 @@ impl Runner<'_, '_> {
     fn plans(&mut self, plan: &Plan) -> Result<(), RunError> {
         for number in 0..self.config.runs.max(1) {
             if number > 0 {
-                self.renew()?;
+                self.renew(0..self.lanes.count())?;
             }
             let ended = self.plan(plan);
             self.results.end();
@@ -203,7 +204,7 @@ impl Runner<'_, '_> {
             *records = merged(std::mem::take(records));
             let before = records.len();
             let Some(plan) = next(&self.results.run) else { return Ok(()) };
-            self.renew()?;
+            self.renew(0..self.lanes.count())?;
             self.results.begin_again(&plan);
             let ended = self.plan(&plan);
             self.results.end();
@@ -212,9 +213,9 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Ends all workers, so that the next ones begin anew.
-    fn renew(&mut self) -> Result<(), RunError> {
-        for lane in 0..self.lanes.count() {
+    /// Ends the workers of these lanes, so that the next ones begin anew.
+    fn renew(&mut self, lanes: Range<usize>) -> Result<(), RunError> {
+        for lane in lanes {
             self.lanes.send(lane, Command::Renew);
             loop {
                 match self.lanes.wait()?.1 {

@@ -36,15 +36,26 @@ pub(super) struct NcuRun {
     pub(super) printed: String,
     /// The errors of cases, by their numbers.
     pub(super) failures: BTreeMap<usize, String>,
-    status: Option<ExitStatus>,
+    ending: Ending,
+}
+
+/// How Nsight Compute came to its end.
+enum Ending {
+    /// By itself.
+    Exited(ExitStatus),
+    /// At the limit of its cases.
+    Late,
+    /// Because the user wants to stop.
+    Stopped,
 }
 
 impl NcuRun {
     /// Returns how it ended, in words.
     pub(super) fn ended(&self) -> String {
-        match self.status {
-            None => "ncu took longer than the limits of its cases, and was ended".to_owned(),
-            Some(status) => format!("ncu profiled nothing, and ended with {status}"),
+        match self.ending {
+            Ending::Late => "ncu took longer than the limits of its cases, and was ended".to_owned(),
+            Ending::Stopped => "the run was interrupted".to_owned(),
+            Ending::Exited(status) => format!("ncu profiled nothing, and ended with {status}"),
         }
     }
 }
@@ -57,10 +68,11 @@ pub(super) fn usual_metrics() -> Vec<String> {
 
 /// These and the others.
 pub(super) fn all_metrics() -> Vec<String> {
-    use counted::{FLOPS, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL, PIPE, STALL, executed};
+    use counted::{CLOCK, CYCLES, FLOPS, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL, PIPE, STALL, executed};
     let [before, behind] = STALL;
     let stalls = format!("regex:^{before}[a-z_]+{}$", behind.replace('.', r"\."));
-    let more = [L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL[0], LOCAL[1], &stalls].map(str::to_owned);
+    let more =
+        [CYCLES, CLOCK, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL[0], LOCAL[1], &stalls].map(str::to_owned);
     let pipes = PIPES.map(|pipe| format!("{}{pipe}{}", PIPE[0], PIPE[1]));
     let flops = FLOPS.iter().flat_map(|(_, instructions)| instructions.map(executed));
     usual_metrics().into_iter().chain(more).chain(pipes).chain(flops).collect()
@@ -96,10 +108,10 @@ impl Ncu {
             let mut command = self.command(&files, cache, metrics)?;
             wait(command.envs(libraries.variables()).spawn()?, limit, stop)
         });
-        let status = ran.map_err(|error| format!("ncu cannot be run: {error}"))?;
+        let ending = ran.map_err(|error| format!("ncu cannot be run: {error}"))?;
         let text = |name: &str| fs::read(files.at(name)).unwrap_or_default();
         let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
-        Ok(NcuRun { printed, failures: child::failures(&files.at("failures")), status })
+        Ok(NcuRun { printed, failures: child::failures(&files.at("failures")), ending })
     }
 
     fn command(&self, files: &Files, cache: Cache, metrics: &[String]) -> io::Result<Command> {
@@ -132,19 +144,19 @@ fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Waits for a process, and ends it with everything that it started at its limit, or if the user wants to stop. Nothing is its status
-/// then.
-fn wait(mut child: Child, limit: Duration, stop: &Stop<'_>) -> io::Result<Option<ExitStatus>> {
+/// Waits for a process, and ends it with everything that it started at its limit, or if the user wants to stop.
+fn wait(mut child: Child, limit: Duration, stop: &Stop<'_>) -> io::Result<Ending> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            return Ok(Ending::Exited(status));
         }
-        if stop() || began.elapsed() > limit {
+        let stopped = stop();
+        if stopped || began.elapsed() > limit {
             // Fails only if nobody is left.
             _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
             child.wait()?;
-            return Ok(None);
+            return Ok(if stopped { Ending::Stopped } else { Ending::Late });
         }
         thread::sleep(GLANCE);
     }

@@ -18,6 +18,8 @@ pub(super) const DRAM_READ: &str = "dram__bytes_read.sum";
 pub(super) const DRAM_WRITTEN: &str = "dram__bytes_write.sum";
 pub(super) const L2_SECTORS_READ: &str = "lts__t_sectors_op_read.sum";
 pub(super) const L2_SECTORS_WRITTEN: &str = "lts__t_sectors_op_write.sum";
+pub(super) const CYCLES: &str = "sm__cycles_active.max";
+pub(super) const CLOCK: &str = "sm__cycles_elapsed.avg.per_second";
 pub(super) const ACTIVE: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
 pub(super) const REGISTERS: &str = "launch__registers_per_thread";
 pub(super) const LOCAL: [&str; 2] =
@@ -75,18 +77,25 @@ fn counters(launches: &[&[&Profiled]]) -> Counters {
         let weights: f64 = known().map(|(_, weight)| weight).sum();
         (weights > 0.0).then(|| known().map(|(value, weight)| value * weight).sum::<f64>() / weights)
     };
-    let share = |metric| mean(metric).map(|percent| percent / 100.0);
+    // Hits and accesses come from different passes: of a few accesses the ratio may be of two different launches.
+    let share = |metric| mean(metric).map(|percent| percent / 100.0).filter(|share| *share <= 1.0);
     let whole = |value: f64| value.round().max(0.0) as u64;
     let bytes = |metric| total(metric).map(|value| Bytes(whole(value)));
     let sectors = |metric| total(metric).map(|value| Bytes(whole(SECTOR * value)));
     let registers = all()
         .filter_map(|kernel| kernel.figure(REGISTERS))
         .fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it))));
+    let executes = |kernel: &Profiled| {
+        let clock = kernel.figure(CLOCK).filter(|clock| *clock > 0.0)?;
+        Some(kernel.figure(CYCLES)? / clock * 1e9)
+    };
+    let executed_for = all().map(executes).sum::<Option<f64>>().map(|sum| Nanoseconds(sum / count));
     let [loads, stores] = LOCAL.map(total);
     Counters {
         launches: launches.len(),
         kernels: launches.iter().map(|launch| launch.len()).max().unwrap_or_default(),
         duration: total(DURATION).map(Nanoseconds),
+        executed_for,
         l1_hit: share(L1_HIT),
         l2_hit: share(L2_HIT),
         read: bytes(DRAM_READ),
@@ -170,6 +179,20 @@ mod tests {
         assert_eq!((counters.duration, counters.read), (Some(Nanoseconds(4000.0)), Some(Bytes(400))));
         assert_eq!((counters.l2_hit, counters.registers), (Some(0.4), Some(40)));
         assert_eq!((counters.written, counters.l1_hit, counters.spills), (None, None, None));
+    }
+
+    #[test]
+    fn execution_is_the_cycles_of_the_busiest_multiprocessor_by_its_clock() {
+        let cycles = |cycles| [(CYCLES, cycles), (CLOCK, 1.98e9)];
+        let launch = [kernel(MARK, 1, &[]), kernel("a", 9, &cycles(396.0)), kernel("b", 9, &cycles(198.0))];
+        let known = |launch: &[Profiled]| {
+            counted(&passes(launch, 1, &BTreeMap::new())[0]).executed_for.map(|time| time.0.round())
+        };
+        assert_eq!(known(&launch), Some(300.0));
+        // A clock that stands still, and a kernel of which nothing is known.
+        let still = [kernel(MARK, 1, &[]), kernel("a", 9, &[(CYCLES, 396.0), (CLOCK, 0.0)])];
+        let unknown = [&launch[..], &[kernel("c", 9, &[])]].concat();
+        assert_eq!((known(&still), known(&unknown)), (None, None));
     }
 
     #[test]

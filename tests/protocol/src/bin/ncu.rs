@@ -74,6 +74,8 @@ fn print_table(log: &[Line], asked: &str, cold: bool) {
         "lts__t_sectors_op_read.sum",
         "lts__t_sectors_op_write.sum",
         "launch__registers_per_thread",
+        "sm__cycles_active.max",
+        "sm__cycles_elapsed.avg.per_second",
     ]);
     if asked == "columns" {
         metrics.truncate(1);
@@ -110,6 +112,9 @@ fn print_table(log: &[Line], asked: &str, cold: bool) {
                     99.5
                 }
             }
+            // 99 cycles at 1.98 GHz.
+            "sm__cycles_active.max" => 99.0,
+            "sm__cycles_elapsed.avg.per_second" => 1.98e9,
             "lts__t_sectors_op_read.sum" => (read / 32) as f64,
             "lts__t_sectors_op_write.sum" => (written / 32) as f64,
             _ => 32.0,

@@ -78,13 +78,21 @@ fn on_cupti<'a>(
     Ok(Box::new(OnCupti::new(device, work, (wanted.cache, method), suspended)?))
 }
 
-/// Decides on the path. Returns the number of kernels if a graph is wanted and can stand for the launch, otherwise the
+/// The work of a launch in a captured graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Captured {
+    kernels: usize,
+    /// Kernels, copies and memsets.
+    pieces: usize,
+}
+
+/// Decides on the path. Returns what a launch consists of if a graph is wanted and can stand for it, otherwise the
 /// reason for the stream.
 pub(crate) fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
     wanted: &SampleOptions,
-) -> Result<Result<usize, StreamReason>, Failure> {
+) -> Result<Result<Captured, StreamReason>, Failure> {
     let chosen = match wanted.path {
         Some(Path::Stream) => Err(StreamReason::AskedFor),
         _ if wanted.host_work => Err(StreamReason::HostWork),
@@ -97,11 +105,12 @@ pub(crate) fn choose_path(
 }
 
 /// Returns the method for a launch, from the answer of [`choose_path`].
-pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<usize, StreamReason>) -> Method {
+pub(crate) fn method(flush: &ChosenFlush, chosen: &Result<Captured, StreamReason>) -> Method {
     let path = if chosen.is_ok() { Path::Graph } else { Path::Stream };
     let mut method = Method::new(path).with_flush(flush.flush);
     method.path_reason = chosen.as_ref().err().map(ToString::to_string);
-    method.kernels = chosen.as_ref().ok().copied();
+    method.kernels = chosen.as_ref().ok().map(|captured| captured.kernels);
+    method.pieces = chosen.as_ref().ok().map(|captured| captured.pieces);
     method.flush_reason.clone_from(&flush.reason);
     method.flush_proof = flush.proof;
     method
@@ -112,9 +121,12 @@ pub(crate) fn suspended(flush: &ChosenFlush) -> Result<Option<Suspended>, Failur
     if flush.flush == Flush::None { Ok(None) } else { Ok(Suspended::begin()?) }
 }
 
-/// Captures one launch and its reset before it, and inspects the captured nodes. Returns the number of kernels if a
-/// graph can stand for the launch, otherwise the reason.
-fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<usize, StreamReason>, Failure> {
+/// Captures one launch and its reset before it, and inspects the captured nodes. Returns what the launch consists of if a
+/// graph can stand for it, otherwise the reason.
+fn inspect_launch(
+    stream: CUstream,
+    work: &mut Guarded<'_>,
+) -> Result<Result<Captured, StreamReason>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
@@ -169,7 +181,12 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<usi
     if let Some(reason) = nodes.iter().find_map(speaks_against) {
         return Ok(Err(StreamReason::Node(reason)));
     }
-    Ok(Ok(nodes[before..].iter().filter(|node| **node == Node::Kernel).count()))
+    let of_launch = &nodes[before..];
+    let is_piece = |node: &&Node| matches!(node, Node::Kernel | Node::Copy | Node::Memset);
+    Ok(Ok(Captured {
+        kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
+        pieces: of_launch.iter().filter(is_piece).count(),
+    }))
 }
 
 struct OnGraph<'a> {
@@ -223,7 +240,7 @@ impl Sampler for OnGraph<'_> {
     }
 
     fn on_stream(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let several = self.method.kernels.is_some_and(|kernels| kernels > 1);
+        let several = self.method.pieces.is_some_and(|pieces| pieces > 1);
         if several { timer::on_stream(&mut self.path.samples).map(Some) } else { Ok(None) }
     }
 }

@@ -15,7 +15,7 @@ use gpubench_records::certificate::{CuptiTimes, TracedPiece};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Flush;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_stats::{Summary, interval_of_mean};
+use gpubench_stats::{Interval, Summary, interval_of_mean};
 
 /// The launches that count, if they take no longer than this together, and the fewest.
 const MOST: usize = 64;
@@ -35,7 +35,7 @@ pub(crate) fn pass(device: &Cuda, work: &mut dyn Work, wanted: &TraceOptions) ->
     let suspended = if wanted.flush == Flush::None { None } else { Suspended::begin()? };
     let how = (wanted.cache, wanted.flush);
     let by_events = ByEvents::new(device, how)?;
-    let untraced = by_events.time(&mut work)?;
+    let untraced = by_events.times(&mut work)?;
     let tracing = begin()?;
     let known = super::pieces(device);
     group(device, &mut work, how, (UNCOUNTED, known), (&tracing, &[]))?;
@@ -45,7 +45,7 @@ pub(crate) fn pass(device: &Cuda, work: &mut dyn Work, wanted: &TraceOptions) ->
         let next = (count - launches.len()).min(LONGEST);
         launches.extend(group(device, &mut work, how, (next, known), (&tracing, &[]))?);
     }
-    let slowed = by_events.time(&mut work)? - untraced;
+    let slowed = difference(&untraced, &by_events.times(&mut work)?);
     // The records of those launches are no other pass's.
     drop(tracing.take());
     drop((tracing, suspended));
@@ -62,9 +62,18 @@ pub(crate) fn pass(device: &Cuda, work: &mut dyn Work, wanted: &TraceOptions) ->
         piece_count: first.len(),
         gaps: gaps / launches.len() as f64,
         streams: streams(first.iter().map(|piece| piece.stream)),
-        slowed: Some(slowed),
+        slowed: slowed.map(|(by, _)| by),
+        slowed_half_width: slowed.map(|(_, half_width)| half_width),
         wall: began.elapsed().into(),
     })
+}
+
+/// The mean of `after` less that of `before`, and half of its 95 % interval.
+fn difference(before: &[Nanoseconds], after: &[Nanoseconds]) -> Option<(Nanoseconds, Nanoseconds)> {
+    let [before, after] = [interval_of_mean(before)?, interval_of_mean(after)?];
+    let half_widths = [&before, &after].map(|interval| interval.half_width().as_f64());
+    let middle = |interval: &Interval| (interval.low + interval.high) / 2.0;
+    Some((middle(&after) - middle(&before), Nanoseconds(half_widths[0].hypot(half_widths[1]))))
 }
 
 fn streams(of_pieces: impl Iterator<Item = u32>) -> usize {

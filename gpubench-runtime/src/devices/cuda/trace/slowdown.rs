@@ -11,6 +11,10 @@ use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
+/// The groups of each kind of launch. One of them may read a microsecond more than the next: where a launch lies in the stream's commands
+/// decides whether the GPU waits for them.
+const GROUPS: usize = 6;
+
 /// Events around launches of a stream.
 pub(super) struct ByEvents<'a> {
     device: &'a Cuda,
@@ -24,12 +28,12 @@ impl<'a> ByEvents<'a> {
         Ok(Self { device, how, pairs })
     }
 
-    /// Returns by how much longer events read around a launch of `work` than around an empty one: the difference of the medians. Whatever
-    /// events themselves take longer while CUPTI traces is in both.
-    pub(super) fn time(&self, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
+    /// Returns by how much longer events read around a launch of `work` than around an empty one, several times: each the difference of
+    /// the medians of two groups. Whatever events themselves take longer while CUPTI traces is in both.
+    pub(super) fn times(&self, work: &mut Guarded<'_>) -> Result<Vec<Nanoseconds>, Failure> {
         let mut empty = Empty { kernel: self.device.kernels.empty, stream: self.device.stream };
         let mut empty = Guarded::new(&mut empty, self.device.own);
-        Ok(self.read(work)? - self.read(&mut empty)?)
+        (0..GROUPS).map(|_| Ok(self.read(work)? - self.read(&mut empty)?)).collect()
     }
 
     fn read(&self, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {

@@ -1,0 +1,329 @@
+//! Kernels of other shapes than those of the suite: what the engine says of work that nobody had in mind when it was written, and of two
+//! launches that declare the wrong bytes. In: sizes; out: rows of the table. They can be held against other clocks:
+//!
+//! ```sh
+//! cargo run --example unseen -- --verify cupti,ncu --explain
+//! cargo run --example agreement -- RUN.json…
+//! ```
+
+#![expect(unsafe_code, reason = "launches kernels")]
+
+mod inputs;
+
+use cust::error::CudaResult;
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
+use cust::stream::Stream;
+use gpubench::gpu_bench;
+
+use inputs::{byte, expect, expect_near, filled, in_circle, load, made, neighbours, number, place, small};
+
+/// The numbers in a row of the kernels that have rows, and in a block of those that sort and add up.
+const ROW: usize = 1024;
+/// The numbers in a row of a sparse matrix.
+const FULL: usize = 16;
+
+/// The blocks of 256 threads that n threads are.
+fn blocks(n: usize) -> u32 {
+    n.div_ceil(256) as u32
+}
+
+/// y[i] ← x[at[i]], with places that are a permutation.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 23]),
+    setup = |n| Ok((load()?, made(n, number)?, made(n, |i| place(i, n))?, filled(n, 0.0)?)),
+    reads = 8 * n,
+    writes = 4 * n,
+    cold,
+    check = |_module, _x, _at, y, n| expect(y, |i| number(place(i, n) as usize)),
+)]
+fn gather(
+    module: &Module,
+    x: &DeviceBuffer<f32>,
+    at: &DeviceBuffer<u32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (n, [x, y]) = (x.len() as u64, [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x, at and y have n elements, and at has numbers below n.
+    unsafe { launch!(module.gather<<<blocks(n as usize), 256, 0, stream>>>(x, at.as_device_ptr(), y, n)) }
+}
+
+/// y[at[i]] ← x[i], with places that are a permutation.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 23]),
+    setup = |n| Ok((load()?, made(n, number)?, made(n, |i| place(i, n))?, filled(n, 0.0)?)),
+    reads = 8 * n,
+    writes = 4 * n,
+    cold,
+    check = |_module, _x, _at, y, n| {
+        let mut expected = vec![0.0; n];
+        (0..n).for_each(|i| expected[place(i, n) as usize] = number(i));
+        expect(y, |i| expected[i])
+    },
+)]
+fn scatter(
+    module: &Module,
+    x: &DeviceBuffer<f32>,
+    at: &DeviceBuffer<u32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (n, [x, y]) = (x.len() as u64, [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x, at and y have n elements, and at has numbers below n.
+    unsafe { launch!(module.scatter<<<blocks(n as usize), 256, 0, stream>>>(x, at.as_device_ptr(), y, n)) }
+}
+
+/// y[i] ← x[8 i]. Memory moves whole sectors, eight times what is used.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 23]),
+    setup = |n| Ok((load()?, made(8 * n, number)?, filled(n, 0.0)?)),
+    reads = 32 * n,
+    writes = 4 * n,
+    cold,
+    check = |_module, _x, y, _n| expect(y, |i| number(8 * i)),
+)]
+fn strided(
+    module: &Module,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (n, [x, y]) = (y.len() as u64, [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: y has n elements, and x eight times as many.
+    unsafe { launch!(module.strided<<<blocks(n as usize), 256, 0, stream>>>(x, y, n)) }
+}
+
+/// A stencil of seven points inside a cube.
+#[gpu_bench(
+    args(side = [64, 256]),
+    setup = |side| Ok((load()?, made(side * side * side, small)?, filled(side * side * side, 0.0)?)),
+    reads = 4 * x.len(),
+    writes = 4 * (side - 2) * (side - 2) * (side - 2),
+    cold,
+    check = |_module, _x, y, side| expect(y, |at| neighbours(at, side)),
+)]
+fn laplace(
+    module: &Module,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    side: usize,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert!(x.len() == side.pow(3) && y.len() == x.len(), "both are cubes of this side");
+    let (grid, [x, y]) = ((blocks(side), side as u32, side as u32), [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x and y are cubes of this side.
+    unsafe { launch!(module.laplace<<<grid, 256, 0, stream>>>(x, y, side as u32)) }
+}
+
+/// How often each byte occurs: a memset, and a kernel with atomic additions.
+#[gpu_bench(
+    args(n = [1 << 20, 1 << 26]),
+    setup = |n| Ok((load()?, made(n, byte)?, filled(256, 0_u32)?)),
+    reads = n,
+    writes = 4 * counts.len(),
+    cold,
+    check = |_module, _x, counts, n| {
+        let mut expected = [0_u32; 256];
+        (0..n).for_each(|i| expected[usize::from(byte(i))] += 1);
+        expect(counts, |b| expected[b])
+    },
+)]
+fn histogram(
+    module: &Module,
+    x: &DeviceBuffer<u8>,
+    counts: &mut DeviceBuffer<u32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    // SAFETY: the counts live until the launch is over.
+    unsafe { counts.set_zero_async(stream) }?;
+    let n = x.len();
+    let grid = blocks(n).min(1056);
+    // SAFETY: x has n bytes, and there are 256 counts.
+    unsafe {
+        launch!(module.histogram<<<grid, 256, 0, stream>>>(x.as_device_ptr(), counts.as_device_ptr(), n as u64))
+    }
+}
+
+/// The softmax of rows of 1024: two kernels, of which the second reads what the first has read.
+#[gpu_bench(
+    args(rows = [256, 1 << 14]),
+    setup = |rows| Ok((load()?, made(ROW * rows, number)?, filled(rows, 0.0)?, filled(ROW * rows, 0.0)?)),
+    bytes = 12 * x.len(),
+    cold,
+    check = |_module, _x, _sums, y, rows| {
+        let sums: Vec<f32> = (0..rows).map(|row| (0..ROW).map(|i| number(ROW * row + i).exp()).sum()).collect();
+        expect_near(y, |i| number(i).exp() / sums[i / ROW])
+    },
+)]
+fn softmax(
+    module: &Module,
+    x: &DeviceBuffer<f32>,
+    sums: &mut DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let rows = sums.len() as u32;
+    let [x, sums, y] = [x.as_device_ptr(), sums.as_device_ptr(), y.as_device_ptr()];
+    // SAFETY: x and y have so many rows of 1024, and there is a sum for each.
+    unsafe { launch!(module.row_sums<<<rows, 256, 0, stream>>>(x, sums)) }?;
+    // SAFETY: as above.
+    unsafe { launch!(module.divide<<<rows, 256, 0, stream>>>(x, sums, y)) }
+}
+
+/// The running sums of each 1024 numbers.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 24]),
+    setup = |n| Ok((load()?, made(n, |i| u32::from(byte(i)))?, filled(n, 0_u32)?)),
+    reads = 4 * n,
+    writes = 4 * n,
+    cold,
+    check = |_module, _x, y, n| {
+        let mut sums: Vec<u32> = (0..n).map(|i| u32::from(byte(i))).collect();
+        sums.chunks_mut(ROW).for_each(|row| (1..row.len()).for_each(|i| row[i] += row[i - 1]));
+        expect(y, |i| sums[i])
+    },
+)]
+fn scan(
+    module: &Module,
+    x: &DeviceBuffer<u32>,
+    y: &mut DeviceBuffer<u32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (grid, [x, y]) = ((x.len() / ROW) as u32, [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x and y have 1024 elements for each block.
+    unsafe { launch!(module.scan<<<grid, 1024, 0, stream>>>(x, y)) }
+}
+
+/// Each 1024 numbers, sorted in shared memory.
+#[gpu_bench(
+    args(n = [1 << 18, 1 << 22]),
+    setup = |n| Ok((load()?, made(n, |i| place(i, n))?, filled(n, 0_u32)?)),
+    reads = 4 * n,
+    writes = 4 * n,
+    cold,
+    check = |_module, _x, y, n| {
+        let mut sorted: Vec<u32> = (0..n).map(|i| place(i, n)).collect();
+        sorted.chunks_mut(ROW).for_each(<[u32]>::sort_unstable);
+        expect(y, |i| sorted[i])
+    },
+)]
+fn sort(
+    module: &Module,
+    x: &DeviceBuffer<u32>,
+    y: &mut DeviceBuffer<u32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (grid, [x, y]) = ((x.len() / ROW) as u32, [x.as_device_ptr(), y.as_device_ptr()]);
+    // SAFETY: x and y have 1024 elements for each block.
+    unsafe { launch!(module.sort<<<grid, 1024, 0, stream>>>(x, y)) }
+}
+
+/// The Mandelbrot set: threads of a warp end after 1 to 256 steps.
+#[gpu_bench(
+    args(side = [256, 2048]),
+    setup = |side| Ok((load()?, filled(side * side, u32::MAX)?)),
+    writes = 4 * side * side,
+    cold,
+    check = |_module, steps, side| in_circle(steps, side),
+)]
+fn mandelbrot(
+    module: &Module,
+    steps: &mut DeviceBuffer<u32>,
+    side: usize,
+    stream: &Stream,
+) -> CudaResult<()> {
+    assert_eq!(steps.len(), side * side, "there is a number for each point");
+    let grid = blocks(side * side);
+    // SAFETY: there is a number for each point.
+    unsafe { launch!(module.mandelbrot<<<grid, 256, 0, stream>>>(steps.as_device_ptr(), side as u32)) }
+}
+
+/// y ← A x, with 16 numbers in each row of A: each thread reads its row from the memory, and x from anywhere.
+#[gpu_bench(
+    args(rows = [1 << 14, 1 << 20]),
+    setup = |rows| {
+        let columns = made(FULL * rows, |i| place(i, FULL * rows) % rows as u32)?;
+        Ok((load()?, made(FULL * rows, small)?, columns, made(rows, small)?, filled(rows, 0.0)?))
+    },
+    reads = 8 * FULL * rows + 4 * rows,
+    writes = 4 * rows,
+    flops = 2 * FULL * rows,
+    cold,
+    check = |_module, _a, _columns, _x, y, rows| expect(y, |row| {
+        let at = FULL * row..FULL * (row + 1);
+        at.map(|i| small(i) * small((place(i, FULL * rows) % rows as u32) as usize)).sum()
+    }),
+)]
+fn sparse(
+    module: &Module,
+    a: &DeviceBuffer<f32>,
+    columns: &DeviceBuffer<u32>,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (rows, [a, x, y]) = (y.len(), [a, x, &*y].map(|buffer| buffer.as_device_ptr()));
+    let columns = columns.as_device_ptr();
+    // SAFETY: A has 16 numbers and columns for each row; x and y have as many elements as A has rows, and columns are below.
+    unsafe { launch!(module.sparse<<<blocks(rows), 256, 0, stream>>>(a, columns, x, y, rows as u64)) }
+}
+
+/// y ← A x, for a square matrix of n rows.
+#[gpu_bench(
+    args(n = [512, 4096]),
+    setup = |n| Ok((load()?, made(n * n, small)?, made(n, small)?, filled(n, 0.0)?)),
+    reads = 4 * n * n + 4 * n,
+    writes = 4 * n,
+    flops = 2 * n * n,
+    cold,
+    check = |_module, _a, _x, y, n| expect(y, |row| (0..n).map(|j| small(n * row + j) * small(j)).sum()),
+)]
+fn dense(
+    module: &Module,
+    a: &DeviceBuffer<f32>,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    let (n, [a, x, y]) = (y.len() as u32, [a, x, &*y].map(|buffer| buffer.as_device_ptr()));
+    // SAFETY: A has n rows of n numbers, and x and y have n.
+    unsafe { launch!(module.dense<<<n, 256, 0, stream>>>(a, x, y, n)) }
+}
+
+/// [`scan`], which declares half of the bytes that it moves: only the hardware's counters tell.
+#[gpu_bench(
+    args(n = [1 << 24]),
+    setup = |n| Ok((load()?, made(n, |i| u32::from(byte(i)))?, filled(n, 0_u32)?)),
+    reads = 2 * n,
+    writes = 2 * n,
+    cold,
+)]
+fn declares_half(
+    module: &Module,
+    x: &DeviceBuffer<u32>,
+    y: &mut DeviceBuffer<u32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    scan(module, x, y, stream)
+}
+
+/// [`dense`], which declares twice the bytes that it reads.
+#[gpu_bench(
+    args(n = [4096]),
+    setup = |n| Ok((load()?, made(n * n, small)?, made(n, small)?, filled(n, 0.0)?)),
+    reads = 8 * n * n,
+    cold,
+)]
+fn declares_twice(
+    module: &Module,
+    a: &DeviceBuffer<f32>,
+    x: &DeviceBuffer<f32>,
+    y: &mut DeviceBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    dense(module, a, x, y, stream)
+}
+
+gpubench::main!();
