@@ -1,6 +1,6 @@
 //! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
 //! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. From many GPUs' medians, a
-//! [`fleet`] says which GPU is slow. Nothing here knows of benchmarks or devices.
+//! [`fleet`] says which GPU is slow; of many variants, a [`race`] finds the best and its ties. Nothing here knows of benchmarks or devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
@@ -8,6 +8,7 @@
 
 pub mod fleet;
 pub mod format;
+pub mod race;
 pub mod units;
 
 mod autocorrelation;

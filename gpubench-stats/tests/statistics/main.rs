@@ -10,6 +10,7 @@ mod findings;
 mod fleet;
 mod grouped;
 mod properties;
+mod race;
 mod rounds;
 mod stall;
 mod stop_rule;

@@ -1,0 +1,414 @@
+//! A race of variants by successive elimination. In: one coarse time of each variant, then the logarithms of the ratios that
+//! rounds of two variants find; out: the next two to compare, and in the end a [`Placing`] for each: best, tie, slower, undecided,
+//! left behind or failed.
+//!
+//! All are compared with one leader, in steps of equally many pairs of rounds. At each look a variant that is certainly slower than
+//! the leader by more than the band leaves the race, and one that is certainly within the band is a tie. One that is certainly
+//! faster by more than the band becomes the leader, and a new epoch begins. A race that ends earlier leaves the rest
+//! undecided, which is never a tie.
+
+mod cover;
+mod error;
+
+pub use self::cover::{Cover, best_alone, cover};
+
+use crate::ratio::Ratio;
+use crate::units::Nanoseconds;
+
+/// The pairs of rounds in a step.
+pub const PAIRS_OF_A_STEP: usize = 4;
+
+/// The coarse times over the least of them up to which variants race. A single coarse time is off by the place of its inputs and by
+/// what clocks do meanwhile, which is some percent; this is far beyond.
+pub const COARSE_FACTOR: f64 = 1.5;
+
+/// The part of all races that may go wrong anywhere.
+pub const RACE_ERROR: f64 = 0.01;
+
+/// The rules of a race.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RaceRules {
+    /// The difference of two times that does not matter, as a fraction.
+    pub band: f64,
+    /// The part of all races in which any interval may miss the truth.
+    pub error: f64,
+}
+
+/// Two variants that a race compares next, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duel {
+    /// The variant in question.
+    pub contender: usize,
+    /// The leader, which it is compared with.
+    pub leader: usize,
+}
+
+/// The standing of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the leader.
+    Best,
+    /// It is certainly within the band of the best.
+    Tie,
+    /// It is certainly slower than the best, by more than the band.
+    Slower,
+    /// The race did not decide.
+    Undecided,
+    /// Its coarse time was beyond [`COARSE_FACTOR`], and it did not race.
+    LeftBehind,
+    /// It failed.
+    Failed,
+}
+
+/// The result of a variant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placing {
+    /// Its standing.
+    pub standing: Standing,
+    /// Its time over the best's. Its confidence is that of all ratios of the race together.
+    pub ratio: Option<Ratio>,
+    /// The pairs of rounds that it was compared in.
+    pub pairs: usize,
+    /// The look, counted from 1 through all epochs, at which it was decided.
+    pub decided_at: Option<usize>,
+}
+
+/// A variant in the race.
+#[derive(Clone, Debug)]
+struct Contender {
+    coarse: Option<Nanoseconds>,
+    standing: Standing,
+    /// The steps, the rounds and the sum of what steps could not resolve, all against the leader of this epoch.
+    steps: usize,
+    rounds: Vec<f64>,
+    unresolved: f64,
+    /// Its ratio to the leader of the epoch in which it was last looked at.
+    ratio: Option<(usize, Ratio)>,
+    pairs: usize,
+    decided_at: Option<usize>,
+}
+
+impl Contender {
+    fn races(&self) -> bool {
+        self.standing == Standing::Undecided
+    }
+
+    /// Computes its ratio to the leader so far.
+    fn ratio(&self, confidence: f64) -> Option<Ratio> {
+        let resolution = self.unresolved / self.steps.max(1) as f64;
+        Ratio::of_rounds(&self.rounds, resolution, confidence)
+    }
+
+    /// Forgets what it was compared with.
+    fn begin(&mut self) {
+        (self.steps, self.unresolved) = (0, 0.0);
+        self.rounds.clear();
+    }
+}
+
+/// A part of a race with one leader.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    leader: usize,
+    /// The variants that race at its beginning, without the leader.
+    contenders: usize,
+    look: usize,
+    /// Its leader's time over that of the next epoch's.
+    to_next: Option<Ratio>,
+}
+
+/// A race under way.
+#[derive(Clone, Debug)]
+pub struct Race {
+    rules: RaceRules,
+    contenders: Vec<Contender>,
+    epochs: Vec<Epoch>,
+    looks: usize,
+}
+
+impl Race {
+    /// Begins a race of variants with these coarse times, of which `None` has failed.
+    #[must_use]
+    pub fn new(coarse: &[Option<Nanoseconds>], rules: RaceRules) -> Self {
+        let contender = |coarse: &Option<Nanoseconds>| Contender {
+            coarse: *coarse,
+            standing: if coarse.is_some() { Standing::LeftBehind } else { Standing::Failed },
+            steps: 0,
+            rounds: Vec::new(),
+            unresolved: 0.0,
+            ratio: None,
+            pairs: 0,
+            decided_at: None,
+        };
+        let contenders = coarse.iter().map(contender).collect();
+        let mut race = Self { rules, contenders, epochs: Vec::new(), looks: 0 };
+        race.begin_anew();
+        race
+    }
+
+    /// Returns the next two to compare for a step; `None` once all are decided, or behind the last look.
+    pub fn next_duel(&mut self) -> Option<Duel> {
+        loop {
+            let epoch = *self.epochs.last()?;
+            let steps = error::steps_before(epoch.look)?;
+            let numbered = self.contenders.iter().enumerate();
+            let mut waiting = numbered.filter(|(_, one)| one.races() && one.steps < steps);
+            if let Some((contender, _)) = waiting.next() {
+                return Some(Duel { contender, leader: epoch.leader });
+            }
+            if !self.contenders.iter().any(Contender::races) {
+                return None;
+            }
+            self.look(epoch);
+        }
+    }
+
+    /// Adds the `rounds` of a step: the logarithms of the contender's time over the leader's. `resolution` is the least difference
+    /// that they resolve. A step without rounds counts too: it resolves nothing, and the race goes on.
+    pub fn add(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
+        if self.epochs.last().is_none_or(|epoch| epoch.leader != duel.leader) {
+            return;
+        }
+        if let Some(contender) = self.contenders.get_mut(duel.contender).filter(|one| one.races()) {
+            let whole = &rounds[..rounds.len() - rounds.len() % 2];
+            contender.steps += 1;
+            contender.rounds.extend(whole);
+            contender.pairs += whole.len() / 2;
+            contender.unresolved += resolution;
+        }
+    }
+
+    /// Takes a variant out that has failed. If it is the leader, all that it has beaten race again.
+    pub fn fail(&mut self, variant: usize) {
+        let leads = self.epochs.last().is_some_and(|epoch| epoch.leader == variant);
+        if let Some(contender) = self.contenders.get_mut(variant) {
+            contender.standing = Standing::Failed;
+            contender.decided_at = None;
+        }
+        if leads {
+            self.begin_anew();
+        }
+    }
+
+    /// Ends the race, and places every variant. What a step has found since the last look counts by the next look's error.
+    #[must_use]
+    pub fn end(mut self) -> Vec<Placing> {
+        if let Some(epoch) = self.epochs.last().copied()
+            && error::steps_before(epoch.look).is_some()
+            && self.contenders.iter().any(|one| one.races() && one.rounds.len() >= 4)
+        {
+            self.look(epoch);
+        }
+        (0..self.contenders.len()).map(|number| self.placing(number)).collect()
+    }
+
+    /// Returns the number of variants that race beside the leader.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.contenders.iter().filter(|one| one.races()).count()
+    }
+
+    /// Begins an epoch with the fastest by coarse times, and all that are near it.
+    fn begin_anew(&mut self) {
+        let alive = |one: &Contender| one.coarse.filter(|_| one.standing != Standing::Failed);
+        let numbered = self.contenders.iter().enumerate();
+        let timed = numbered.filter_map(|(number, one)| Some((number, alive(one)?)));
+        let Some((leader, fastest)) = timed.min_by(|(_, a), (_, b)| a.as_f64().total_cmp(&b.as_f64())) else {
+            self.epochs.clear();
+            return;
+        };
+        for contender in &mut self.contenders {
+            if let Some(coarse) = alive(contender) {
+                let near = coarse.as_f64() <= COARSE_FACTOR * fastest.as_f64();
+                contender.standing = if near { Standing::Undecided } else { Standing::LeftBehind };
+                (contender.ratio, contender.decided_at) = (None, None);
+            }
+        }
+        self.begin_epoch(leader);
+    }
+
+    fn begin_epoch(&mut self, leader: usize) {
+        self.contenders[leader].standing = Standing::Best;
+        self.contenders.iter_mut().filter(|one| one.races()).for_each(Contender::begin);
+        let contenders = self.left();
+        self.epochs.push(Epoch { leader, contenders, look: 0, to_next: None });
+    }
+
+    /// Decides what the intervals decide.
+    fn look(&mut self, epoch: Epoch) {
+        self.looks += 1;
+        let number = self.epochs.len() - 1;
+        let confidence = error::confidence(self.rules.error, number, epoch.contenders, epoch.look);
+        let (least, most) = (1.0 / (1.0 + self.rules.band), 1.0 + self.rules.band);
+        let mut faster: Option<(usize, Ratio)> = None;
+        for (one, contender) in self.contenders.iter_mut().enumerate().filter(|(_, one)| one.races()) {
+            let Some(ratio) = contender.ratio(confidence) else { continue };
+            contender.ratio = Some((number, ratio));
+            if ratio.low > most {
+                (contender.standing, contender.decided_at) = (Standing::Slower, Some(self.looks));
+            } else if least <= ratio.low && ratio.high <= most {
+                (contender.standing, contender.decided_at) = (Standing::Tie, Some(self.looks));
+            } else if ratio.high < least && faster.is_none_or(|(_, fastest)| ratio.value < fastest.value) {
+                faster = Some((one, ratio));
+            }
+        }
+        self.epochs[number].look += 1;
+        if let Some((leader, ratio)) = faster {
+            self.epochs[number].to_next = Some(inverse(&ratio));
+            let beaten = &mut self.contenders[epoch.leader];
+            (beaten.standing, beaten.decided_at) = (Standing::Slower, Some(self.looks));
+            beaten.ratio = Some((number, Ratio { value: 1.0, low: 1.0, high: 1.0, ..ratio }));
+            // Within the band of the old leader is not within that of the new one.
+            for tie in self.contenders.iter_mut().filter(|one| one.standing == Standing::Tie) {
+                (tie.standing, tie.decided_at) = (Standing::Undecided, None);
+            }
+            self.begin_epoch(leader);
+        }
+    }
+
+    fn placing(&self, number: usize) -> Placing {
+        let contender = &self.contenders[number];
+        let confidence = 1.0 - self.rules.error;
+        let ratio = match contender.standing {
+            Standing::Best => Some(Ratio { value: 1.0, low: 1.0, high: 1.0, confidence }),
+            Standing::Failed | Standing::LeftBehind => None,
+            Standing::Tie | Standing::Slower | Standing::Undecided => {
+                contender.ratio.and_then(|(epoch, ratio)| self.to_best(epoch, ratio))
+            }
+        };
+        let ratio = ratio.map(|ratio| Ratio { confidence, ..ratio });
+        let Contender { standing, pairs, decided_at, .. } = *contender;
+        Placing { standing, ratio, pairs, decided_at }
+    }
+
+    /// Returns a ratio to the leader of an epoch as one to the last leader's: ratios and both ends multiply, since all intervals hold
+    /// together.
+    fn to_best(&self, epoch: usize, ratio: Ratio) -> Option<Ratio> {
+        let (_, before) = self.epochs.split_last()?;
+        before.get(epoch..).unwrap_or_default().iter().try_fold(ratio, |ratio, epoch| {
+            let next = epoch.to_next?;
+            let [value, low, high] = [ratio.value * next.value, ratio.low * next.low, ratio.high * next.high];
+            Some(Ratio { value, low, high, ..ratio })
+        })
+    }
+}
+
+/// Returns the ratio of the second to the first.
+fn inverse(ratio: &Ratio) -> Ratio {
+    Ratio { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low, ..*ratio }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: RaceRules = RaceRules { band: 0.005, error: RACE_ERROR };
+
+    fn coarse(times: &[f64]) -> Vec<Option<Nanoseconds>> {
+        times.iter().map(|time| Some(Nanoseconds(*time)).filter(|_| *time > 0.0)).collect()
+    }
+
+    /// Races variants whose rounds find these times exactly, but for a little noise that cancels out.
+    fn raced(mut race: Race, times: &[f64]) -> Vec<Placing> {
+        while let Some(duel) = race.next_duel() {
+            step(&mut race, duel, times);
+        }
+        race.end()
+    }
+
+    fn step(race: &mut Race, duel: Duel, times: &[f64]) {
+        let log = (times[duel.contender] / times[duel.leader]).ln();
+        let rounds: Vec<f64> =
+            (0..2 * PAIRS_OF_A_STEP).map(|round| log + if round % 4 < 2 { 1e-6 } else { -1e-6 }).collect();
+        race.add(duel, &rounds, 1e-5);
+    }
+
+    fn standings(placings: &[Placing]) -> Vec<Standing> {
+        placings.iter().map(|placing| placing.standing).collect()
+    }
+
+    #[test]
+    fn each_variant_has_its_standing() {
+        use Standing::{Best, Failed, LeftBehind, Slower, Tie};
+        let times = [100.0, 100.2, 102.0, 140.0, 151.0, 0.0];
+        let placings = raced(Race::new(&coarse(&times), RULES), &times);
+        assert_eq!(standings(&placings), [Best, Tie, Slower, Slower, LeftBehind, Failed]);
+        let ratio = placings[2].ratio.expect("it was compared");
+        assert!(ratio.low < 1.02 && 1.02 < ratio.high && (ratio.value - 1.02).abs() < 1e-6, "{ratio:?}");
+        assert!((ratio.confidence - 0.99).abs() < 1e-12);
+        assert_eq!((placings[2].pairs, placings[2].decided_at), (PAIRS_OF_A_STEP, Some(1)));
+        assert_eq!((placings[4].pairs, placings[4].ratio), (0, None));
+    }
+
+    /// The coarse leader is the slowest. What was a tie of the old leader races the new one; what was out stays out, with a
+    /// ratio to the new leader.
+    #[test]
+    fn a_faster_one_becomes_the_leader() {
+        use Standing::{Best, Slower, Tie};
+        let first = coarse(&[100.0, 101.0, 102.0, 103.0]);
+        let times = [110.0, 100.0, 110.2, 121.0];
+        let placings = raced(Race::new(&first, RULES), &times);
+        assert_eq!(standings(&placings), [Slower, Best, Slower, Slower]);
+        for (number, ratio) in [(0, 1.1), (2, 1.102), (3, 1.21)] {
+            let found = placings[number].ratio.expect("it was compared");
+            assert!(found.low < ratio && ratio < found.high && found.high < ratio + 1e-2, "{found:?}");
+        }
+        let ties = raced(Race::new(&first, RULES), &[110.0, 100.0, 100.1, 121.0]);
+        assert!(matches!(standings(&ties)[..], [Slower, Best, Tie, Slower] | [Slower, Tie, Best, Slower]));
+    }
+
+    #[test]
+    fn a_race_that_ends_early_is_undecided_and_no_tie() {
+        let times = [100.0, 100.0, 130.0];
+        let mut race = Race::new(&coarse(&times), RULES);
+        let duel = race.next_duel().expect("three variants");
+        assert_eq!(duel, Duel { contender: 1, leader: 0 });
+        assert_eq!(
+            standings(&race.clone().end()),
+            [Standing::Best, Standing::Undecided, Standing::Undecided]
+        );
+        // Wide apart: it could be anything.
+        race.add(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
+        let placings = race.end();
+        assert_eq!(placings[1].standing, Standing::Undecided);
+        assert!(placings[1].ratio.is_some() && placings[2].ratio.is_none());
+    }
+
+    #[test]
+    fn a_step_without_rounds_decides_nothing_and_the_race_ends() {
+        let mut race = Race::new(&coarse(&[100.0, 100.0]), RULES);
+        let mut steps = 0;
+        while let Some(duel) = race.next_duel() {
+            race.add(duel, &[], f64::INFINITY);
+            steps += 1;
+        }
+        assert_eq!((steps, race.end()[1].standing), (16, Standing::Undecided));
+    }
+
+    #[test]
+    fn without_its_leader_a_race_begins_anew() {
+        use Standing::{Best, Failed, Slower};
+        let times = [100.0, 140.0, 142.0, 180.0];
+        let mut race = Race::new(&coarse(&times), RULES);
+        for _ in 0..2 {
+            let duel = race.next_duel().expect("there are two");
+            step(&mut race, duel, &times);
+        }
+        // Both are out, and the fourth never raced.
+        assert_eq!(race.next_duel(), None);
+        race.fail(0);
+        assert_eq!(race.left(), 2);
+        assert_eq!(standings(&raced(race, &times)), [Failed, Best, Slower, Slower]);
+    }
+
+    #[test]
+    fn one_variant_alone_is_the_best_and_none_is_no_race() {
+        assert_eq!(Race::new(&coarse(&[100.0]), RULES).next_duel(), None);
+        assert_eq!(
+            standings(&Race::new(&coarse(&[100.0, 0.0]), RULES).end()),
+            [Standing::Best, Standing::Failed]
+        );
+        let mut none = Race::new(&coarse(&[0.0, 0.0]), RULES);
+        assert_eq!((none.next_duel(), none.left()), (None, 0));
+    }
+}
