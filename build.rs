@@ -9,9 +9,11 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-env=GPUBENCH_OPT_LEVEL={}", env::var("OPT_LEVEL").unwrap_or_default());
     println!("cargo:rustc-env=GPUBENCH_TARGET={}", env::var("TARGET").unwrap_or_default());
-    if !Path::new(".git/logs/HEAD").exists() {
+    // A folder, or in a work tree a file.
+    if !Path::new(".git").exists() {
         return;
     }
+    let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) else { return };
     let sources = [
         "gpubench-driver",
         "gpubench-kernels",
@@ -21,7 +23,7 @@ fn main() {
         "gpubench-runtime",
         "gpubench-stats",
     ];
-    for watched in sources.iter().chain(&["Cargo.toml", "src", "examples", ".git/logs/HEAD"]) {
+    for watched in sources.iter().chain(&["Cargo.toml", "src", "examples", &log]) {
         println!("cargo:rerun-if-changed={watched}");
     }
     if let Some(commit) = git(&["rev-parse", "HEAD"]) {

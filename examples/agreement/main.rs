@@ -72,9 +72,9 @@ fn wished((share, least): (f64, Nanoseconds), time: Nanoseconds) -> Nanoseconds 
     least.max(share * time)
 }
 
-/// The part of CUPTI's time by which tracing slows a launch, where events tell.
+/// The part of CUPTI's time by which tracing slows a launch, where the two disagree without it and agree with it.
 fn slowed(difference: &Difference) -> Nanoseconds {
-    if difference.slowed > difference.slowed_half_width { difference.slowed } else { Nanoseconds::ZERO }
+    if difference.is_by_tracing() { difference.slowed } else { Nanoseconds::ZERO }
 }
 
 fn median(mut times: Vec<Nanoseconds>) -> Nanoseconds {

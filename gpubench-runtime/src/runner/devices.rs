@@ -24,13 +24,15 @@ impl Runner<'_, '_> {
     /// Asks each device that is still needed for its facts, one after the other: they may measure what they share. An
     /// unusable device costs only its own cases, unless it is the only one.
     pub(super) fn devices(&mut self, devices: &[Available], plan: &Plan) -> Result<(), RunError> {
+        let beside_others = |device: &str| kinds::runs_beside_others(DeviceId::parse(device).kind);
+        let some_beside = devices.iter().any(|found| beside_others(&found.device));
         for Available { device, .. } in devices {
             let facts = match self.resumed.instead_of(device, plan, &self.config.peak_sources) {
                 Some(facts) => Ok(facts),
                 None => self.device(device)?,
             };
-            if self.lanes.count() > 1 && !kinds::runs_beside_others(DeviceId::parse(device).kind) {
-                // Its cases come behind all others, which no process of ours shall disturb meanwhile.
+            if self.lanes.count() > 1 && some_beside && !beside_others(device) {
+                // Its cases come behind those of the others, which see every other process on their GPU.
                 let lane = self.lanes.of(device);
                 self.renew(lane..lane + 1)?;
             }

@@ -58,12 +58,12 @@ fn main() -> ExitCode {
         .status();
     let log = log::read(&fs::read_to_string(&file).unwrap_or_default());
     _ = fs::remove_file(&file);
-    print_table(&log, &asked, cold);
+    print_table(&log, &asked, cold, &metrics);
     println!("==PROF== Disconnected from process 4711");
     ExitCode::from(ran.ok().and_then(|status| status.code()).map_or(1, |code| code as u8))
 }
 
-fn print_table(log: &[Line], asked: &str, cold: bool) {
+fn print_table(log: &[Line], asked: &str, cold: bool, wanted: &str) {
     let mut metrics = vec![
         "gpu__time_duration.sum",
         "dram__bytes_read.sum",
@@ -74,9 +74,9 @@ fn print_table(log: &[Line], asked: &str, cold: bool) {
         "lts__t_sectors_op_read.sum",
         "lts__t_sectors_op_write.sum",
         "launch__registers_per_thread",
-        "sm__cycles_active.max",
-        "sm__cycles_elapsed.avg.per_second",
     ]);
+    let cycles = ["sm__cycles_active.max", "sm__cycles_elapsed.avg.per_second"];
+    metrics.extend(cycles.iter().filter(|metric| wanted.contains(**metric)));
     if asked == "columns" {
         metrics.truncate(1);
     }

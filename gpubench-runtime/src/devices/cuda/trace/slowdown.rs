@@ -11,9 +11,9 @@ use gpubench_records::method::{Cache, Flush};
 use gpubench_stats::median;
 use gpubench_stats::units::Nanoseconds;
 
-/// The groups of each kind of launch. One of them may read a microsecond more than the next: where a launch lies in the stream's commands
-/// decides whether the GPU waits for them.
-const GROUPS: usize = 6;
+/// The rounds of groups. On an H200 every second cold group reads a microsecond more than the one before, so that a round has two of each
+/// kind of launch, one in either place.
+const ROUNDS: usize = 4;
 
 /// Events around launches of a stream.
 pub(super) struct ByEvents<'a> {
@@ -28,12 +28,17 @@ impl<'a> ByEvents<'a> {
         Ok(Self { device, how, pairs })
     }
 
-    /// Returns by how much longer events read around a launch of `work` than around an empty one, several times: each the difference of
-    /// the medians of two groups. Whatever events themselves take longer while CUPTI traces is in both.
+    /// Returns by how much longer events read around a launch of `work` than around an empty one, once a round: the difference of
+    /// the medians of two groups, in both orders. Whatever events themselves take longer while CUPTI traces is in both.
     pub(super) fn times(&self, work: &mut Guarded<'_>) -> Result<Vec<Nanoseconds>, Failure> {
         let mut empty = Empty { kernel: self.device.kernels.empty, stream: self.device.stream };
         let mut empty = Guarded::new(&mut empty, self.device.own);
-        (0..GROUPS).map(|_| Ok(self.read(work)? - self.read(&mut empty)?)).collect()
+        let rounds = (0..ROUNDS).map(|_| {
+            let [first, before] = [self.read(work)?, self.read(&mut empty)?];
+            let [after, second] = [self.read(&mut empty)?, self.read(work)?];
+            Ok((first + second - before - after) / 2.0)
+        });
+        rounds.collect()
     }
 
     fn read(&self, work: &mut Guarded<'_>) -> Result<Nanoseconds, Failure> {
