@@ -31,6 +31,8 @@ pub(crate) struct Benchmark {
     pub(crate) axes: Vec<Named>,
     /// The number of axes that go together in each sweep.
     pub(crate) sweeps: Vec<usize>,
+    /// The names of the axes that are variants of one problem.
+    pub(crate) tune: Vec<Ident>,
     pub(crate) setup: Option<Code>,
     pub(crate) counts: Vec<Named>,
     pub(crate) item: Option<LitStr>,
@@ -58,6 +60,7 @@ impl Benchmark {
     pub(crate) fn check(options: AttributeOptions, launch: Launch, errors: &mut Errors) -> Option<Self> {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
+        check_tune(&options, errors);
         let variants = variants(&options, &launch, errors);
         let (stream, stream_is_assumed) = stream_of(&options, &launch, errors)?;
         let params = launch.params.into_iter().enumerate().map(|(index, param)| {
@@ -81,6 +84,7 @@ impl Benchmark {
             stream_is_assumed,
             axes: options.args.axes,
             sweeps: options.args.sweeps,
+            tune: options.tune,
             setup: options.setup.map(Code::of),
             counts: options.counts,
             item: options.item,
@@ -198,6 +202,41 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
     let given = |name: &str| counts.iter().find(|count| count.name == name);
     if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
         errors.at(&bytes.name, "`bytes` is the sum of `reads` and `writes`: give either it or them");
+    }
+}
+
+/// Checks that `tune` names what is swept, and of arguments that go together all or none.
+fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
+    let types = options.types.iter().map(|choices| &choices.name);
+    let generics = types.chain(options.consts.iter().map(|choices| &choices.name));
+    let swept = generics.chain(options.args.axes.iter().map(|axis| &axis.name));
+    let swept: Vec<String> = swept.map(|name| name.unraw().to_string()).collect();
+    for name in &options.tune {
+        let written = name.unraw().to_string();
+        if !swept.contains(&written) {
+            let hint = did_you_mean(&written, swept.iter().map(String::as_str));
+            errors.at(
+                name,
+                format_args!(
+                    "`tune` names one of `args`, `types` and `consts`: there is no `{written}`{hint}"
+                ),
+            );
+        }
+    }
+    let is_tuned = |axis: &Named| options.tune.iter().any(|name| name.unraw() == axis.name.unraw());
+    let mut axes = options.args.axes.as_slice();
+    for number in &options.args.sweeps {
+        let (zipped, others) = axes.split_at((*number).min(axes.len()));
+        axes = others;
+        let first = zipped.iter().find(|axis| is_tuned(axis));
+        if let (Some(tuned), Some(other)) = (first, zipped.iter().find(|axis| !is_tuned(axis))) {
+            let (tuned, other) = (tuned.name.unraw(), other.name.unraw());
+            let place = options.tune.iter().find(|name| name.unraw() == tuned);
+            errors.at(
+                place,
+                format_args!("`{tuned}` and `{other}` are zipped, they go together: `tune` both or neither"),
+            );
+        }
     }
 }
 

@@ -95,7 +95,11 @@ impl Benchmark {
             .item
             .as_ref()
             .map(|item| quote_spanned!(mixed()=> item: ::core::option::Option::Some(#item),));
-        let fields: TokenStream = own.chain(item).collect();
+        let tune = (!self.tune.is_empty()).then(|| {
+            let names = self.tune.iter().map(shown);
+            quote_spanned!(mixed()=> tune: &[#(#names),*],)
+        });
+        let fields: TokenStream = own.chain(item).chain(tune).collect();
         let base = group
             .and_then(GroupOption::base)
             .unwrap_or_else(|| quote_spanned!(mixed()=> __gb::BenchmarkOptions::DEFAULT));

@@ -19,9 +19,9 @@ pub(crate) use self::sweeps::{Choices, Sweeps};
 use self::read::{number, separated, text_after, value};
 
 /// The options of the attribute alone.
-const KNOWN: [&str; 17] = [
-    "args", "types", "consts", "setup", "bytes", "reads", "writes", "flops", "items", "reset", "check",
-    "skip_if", "name", "group", "stream", "unsafe", "crate",
+const KNOWN: [&str; 18] = [
+    "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "reset",
+    "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
 
 /// The options of the attribute.
@@ -30,6 +30,8 @@ pub(crate) struct AttributeOptions {
     pub(crate) args: Sweeps,
     pub(crate) types: Vec<Choices<Type>>,
     pub(crate) consts: Vec<Choices<Expr>>,
+    /// The arguments, types and constants that are variants of one problem.
+    pub(crate) tune: Vec<Ident>,
     pub(crate) setup: Option<Expr>,
     pub(crate) reset: Option<Expr>,
     pub(crate) check: Option<Expr>,
@@ -74,6 +76,7 @@ impl AttributeOptions {
             "args" => self.args = sweeps::args(name, input, errors)?,
             "types" => self.types = sweeps::types(name, input, errors)?,
             "consts" => self.consts = sweeps::consts(name, input, errors)?,
+            "tune" => self.tune = sweeps::tune(name, input, errors)?,
             "setup" => self.setup = Some(value(name, input, Expr::parse)?),
             "reset" => self.reset = Some(value(name, input, Expr::parse)?),
             "check" => self.check = Some(value(name, input, Expr::parse)?),

@@ -1,5 +1,5 @@
-//! The sweeps: `args(…)`, `types(…)` and `consts(…)`. In: the tokens between the parentheses. Out: each name
-//! with its values.
+//! The sweeps: `args(…)`, `types(…)` and `consts(…)`, and `tune(…)`, which names some of them. In: the tokens between the
+//! parentheses. Out: each name with its values.
 
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
@@ -96,6 +96,20 @@ pub(super) fn consts(
     errors: &mut Errors,
 ) -> syn::Result<Vec<Choices<Expr>>> {
     choices(option, "constants for each parameter: `consts(BLOCK = [128, 256])`", input, errors)
+}
+
+/// Reads `(BLOCK, UNROLL)`.
+pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<Ident>> {
+    let mut tuned: Vec<Ident> = Vec::new();
+    list(option, "what may be chosen for speed: `tune(BLOCK, UNROLL)`", input, errors, |input, errors| {
+        let name = input.call(Ident::parse)?;
+        match tuned.iter().any(|other| other.unraw() == name.unraw()) {
+            true => errors.at(&name, format_args!("`tune` names `{}` twice", name.unraw())),
+            false => tuned.push(name),
+        }
+        Ok(())
+    })?;
+    Ok(tuned)
 }
 
 fn choices<T: Parse + ToTokens>(

@@ -24,6 +24,8 @@ pub struct BenchmarkOptions {
     pub tags: &'static [&'static str],
     /// The tags of its group.
     pub group_tags: &'static [&'static str],
+    /// The arguments, types and constants that are variants of one problem; the others are the problem.
+    pub tune: &'static [&'static str],
     /// The unit of `items`.
     pub item: Option<&'static str>,
     /// The link that the bytes move over, if it is not the device's memory.
@@ -46,6 +48,7 @@ impl BenchmarkOptions {
         group: None,
         tags: &[],
         group_tags: &[],
+        tune: &[],
         item: None,
         link: None,
         host_work: false,

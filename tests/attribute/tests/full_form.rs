@@ -9,6 +9,7 @@ use crate::support::Benchmarks;
 /// y ← a·x + y
 #[gpu_bench(
     args(n = [8, 1 << 10], seed = ["one", "two"]),
+    tune(seed),
     setup = inputs,
     reads = 4 * (x.len() + y.len()),
     writes = 4 * y.len(),
@@ -67,6 +68,7 @@ fn every_option_is_taken() {
         group: Some("blas"),
         tags: &["nightly", "level 1"],
         group_tags: &[],
+        tune: &["seed"],
         item: Some("elements"),
         link: Some(Link::D2d),
         energy: true,
