@@ -2,7 +2,7 @@
 //! them. Nothing here measures or prints.
 //!
 //! [`samples`] → [`metrics`] → [`limits`] → [`verdict`] → [`record`] → [`merge`], [`comparison`] and [`baseline`], and
-//! [`files`] keeps them on disk. [`fleet`] holds the runs of many GPUs against each other.
+//! [`files`] keeps them on disk. [`fleet`] holds the runs of many GPUs against each other, and [`tuning`] is the answer of a race of variants.
 
 pub mod baseline;
 pub mod certificate;
@@ -34,5 +34,6 @@ pub mod sampling;
 pub mod selection;
 pub mod task;
 pub mod text;
+pub mod tuning;
 pub mod verdict;
 pub mod work;

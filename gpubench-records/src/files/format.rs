@@ -46,6 +46,10 @@ pub const RUN: FileFormat = FileFormat {
 pub const CEILINGS: FileFormat =
     FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings", earlier: None };
 
+/// The races of variants.
+pub const TUNING: FileFormat =
+    FileFormat { schema: "gpubench-tuning/1", foreign: "this is no tuning", earlier: None };
+
 /// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {

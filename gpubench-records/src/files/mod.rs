@@ -24,7 +24,7 @@ mod upgrade;
 pub use self::earlier::{EarlierRun, LAST, NoRun};
 pub use self::fault::{Fault, TextPlace};
 pub use self::file::Store;
-pub use self::format::{CEILINGS, FileFormat, FormatError, RUN};
+pub use self::format::{CEILINGS, FileFormat, FormatError, RUN, TUNING};
 pub use self::lines::{NotARun, Stored, read};
 pub(crate) use self::load::load_all;
 pub use self::load::{LoadRunError, load};

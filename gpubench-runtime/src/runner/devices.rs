@@ -10,7 +10,7 @@ use crate::device::Available;
 use crate::devices::kinds;
 use crate::plan::Plan;
 use crate::worker::{Reply, Request};
-use gpubench_records::facts::{Facts, Property, Value};
+use gpubench_records::facts::Facts;
 use gpubench_records::id::DeviceId;
 
 /// The limit for the facts of a device. This is no case, and may take longer than a case may.
@@ -96,9 +96,7 @@ impl Lane<'_> {
             // The name under which its cases ask for it, whatever it calls itself.
             Reply::Facts(mut facts) => {
                 device.clone_into(&mut facts.device);
-                let locked = config.locked.iter().filter(|(locked, _)| locked == device);
-                let locked = locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())));
-                facts.properties.extend(locked);
+                facts.properties.extend(config.locked_to(device));
                 answer = Ok(Box::new(facts));
             }
             Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),

@@ -13,6 +13,7 @@ mod job;
 mod lane;
 pub(crate) mod lister;
 pub(crate) mod lock;
+pub(crate) mod race;
 mod results;
 pub(crate) mod resume;
 mod round;
@@ -21,6 +22,7 @@ pub(crate) mod supervisor;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trial;
+pub(crate) mod variants;
 
 use std::ops::Range;
 use std::thread;
@@ -41,6 +43,7 @@ use crate::plan::{Fate, Job, Plan};
 use crate::runner::resume::ResumedRecords;
 use crate::worker::Libraries;
 use gpubench_records::certificate::Verifiers;
+use gpubench_records::facts::{Property, Value};
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Program, Run, SCHEMA, Skipped};
 use gpubench_records::sampling::Sampling;
@@ -75,6 +78,12 @@ impl RunConfig {
     #[must_use]
     pub(crate) fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
+    }
+
+    /// Returns the property of a device whose clocks are locked.
+    fn locked_to(&self, device: &str) -> impl Iterator<Item = Property> {
+        let locked = self.locked.iter().filter(move |(locked, _)| locked == device);
+        locked.map(|(_, to)| Property::new("clocks", Value::Text(to.clone())))
     }
 }
 

@@ -130,6 +130,19 @@ pub enum SuiteError {
         /// The reason.
         error: io::Error,
     },
+    /// The answer of races cannot be written.
+    #[error("--save-tuning {}: {error}", file.display())]
+    TuningNotSaved {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// No selected benchmark has variants.
+    #[error(
+        "--tune: none of the selected benchmarks says `tune(…)`, which names the axes that are its variants"
+    )]
+    NothingToTune,
     /// Results cannot be printed.
     #[error("the results cannot be printed: {0}")]
     NotPrinted(io::Error),
@@ -208,6 +221,7 @@ impl SuiteError {
             | Self::ClocksNotLocked { .. }
             | Self::StoredRun(_)
             | Self::WrittenOver(_)
+            | Self::NothingToTune
             | Self::OutputNotOpened { .. } => Exit::Usage,
             Self::Ended { cause: RunError::NoWorker(_) | RunError::OtherRecords(_), .. }
             | Self::BaselineNotSaved(_)
@@ -215,6 +229,7 @@ impl SuiteError {
             | Self::CeilingsNotStored(_)
             | Self::NoCeilingsFolder
             | Self::OutputNotWritten { .. }
+            | Self::TuningNotSaved { .. }
             | Self::NotPrinted(_)
             | Self::Child(_) => Exit::Failed,
             Self::Incomplete { run, problems } => {

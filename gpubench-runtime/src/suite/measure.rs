@@ -237,7 +237,10 @@ pub(super) fn ended_early(cause: RunError, stop: &Stop, resumable: bool) -> Suit
 }
 
 /// Locks clocks, if requested. If that fails, nothing is measured with other clocks instead.
-fn lock_clocks(options: &MeasureOptions, devices: &[Available]) -> Result<Option<ClockLock>, SuiteError> {
+pub(super) fn lock_clocks(
+    options: &MeasureOptions,
+    devices: &[Available],
+) -> Result<Option<ClockLock>, SuiteError> {
     let Some(target) = options.lock_clocks else { return Ok(None) };
     let locked = ClockLock::lock(devices, target);
     locked.map(Some).map_err(|why| SuiteError::ClocksNotLocked { target, why: why.into() })

@@ -26,6 +26,7 @@ mod signals;
 mod stored;
 mod test_mode;
 mod trials;
+mod tune;
 
 use std::env;
 use std::path::Path;
@@ -42,8 +43,11 @@ use self::measure::Prepared;
 use self::messages::{conclude, warn};
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
+use self::tune::TuneOptions;
 use crate::runner::RunEvents;
+use gpubench_records::files::Destination;
 use gpubench_records::record::Program;
+use gpubench_report::tuning;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]
@@ -75,13 +79,15 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let printer = Printer::new(output)?;
     warnings.iter().for_each(|warning| warn(warning));
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
-    let measures = matches!(action, Action::Measure | Action::MeasurePeaks | Action::Test { .. });
+    let measures =
+        matches!(action, Action::Measure | Action::MeasurePeaks | Action::Test { .. } | Action::Tune(_));
     if measures && cfg!(not(target_os = "linux")) {
         return Err(SuiteError::OtherSystem);
     }
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
         Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer, progress),
+        Action::Tune(wanted) => tune_and_show(program, measure, wanted, &printer, progress),
         Action::List { format, ceilings } => {
             let task = if *ceilings { Task::MeasurePeaks } else { Task::Measure };
             printer.print(&list::list(&task.entries(), measure, &program.suite, *format)?)?;
@@ -113,6 +119,33 @@ fn measure_and_show(
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut live)?;
     printer.show(measured, live.end(), &outputs)
+}
+
+fn tune_and_show(
+    program: Program,
+    options: &MeasureOptions,
+    wanted: &TuneOptions,
+    printer: &Printer<'_>,
+    mut progress: Progress,
+) -> Result<Exit, SuiteError> {
+    let save = wanted.save.as_ref().map(|file| (file, Destination::open(file)));
+    let not_saved = |file: &Path, error| SuiteError::TuningNotSaved { file: file.to_owned(), error };
+    let save = match save {
+        Some((file, Err(error))) => return Err(not_saved(file, error)),
+        Some((file, Ok(destination))) => Some((file, destination)),
+        None => None,
+    };
+    let tuned = tune::tune(program, options, wanted, &mut progress)?;
+    drop(progress);
+    printer.print(&tuning(&tuned.tuning, printer.page()))?;
+    let exit = tuned.exit();
+    if let Some((file, destination)) = save {
+        destination.write(&|out| tuned.tuning.write(out)).map_err(|error| not_saved(file, error))?;
+    }
+    match tuned.problems.into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(exit),
+    }
 }
 
 fn show_stored(

@@ -12,6 +12,8 @@ mod error;
 
 pub use self::cover::{Cover, best_alone, cover};
 
+use serde::{Deserialize, Serialize};
+
 use crate::ratio::Ratio;
 use crate::units::Nanoseconds;
 
@@ -44,7 +46,8 @@ pub struct Duel {
 }
 
 /// The standing of a variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It is the leader.
     Best,

@@ -21,4 +21,5 @@ mod selection;
 mod settings;
 mod test_mode;
 mod tools;
+mod tuned;
 mod usage;

@@ -79,6 +79,7 @@ pub(crate) fn from_env() -> Result<MeasureOptions, SuiteError> {
         ("GPUBENCH_TEST", args.actions.test),
         ("GPUBENCH_FROM", args.stored.from.is_some()),
         ("GPUBENCH_MEASURE_PEAKS", args.peaks.measure_peaks),
+        ("GPUBENCH_TUNE", args.tuning.tune),
         ("GPUBENCH_SHOW_CONFIG", args.actions.show_config),
         ("GPUBENCH_COMPLETIONS", args.actions.completions.is_some()),
         ("GPUBENCH_MAN", args.actions.man),

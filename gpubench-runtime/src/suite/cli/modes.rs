@@ -9,7 +9,8 @@ use super::args::{Args, INSTEAD, METHOD, PEAKS};
 use crate::suite::options::OptionsError;
 
 /// Flags under other headings than those of [`measures`] that have no effect on a stored run.
-const NOT_STORED: [&str; 6] = ["compare_with", "band", "runs", "resume", "runs_dir", "share"];
+const NOT_STORED: [&str; 8] =
+    ["compare_with", "band", "runs", "resume", "runs_dir", "share", "budget", "save_tuning"];
 
 /// What test mode obeys.
 const TESTED: [&str; 17] = [
@@ -83,7 +84,8 @@ fn measures(arg: &Arg) -> bool {
 
 /// True for a flag that says what to do.
 pub(super) fn is_action(arg: &Arg) -> bool {
-    arg.get_help_heading() == Some(INSTEAD) || ["from", "measure_peaks"].contains(&arg.get_id().as_str())
+    arg.get_help_heading() == Some(INSTEAD)
+        || ["from", "measure_peaks", "tune"].contains(&arg.get_id().as_str())
 }
 
 #[cfg(test)]

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use super::args::{Args, CacheChoice, FlushChoice, PathChoice, TextFormat, VerifyChoice};
 use super::peaks::parse_peaks;
-use super::values::{parse_clocks, parse_partner, parse_percent, parse_threshold, parse_time, parse_timeout};
+use super::values::{
+    parse_budget, parse_clocks, parse_partner, parse_percent, parse_threshold, parse_time, parse_timeout,
+};
 use crate::plan::{Ignored, Selection};
 use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
+use crate::suite::tune::TuneOptions;
 use gpubench_records::certificate::Verifiers;
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
@@ -32,6 +35,8 @@ pub enum Action {
     Measure,
     /// Measures the ceilings of the device and no benchmark.
     MeasurePeaks,
+    /// Races the variants of benchmarks.
+    Tune(TuneOptions),
     /// Lists the selected cases and measures nothing.
     List {
         /// The format of the list.
@@ -76,7 +81,8 @@ impl Options {
         if args.peaks.measure_peaks && args.stored.resume.is_some() {
             return Err(OptionsError::ResumedPeaks);
         }
-        let action = action(&args, bench_target);
+        refuse_beside_races(&args)?;
+        let action = action(&args, bench_target)?;
         let output = output(&args)?;
         let measure = measure_options(args)?;
         match action {
@@ -104,23 +110,54 @@ fn output(args: &Args) -> Result<OutputOptions, OptionsError> {
     })
 }
 
-fn action(args: &Args, bench_target: bool) -> Action {
+/// Refuses flags that races do not obey.
+fn refuse_beside_races(args: &Args) -> Result<(), OptionsError> {
+    let Args { comparisons, results, stored, cases, method, actions, peaks, .. } = args;
+    let others = [
+        ("--compare-with", comparisons.compare_with.is_some()),
+        ("--runs", comparisons.runs.is_some()),
+        ("--baseline", comparisons.baseline.is_some()),
+        ("--save-baseline", comparisons.save_baseline.is_some()),
+        ("--fail-on-regression", comparisons.fail_on_regression.is_some()),
+        ("--resume", stored.resume.is_some()),
+        ("--share", cases.share.is_some()),
+        ("--verify", !method.verify.is_empty()),
+        ("--samples", method.samples.is_some()),
+        ("--energy", method.energy),
+        ("--explain", results.explain),
+        ("--measure-peaks", peaks.measure_peaks),
+        ("--test", actions.test),
+    ];
+    let exported = results.exports.0.first().map(|_| "an export such as --json");
+    let given = others.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag).or(exported);
+    match given.filter(|_| args.tuning.tune) {
+        Some(beside) => Err(OptionsError::BesideRaces { beside }),
+        None => Ok(()),
+    }
+}
+
+fn action(args: &Args, bench_target: bool) -> Result<Action, OptionsError> {
     if args.actions.list {
-        return Action::List { format: args.actions.format, ceilings: args.peaks.measure_peaks };
+        return Ok(Action::List { format: args.actions.format, ceilings: args.peaks.measure_peaks });
     }
     if let Some(file) = &args.stored.from {
-        return Action::Report(file.clone());
+        return Ok(Action::Report(file.clone()));
     }
-    match args.peaks.measure_peaks {
+    let in_test_mode = args.actions.test || (bench_target && !args.libtest.bench);
+    if args.tuning.tune && !in_test_mode {
+        let budget = args.tuning.budget.as_deref().map(parse_budget).transpose()?;
+        return Ok(Action::Tune(TuneOptions { budget, save: args.tuning.save_tuning.clone() }));
+    }
+    Ok(match args.peaks.measure_peaks {
         true => Action::MeasurePeaks,
         // What `cargo test` builds and runs is a bench target without `--bench`.
-        false if args.actions.test || (bench_target && !args.libtest.bench) => {
+        false if in_test_mode => {
             // `-q` of libtest is a letter for each test.
             let format = if args.results.quiet { TextFormat::Terse } else { args.actions.format };
             Action::Test { format, fail_fast: args.libtest.fail_fast }
         }
         false => Action::Measure,
-    }
+    })
 }
 
 /// Reads the values of the flags that say what to measure, and how.

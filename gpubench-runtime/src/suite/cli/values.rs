@@ -46,6 +46,13 @@ pub(super) fn parse_timeout(text: &str) -> Result<Duration, OptionsError> {
     limit.ok_or(OptionsError::Timeout(seconds))
 }
 
+/// Reads the time of all races.
+pub(super) fn parse_budget(text: &str) -> Result<Duration, OptionsError> {
+    let wrong = || OptionsError::Time { flag: "--budget", given: text.to_owned() };
+    let budget = seconds(text).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    budget.filter(|budget| !budget.is_zero()).ok_or_else(wrong)
+}
+
 fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     // Not a number and infinity are refused with the other times that are none.

@@ -98,6 +98,12 @@ pub enum OptionsError {
     /// A run is to be resumed, and runs are not stored.
     #[error("--resume needs a folder of runs: leave out `--runs-dir none`")]
     ResumedFromNowhere,
+    /// A flag stands beside races that they do not obey.
+    #[error("--tune and {beside}: a race is no run, and has rules of its own; leave out one of them")]
+    BesideRaces {
+        /// The flag.
+        beside: &'static str,
+    },
     /// A flag that says how to measure stands beside a stored run.
     #[error("--from and --{flag}: --from shows a stored run and measures nothing; leave out one of them")]
     BesideStoredRun {

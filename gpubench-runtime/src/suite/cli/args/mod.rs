@@ -7,6 +7,7 @@ mod against;
 mod cases;
 mod method;
 mod results;
+mod tune;
 
 use clap::Parser;
 
@@ -16,12 +17,14 @@ pub(super) use self::against::{ComparisonArgs, PeakArgs};
 pub(super) use self::cases::{CacheChoice, CaseArgs};
 pub(super) use self::method::{FlushChoice, MethodArgs, PathChoice, VerifyChoice};
 pub(super) use self::results::{ResultArgs, StoredArgs};
+pub(super) use self::tune::TuneArgs;
 use super::libtest::LibtestArgs;
 
 // The topics of --help, in its order.
 const CASES: &str = "What to measure";
 pub(super) const METHOD: &str = "How to measure";
 const COMPARISONS: &str = "Comparisons";
+pub(super) const TUNING: &str = "Tuning";
 pub(super) const PEAKS: &str = "Peaks of the device";
 const RESULTS: &str = "Results";
 const STORED: &str = "Stored runs";
@@ -45,6 +48,8 @@ pub(super) struct Args {
     pub(super) method: MethodArgs,
     #[command(flatten)]
     pub(super) comparisons: ComparisonArgs,
+    #[command(flatten)]
+    pub(super) tuning: TuneArgs,
     #[command(flatten)]
     pub(super) peaks: PeakArgs,
     #[command(flatten)]

@@ -1,0 +1,214 @@
+//! The variants of a race, measured by the workers of their device. In: their jobs; out: coarse times, and rounds of two that take
+//! turns. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::race::{DuelRounds, Racers};
+use super::supervisor::{Ended, Supervisor};
+use super::{RunConfig, RunError};
+use crate::plan::Job;
+use crate::worker::{Reply, Request};
+use gpubench_records::certificate::Verifiers;
+use gpubench_records::facts::Facts;
+use gpubench_records::failure::{Failure, Stage};
+use gpubench_records::id::BenchmarkId;
+use gpubench_records::record::{Compared, Measurement, Record};
+use gpubench_records::sampling::Sampling;
+use gpubench_records::work::Counts;
+use gpubench_stats::race::{Duel, PAIRS_OF_A_STEP};
+use gpubench_stats::resolution_of_pairs;
+use gpubench_stats::units::Nanoseconds;
+
+/// The longest sampling of a variant alone, and the precision that is enough earlier.
+const COARSE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.01);
+const COARSE_PRECISION: f64 = 0.02;
+/// The sampling of a step, if launches are so short that more than the fewest pairs fit.
+const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
+/// The fewest samples of a step, AB BA in each round, and the most.
+const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
+const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
+/// The number of variants that fail twice at a stage before others are told at their first failure there.
+const CONFIRMED: usize = 3;
+
+/// The variants of a problem on a device, in one state of the cache.
+pub(crate) struct Variants<'a, 's> {
+    supervisor: &'a mut Supervisor<'s>,
+    config: &'a RunConfig,
+    facts: &'a Facts,
+    jobs: Vec<Job>,
+    /// What is known of each beside its placing.
+    pub(crate) seen: Vec<Seen>,
+    confirmed: BTreeMap<Stage, usize>,
+    deadline: Option<Instant>,
+    started: &'a mut dyn FnMut(&Job),
+}
+
+/// What a coarse measurement shows of a variant beside its time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    time: Option<Nanoseconds>,
+    pub(crate) counts: Counts,
+    pub(crate) checked: bool,
+}
+
+impl<'a, 's> Variants<'a, 's> {
+    /// The variants that `jobs` measure, each of one case. Calls `started` before each is measured.
+    pub(crate) fn new(
+        supervisor: &'a mut Supervisor<'s>,
+        config: &'a RunConfig,
+        facts: &'a Facts,
+        jobs: Vec<Job>,
+        deadline: Option<Instant>,
+        started: &'a mut dyn FnMut(&Job),
+    ) -> Self {
+        let seen = vec![Seen::default(); jobs.len()];
+        Self { supervisor, config, facts, jobs, seen, confirmed: BTreeMap::new(), deadline, started }
+    }
+
+    /// Measures a job, once more in a new worker if it fails. One that took its whole limit in a worker of its own is not tried again.
+    fn record(&mut self, job: &Job, sampling: Sampling) -> Result<Result<Record, Failure>, Ended> {
+        (self.started)(job);
+        let is_used = self.supervisor.is_used(&job.device);
+        let (first, timed_out) = self.ask(job, sampling)?;
+        let Err(failure) = first else { return Ok(first) };
+        let confirmed = self.confirmed.get(&failure.stage).is_some_and(|times| *times >= CONFIRMED);
+        if self.config.in_process || confirmed || (timed_out && !is_used) {
+            return Ok(Err(failure));
+        }
+        self.supervisor.replace(&job.device);
+        let (second, _) = self.ask(job, sampling)?;
+        if second.is_err() {
+            *self.confirmed.entry(failure.stage).or_default() += 1;
+            return Ok(Err(failure));
+        }
+        Ok(second)
+    }
+
+    fn ask(&mut self, job: &Job, sampling: Sampling) -> Result<(Result<Record, Failure>, bool), Ended> {
+        let (limit, facts) = (self.config.limit(job), Box::new(self.facts.clone()));
+        let verifiers = Verifiers::default();
+        let request = Request::Measure { job: job.clone(), sampling, facts, limit, verifiers };
+        let (mut record, mut refused) = (None, None);
+        let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
+            Reply::Record(sent) => record = Some(sent),
+            Reply::NoDevice(message) => refused = Some(Failure::new(Stage::Device, message)),
+            Reply::Facts(_)
+            | Reply::Tested(_)
+            | Reply::Writes(_)
+            | Reply::Traced { .. }
+            | Reply::Planning(_)
+            | Reply::Remark(_)
+            | Reply::Changed(_)
+            | Reply::Step(_)
+            | Reply::Interval { .. }
+            | Reply::DeviceLost
+            | Reply::Done => {}
+        })?;
+        let timed_out = lost.as_ref().is_some_and(super::supervisor::Lost::timed_out);
+        let record = match (record, lost, refused) {
+            (Some(record), ..) => usable(*record),
+            (None, Some(lost), _) => Err(lost.failure()),
+            (None, None, Some(refused)) => Err(refused),
+            (None, None, None) => Err(Failure::new(Stage::Worker, "sent no result")),
+        };
+        Ok((record, timed_out))
+    }
+
+    fn samples_of_a_step(&self, Duel { contender, leader }: Duel) -> usize {
+        let times = [contender, leader].map(|one| self.seen[one].time.unwrap_or(STEP_TIME));
+        let fitting = STEP_TIME / (times[0] + times[1]);
+        (fitting as usize / FEWEST_SAMPLES * FEWEST_SAMPLES).clamp(FEWEST_SAMPLES, MOST_SAMPLES)
+    }
+}
+
+/// Returns a record that has a number to be used.
+fn usable(record: Record) -> Result<Record, Failure> {
+    if let Some(failure) = record.failure() {
+        return Err(failure.clone());
+    }
+    if record.usable_measurement().is_some() {
+        return Ok(record);
+    }
+    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+    Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {}", reasons.join("; "))))
+}
+
+/// Returns the rounds of a record that was compared.
+fn rounds(measured: &Measurement, compared: &Compared) -> DuelRounds {
+    let pairs: Vec<[Nanoseconds; 2]> = measured
+        .times()
+        .into_iter()
+        .zip(compared.measurement.times())
+        .map(|(contender, leader)| [contender, leader])
+        .collect();
+    let resolution = resolution_of_pairs(&pairs, measured.samples.timer.step);
+    let logs = compared.comparison.rounds.iter().map(|round| round.log_ratio).collect();
+    DuelRounds { logs, resolution }
+}
+
+impl Racers for Variants<'_, '_> {
+    fn coarse(&mut self, variant: usize) -> Result<Result<Nanoseconds, Failure>, Ended> {
+        let sampling = Sampling {
+            precision: COARSE_PRECISION,
+            samples: None,
+            min_time: Nanoseconds::ZERO,
+            max_time: COARSE_TIME,
+            own_max_time: false,
+            energy: Some(false),
+            ..self.config.sampling
+        };
+        let job = self.jobs[variant].clone();
+        Ok(self.record(&job, sampling)?.and_then(|record| {
+            let measured = record.measurement.as_ref();
+            let measured = measured.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
+            let (time, counts, checked) = (measured.median(), measured.counts, measured.checked);
+            self.seen[variant] = Seen { time: Some(time), counts, checked };
+            Ok(time)
+        }))
+    }
+
+    fn duel(&mut self, duel: Duel) -> Result<Result<DuelRounds, Failure>, Ended> {
+        let Job { benchmark, args, .. } = self.jobs[duel.leader].clone();
+        let job = Job { with: Some(BenchmarkId { benchmark, args }), ..self.jobs[duel.contender].clone() };
+        let samples = Some(self.samples_of_a_step(duel));
+        let sampling = Sampling { samples, own_max_time: false, energy: Some(false), ..self.config.sampling };
+        Ok(self.record(&job, sampling)?.and_then(|record| {
+            let none = || Failure::new(Stage::Sampling, "was not compared");
+            let measured = record.measurement.as_ref().ok_or_else(none)?;
+            let compared = record.compared.as_deref().ok_or_else(none)?;
+            Ok(rounds(measured, compared))
+        }))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// The limit for the facts of a device.
+const FACTS_LIMIT: Duration = Duration::from_secs(60);
+
+/// Returns the facts of a device, by the name that its cases ask for it.
+pub(crate) fn facts(
+    supervisor: &mut Supervisor<'_>,
+    config: &RunConfig,
+    device: &str,
+) -> Result<(Facts, Vec<String>), RunError> {
+    use super::error::DeviceRefusal;
+    let mut answer = Err(DeviceRefusal::NoFacts);
+    let request = Request::Facts { device: device.to_owned() };
+    let lost = supervisor.ask(&request, FACTS_LIMIT.max(config.timeout), &mut |reply| match reply {
+        Reply::Facts(facts) => answer = Ok(facts),
+        Reply::NoDevice(message) => answer = Err(DeviceRefusal::NotOpened(message)),
+        _ => {}
+    })?;
+    if let Some(lost) = lost {
+        answer = Err(DeviceRefusal::WorkerLost(lost.failure()));
+    }
+    let mut facts = answer.map_err(|why| RunError::Device { device: device.to_owned(), why })?;
+    device.clone_into(&mut facts.device);
+    facts.properties.extend(config.locked_to(device));
+    let notes = config.peak_sources.add_to(&mut facts);
+    Ok((facts, notes))
+}
