@@ -1,11 +1,13 @@
 //! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
 //! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. From many GPUs' medians, a
-//! [`fleet`] says which GPU is slow; of many variants, a [`race`] finds the best and its ties. Nothing here knows of benchmarks or devices.
+//! [`fleet`] says which GPU is slow; of many variants, a [`race`] finds the best and its ties; from the times of one case over commits,
+//! [`changes`] says where they changed. Nothing here knows of benchmarks or devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
 //! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
 //! refreshed, placements alternate.
 
+pub mod changes;
 pub mod fleet;
 pub mod format;
 pub mod race;
@@ -21,6 +23,7 @@ mod modes;
 mod multiple;
 mod process_pairs;
 mod quantile;
+mod random;
 mod ratio;
 mod rounds;
 mod stall;

@@ -1,6 +1,8 @@
 //! The order of the processes of two programs, and the looks at what they measured. In: a number to draw from, and the most pairs;
 //! out: for each pair who goes first, and after which pairs there is a decision.
 
+use crate::random::random;
+
 /// A program of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -27,14 +29,6 @@ pub fn process_looks(most: usize) -> Vec<usize> {
 pub fn process_order(seed: u64, pair: usize) -> [Side; 2] {
     let is_drawn = random(seed ^ (pair as u64 / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 1;
     if is_drawn == pair.is_multiple_of(2) { [Side::Then, Side::Now] } else { [Side::Now, Side::Then] }
-}
-
-/// A number that looks random, of each number another (`SplitMix64`).
-fn random(number: u64) -> u64 {
-    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

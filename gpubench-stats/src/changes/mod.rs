@@ -1,0 +1,141 @@
+//! Changes of a series: where the level of what was measured again and again moved, by how much, and how certain that is. In: positive
+//! values in the order of time; out: [`Change`]s.
+//!
+//! Steps are searched in stretches of many lengths (`intervals`), and the strength that a step needs comes of the series' own noise in
+//! other orders, a permutation test (`noise`). The strongest step is a change; stretches with it inside are left; then the next.
+//! Each change is then placed anew between its neighbours, and tested again there.
+
+mod intervals;
+mod noise;
+
+use self::intervals::{Step, Sums};
+use self::noise::{ORDERS, noise, residuals, strengths_by_chance};
+use crate::median_ci::CONFIDENCE;
+use crate::student;
+
+/// The part of series without a change that may be said to have one.
+pub const FALSE_ALARMS: f64 = 0.01;
+
+/// The fewest values in which a change is looked for. In fewer, skewed noise has too many false alarms.
+pub const SHORTEST_SERIES: usize = 20;
+
+/// A change of the level of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The first value of the new level.
+    pub at: usize,
+    /// The first and the last value that the new level may begin with, with a confidence of 95 %.
+    pub between: (usize, usize),
+    /// The new level over the one before it.
+    pub ratio: f64,
+    /// The ends of the interval of `ratio`, with a confidence of 95 %.
+    pub interval: (f64, f64),
+    /// The part of orders of the series' noise in which there is such a step anywhere, at most.
+    pub chance: f64,
+}
+
+/// Returns the changes of a series of positive values, in the order of time.
+#[must_use]
+pub fn changes(values: &[f64]) -> Vec<Change> {
+    if values.len() < SHORTEST_SERIES || values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
+        return Vec::new();
+    }
+    // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
+    let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
+    let series = Series { noise: noise(&logs), sums: Sums::of(&logs) };
+    let found = series.steps_above(usual_strength(logs.len()));
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let by_chance = strengths_by_chance(&residuals(&logs));
+    // One of the orders is that of the series itself.
+    let allowed = (FALSE_ALARMS * (ORDERS + 1) as f64) as usize;
+    let needed = by_chance[ORDERS - allowed];
+    let placed = series.placed(chosen(&found), needed);
+    let chance = |step: &Step| {
+        let weaker = by_chance.partition_point(|strength| *strength < step.strength);
+        (1 + ORDERS - weaker) as f64 / (ORDERS + 1) as f64
+    };
+    placed.iter().map(|step| series.change(step, chance(step))).collect()
+}
+
+/// The strength that few series of `length` normal values reach: where nothing does, no orders are tried.
+fn usual_strength(length: usize) -> f64 {
+    (2.0 * (length as f64).ln()).sqrt() + 0.5
+}
+
+/// Returns the places of those of `found`, the strongest first, whose stretch has no stronger one inside, in the order of time.
+fn chosen(found: &[Step]) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    for step in found {
+        if !chosen.iter().any(|at| step.begin < *at && *at < step.end) {
+            chosen.push(step.at);
+        }
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// The logarithms of a series.
+struct Series {
+    sums: Sums,
+    noise: f64,
+}
+
+impl Series {
+    /// Returns the steps of stretches that are stronger than `needed`, the strongest first.
+    fn steps_above(&self, needed: f64) -> Vec<Step> {
+        let mut found = self.sums.steps(self.noise);
+        found.retain(|step| step.strength > needed);
+        found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
+        found
+    }
+
+    /// Returns the strongest step between each two neighbours of these places, without those that are then not strong enough.
+    fn placed(&self, mut places: Vec<usize>, needed: f64) -> Vec<Step> {
+        loop {
+            for number in 0..places.len() {
+                places[number] = self.between(&places, number).at;
+            }
+            let steps: Vec<Step> = (0..places.len()).map(|number| self.between(&places, number)).collect();
+            let weakest =
+                (0..steps.len()).min_by(|one, other| steps[*one].strength.total_cmp(&steps[*other].strength));
+            match weakest {
+                Some(weakest) if steps[weakest].strength <= needed => _ = places.remove(weakest),
+                _ => return steps,
+            }
+        }
+    }
+
+    /// Returns the strongest step between the neighbours of the place of this number.
+    fn between(&self, places: &[usize], number: usize) -> Step {
+        let begin = if number == 0 { 0 } else { places[number - 1] };
+        let end = places.get(number + 1).copied().unwrap_or(self.sums.len());
+        let step = self.sums.strongest(begin, end, self.noise);
+        let strength = self.size(&step).abs() / self.sums.error(begin, step.at, end, self.noise);
+        Step { strength, ..step }
+    }
+
+    /// Returns the distance of the two levels of a step.
+    fn size(&self, step: &Step) -> f64 {
+        self.sums.mean(step.at, step.end) - self.sums.mean(step.begin, step.at)
+    }
+
+    fn change(&self, step: &Step, chance: f64) -> Change {
+        let Step { begin, at, end, .. } = *step;
+        let size = self.size(step);
+        let error = self.sums.error(begin, at, end, self.noise);
+        let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
+        Change {
+            at,
+            between: self.sums.places(step, self.noise),
+            ratio: size.exp(),
+            interval: ((size - half).exp(), (size + half).exp()),
+            chance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Series whose changes are known.
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal, StudentT};
+
+use super::*;
+
+/// Noise of this kind, as a part of a time.
+type Noise = fn(&mut SmallRng) -> f64;
+
+fn normal(random: &mut SmallRng) -> f64 {
+    Normal::new(0.0, 0.002).expect("it is one").sample(random)
+}
+
+/// Kinds of noise that nights have. The last but one is two places in memory.
+const KINDS: [(&str, Noise); 5] = [
+    ("normal", normal),
+    ("heavy tails", |random| 0.002 * StudentT::new(4.0).expect("it is one").sample(random)),
+    ("skewed", |random| 0.002 * (normal(random) / 0.002).exp()),
+    ("two modes", |random| normal(random) + 0.01 * f64::from(random.random_bool(0.3))),
+    ("outliers", |random| {
+        normal(random) + 0.05 * f64::from(random.random_bool(0.02)) * random.random::<f64>()
+    }),
+];
+
+/// A series of so many values, of this level and noise.
+fn series(seed: u64, length: usize, noise: Noise, level: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut random = SmallRng::seed_from_u64(seed);
+    (0..length).map(|at| 1e5 * level(at) * (1.0 + noise(&mut random))).collect()
+}
+
+fn alarms(noise: Noise, length: usize, seeds: u64) -> usize {
+    (0..seeds).filter(|seed| !changes(&series(*seed, length, noise, |_| 1.0)).is_empty()).count()
+}
+
+#[test]
+fn at_most_one_in_a_hundred_unchanged_series_has_a_change() {
+    for (kind, noise) in KINDS {
+        for (length, seeds) in [(SHORTEST_SERIES, 800), (40, 400), (60, 300)] {
+            let alarms = alarms(noise, length, seeds);
+            assert!(alarms as f64 <= 0.01 * seeds as f64, "{kind}: {alarms} of {seeds} series of {length}");
+        }
+    }
+}
+
+#[test]
+fn a_step_is_found_at_its_place_and_nothing_else() {
+    for (length, first, end) in
+        [(60, 30, 60), (60, 56, 60), (20, 10, 20), (365, 361, 365), (365, 200, 207), (3650, 2000, 2003)]
+    {
+        for seed in 0..5 {
+            let values =
+                series(seed, length, normal, |at| if (first..end).contains(&at) { 1.03 } else { 1.0 });
+            let found = changes(&values);
+            let places: Vec<usize> = found.iter().map(|change| change.at).collect();
+            let expected = if end == length { vec![first] } else { vec![first, end] };
+            let near = places.len() == expected.len()
+                && places.iter().zip(&expected).all(|(found, at)| found.abs_diff(*at) <= 1);
+            assert!(near, "{length} values, {first}..{end}, seed {seed}: {places:?}");
+            let Change { at, between, ratio, interval, chance, .. } = found[0];
+            assert!(between.0 <= at && at <= between.1 && between.1 - between.0 <= 3, "{between:?}");
+            assert!((ratio - 1.03).abs() < 0.005 && interval.0 < ratio && ratio < interval.1, "{ratio}");
+            assert!(chance <= FALSE_ALARMS, "{chance}");
+        }
+    }
+}
+
+/// The test repository of 60 commits: +3 %, then +10 %, then a slow drift.
+#[test]
+fn several_changes_are_each_found_within_one_value() {
+    let level = |at: usize| match at {
+        0..40 => 1.0,
+        40..44 => 1.03,
+        at => 1.133 + 0.003 * at.saturating_sub(48) as f64,
+    };
+    let mut drifts = 0;
+    for seed in 0..20 {
+        let found = changes(&series(seed, 60, normal, level));
+        for planted in [40, 44] {
+            assert!(found.iter().any(|change| change.at.abs_diff(planted) <= 1), "{seed}: {found:?}");
+        }
+        drifts += usize::from(found.iter().any(|change| (49..60).contains(&change.at)));
+        assert!(found.iter().all(|change| change.at >= 39), "{seed}: {found:?}");
+    }
+    assert!(drifts >= 18, "the drift, which is no step, in {drifts} of 20");
+}
+
+#[test]
+fn intervals_hold_the_true_size_and_place() {
+    let (mut sizes, mut places) = (0, 0);
+    for seed in 0..200 {
+        let found = changes(&series(seed, 80, normal, |at| if at < 50 { 1.0 } else { 1.006 }));
+        if let [change] = &found[..] {
+            sizes += usize::from(change.interval.0 <= 1.006 && 1.006 <= change.interval.1);
+            places += usize::from(change.between.0 <= 50 && 50 <= change.between.1);
+        }
+    }
+    // 95 % of 200 are 190. Places are chosen by the noise, which makes sizes too large.
+    assert!(sizes >= 180 && places >= 184, "{sizes} and {places} of 200");
+}
+
+#[test]
+fn an_outlier_is_no_change() {
+    for at in [0, 1, 30, 58, 59] {
+        let mut values = series(1, 60, normal, |_| 1.0);
+        values[at] *= 1.2;
+        assert_eq!(changes(&values), [], "at {at}");
+    }
+}
+
+#[test]
+fn equal_values_have_no_change_and_two_levels_one() {
+    assert_eq!(changes(&[250.0; 60]), []);
+    let found = changes(&[vec![250.0; 30], vec![251.0; 30]].concat());
+    assert_eq!(found.iter().map(|change| (change.at, change.between)).collect::<Vec<_>>(), [(30, (30, 30))]);
+}
+
+#[test]
+fn what_is_no_series_of_times_has_no_changes() {
+    let step = [vec![1.0; 20], vec![2.0; 20]].concat();
+    assert_eq!(changes(&step).len(), 1);
+    for strange in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+        let mut values = step.clone();
+        values[3] = strange;
+        assert_eq!(changes(&values), [], "{strange}");
+    }
+    assert_eq!(changes(&step[20 - SHORTEST_SERIES / 2..19 + SHORTEST_SERIES / 2]), []);
+    assert_eq!(changes(&[]), []);
+}
+
+/// The simulation that decision 93 records.
+#[test]
+#[ignore = "a simulation of minutes, which prints its figures"]
+#[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]
+fn simulated() {
+    for (kind, noise) in KINDS {
+        for (length, seeds) in [(20, 10_000), (60, 10_000), (365, 2000), (3650, 300)] {
+            println!("{kind}, {length} values: alarms in {} of {seeds}", alarms(noise, length, seeds));
+        }
+        for (length, first, end) in [
+            (60, 30, 60),
+            (60, 58, 60),
+            (60, 57, 60),
+            (60, 56, 60),
+            (365, 363, 365),
+            (365, 200, 205),
+            (3650, 2000, 2003),
+        ] {
+            let found = |seed: &u64| {
+                let step = |at| if (first..end).contains(&at) { 1.03 } else { 1.0 };
+                changes(&series(*seed, length, noise, step)).iter().any(|it| it.at.abs_diff(first) <= 1)
+            };
+            println!(
+                "{kind}, {length} values, 3 % in {first}..{end}: {} of 100",
+                (0..100).filter(found).count()
+            );
+        }
+    }
+    for part in [0.3, 0.6] {
+        let of_before = |seed: u64| {
+            let mut random = SmallRng::seed_from_u64(seed);
+            let mut state = 0.0;
+            let next = |_| {
+                state = part * state + normal(&mut random);
+                1e5 * (1.0 + state)
+            };
+            changes(&(0..60).map(next).collect::<Vec<_>>())
+        };
+        let alarms = (0..2000).filter(|seed| !of_before(*seed).is_empty()).count();
+        println!("each value with {part} of the one before, 60 values: alarms in {alarms} of 2000");
+    }
+}
