@@ -8,6 +8,7 @@ mod commands;
 mod doctor;
 mod errors;
 mod fleet;
+mod history;
 mod init;
 mod repository;
 mod run;

@@ -4,6 +4,7 @@
 pub mod drawing;
 pub mod export;
 pub mod fleet;
+pub mod history;
 
 mod aligned;
 mod certificate;

@@ -1,5 +1,6 @@
 //! The command line as it is typed. In: words; out: a command with its flags.
 
+mod history;
 mod suites;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::Page;
 use gpubench_report::export::{ExportArgs, Format};
 
+pub(crate) use self::history::{HistoryArgs, HistoryCommand};
 pub(crate) use self::suites::{
     AbArgs, Binding, BisectArgs, BuildArgs, ClocksCommand, InitArgs, PairArgs, RunArgs,
 };
@@ -180,6 +182,13 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE", help_heading = "Results")]
         html: Option<PathBuf>,
     },
+    /// Find the changes of each case over the commits of a history: by how much, and which commits they came with
+    #[command(
+        after_help = "For example: cargo bench --bench kernels -- --history history   # in CI, each night\n             \
+                      cargo gpubench history history saxpy --html changes.html\n\
+                      A folder that is called `add` is ./add."
+    )]
+    History(HistoryArgs),
     /// Write a run in another format
     Convert {
         /// The run

@@ -9,6 +9,7 @@ mod convert;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod fleet;
+mod history;
 mod init;
 mod list;
 mod merge;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
                 fleet::FleetFiles { files, least, fdr, selection: selection.selection()?, json, html };
             fleet::fleet(&fleet, print_options)
         }
+        Command::History(args) => history::history(&stored()?, args, print_options),
         Command::Convert { run, to, output, selection } => {
             convert::convert(&stored()?, run, &selection.selection()?, *to, output)
         }

@@ -2,6 +2,7 @@
 
 mod bisect;
 mod device;
+mod history;
 mod init;
 mod manifest;
 mod revision;
@@ -19,6 +20,7 @@ use gpubench_report::export::{ExportTo, Format, SamePlace};
 
 pub(crate) use self::bisect::BisectError;
 pub(crate) use self::device::DeviceCommandError;
+pub(crate) use self::history::HistoryError;
 pub(crate) use self::init::InitError;
 pub(crate) use self::manifest::ManifestError;
 pub(crate) use self::revision::RevisionError;
@@ -80,6 +82,8 @@ pub(crate) enum CommandError {
     Revision(#[from] RevisionError),
     #[error(transparent)]
     Bisect(#[from] BisectError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
     #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }
@@ -101,6 +105,8 @@ impl CommandError {
                     Exit::Failed
                 }
             }
+            Self::History(HistoryError::Empty(_)) => Exit::Nothing,
+            Self::History(HistoryError::NotAdded { .. }) => Exit::Failed,
             Self::Device(error) => error.exit(),
             _ => Exit::Usage,
         }

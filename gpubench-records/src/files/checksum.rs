@@ -12,7 +12,7 @@ const END: &[u8] = b"}}";
 
 /// The result of a look at a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Checksum {
+pub(crate) enum Checksum {
     /// It is as it was written.
     Fits,
     /// It was changed after it was written.
@@ -22,7 +22,7 @@ pub(super) enum Checksum {
 }
 
 /// Adds its checksum to `line`, which has no line end yet.
-pub(super) fn add(line: &mut Vec<u8>) {
+pub(crate) fn add(line: &mut Vec<u8>) {
     if let Some(body) = line.strip_suffix(END) {
         let sum = format!("{:08x}\"", of(body));
         line.truncate(line.len() - END.len());
@@ -31,7 +31,7 @@ pub(super) fn add(line: &mut Vec<u8>) {
 }
 
 /// Compares `line` with its checksum.
-pub(super) fn look(line: &[u8]) -> Checksum {
+pub(crate) fn look(line: &[u8]) -> Checksum {
     let parts = || {
         let (body, sum) =
             line.trim_ascii_end().strip_suffix(END)?.strip_suffix(b"\"")?.split_last_chunk::<DIGITS>()?;

@@ -49,6 +49,9 @@ pub const CEILINGS: FileFormat =
 /// The races of variants.
 pub const TUNING: FileFormat =
     FileFormat { schema: "gpubench-tuning/1", foreign: "this is no tuning", earlier: None };
+/// A run in a history.
+pub const HISTORY: FileFormat =
+    FileFormat { schema: "gpubench-history/1", foreign: "this is no run of a history", earlier: None };
 
 /// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -21,10 +21,11 @@ mod stored_runs;
 mod times;
 mod upgrade;
 
+pub(crate) use self::checksum::{Checksum, add as add_checksum, look as look_at_checksum};
 pub use self::earlier::{EarlierRun, LAST, NoRun};
 pub use self::fault::{Fault, TextPlace};
 pub use self::file::Store;
-pub use self::format::{CEILINGS, FileFormat, FormatError, RUN, TUNING};
+pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, TUNING};
 pub use self::lines::{NotARun, Stored, read};
 pub(crate) use self::load::load_all;
 pub use self::load::{LoadRunError, load};

@@ -81,8 +81,14 @@ impl Sums {
                 most = (begin + left, between);
             }
         }
-        let (at, between) = most;
-        Step { begin, at, end, strength: self.strength(begin, end, between, noise) }
+        let (at, _) = most;
+        let strength = self.size(begin, at, end).abs() / self.error(begin, at, end, noise);
+        Step { begin, at, end, strength }
+    }
+
+    /// Returns the distance of the means of the two sides of `at`.
+    pub(super) fn size(&self, begin: usize, at: usize, end: usize) -> f64 {
+        self.mean(at, end) - self.mean(begin, at)
     }
 
     /// Returns the excess of the first `left` values from `begin` over as many of the mean of `begin..end`.
@@ -107,9 +113,9 @@ impl Sums {
         most.into_iter().fold(0.0, f64::max)
     }
 
-    /// Returns the strength of a step with this scatter between its sides. All of the stretch is the same for each step, so that the one
-    /// with the most between its sides leaves the least within them.
-    fn strength(&self, begin: usize, end: usize, between: f64, noise: f64) -> f64 {
+    /// Returns the most that the strength of a step with this scatter between its sides can be. All of the stretch is the same for each
+    /// step, so that the one with the most between its sides leaves the least within them.
+    fn most_strength(&self, begin: usize, end: usize, between: f64, noise: f64) -> f64 {
         let within = (self.scatter(begin, end) - between).max(0.0) / (end - begin - 2) as f64;
         (between.max(0.0) / within.max(noise * noise)).sqrt()
     }
@@ -122,7 +128,9 @@ impl Sums {
             for begin in begins(self.len(), length) {
                 let end = begin + length;
                 let between = self.most_between(begin, end, &weights);
-                most = most.max(self.strength(begin, end, between, noise));
+                if self.most_strength(begin, end, between, noise) > most {
+                    most = most.max(self.strongest(begin, end, noise).strength);
+                }
             }
         }
         most

@@ -13,8 +13,9 @@ use self::noise::{ORDERS, noise, residuals, strengths_by_chance};
 use crate::median_ci::CONFIDENCE;
 use crate::student;
 
-/// The part of series without a change that may be said to have one.
-pub const FALSE_ALARMS: f64 = 0.01;
+/// The part of orders of a series' noise that may have a step as strong as a change. Of series without a change, at most twice this part
+/// is said to have one, by simulation with skewed noise.
+pub const FALSE_ALARMS: f64 = 0.005;
 
 /// The fewest values in which a change is looked for. In fewer, skewed noise has too many false alarms.
 pub const SHORTEST_SERIES: usize = 20;
@@ -112,19 +113,12 @@ impl Series {
     fn between(&self, places: &[usize], number: usize) -> Step {
         let begin = if number == 0 { 0 } else { places[number - 1] };
         let end = places.get(number + 1).copied().unwrap_or(self.sums.len());
-        let step = self.sums.strongest(begin, end, self.noise);
-        let strength = self.size(&step).abs() / self.sums.error(begin, step.at, end, self.noise);
-        Step { strength, ..step }
-    }
-
-    /// Returns the distance of the two levels of a step.
-    fn size(&self, step: &Step) -> f64 {
-        self.sums.mean(step.at, step.end) - self.sums.mean(step.begin, step.at)
+        self.sums.strongest(begin, end, self.noise)
     }
 
     fn change(&self, step: &Step, chance: f64) -> Change {
         let Step { begin, at, end, .. } = *step;
-        let size = self.size(step);
+        let size = self.sums.size(begin, at, end);
         let error = self.sums.error(begin, at, end, self.noise);
         let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
         Change {

@@ -129,7 +129,7 @@ fn what_is_no_series_of_times_has_no_changes() {
     assert_eq!(changes(&[]), []);
 }
 
-/// The simulation that decision 93 records.
+/// The simulation that decision 94 records.
 #[test]
 #[ignore = "a simulation of minutes, which prints its figures"]
 #[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]

@@ -1,0 +1,51 @@
+//! The flags of `history`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// The history to read, and the changes to tell.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HistoryCommand>,
+    /// The folder of the history [default: `history` beside the stored runs]
+    #[arg(value_name = "DIR", env = "GPUBENCH_HISTORY")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Take only cases whose names contain one of these, or match it as in `/sum.*n=1024/`
+    #[arg(value_name = "FILTER")]
+    pub(crate) filters: Vec<String>,
+    /// Tell changes of at least this
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
+    pub(crate) band: String,
+    /// Tell only changes that begin in one of the last RUNS runs
+    #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) last: Option<u64>,
+    /// Exit with 3 if a case became slower, by what is told
+    #[arg(long)]
+    pub(crate) fail_on_change: bool,
+    /// Write the changes as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page with a line for each case, one file that needs no network, as HTML
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What to do with a history.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Add runs to a history, each under its commit: a small file each, without samples
+    Add {
+        /// The runs
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+        /// The folder of the history [default: `history` beside the stored runs]
+        #[arg(long, value_name = "DIR", env = "GPUBENCH_HISTORY")]
+        history: Option<PathBuf>,
+        /// The commit of a run that does not tell its own, or another
+        #[arg(long, value_name = "HASH")]
+        commit: Option<String>,
+    },
+}

@@ -1,0 +1,88 @@
+//! `history`: the changes of each case over commits. In: a folder of runs, or runs to add to it; out: the changes, the newest first, as a
+//! table, JSON or a page, and exit code 3 for a slower case if that is asked for.
+
+use std::path::PathBuf;
+
+use gpubench_records::comparison::Threshold;
+use gpubench_records::exit::Exit;
+use gpubench_records::files::StoredRuns;
+use gpubench_records::history::{Added, History, HistoryFilter, HistoryRules, add};
+use gpubench_records::selection::parse_filters;
+use gpubench_report::export::ExportTo;
+use gpubench_report::history as report;
+
+use super::load_all;
+use crate::args::{HistoryArgs, HistoryCommand};
+use crate::error::{CommandError, HistoryError};
+use crate::output::{self, PrintOptions};
+
+pub(super) fn history(
+    stored: &StoredRuns,
+    args: &HistoryArgs,
+    print_options: PrintOptions,
+) -> Result<Exit, CommandError> {
+    let beside = |folder: &Option<PathBuf>| folder.clone().unwrap_or_else(|| stored.home().join("history"));
+    match &args.command {
+        Some(HistoryCommand::Add { runs, history, commit }) => {
+            add_all(stored, runs, beside(history), commit.as_deref())
+        }
+        None => changes(beside(&args.folder), args, print_options),
+    }
+}
+
+fn add_all(
+    stored: &StoredRuns,
+    names: &[String],
+    folder: PathBuf,
+    commit: Option<&str>,
+) -> Result<Exit, CommandError> {
+    let is_hash = |commit: &str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let Some(commit) = commit.filter(|commit| !is_hash(commit)) {
+        return Err(HistoryError::NoHash(commit.to_owned()).into());
+    }
+    let mut runs = Vec::new();
+    for name in names {
+        runs.extend(load_all(stored, name)?);
+    }
+    if commit.is_some() && runs.len() > 1 {
+        return Err(HistoryError::OneCommit(runs.len()).into());
+    }
+    for named in runs {
+        let Added { file, was_there, .. } = add(&folder, &named.run, commit)
+            .map_err(|error| HistoryError::NotAdded { run: named.name.clone(), error })?;
+        let done = if was_there { "is there already" } else { "added" };
+        output::note(&format!("{}: {done}: {}", named.name, file.display()));
+    }
+    Ok(Exit::Done)
+}
+
+fn changes(folder: PathBuf, args: &HistoryArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
+    let refused = || CommandError::Percentage { flag: "--band", text: args.band.clone(), also: "" };
+    let band = Threshold::part(&args.band).ok_or_else(refused)?;
+    let rules = HistoryRules { band, last: args.last.map(|last| last as usize) };
+    let filter = HistoryFilter { names: parse_filters(&args.filters, false)? };
+    let [json, html] = [&args.json, &args.html].map(|path| path.clone().map(ExportTo::of));
+    for to in [&json, &html].into_iter().flatten() {
+        output::check_destination(to, &[])?;
+    }
+    if json.as_ref().zip(html.as_ref()).is_some_and(|(json, html)| json.is(html)) {
+        return Err(CommandError::SameFile);
+    }
+    let history = History::read(&folder, &filter)
+        .map_err(|error| HistoryError::Unreadable { folder: folder.clone(), error })?;
+    if history.is_empty() {
+        history.faults().iter().for_each(|fault| output::warn(fault));
+        return Err(HistoryError::Empty(folder).into());
+    }
+    let found = history.report(rules);
+    if ![&json, &html].into_iter().flatten().any(|to| *to == ExportTo::StandardOutput) {
+        output::print(&report::render(&found, print_options.page()), print_options)?;
+    }
+    if let Some(to) = &json {
+        output::write_to(to, &|out| report::write_json(&found, out))?;
+    }
+    if let Some(to) = &html {
+        output::write_to(to, &|out| report::write_html(&found, out))?;
+    }
+    Ok(found.exit(args.fail_on_change))
+}

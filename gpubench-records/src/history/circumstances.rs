@@ -1,0 +1,86 @@
+//! All that a time depends on beside the code. In: a record and the facts of its device; out: [`Circumstances`], which must be the same
+//! for two times to be of one series.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{DRIVER, Facts, Value};
+use crate::method::{Flush, Path};
+use crate::record::{Measurement, Program};
+use crate::work::{Counts, Link};
+
+/// The circumstances of a measurement: the driver, the method and the claims. The model of the device belongs to the case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// The release of the device's driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// The numbers of the device's parts, such as multiprocessors: a part of a GPU is another device.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, u64>,
+    /// The optimisation of the program, where launches are its own code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opt_level: Option<String>,
+    /// The path that timed the samples.
+    pub path: Path,
+    /// The flush before each sample.
+    pub flush: Flush,
+    /// The convention by which the overhead was taken off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<String>,
+    /// The claimed work of a launch.
+    pub counts: Counts,
+    /// The link that its bytes move over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+}
+
+impl Circumstances {
+    pub(super) fn of(measured: &Measurement, facts: Option<&Facts>, program: &Program) -> Self {
+        let samples = &measured.samples;
+        let part = |property: &crate::facts::Property| match property.value {
+            Value::Count(count) => Some((property.name.clone(), count)),
+            _ => None,
+        };
+        let own_code = facts.is_some_and(|facts| facts.runs_program_code);
+        Self {
+            driver: facts.and_then(|facts| facts.text(DRIVER)).map(str::to_owned),
+            parts: facts.iter().flat_map(|facts| &facts.properties).filter_map(part).collect(),
+            opt_level: own_code.then(|| program.opt_level.clone()),
+            path: samples.method.path,
+            flush: samples.method.flush,
+            overhead: samples.timer.convention().map(str::to_owned),
+            counts: measured.counts,
+            link: measured.link,
+        }
+    }
+
+    /// Returns the differences from `earlier` in words.
+    #[must_use]
+    pub fn differences(&self, earlier: &Self) -> Vec<String> {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".to_owned());
+        let count = |count: Option<u64>| count.map_or_else(|| "not counted".to_owned(), |it| it.to_string());
+        let (now, then) = (&self.counts, &earlier.counts);
+        let pairs = [
+            ("driver", text(&self.driver), text(&earlier.driver)),
+            ("device", parts(&self.parts), parts(&earlier.parts)),
+            ("opt-level", text(&self.opt_level), text(&earlier.opt_level)),
+            ("path", self.path.to_string(), earlier.path.to_string()),
+            ("flush", self.flush.to_string(), earlier.flush.to_string()),
+            ("overhead", text(&self.overhead), text(&earlier.overhead)),
+            ("bytes read", count(now.reads), count(then.reads)),
+            ("bytes written", count(now.writes), count(then.writes)),
+            ("bytes", count(now.bytes), count(then.bytes)),
+            ("flops", count(now.flops), count(then.flops)),
+            ("items", count(now.items), count(then.items)),
+            ("link", format!("{:?}", self.link), format!("{:?}", earlier.link)),
+        ];
+        let differ = pairs.into_iter().filter(|(_, now, then)| now != then);
+        differ.map(|(what, now, then)| format!("{what} {then} → {now}")).collect()
+    }
+}
+
+fn parts(parts: &BTreeMap<String, u64>) -> String {
+    parts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+}

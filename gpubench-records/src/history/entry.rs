@@ -1,0 +1,113 @@
+//! A run as a history keeps it: a time and its circumstances for each case, no samples. In: a [`Run`]; out: a [`HistoryRun`].
+
+use serde::{Deserialize, Serialize};
+
+use super::circumstances::Circumstances;
+use crate::files;
+use crate::id::CaseId;
+use crate::record::{Record, Run};
+use crate::verdict::State;
+use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{CONFIDENCE, Interval, Median, Ratio};
+
+/// A run in a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HistoryRun {
+    /// The name of this format.
+    pub schema: String,
+    /// The commit that the program was built from, if that is certain.
+    pub commit: Option<String>,
+    /// True if tracked files had changed since that commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dirty: bool,
+    /// The second in which the run began, from 1970 on.
+    pub started: u64,
+    /// The suite: the package, and its target.
+    pub suite: String,
+    /// The version of gpubench that measured.
+    pub version: String,
+    /// The circumstances that its cases refer to by number.
+    pub circumstances: Vec<Circumstances>,
+    /// The cases that have a number.
+    pub cases: Vec<HistoryCase>,
+}
+
+/// A case in a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HistoryCase {
+    /// The case.
+    #[serde(flatten)]
+    pub case: CaseId,
+    /// True if the device is a stand-in for tests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fake: bool,
+    /// The number of its circumstances.
+    pub circumstances: usize,
+    /// The time of a launch: of several processes, the mean of their medians on the scale of logarithms.
+    pub time: Nanoseconds,
+    /// Its interval, with a confidence of 95 %.
+    pub interval: Interval,
+    /// The number of processes that measured it.
+    pub processes: usize,
+    /// The state of its row.
+    pub verdict: State,
+}
+
+impl HistoryRun {
+    /// Returns what a history keeps of `run`. Invalid numbers are not tracked.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let package = run.program.package.as_ref();
+        let mut kept = Self {
+            schema: files::HISTORY.schema.to_owned(),
+            commit: package.and_then(|package| package.commit.clone()),
+            dirty: package.and_then(|package| package.dirty).unwrap_or(false),
+            started: run.started,
+            suite: run.program.suite.clone(),
+            version: run.program.version.clone(),
+            circumstances: Vec::new(),
+            cases: Vec::new(),
+        };
+        for record in &run.records {
+            kept.cases.extend(case(run, record, &mut kept.circumstances));
+        }
+        kept
+    }
+
+    /// Returns true if all of its numbers are times, and refer to circumstances.
+    pub(super) fn is_sound(&self) -> bool {
+        self.cases.iter().all(|case| {
+            let times = [case.time, case.interval.low, case.interval.high];
+            case.circumstances < self.circumstances.len()
+                && times.iter().all(|time| time.as_f64().is_finite() && time.as_f64() > 0.0)
+        })
+    }
+}
+
+fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
+    let measured = record.usable_measurement()?;
+    let processes = std::iter::once(measured).chain(&record.other_processes);
+    let medians: Vec<Median> = processes
+        .map(|process| Median { time: process.samples.time.median, interval: process.samples.time.median_ci })
+        .collect();
+    // The ratio to a time that is known exactly has the error of the other side.
+    let one = Nanoseconds(1.0);
+    let exact = Median { time: one, interval: Interval { low: one, high: one } };
+    let Ratio { value, low, high, .. } = Ratio::of_processes(&medians, &[exact], CONFIDENCE)?;
+    let own = Circumstances::of(measured, run.facts_of(record), &run.program);
+    let circumstances = all.iter().position(|known| *known == own).unwrap_or_else(|| {
+        all.push(own);
+        all.len() - 1
+    });
+    Some(HistoryCase {
+        case: record.case.clone(),
+        fake: record.fake,
+        circumstances,
+        time: Nanoseconds(value),
+        interval: Interval { low: Nanoseconds(low), high: Nanoseconds(high) },
+        processes: medians.len(),
+        verdict: record.verdict.state,
+    })
+}

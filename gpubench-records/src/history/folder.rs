@@ -1,0 +1,148 @@
+//! The folder of a history: below it a folder for each commit, in it a file for each run. In: runs; out: files of one line with a
+//! checksum, and the runs in them, beside a sentence for each file that is none.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::HistoryRun;
+use crate::files::{self, Checksum, create, time_of_day};
+use crate::record::Run;
+
+/// The folder of runs of which no commit is known.
+const NO_COMMIT: &str = "no-commit";
+
+/// The end of a file's name.
+const ENDING: &str = "json";
+
+/// The contents of a file.
+#[derive(Deserialize, Serialize)]
+struct Document<R> {
+    run: R,
+}
+
+/// A run that was added to a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its file.
+    pub file: PathBuf,
+    /// The number of its cases that have a number.
+    pub cases: usize,
+    /// True if the same run was there already.
+    pub was_there: bool,
+}
+
+/// The reason that a run was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// It has no case with a number.
+    #[error("no case of the run has a number that could be kept")]
+    NoCases,
+    /// The folder or the file cannot be written.
+    #[error("{}: {error}", path.display())]
+    NotWritten {
+        /// The folder or the file.
+        path: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
+}
+
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own.
+///
+/// # Errors
+/// If it has no number, or the file cannot be written.
+pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddError> {
+    let mut kept = HistoryRun::of(run);
+    if let Some(commit) = commit {
+        (kept.commit, kept.dirty) = (Some(commit.to_owned()), false);
+    }
+    if kept.cases.is_empty() {
+        return Err(AddError::NoCases);
+    }
+    let written = |error, path: &Path| AddError::NotWritten { path: path.to_owned(), error };
+    let line = line(&kept).map_err(|error| written(error, folder))?;
+    let below = folder.join(folder_name(kept.commit.as_deref()));
+    fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
+    let name = time_of_day(kept.started).replace(':', "-");
+    let path = |number: usize| match number {
+        1 => below.join(format!("{name}.{ENDING}")),
+        number => below.join(format!("{name}-{number}.{ENDING}")),
+    };
+    // Tasks of one second have a number each; a run that is added twice is there once.
+    let cases = kept.cases.len();
+    let mut there = (1..).map(path).take_while(|path| path.exists());
+    if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
+        return Ok(Added { file, cases, was_there: true });
+    }
+    let file =
+        create((1..).map(path), &|out| out.write_all(&line)).map_err(|error| written(error, &below))?;
+    Ok(Added { file, cases, was_there: false })
+}
+
+fn line(run: &HistoryRun) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&Document { run })?;
+    files::add_checksum(&mut line);
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Returns the name of the folder of a commit: its hash, or none if it is no hash.
+fn folder_name(commit: Option<&str>) -> &str {
+    let is_hash = |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    commit.filter(is_hash).unwrap_or(NO_COMMIT)
+}
+
+/// Reads all runs below `folder` and gives each to `take`. Returns a sentence for each file that is none.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(super) fn read(folder: &Path, mut take: impl FnMut(HistoryRun)) -> io::Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for commit in entries(folder)? {
+        if !commit.is_dir() {
+            continue;
+        }
+        match entries(&commit) {
+            Err(error) => faults.push(format!("{}: {error}", commit.display())),
+            Ok(files) => {
+                let is_run = |file: &PathBuf| file.extension().is_some_and(|ending| ending == ENDING);
+                for file in files.into_iter().filter(is_run) {
+                    match run(&file) {
+                        Ok(run) => take(run),
+                        Err(why) => faults.push(format!("{}: {why}", file.display())),
+                    }
+                }
+            }
+        }
+    }
+    Ok(faults)
+}
+
+/// Returns the paths in `folder` whose names do not begin with a dot, in the order of their names.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn run(file: &Path) -> Result<HistoryRun, String> {
+    let contents = fs::read(file).map_err(|error| error.to_string())?;
+    let Document { run } = files::HISTORY.read(&contents).map_err(|error| error.to_string())?;
+    let run: HistoryRun = run;
+    match files::look_at_checksum(&contents) {
+        Checksum::Fits if run.is_sound() => Ok(run),
+        Checksum::Fits => Err("a time in it is none".to_owned()),
+        Checksum::Differs | Checksum::Missing => {
+            Err("it was changed after it was written: its checksum is another, or missing".to_owned())
+        }
+    }
+}

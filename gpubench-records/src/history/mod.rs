@@ -1,0 +1,20 @@
+//! The runs of a suite over commits, and the changes of each case. In: runs, as they end; out: a small file for each below a folder, and
+//! a [`HistoryReport`] of all of them.
+//!
+//! [`HistoryRun`] is a run without its samples, [`add`] and `folder` keep it in a file, [`History`] gathers series of one case each,
+//! `joined` puts those together that were both measured on the same commits, and [`gpubench_stats::changes`] finds the changes.
+
+mod circumstances;
+mod entry;
+mod folder;
+mod gather;
+mod joined;
+mod report;
+
+pub use self::circumstances::Circumstances;
+pub use self::entry::{HistoryCase, HistoryRun};
+pub use self::folder::{AddError, Added, add};
+pub use self::gather::{CaseOfSuite, History, HistoryFilter, Measured, RunLabel};
+pub use self::report::{
+    CaseChange, CaseHistory, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,
+};

@@ -1,0 +1,201 @@
+//! Histories: of a run that was recorded, with the times of a test repository in its place. In: seeds; out: the changes that are found.
+
+use std::fs;
+
+use gpubench_records::exit::Exit;
+use gpubench_records::facts::{DRIVER, Property, Value};
+use gpubench_records::files;
+use gpubench_records::history::{History, HistoryFilter, HistoryReport, HistoryRules, HistoryRun, add};
+use gpubench_records::record::{Package, Run};
+use gpubench_stats::Interval;
+use gpubench_stats::units::Nanoseconds;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal};
+
+const RULES: HistoryRules = HistoryRules { band: 0.005, last: None };
+
+/// A recorded run with one case.
+fn template() -> Run {
+    let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+    let mut run = files::read(&lines[..]).expect("a run").run;
+    run.records.truncate(1);
+    run
+}
+
+/// A run of this commit, on this day, with this time.
+fn run_of(template: &Run, commit: usize, day: usize, time: f64) -> Run {
+    let mut run = template.clone();
+    run.started = 1_760_000_000 + 86_400 * day as u64;
+    let package = Package { commit: Some(format!("{commit:040x}")), ..Package::default() };
+    run.program.package = Some(package);
+    let measured = run.records[0].measurement.as_mut().expect("it was measured");
+    measured.samples.time.median = Nanoseconds(time);
+    measured.samples.time.median_ci =
+        Interval { low: Nanoseconds(0.999 * time), high: Nanoseconds(1.001 * time) };
+    run
+}
+
+fn with_driver(mut run: Run, driver: &str) -> Run {
+    let facts = &mut run.devices[0];
+    facts.properties.retain(|property| property.name != DRIVER);
+    facts.properties.push(Property::new(DRIVER, Value::Text(driver.to_owned())));
+    run
+}
+
+/// The time that a night adds or takes.
+fn night(random: &mut SmallRng) -> f64 {
+    1.0 + Normal::new(0.0, 0.002).expect("it is one").sample(random)
+        + 0.01 * f64::from(random.random_bool(0.01))
+}
+
+/// The test repository: 60 commits, of which the first 40 change nothing, one adds 3 %, one 10 %, a driver 4 %, and the last
+/// ones 0.3 % each. Both commits before the driver's change were measured under both drivers.
+fn planted(seed: u64) -> Vec<HistoryRun> {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let template = template();
+    let code = |commit: usize| match commit {
+        0..40 => 1.0,
+        40..44 => 1.03,
+        commit => 1.133 + 0.003 * commit.saturating_sub(50) as f64,
+    };
+    let mut runs = Vec::new();
+    for commit in 0..60 {
+        let (driver, slower) = if commit < 20 { ("580.1", 1.0) } else { ("590.2", 1.04) };
+        let mut measure = |driver, slower, day| {
+            let time = 1e5 * code(commit) * slower * night(&mut random);
+            runs.push(HistoryRun::of(&with_driver(run_of(&template, commit, day, time), driver)));
+        };
+        measure(driver, slower, commit + usize::from(commit >= 20));
+        if commit == 18 || commit == 19 {
+            measure("590.2", 1.04, 20);
+        }
+    }
+    runs
+}
+
+/// The numbers of the commits that the changes of the only case begin with, in their order.
+fn found(report: &HistoryReport) -> Vec<usize> {
+    let commit = |label: &Option<String>| {
+        usize::from_str_radix(label.as_deref().expect("a commit"), 16).expect("a number")
+    };
+    let mut found: Vec<usize> = report.changes().iter().map(|(_, it)| commit(&it.begins.commit)).collect();
+    found.reverse();
+    found
+}
+
+/// Every planted change is found within one commit, the driver's is none, and of the 40 commits that change nothing one in at most one
+/// of 100 seeds is said to.
+#[test]
+fn changes_of_the_test_repository_are_found() {
+    let (mut alarms, mut drifts) = (0, 0);
+    for seed in 0..100 {
+        let report = History::of(planted(seed)).report(RULES);
+        assert_eq!((report.cases.len(), report.cases[0].series.len(), report.runs), (1, 1, 62));
+        let found = found(&report);
+        for planted in [40, 44] {
+            assert!(found.iter().any(|at| at.abs_diff(planted) <= 1), "seed {seed}: {found:?}");
+        }
+        alarms += usize::from(found.iter().any(|at| *at < 39));
+        drifts += usize::from(found.iter().any(|at| *at > 46));
+        let others = found.iter().filter(|at| (39..=46).contains(*at)).count();
+        assert_eq!(others, 2, "seed {seed}: {found:?}");
+    }
+    assert!(alarms <= 1, "false alarms in {alarms} of 100");
+    assert!(drifts >= 80, "the drift of 3 % over ten commits in {drifts} of 100");
+}
+
+#[test]
+fn drivers_are_apart_unless_two_commits_were_measured_under_both() {
+    let template = template();
+    let both = |shared: usize| {
+        let run = |driver: &str, commit: usize, day: usize, time: f64| {
+            HistoryRun::of(&with_driver(run_of(&template, commit, day, time), driver))
+        };
+        let old = (0..25).map(|commit| run("580.1", commit, commit, 1e5 + commit as f64));
+        let again =
+            (25 - shared..25).map(|commit| run("590.2", commit, 30 + commit, 2e5 + 2.0 * commit as f64));
+        let new = (25..50).map(|commit| run("590.2", commit, 60 + commit, 2e5 + 2.0 * commit as f64));
+        History::of(old.chain(again).chain(new)).report(RULES)
+    };
+    for (shared, expected) in [(0, 2), (1, 2), (2, 1)] {
+        let report = both(shared);
+        assert_eq!(report.cases[0].series.len(), expected, "{shared} in common");
+        assert!(report.changes().is_empty(), "a driver is no commit: {:?}", report.changes());
+        assert_eq!(report.exit(true), Exit::Done);
+    }
+}
+
+#[test]
+fn a_change_has_its_commits_its_size_and_an_exit_code() {
+    let template = template();
+    let runs = |factor: f64| {
+        let time = move |commit: usize| (1e5 + (commit % 3) as f64) * if commit < 30 { 1.0 } else { factor };
+        let template = &template;
+        (0..45).map(move |commit| HistoryRun::of(&run_of(template, commit, commit, time(commit))))
+    };
+    let report = History::of(runs(1.03)).report(RULES);
+    let changes = report.changes();
+    let [(_, change)] = changes[..] else { panic!("one change: {changes:?}") };
+    let number = |commit: &Option<String>| usize::from_str_radix(commit.as_deref().expect("one"), 16);
+    assert_eq!((number(&change.after.commit), number(&change.until.commit)), (Ok(29), Ok(30)));
+    assert!((change.ratio - 1.03).abs() < 1e-4 && (change.times[1].as_f64() - 1.03e5).abs() < 10.0);
+    assert_eq!((report.exit(true), report.exit(false)), (Exit::Regression, Exit::Done));
+    assert_eq!(History::of(runs(0.97)).report(RULES).exit(true), Exit::Done, "faster is no alert");
+    for (rules, expected) in [
+        (HistoryRules { band: 0.04, ..RULES }, 0),
+        (HistoryRules { last: Some(15), ..RULES }, 1),
+        (HistoryRules { last: Some(14), ..RULES }, 0),
+    ] {
+        assert_eq!(History::of(runs(1.03)).report(rules).changes().len(), expected, "{rules:?}");
+    }
+    assert!(History::of(runs(1.03).take(19)).report(RULES).cases[0].series[0].is_short);
+    assert_eq!(History::of([]).report(RULES).exit(true), Exit::Nothing);
+}
+
+#[test]
+fn runs_are_kept_in_files_and_read_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let template = template();
+    let run = run_of(&template, 7, 1, 1e5);
+    let first = add(folder, &run, None).expect("it can be added");
+    assert!(first.file.starts_with(folder.join(format!("{:040x}", 7))) && !first.was_there);
+    let again = add(folder, &run, None).expect("it is there");
+    assert_eq!((&again.file, again.was_there), (&first.file, true));
+    // Another task of the same second.
+    let other = add(folder, &run_of(&template, 7, 1, 2e5), None).expect("it can be added");
+    assert_ne!(other.file, first.file);
+    let named = add(folder, &run, Some("0123456789")).expect("it can be added");
+    assert!(named.file.starts_with(folder.join("0123456789")));
+    let mut unknown = run_of(&template, 8, 2, 1e5);
+    unknown.program.package = None;
+    add(folder, &unknown, None).expect("it can be added");
+    let contents = fs::read(&first.file).expect("a file");
+    assert!(contents.len() < 1500, "{} bytes for one case", contents.len());
+
+    let read = || History::read(folder, &HistoryFilter::default()).expect("a folder");
+    let report = read().report(RULES);
+    assert_eq!((report.runs, report.faults.len(), report.cases[0].series[0].count), (4, 0, 4));
+    let none = HistoryFilter { names: vec!["no such case".into()] };
+    assert_eq!(History::read(folder, &none).expect("a folder").report(RULES).cases.len(), 0);
+
+    // A byte that was changed, a file that was cut, and one of another kind are told, and the others are read.
+    let text = String::from_utf8(contents.clone()).expect("JSON");
+    fs::write(&first.file, text.replace("100000", "100001")).expect("it can be written");
+    fs::write(&other.file, &contents[..contents.len() / 2]).expect("it can be written");
+    fs::write(folder.join("0123456789/foreign.json"), "{\"schema\": \"gpubench/2\"}")
+        .expect("it can be written");
+    let report = read().report(RULES);
+    assert_eq!((report.runs, report.faults.len()), (2, 3), "{:?}", report.faults);
+    let told = report.faults.join("\n");
+    for words in ["its checksum is another", "cut off", "its format is `gpubench/2`"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let mut empty = run;
+    empty.records.clear();
+    assert_eq!(
+        add(folder, &empty, None).expect_err("nothing to keep").to_string(),
+        "no case of the run has a number that could be kept"
+    );
+}

@@ -1,0 +1,49 @@
+//! The changes on a terminal. In: a [`HistoryReport`]; out: lines: the answer, a row for each change, the newest first, and remarks.
+
+use gpubench_records::history::HistoryReport;
+use gpubench_stats::format::{change, changes};
+
+use super::words;
+use crate::aligned::columns;
+use crate::page::Page;
+use crate::style::{NOTE, heading, styled};
+use crate::text::{paragraph, plain, wrapped};
+
+/// The number of changes, and of remarks, that a terminal shows.
+const MOST: usize = 50;
+
+/// The changes as they are printed on `page`.
+#[must_use]
+pub fn render(report: &HistoryReport, page: Page) -> String {
+    let mut text = heading(&words::answer(report), &format!(" ({})", words::size(report)), page);
+    let found = report.changes();
+    if !found.is_empty() {
+        let heads = ["case", "change", "95 % interval", "commits", "day"];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        for (case, it) in found.iter().take(MOST) {
+            rows.push(vec![
+                words::case(case),
+                change(it.ratio),
+                changes(it.interval[0], it.interval[1]),
+                words::commits(it),
+                words::day(&it.begins),
+            ]);
+        }
+        text.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
+        let left = found.len().saturating_sub(MOST);
+        if left > 0 {
+            text += &format!("  and {left} more: --html and --json have them all\n");
+        }
+    }
+    let mut remarks = words::remarks(report);
+    remarks.extend(report.faults.iter().map(|fault| plain(fault)));
+    let left = remarks.len().saturating_sub(MOST);
+    remarks.truncate(MOST);
+    for remark in remarks {
+        text += &styled(&wrapped(&format!("note: {remark}"), "", page), NOTE);
+    }
+    if left > 0 {
+        text += &format!("and {left} notes more\n");
+    }
+    text + "\n" + &paragraph(&words::rules(report), page)
+}

@@ -1,0 +1,103 @@
+//! Parts of a history in words. In: changes and series; out: text for a terminal and for the page.
+
+use gpubench_records::files::time_of_day;
+use gpubench_records::history::{CaseChange, CaseHistory, HistoryReport, HistorySeries, RunLabel};
+use gpubench_stats::format::{counted, percent};
+
+use crate::text::plain;
+
+/// The digits of a hash that a reader sees.
+const DIGITS: usize = 8;
+
+/// The day of a run.
+pub(super) fn day(label: &RunLabel) -> String {
+    let time = time_of_day(label.started);
+    time.split_once('T').map_or(time.clone(), |(day, _)| day.to_owned())
+}
+
+/// The commit of a run, with a mark if files had changed since; its time if no commit is known.
+pub(super) fn commit(label: &RunLabel) -> String {
+    match &label.commit {
+        None => time_of_day(label.started),
+        Some(commit) => {
+            let short: String = plain(commit).chars().take(DIGITS).collect();
+            if label.dirty { short + "+" } else { short }
+        }
+    }
+}
+
+/// The commits that a change came with, as git names a range: behind the first, up to the second.
+pub(super) fn commits(change: &CaseChange) -> String {
+    format!("{}..{}", commit(&change.after), commit(&change.until))
+}
+
+/// The case, its device, and its suite where there are several.
+pub(super) fn case(case: &CaseHistory) -> String {
+    plain(&case.case.case.to_string())
+}
+
+/// The answer in a sentence.
+pub(super) fn answer(report: &HistoryReport) -> String {
+    let changes = report.changes();
+    let slower = changes.iter().filter(|(_, change)| change.ratio > 1.0).count();
+    match changes.len() {
+        0 => "no change".to_owned(),
+        all => format!("{}: {slower} slower, {} faster", counted(all, "change"), all - slower),
+    }
+}
+
+/// The size of the history.
+pub(super) fn size(report: &HistoryReport) -> String {
+    let size = format!("{} in {}", counted(report.cases.len(), "case"), counted(report.runs, "run"));
+    match &report.span {
+        Some([first, last]) => format!("{size}, {} to {}", day(first), day(last)),
+        None => size,
+    }
+}
+
+/// The remarks about series: which are too short, apart or joined.
+pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
+    let all = || report.cases.iter().flat_map(|case| &case.series);
+    let mut remarks = Vec::new();
+    let short = all().filter(|series| series.is_short).count();
+    if short > 0 {
+        let least = gpubench_stats::changes::SHORTEST_SERIES;
+        remarks.push(format!("{short} series of less than {least} runs: no change is looked for"));
+    }
+    let mut steps: Vec<(String, bool, usize)> = Vec::new();
+    let mut add =
+        |text: String, is_joined: bool| match steps.iter_mut().find(|it| it.0 == text && it.1 == is_joined) {
+            Some((_, _, count)) => *count += 1,
+            None => steps.push((text, is_joined, 1)),
+        };
+    for case in &report.cases {
+        let mut last = None;
+        for series in &case.series {
+            for (number, circumstances) in series.circumstances.iter().enumerate() {
+                if let Some(last) = last {
+                    add(circumstances.differences(last).join(", "), number > 0);
+                }
+                last = Some(circumstances);
+            }
+        }
+    }
+    for (text, is_joined, count) in steps {
+        let how = if is_joined { "joined by commits that were measured under both" } else { "apart" };
+        remarks.push(format!("{}: {}: {how}", plain(&text), counted(count, "case")));
+    }
+    remarks
+}
+
+/// The rules in a sentence.
+pub(super) fn rules(report: &HistoryReport) -> String {
+    format!(
+        "A change is at least {}, and stronger than any in 199 orders of the series' own noise; its commits and its size have a confidence of \
+         95 %",
+        percent(report.band)
+    )
+}
+
+/// The last time of a series.
+pub(super) fn last_time(series: &HistorySeries) -> String {
+    series.times.last().map_or_else(String::new, |last| gpubench_stats::format::time(last.time))
+}
