@@ -34,6 +34,7 @@ use std::process::ExitCode;
 
 pub(crate) use self::error::{RunsFolderError, StoredRunError, SuiteError};
 pub(crate) use self::options::MeasureOptions;
+use self::options::TuneOptions;
 pub(crate) use self::progress::Progress;
 
 use self::child::run_as_child;
@@ -43,7 +44,6 @@ use self::measure::Prepared;
 use self::messages::{conclude, warn};
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
-use self::tune::TuneOptions;
 use crate::runner::RunEvents;
 use gpubench_records::files::Destination;
 use gpubench_records::record::Program;

@@ -1,13 +1,12 @@
 //! Races of the variants of benchmarks. In: the options; out: a [`Tuning`], and the reason that it is not whole if it is not. Jobs of a
 //! benchmark that differ in its tuned axes alone are the variants of one problem.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::checkout::Lookup;
 use super::cli::Exit;
 use super::measure::{ended_early, lock_clocks, run_config};
-use super::options::MeasureOptions;
+use super::options::{MeasureOptions, TuneOptions};
 use super::prepare::{Task, lister, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
@@ -32,15 +31,6 @@ use gpubench_records::tuning::{
 };
 use gpubench_stats::race::{RaceRules, Standing};
 use gpubench_stats::units::Nanoseconds;
-
-/// The options of races.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TuneOptions {
-    /// The time that all races may take.
-    pub(crate) budget: Option<Duration>,
-    /// The file for the answer.
-    pub(crate) save: Option<PathBuf>,
-}
 
 /// The answer of races, and the problems that ended them early.
 pub(super) struct Tuned {

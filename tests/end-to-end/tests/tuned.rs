@@ -113,6 +113,8 @@ fn races_refuse_what_they_do_not_obey() {
     }
     let told = refused(&["--json", "-"], 2);
     assert!(told.contains("--tune and an export such as --json"), "{told}");
+    let lone = run(SUITE, &["--budget", "3s"]).with_code(2).stderr;
+    assert!(lone.contains("--budget is for races: add --tune"), "{lone}");
     assert!(refused(&["without_variants"], 2).contains("none of the selected benchmarks says `tune(…)`"));
     assert!(refused(&["equal", "--budget", "0"], 2).contains("--budget 0"));
     let told = refused(&["equal", "--save-tuning", "no/such/folder/file.json"], 1);

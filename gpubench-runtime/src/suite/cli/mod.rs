@@ -49,6 +49,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     }
     let measured = || {
         modes::refuse_beside_stored_run(&settings.command, &settings.matches, &args)?;
+        modes::refuse_without_races(&settings.command, &settings.matches, &args)?;
         let mut options = Options::of(args, caller.is_bench_target)?;
         options.warnings.extend(match options.action {
             Action::Test { .. } => modes::ignored_in_test_mode(&settings.command, &settings.matches),

@@ -52,6 +52,20 @@ pub(super) fn refuse_beside_stored_run(
     }
 }
 
+/// Refuses a flag of races without any. A variable or a setting may be there for the next one.
+pub(super) fn refuse_without_races(
+    command: &Command,
+    matches: &ArgMatches,
+    args: &Args,
+) -> Result<(), OptionsError> {
+    let is_of_races = |arg: &&Arg| ["budget", "save_tuning"].contains(&arg.get_id().as_str());
+    let lone = given(command, matches).find(is_of_races).filter(|_| !args.tuning.tune);
+    match lone.and_then(Arg::get_long) {
+        Some(flag) => Err(OptionsError::WithoutRaces { flag: flag.to_owned() }),
+        None => Ok(()),
+    }
+}
+
 /// Returns a warning that names the given flags that test mode ignores.
 pub(super) fn ignored_in_test_mode(command: &Command, matches: &ArgMatches) -> Option<String> {
     let is_ignored = |arg: &&Arg| {

@@ -8,8 +8,7 @@ use super::values::{
     parse_budget, parse_clocks, parse_partner, parse_percent, parse_threshold, parse_time, parse_timeout,
 };
 use crate::plan::{Ignored, Selection};
-use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions};
-use crate::suite::tune::TuneOptions;
+use crate::suite::options::{MeasureOptions, OptionsError, RunsDir, SamplingOptions, TuneOptions};
 use gpubench_records::certificate::Verifiers;
 use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};

@@ -104,6 +104,12 @@ pub enum OptionsError {
         /// The flag.
         beside: &'static str,
     },
+    /// A flag of races stands without them.
+    #[error("--{flag} is for races: add --tune")]
+    WithoutRaces {
+        /// The name of the flag.
+        flag: String,
+    },
     /// A flag that says how to measure stands beside a stored run.
     #[error("--from and --{flag}: --from shows a stored run and measures nothing; leave out one of them")]
     BesideStoredRun {

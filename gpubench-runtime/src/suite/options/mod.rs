@@ -5,6 +5,7 @@ mod builder;
 mod error;
 mod sampling;
 mod share;
+mod tune;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 pub(crate) use self::error::OptionsError;
 pub(crate) use self::sampling::SamplingOptions;
 pub use self::share::ShareChoice;
+pub(crate) use self::tune::TuneOptions;
 
 pub(crate) use self::sampling::is_fraction;
 
