@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the suite's CUDA kernels cold by several tools, and holds each against Nsight Compute.
+"""Times the suite's CUDA kernels cold by several tools, and holds each against CUPTI's trace.
 
 In: the suite's executable, and names of its rows (the grid of `sum`, `copy`, `fill` and `rmw` from 64 KiB to 1 GiB if none is
 named). Out: a table of times, errors and samples by each tool, what each took, and where a peer is nearer than the suite.
@@ -9,14 +9,15 @@ named). Out: a table of times, errors and samples by each tool, what each took, 
     peers/compare.py target/debug/examples/suite --json peers.json
     peers/compare.py --from peers.json --into docs/peers.md
 
-- ncu: Nsight Compute's `gpu__time_duration`, `--cache-control all --clock-control none`, the median of four
-  processes with three launches each: the yardstick.
+- CUPTI: activity records of a stream's launches, traced by PyTorch's profiler, behind the suite's usual flush: the GPU's own begin and
+  end of a kernel, and the yardstick.
+- ncu: Nsight Compute's `gpu__time_duration`, `--cache-control all --clock-control none`, the mean of three launches in each of four
+  processes: another clock, which starts earlier.
 - suite: this repository's, as it comes; its options follow `--`. "write": the same with `--flush write`, which is how most
   tools flush.
 - NVBench: its package `cuda-bench` as it comes (some five seconds a row; `--eight` leaves it eight rows of the grid); and "few
   samples": `--no-batch`, and as many samples as bring its median to the suite's confidence interval.
 - do_bench: Triton's, with its defaults.
-- CUPTI: activity records, traced by PyTorch's profiler, behind the suite's usual flush: another clock, which starts later.
 
 All launch the same PTX with the same grids on arrays of the same sizes, in a process each; where a process's arrays lie is its
 own. Whatever is not installed is said and left out. `--peers ncu` asks for some alone. What events read behind `--flush write`,

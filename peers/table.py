@@ -3,10 +3,11 @@
 import statistics
 
 # A row is near the yardstick within this part of it or so many µs, whichever is more.
-NEAR, NEAR_US = 0.03, 0.5
-YARDSTICK = "ncu"
+NEAR, NEAR_US = 0.01, 0.15
+# The GPU's own begin and end of a kernel.
+YARDSTICK = "cupti"
 # What it calls a kernel's time is something else, so that the difference is no error.
-OTHER_CLOCK = "cupti"
+OTHER_CLOCK = "ncu"
 # What stands beside the yardstick, and what it is called.
 HELD = {
     "suite": "suite",
@@ -14,7 +15,7 @@ HELD = {
     "nvbench": "NVBench",
     "nvbench-few": "NVBench, few samples",
     "do_bench": "do_bench",
-    "cupti": "CUPTI",
+    "ncu": "ncu",
 }
 
 
@@ -64,7 +65,7 @@ def environment(found):
 
 def rows(found):
     peers, truth = present(found), times(found, YARDSTICK)
-    lines = [f"{'cold, µs':20} {'ncu':>9}" + "".join(f"  {HELD[peer]:>24}" for peer in peers)]
+    lines = [f"{'cold, µs':20} {'CUPTI':>9}" + "".join(f"  {HELD[peer]:>24}" for peer in peers)]
     lines.append(" " * 30 + "".join(f"  {'time':>9} {'error':>7} {'samples':>6}" for _ in peers))
     for row in found["rows"]:
         line = f"{short(row):20} " + (f"{truth[row]:9.3f}" if row in truth else f"{'-':>9}")
@@ -81,16 +82,16 @@ def rows(found):
 
 def totals(found):
     truth = times(found, YARDSTICK)
-    lines = [f"{'':22} {'rows':>4} {'samples':>9} {'all of it':>10} {'measuring':>10} {'median error':>13} {'near ncu':>9}"]
+    lines = [f"{'':22} {'rows':>4} {'samples':>9} {'all of it':>10} {'measuring':>10} {'median error':>13} {'near CUPTI':>10}"]
     for peer in present(found):
         of, (error, near) = found["peers"][peer], summary(found, peer)
         samples = sum(each["samples"] for each in of["rows"].values())
         lines.append(f"{HELD[peer]:22} {len(of['rows']):4} {samples:9} {of['wall_s']:8.1f} s {of['measuring_s']:8.1f} s "
-                     f"{error:>13} {near:>9}")
+                     f"{error:>13} {near:>10}")
     if truth:
-        lines.append(f"{'ncu':22} {len(truth):4} {sum(of['samples'] for of in found['peers'][YARDSTICK]['rows'].values()):9} "
+        lines.append(f"{'CUPTI':22} {len(truth):4} {sum(of['samples'] for of in found['peers'][YARDSTICK]['rows'].values()):9} "
                      f"{found['peers'][YARDSTICK]['wall_s']:8.1f} s")
-        lines.append("near: within 3 % or 0.5 µs, whichever is more; all of it: the whole process, from its start to its end")
+        lines.append("near: within 1 % or 0.15 µs, whichever is more; all of it: the whole process, from its start to its end")
     return lines
 
 
@@ -105,7 +106,7 @@ def nearer(found):
         better = [row for row in both if abs(theirs[row]) < abs(ours[row])]
         names = ", ".join(f"{short(row)} by {abs(ours[row]) - abs(theirs[row]):.2f} µs" for row in better)
         shown = f" ({names})" if names else ""
-        lines.append(f"{HELD[peer]} is nearer to ncu than the suite in {len(better)} of {len(both)} rows{shown}.")
+        lines.append(f"{HELD[peer]} is nearer to CUPTI than the suite in {len(better)} of {len(both)} rows{shown}.")
     return lines
 
 
@@ -116,7 +117,7 @@ def steps(found):
     pairs = [(one, other) for one, other in zip(both, both[1:]) if one.split("[")[0] == other.split("[")[0]]
     if not pairs:
         return []
-    lines = [f"{'from this row to the next':34} {'suite µs':>10} {'ncu µs':>10} {'off by µs':>10}"]
+    lines = [f"{'from this row to the next':34} {'suite µs':>10} {'CUPTI µs':>10} {'off by µs':>10}"]
     for one, other in pairs:
         mine, theirs = ours[other] - ours[one], truth[other] - truth[one]
         part = f"{100 * (mine / theirs - 1):+7.1f}%" if theirs else ""
@@ -144,7 +145,7 @@ def absent(found):
 def markdown(found):
     """The table of the documentation."""
     peers, truth = present(found), times(found, YARDSTICK)
-    lines = ["| cold, µs | ncu | " + " | ".join(HELD[peer] for peer in peers) + " |", "|---" * (2 + len(peers)) + "|"]
+    lines = ["| cold, µs | CUPTI | " + " | ".join(HELD[peer] for peer in peers) + " |", "|---" * (2 + len(peers)) + "|"]
     for row in found["rows"]:
         cells = [f"{truth[row]:.2f}" if row in truth else "–"]
         for peer in peers:

@@ -1,4 +1,4 @@
-//! Draws the error of each tool's cold times against Nsight Compute's, row by row. In: what `peers/compare.py --json` wrote; out:
+//! Draws the error of each tool's cold times against CUPTI's, row by row. In: what `peers/compare.py --json` wrote; out:
 //! an SVG on standard output.
 //!
 //! ```sh
@@ -19,9 +19,9 @@ use serde::Deserialize;
 const TOOLS: [(&str, &str); 3] =
     [("suite", "gpubench"), ("nvbench", "NVBench"), ("do_bench", "Triton do_bench")];
 /// The tool that the others are held against.
-const YARDSTICK: &str = "ncu";
+const YARDSTICK: &str = "cupti";
 /// A time is near the yardstick within so many microseconds, or such a part of it.
-const NEAR: (f64, f64) = (0.5, 0.03);
+const NEAR: (f64, f64) = (0.15, 0.01);
 
 #[derive(Deserialize)]
 struct PeerComparison {
@@ -42,7 +42,7 @@ struct PeerRow {
 fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args().nth(1).ok_or("name the file that `peers/compare.py --json` wrote")?;
     let comparison: PeerComparison = serde_json::from_slice(&fs::read(file)?)?;
-    print!("{}", drawing(&comparison).ok_or("the file has no rows of `ncu`")?.svg());
+    print!("{}", drawing(&comparison).ok_or("the file has no rows of `cupti`")?.svg());
     Ok(())
 }
 
@@ -71,15 +71,15 @@ fn drawing(comparison: &PeerComparison) -> Option<Curves> {
         let part = NEAR.1.max(NEAR.0 / us);
         (1e3 * us, 0.0, [-part, part])
     });
-    let near = Series::new("within 3 % or 0.5 µs", near).styled(Style::Band);
+    let near = Series::new("within 1 % or 0.15 µs", near).styled(Style::Band);
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
     Some(Curves {
         title: format!("Median error of cold times: {}", medians.join(", ")),
         subtitle: format!(
-            "{gpu}, {} kernels with their defaults, against Nsight Compute's gpu__time_duration",
+            "{gpu}, {} kernels with their defaults, against CUPTI's trace of the same launches",
             yardstick.len()
         ),
-        x: Axis::log10("time by Nsight Compute", Unit::TIME),
+        x: Axis::log10("time by CUPTI", Unit::TIME),
         y: Axis::linear("error of the tool's median", Unit::PART),
         series: tools.into_iter().chain([near]).collect(),
         marks: Vec::new(),
