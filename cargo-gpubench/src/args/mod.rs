@@ -25,7 +25,7 @@ pub(crate) enum Cargo {
     Gpubench(Gpubench),
 }
 
-/// Begin with benchmarks, run the suites of a workspace; report, compare, merge and convert stored runs, find slow GPUs in them
+/// Set up and run GPU benchmarks; report, compare, merge and convert stored runs; find slow GPUs
 #[derive(Debug, Args)]
 #[command(
     version,
@@ -85,7 +85,7 @@ pub(crate) enum Command {
                       Of merges the first parent is followed, so that what a merged branch changed is the merge's. All decisions \
                       together are wrong in at most 1 % of searches.")]
     Bisect(BisectArgs),
-    /// Look at what measuring needs on this machine: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
+    /// Check that this machine can measure: driver, GPUs, permissions, limits; say what to do; exit with 1 if a device
     /// cannot be measured
     Doctor {
         /// Print the answer as JSON
@@ -126,7 +126,7 @@ pub(crate) enum Command {
         #[arg(value_name = "RUN")]
         runs: Vec<String>,
     },
-    /// Hold a run against an earlier one, case by case
+    /// Compare a run with an earlier one, case by case
     Compare {
         /// The earlier run
         #[arg(value_name = "EARLIER")]

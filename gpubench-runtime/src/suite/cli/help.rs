@@ -48,7 +48,7 @@ const SHORT_HELP: [&str; 18] = [
 
 const EXAMPLES: &str = "\
 Examples:
-  suite sum --quick                    a rough look at cases called so
+  suite sum --quick                    a rough look at cases named `sum`
   suite --arg n=1Mi,16Mi --cache cold  other sizes, cold caches alone
   suite --json run.json --html run.html
   suite --save-baseline main           keep these times, and later:

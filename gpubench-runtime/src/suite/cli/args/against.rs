@@ -37,10 +37,9 @@ pub(crate) struct ComparisonArgs {
     #[arg(long, value_name = "NAME", env = "GPUBENCH_BASELINE", help_heading = COMPARISONS)]
     pub(crate) baseline: Option<String>,
 
-    /// Exit with 3 if a case is slower by this
+    /// Exit with 3 if a case is significantly slower, by PERCENT or more
     ///
-    /// That is significantly slower, by this much or more; `noise` is by more than the spread between processes. The exit code is 1
-    /// if a case cannot be judged.
+    /// With `noise`: by more than the spread between processes. The exit code is 1 if a case cannot be judged.
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_FAIL_ON_REGRESSION", help_heading = COMPARISONS)]
     pub(crate) fail_on_regression: Option<String>,
 }

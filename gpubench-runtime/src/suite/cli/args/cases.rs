@@ -11,7 +11,7 @@ pub(crate) struct CaseArgs {
     /// Measure only cases with this in their names
     ///
     /// A FILTER is a part of the name, or a regular expression between slashes, as in `/sum.*n=1024/`. A case needs one of them.
-    /// Several may stand in one variable, with commas between them.
+    /// Several are separated by spaces or commas.
     #[arg(value_name = "FILTER", env = "GPUBENCH_FILTER", help_heading = CASES)]
     pub(crate) filters: Vec<String>,
 
@@ -61,9 +61,9 @@ pub(crate) struct CaseArgs {
     #[arg(long, env = "GPUBENCH_CACHE", help_heading = CASES)]
     pub(crate) cache: Option<CacheChoice>,
 
-    /// Choose devices: 0, 0,2, a UUID, cuda, host or all
+    /// Choose devices: `0`, `0,2`, `cuda:0`, a UUID, `cuda`, `wgpu:1`, `host` or `all`
     ///
-    /// GPUs are named by number or UUID, `cuda` is every CUDA GPU, `host` is this machine's CPU, `all` is every device.
+    /// CUDA GPUs are named by number or UUID, `cuda` is every one of them, `host` is this machine's CPU, `all` is every device.
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = CASES)]
     pub(crate) device: Option<String>,
 

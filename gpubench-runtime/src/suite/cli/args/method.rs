@@ -16,9 +16,9 @@ pub(crate) struct MethodArgs {
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = METHOD)]
     pub(crate) quick: bool,
 
-    /// Sample until the median is this sure
+    /// Sample until the median's 95 % confidence interval is this narrow
     ///
-    /// That is the half-width of its 95 % confidence interval [default: 0.5%].
+    /// That is its half-width [default: 0.5%].
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_PRECISION", help_heading = METHOD)]
     pub(crate) precision: Option<String>,
 
@@ -93,8 +93,8 @@ pub(crate) struct MethodArgs {
     #[arg(long, env = "GPUBENCH_NO_WAIT", value_parser = BoolishValueParser::new(), help_heading = METHOD)]
     pub(crate) no_wait: bool,
 
-    /// Measure one case at a time. Without this, several GPUs are measured side by side: of copies from and to the host one at a
-    /// time, and copies between GPUs and cases of the CPU alone
+    /// Measure one case at a time. Without this, GPUs are measured at the same time, but copies from and to the host one at a time, and
+    /// copies between GPUs and cases of the CPU alone
     #[arg(
         long,
         env = "GPUBENCH_ONE_AT_A_TIME",
