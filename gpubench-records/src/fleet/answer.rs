@@ -1,10 +1,10 @@
 //! The answer about a fleet from its runs. In: what was kept of them; out: a [`FleetReport`], each group judged by itself.
 
+use super::format_name::FLEET_SCHEMA;
 use super::gather::FleetRuns;
 use super::group::groups;
 use super::judged::group;
 use super::report::FleetReport;
-use super::schema::FLEET_SCHEMA;
 use gpubench_stats::fleet::FleetRules;
 
 impl FleetReport {

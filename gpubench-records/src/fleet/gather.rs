@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use super::format_name::FLEET_SCHEMA;
 use super::gap::Gap;
 use super::kept::KeptRun;
 use super::paths::fleet_files;
-use super::schema::FLEET_SCHEMA;
 use crate::files::{FormatError, LoadRunError, load_all};
 use crate::selection::CaseSelection;
 

@@ -7,6 +7,7 @@
 //! A GPU is known by its UUID, and shown by its host and device. Nothing depends on the time of a run by its host's clock.
 
 mod answer;
+mod format_name;
 mod gap;
 mod gather;
 mod group;
@@ -15,14 +16,13 @@ mod kept;
 mod paths;
 mod report;
 mod roof;
-mod schema;
 mod settle;
 mod usual;
 
+pub use self::format_name::FLEET_SCHEMA;
 pub use self::gap::Gap;
 pub use self::gather::FleetRuns;
 pub use self::paths::fleet_files;
 pub use self::report::{Finding, FleetGpu, FleetGroup, FleetReport, GpuRoof, GpuVerdict, RoofOfFleet, lack};
 pub use self::roof::FleetRoof;
-pub use self::schema::FLEET_SCHEMA;
 pub use gpubench_stats::fleet::{FleetRules, FleetVerdict, Standing};

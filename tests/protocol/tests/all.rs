@@ -3,6 +3,7 @@
 mod bindings;
 mod capture;
 mod caught;
+mod clock_locks;
 mod cupti;
 mod engine;
 mod experiments;
@@ -13,7 +14,6 @@ mod kernels;
 mod killed;
 mod launches;
 mod limits;
-mod locks;
 mod log;
 mod ncu;
 mod no_gpu;
