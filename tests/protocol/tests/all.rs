@@ -20,6 +20,7 @@ mod no_gpu;
 mod nvtx;
 mod opened;
 mod places;
+mod raced;
 mod searched;
 mod sensors;
 mod stalls;
