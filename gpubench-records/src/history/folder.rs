@@ -121,7 +121,7 @@ pub(super) fn read(folder: &Path, mut take: impl FnMut(HistoryRun)) -> io::Resul
     Ok(faults)
 }
 
-/// Returns the paths in `folder` whose names do not begin with a dot, in the order of their names.
+/// Returns the paths in `folder` whose names do not begin with a dot, in the order of their names: shorter ones first.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -130,7 +130,8 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
             paths.push(entry.path());
         }
     }
-    paths.sort_unstable();
+    // Runs of one second have longer names, the later ones.
+    paths.sort_unstable_by(|one, other| (one.as_os_str().len(), one).cmp(&(other.as_os_str().len(), other)));
     Ok(paths)
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use gpubench_records::baseline::BaselineError;
 use gpubench_records::files::ceilings::UnwrittenCeilings;
 use gpubench_records::files::{LoadRunError, NoRun};
+use gpubench_records::history::AddError;
 use gpubench_records::record::Run;
 use gpubench_report::export::Export;
 use gpubench_stats::format::counted;
@@ -81,6 +82,9 @@ pub enum SuiteError {
     /// A baseline cannot be stored.
     #[error(transparent)]
     BaselineNotSaved(BaselineError),
+    /// The run cannot be added to a history.
+    #[error("--history: {0}")]
+    HistoryNotAdded(AddError),
     /// Clocks cannot be locked.
     #[error("--lock-clocks {target}: {why}")]
     ClocksNotLocked {
@@ -225,6 +229,7 @@ impl SuiteError {
             | Self::OutputNotOpened { .. } => Exit::Usage,
             Self::Ended { cause: RunError::NoWorker(_) | RunError::OtherRecords(_), .. }
             | Self::BaselineNotSaved(_)
+            | Self::HistoryNotAdded(_)
             | Self::ClocksNotReset(_)
             | Self::CeilingsNotStored(_)
             | Self::NoCeilingsFolder

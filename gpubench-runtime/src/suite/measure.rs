@@ -21,6 +21,7 @@ use crate::runner::{self, Beginning, Plans, RunConfig, RunError, RunEvents, lock
 use crate::worker::Libraries;
 use gpubench_records::baseline::OpenBaselines;
 use gpubench_records::files as store;
+use gpubench_records::history::{self, AddError};
 use gpubench_records::id::CaseId;
 use gpubench_records::record::{Program, Record, Run};
 use gpubench_stats::format::counted;
@@ -179,6 +180,7 @@ impl<'a> Prepared<'a> {
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
             problems.extend(save(&mut run, &self.baselines).err());
+            problems.extend(add_to_history(&run, self.task, options).err());
         }
         Ok(MeasuredRun { run, problems, is_stored: file != RunFile::Failed })
     }
@@ -209,6 +211,15 @@ pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), Suite
     let saved = baselines.save(run).map_err(SuiteError::BaselineNotSaved);
     run.check = check;
     saved
+}
+
+/// Adds a run to the history, if there is one. Ceilings are no run of the suite, and a run without a number is told elsewhere.
+fn add_to_history(run: &Run, task: Task, options: &MeasureOptions) -> Result<(), SuiteError> {
+    let Some(folder) = options.history.as_deref().filter(|_| task == Task::Measure) else { return Ok(()) };
+    match history::add(folder, run, None) {
+        Ok(_) | Err(AddError::NoCases) => Ok(()),
+        Err(error) => Err(SuiteError::HistoryNotAdded(error)),
+    }
 }
 
 /// Returns the settings of the runner.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use end_to_end::running::{Ended, files, run_with};
 use gpubench_records::comparison::{Answer, Finding};
+use gpubench_records::history::{History, HistoryFilter, HistoryRules};
 use gpubench_records::record::Run;
 use tempfile::TempDir;
 
@@ -346,4 +347,26 @@ fn a_process_that_fails_shows() {
         "process 1 fails; at the second try, in a new process: launch (checked launch): process 2 fails";
     ended.with_code(1).shows(both);
     assert_eq!((run.records.len(), run.records[0].other_processes.len()), (1, 2));
+}
+
+#[test]
+fn a_run_is_added_to_a_history() {
+    let target = Target::new();
+    let folder = target.path("history");
+    for time in ["100", "106"] {
+        _ = target.run(&["told", "--history", text(&folder)], &[("SUITE_TIME", time)]).with_code(0);
+    }
+    let rules = HistoryRules { band: 0.005, last: None };
+    let history = History::read(&folder, &HistoryFilter::default()).expect("it was made").report(rules);
+    assert_eq!((history.runs, &history.faults[..]), (2, &[][..]));
+    let case = history.cases.iter().find(|case| case.case.case.to_string() == "compared::told[n=10] hot");
+    let times = &case.expect("it was measured").series[0].evened;
+    assert!((times[1] / times[0] - 1.06).abs() < 1e-3, "{times:?}");
+
+    // What cannot be added is told, and the exit code is that of results that could not be written.
+    fs::write(target.path("file"), "").expect("it can be written");
+    let ended = target.run(&["told", "--history", text(&target.path("file"))], &[]).with_code(1);
+    assert!(ended.stderr.contains("--history: "), "{ended}");
+    // A stored run is added by `cargo gpubench history add`.
+    _ = target.run(&["--from", "last", "--history", text(&folder)], &[]).with_code(2);
 }

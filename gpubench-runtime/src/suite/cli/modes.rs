@@ -9,8 +9,8 @@ use super::args::{Args, INSTEAD, METHOD, PEAKS};
 use crate::suite::options::OptionsError;
 
 /// Flags under other headings than those of [`measures`] that have no effect on a stored run.
-const NOT_STORED: [&str; 8] =
-    ["compare_with", "band", "runs", "resume", "runs_dir", "share", "budget", "save_tuning"];
+const NOT_STORED: [&str; 9] =
+    ["compare_with", "band", "runs", "resume", "runs_dir", "history", "share", "budget", "save_tuning"];
 
 /// What test mode obeys.
 const TESTED: [&str; 17] = [

@@ -119,6 +119,7 @@ fn refuse_beside_races(args: &Args) -> Result<(), OptionsError> {
         ("--save-baseline", comparisons.save_baseline.is_some()),
         ("--fail-on-regression", comparisons.fail_on_regression.is_some()),
         ("--resume", stored.resume.is_some()),
+        ("--history", stored.history.is_some()),
         ("--share", cases.share.is_some()),
         ("--verify", !method.verify.is_empty()),
         ("--samples", method.samples.is_some()),
@@ -191,6 +192,7 @@ pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError
         threshold,
         resume: args.stored.resume,
         runs_dir,
+        history: args.stored.history,
         share: args.cases.share.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
         share_times: args.cases.share_times,
     })

@@ -329,6 +329,13 @@ impl MeasureOptions {
         self
     }
 
+    /// Adds the run to the history in this folder, under the commit that the program was built from.
+    #[must_use]
+    pub fn history(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.history = Some(folder.into());
+        self
+    }
+
     /// Measures this share of the cases. If it is empty, so is the run.
     #[must_use]
     pub fn share(mut self, share: ShareChoice) -> Self {

@@ -82,6 +82,8 @@ pub struct MeasureOptions {
     pub(crate) resume: Option<String>,
     /// The folder for runs in progress.
     pub(crate) runs_dir: RunsDir,
+    /// The folder of the history that the run is added to.
+    pub(crate) history: Option<PathBuf>,
     /// The share of the cases to measure.
     pub(crate) share: ShareChoice,
     /// The stored run whose times balance the shares, rather than one time for all cases.

@@ -77,4 +77,8 @@ pub(crate) struct StoredArgs {
     /// folder; ~/.local/state for an installed program]
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_RUNS_DIR", help_heading = STORED)]
     pub(crate) runs_dir: Option<PathBuf>,
+
+    /// Add the run to this history, a small file under its commit, for `cargo gpubench history`
+    #[arg(long, value_name = "FOLDER", env = "GPUBENCH_HISTORY", help_heading = STORED)]
+    pub(crate) history: Option<PathBuf>,
 }
