@@ -100,6 +100,15 @@ pub mod stats {
     pub use gpubench_stats::{CONFIDENCE, Drift, Interval, Modes, Summary, median, quantile};
 }
 
+/// The answers of races of variants (`--tune`), as `--save-tuning` writes them.
+pub mod tuning {
+    pub use gpubench_records::tuning::{
+        Alone, NotTuned, RaceEnd, SCHEMA, Shipped, TunedBenchmark, TunedProblem, TunedVariant, Tuning,
+        TuningMethod,
+    };
+    pub use gpubench_stats::race::Standing;
+}
+
 /// Verdicts and their reasons.
 pub mod verdict {
     pub use gpubench_records::verdict::{Reason, State, Verdict};
