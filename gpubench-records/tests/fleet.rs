@@ -318,6 +318,14 @@ fn other_models_and_builds_are_judged_apart() {
 #[test]
 fn sensors_that_differ_are_told() {
     let report = with_fault(|_, files| {
+        // In the recorded run the power cap slowed some rows, whatever GPU it was.
+        for file in files {
+            changed(file, |run| {
+                for record in run["records"].as_array_mut().expect("records") {
+                    record["measurement"]["conditions"]["during"]["slowed_by"] = json!([]);
+                }
+            });
+        }
         for file in &files[3..6] {
             changed(file, |run| {
                 let properties = run["devices"][0]["properties"].as_array_mut().expect("properties");

@@ -38,7 +38,7 @@ use gpubench_stats::units::{Bytes, Nanoseconds};
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
 ///
-/// Implemented for [`host::Stream`] and [`cuda::RawStream`], by the feature `cust` for `cust::stream::Stream`, and by the
+/// Implemented for `host::Stream` and `cuda::RawStream`, by the feature `cust` for `cust::stream::Stream`, and by the
 /// feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a stream type of your own, and
 /// any function that takes one can be annotated. For a type of another crate, wrap that in one of yours:
 ///
