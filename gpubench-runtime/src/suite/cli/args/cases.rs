@@ -61,9 +61,10 @@ pub(crate) struct CaseArgs {
     #[arg(long, env = "GPUBENCH_CACHE", help_heading = CASES)]
     pub(crate) cache: Option<CacheChoice>,
 
-    /// Choose devices: `0`, `0,2`, `cuda:0`, a UUID, `cuda`, `wgpu:1`, `host` or `all`
+    /// Choose devices: 0, cuda:0, wgpu:1, a UUID, host, all
     ///
-    /// CUDA GPUs are named by number or UUID, `cuda` is every one of them, `host` is this machine's CPU, `all` is every device.
+    /// CUDA GPUs are named by number or UUID, `cuda` is every one of them, `host` is this machine's CPU, `all` is every device. Several are
+    /// separated by commas.
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", help_heading = CASES)]
     pub(crate) device: Option<String>,
 

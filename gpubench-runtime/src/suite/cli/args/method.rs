@@ -16,9 +16,9 @@ pub(crate) struct MethodArgs {
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new(), help_heading = METHOD)]
     pub(crate) quick: bool,
 
-    /// Sample until the median's 95 % confidence interval is this narrow
+    /// Sample until the median's interval is this narrow
     ///
-    /// That is its half-width [default: 0.5%].
+    /// That is the half-width of its 95 % confidence interval [default: 0.5%].
     #[arg(long, value_name = "PERCENT", env = "GPUBENCH_PRECISION", help_heading = METHOD)]
     pub(crate) precision: Option<String>,
 
