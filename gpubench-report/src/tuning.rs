@@ -126,7 +126,7 @@ fn the_rest(problem: &TunedProblem, page: Page) -> String {
     }
     let behind = problem.of(Standing::LeftBehind).count();
     if behind > 0 {
-        lines.push(format!("{behind} left behind: half as long again when measured alone"));
+        lines.push(format!("{behind} left behind: far slower when measured alone"));
     }
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for failed in problem.of(Standing::Failed) {

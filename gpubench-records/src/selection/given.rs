@@ -31,6 +31,13 @@ pub fn split_names(names: &str) -> Vec<String> {
     for part in names.split(',') {
         match split.last_mut() {
             Some(last) if part.starts_with(' ') => *last = format!("{last},{part}"),
+            // A comma that ends the text is part of a name that goes on, as in `f[n=1,`, or separates nothing: an empty name would
+            // take all.
+            Some(last) if part.is_empty() => {
+                if last.contains('[') && !last.contains(']') {
+                    last.push(',');
+                }
+            }
             Some(last) if is_open(last) && names.matches('/').count() > 1 => *last = format!("{last},{part}"),
             _ => split.push(part.to_owned()),
         }
@@ -84,6 +91,10 @@ mod tests {
         assert_eq!(split_names("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
         assert_eq!(split_names("copy,/f{1,2}$/,sum"), ["copy", "/f{1,2}$/", "sum"]);
         assert_eq!(split_names("/a,b"), ["/a", "b"]);
+        assert_eq!(split_names("f[n=1,"), ["f[n=1,"]);
+        assert_eq!(split_names("copy,"), ["copy"]);
+        assert_eq!(split_names("copy,,sum"), ["copy", "sum"]);
+        assert_eq!(split_names(""), [""]);
     }
 
     proptest::proptest! {

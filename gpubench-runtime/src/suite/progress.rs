@@ -139,7 +139,19 @@ impl Progress {
         }
     }
 
-    /// Shows a job of a run that times nothing, and counts it.
+    /// Counts measurements, of which nobody knows how many there will be.
+    pub(super) fn begin_races(&mut self) {
+        if self.mode == Mode::Bar {
+            self.bar = ProgressBar::new_spinner();
+        }
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} {pos} measurements {elapsed}{prefix}  {wide_msg}")
+        {
+            self.bar.set_style(style);
+        }
+    }
+
+    /// Shows a job that ends without a record, and counts it.
     pub(super) fn try_job(&mut self, job: &Job) {
         self.job_started(job);
         self.bar.inc(1);
@@ -169,8 +181,12 @@ impl Progress {
         if let Mode::Lines(last) = self.mode
             && now.saturating_duration_since(last) >= BETWEEN_LINES
         {
-            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
-            self.messages.remark(&format!("{done} of {all} done{left}: {activity}"));
+            let done = self.bar.position();
+            let done = match self.bar.length() {
+                Some(all) if all > 0 => format!("{done} of {all} done"),
+                _ => format::counted(done as usize, "measurement"),
+            };
+            self.messages.remark(&format!("{done}{left}: {activity}"));
             self.mode = Mode::Lines(now);
         }
         self.bar.set_prefix(left);

@@ -108,6 +108,7 @@ pub(super) fn tune(
     let mut tuning = Tuning::new(program, environment(None), TuningMethod::of(options.sampling(), budget));
     (tuning.started, tuning.notes) = (started, notes);
     let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), &stops);
+    progress.begin_races();
     let ended = Races { config: &config, deadline: wanted.budget.map(|budget| began + budget) }.run(
         problems,
         &mut supervisor,
