@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Races of `examples/tuning` in many processes, against exhaustive timing, a single look at each variant, and Kernel Tuner.
+
+    cargo build --example tuning && examples/tuning/compile target/debug/examples/tuning target/tuning
+    peers/tuner.py target/debug/examples/tuning 'tuning::sum[n=268435456' --races 20 --kernel-tuner 3 --json tuner.json
+
+In: the program, a filter that leaves one problem, and how often each is done. Out: for each way the variants that it names, by how much
+they are slower than the best by exhaustive timing, and how long it took. The truth is the mean of the medians of `--truth` processes that
+time each variant to ± 0.1 %, a second at most. Kernel Tuner (`pip install kernel_tuner`, with cupy) knows the sum alone, and flushes no
+cache: it is of use where the array is larger than any.
+"""
+
+import argparse
+import collections
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUM = ROOT / "examples/tuning/sum.cu"
+REDUCTION = ROOT / "gpubench-kernels/cuda/reduction.cu"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("filter", help="of one problem, such as 'tuning::sum[n=268435456'")
+    parser.add_argument("--races", type=int, default=20, help="processes that race (default 20)")
+    parser.add_argument("--truth", type=int, default=3, help="processes that time each variant (default 3)")
+    parser.add_argument("--kernel-tuner", type=int, default=0, metavar="N", help="so often by Kernel Tuner (default 0)")
+    parser.add_argument("--json", help="where to keep what was found")
+    wanted = parser.parse_args()
+
+    found = {"filter": wanted.filter, "exhaustive": [], "races": [], "kernel_tuner": []}
+    for step, measure, times in [
+        ("exhaustive", timed_all, wanted.truth),
+        ("races", raced, wanted.races),
+        ("kernel_tuner", by_kernel_tuner, wanted.kernel_tuner),
+    ]:
+        for _ in range(times):
+            found[step].append(measure(wanted))
+            keep(found, wanted.json)
+    tell(found)
+
+
+def keep(found, path):
+    if path:
+        Path(path).write_text(json.dumps(found, separators=(",", ":")) + "\n")
+
+
+def named(args):
+    return ", ".join(f"{arg['name']}={arg['value']}" for arg in args if arg["name"] != "n")
+
+
+def timed_all(wanted):
+    """The time of each variant, measured alone, and the seconds that all took."""
+    timing = ["--precision", "0.1%", "--max-time", "1", "--json"]
+    document, seconds = run([wanted.program, wanted.filter, "--cache", "cold", *timing])
+    records = document["records"]
+    measured = [record for record in records if record["measurement"]]
+    times = {named(record["args"]): record["measurement"]["time"]["median"] for record in measured}
+    return {"times_ns": times, "seconds": seconds}
+
+
+def raced(wanted):
+    """What a race names, and the variant whose single time was the least."""
+    document, seconds = run([wanted.program, wanted.filter, "--cache", "cold", "--tune", "--save-tuning"])
+    [benchmark] = document["benchmarks"]
+    [problem] = benchmark["problems"]
+    standings = collections.defaultdict(list)
+    for variant in problem["variants"]:
+        standings[variant["standing"]].append(named(variant["args"]))
+    fastest = min((one for one in problem["variants"] if one["coarse"]), key=lambda one: one["coarse"])
+    return {
+        "best": standings["best"][0],
+        "ties": standings["tie"],
+        "undecided": standings["undecided"],
+        "fastest_alone": named(fastest["args"]),
+        "seconds": seconds,
+    }
+
+
+def by_kernel_tuner(wanted):
+    """The variant that Kernel Tuner finds by brute force, and the seconds that it took."""
+    import cupy
+    import numpy
+    from kernel_tuner import tune_kernel
+
+    n = int(wanted.filter.split("n=")[1].split(",")[0].rstrip("]"))
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    source = SUM.read_text().replace('#include "../../gpubench-kernels/cuda/reduction.cu"', REDUCTION.read_text())
+    slots = numpy.full(multiprocessors * 16, 0x7FF4000000000000, numpy.uint64)
+    x, total = numpy.random.default_rng(1).random(n, numpy.float32), numpy.zeros(1)
+    begin = time.monotonic()
+    results, _ = tune_kernel(
+        "variant",
+        source,
+        f"{multiprocessors}*PER_SM",
+        [x, numpy.uint64(n), slots, total],
+        {"THREADS": [128, 256, 512, 1024], "BATCH": [1, 2, 4, 8, 16], "PER_SM": [1, 2, 4, 8]},
+        grid_div_x=[],
+        restrictions=["THREADS*PER_SM <= 2048"],
+        block_size_names=["THREADS"],
+        lang="cupy",
+        compiler_options=["--std=c++17"],
+        quiet=True,
+    )
+    seconds = time.monotonic() - begin
+    timed = [result for result in results if isinstance(result["time"], float)]
+    best = min(timed, key=lambda result: result["time"])
+    name = f"threads={best['THREADS']}, batch={best['BATCH']}, per_sm={best['PER_SM']}"
+    return {"best": name, "seconds": seconds, "variants": len(timed)}
+
+
+def run(command):
+    """The JSON document that a program writes into the file behind its last flag, and the seconds that it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "kept.json"
+        begin = time.monotonic()
+        done = subprocess.run([*command, kept], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        seconds = time.monotonic() - begin
+        if done.returncode not in (0, 1) or not kept.exists():
+            sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+        return json.loads(kept.read_bytes()), seconds
+
+
+def tell(found):
+    exhaustive, races = found["exhaustive"], found["races"]
+    truth = {name: statistics.mean(one["times_ns"][name] for one in exhaustive) for name in exhaustive[0]["times_ns"]}
+    best = min(truth, key=truth.get)
+
+    def loss(name):
+        return 100 * (truth[name] / truth[best] - 1)
+
+    near = sorted((name for name in truth if loss(name) <= 0.5), key=truth.get)
+    print(f"{found['filter']}: {len(truth)} variants, each timed alone to ± 0.1 %, in {statistics.median(one['seconds'] for one in exhaustive):.1f} s")
+    print(f"  best: {best}, {truth[best] / 1e3:.2f} µs; within 0.5 %: {'; '.join(near[1:]) or 'none'}")
+    winners = collections.Counter(race["best"] for race in races)
+    first = winners.most_common(1)[0][0]
+    holding = sum(first == race["best"] or first in race["ties"] for race in races)
+    print(f"--tune, {len(races)} processes, {statistics.median(race['seconds'] for race in races):.1f} s each")
+    for name, count in winners.most_common():
+        print(f"  {count:3} name {name}: {loss(name):+.2f} %")
+    print(f"  the first is the best or a tie in {holding} of {len(races)}; undecided: "
+          f"{statistics.mean(len(race['undecided']) for race in races):.1f} variants on average")
+    several("each timed once, the smallest taken", [race["fastest_alone"] for race in races], loss)
+    if found["kernel_tuner"]:
+        seconds = statistics.median(one["seconds"] for one in found["kernel_tuner"])
+        several(f"Kernel Tuner, brute force, {seconds:.0f} s each with its compiling",
+                [one["best"] for one in found["kernel_tuner"]], loss)
+
+
+def several(title, names, loss):
+    print(f"{title}: {len(names)} times")
+    for name, count in collections.Counter(names).most_common():
+        print(f"  {count:3} name {name}: {loss(name):+.2f} %")
+
+
+if __name__ == "__main__":
+    main()
