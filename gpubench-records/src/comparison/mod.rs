@@ -116,11 +116,40 @@ impl Threshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpubench_stats::units::Nanoseconds;
 
     #[track_caller]
     fn answers(low: f64, high: f64, answer: Answer) {
         let ratio = Ratio { value: f64::midpoint(low, high), low, high, confidence: 0.99 };
         assert_eq!(Answer::of(&ratio, 0.01), answer, "{low} to {high}");
+    }
+
+    #[test]
+    fn answers_are_words() {
+        let words = [Answer::Faster, Answer::Slower, Answer::Same, Answer::Undecided]
+            .map(|answer| answer.to_string());
+        assert_eq!(words, ["faster", "slower", "same", "undecided"]);
+    }
+
+    /// The processes that measured a case again are written where there were some.
+    #[test]
+    fn a_finding_is_read_as_it_was_written() {
+        let ratio = Ratio { value: 1.1, low: 1.05, high: 1.15, confidence: 0.99 };
+        for again in [0, 8] {
+            let finding = Finding::Compared {
+                ratio,
+                now: Nanoseconds(1.1),
+                then: Nanoseconds(1.0),
+                processes: [1, 5],
+                noise_known: true,
+                answer: Answer::Slower,
+                regressed: true,
+                again,
+            };
+            let written = serde_json::to_string(&finding).expect("JSON");
+            assert_eq!(written.contains("again"), again > 0, "{written}");
+            assert_eq!(serde_json::from_str::<Finding>(&written).expect("a finding"), finding);
+        }
     }
 
     /// Five percent and more, known well; the same known badly; less; and more in a process of which no more is known.

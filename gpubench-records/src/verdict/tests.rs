@@ -369,6 +369,41 @@ fn what_was_said_of_a_claim_before_does_not_count() {
     assert_eq!(now.reasons, [other]);
 }
 
+/// A second method that is off by a little less or more than it may be: 0.3 µs for a launch of one piece, and 1 % of a long one.
+#[test]
+fn a_second_method_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim() {
+    let disagrees = |median: f64, further: f64| {
+        let samples = Samples { marginal: Some(Nanoseconds(median + further)), ..samples(median) };
+        methods_disagree(&samples)
+    };
+    for (median, allowed) in [(4_840.0, 300.0), (100_000.0, 1_000.0)] {
+        assert_eq!(disagrees(median, allowed - 1.0), None, "{median}");
+        assert_eq!(disagrees(median, 1.0 - allowed), None, "{median}");
+        let (time, marginal) = (Nanoseconds(median), Nanoseconds(median + allowed + 1.0));
+        assert_eq!(disagrees(median, allowed + 1.0), Some(Reason::MethodsDisagree { time, marginal }));
+        assert!(disagrees(median, -allowed - 1.0).is_some(), "{median}");
+    }
+    assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
+    let reason = disagrees(4_840.0, 400.0).expect("it is off by 0.4 µs");
+    assert!(reason.is_about_precision());
+    assert!(!Reason::GpuIdle { share: 0.5, held: Nanoseconds(1.0) }.is_about_precision());
+}
+
+#[test]
+fn bytes_that_move_otherwise_are_told_with_a_question_for_their_direction() {
+    let told = |declared, moved, least| {
+        let [declared, moved, least] = [declared, moved, least].map(Bytes);
+        Reason::MovesOtherwise { declared, moved, least }.to_string()
+    };
+    let (most, counted_twice) = ("fetched from memory several times?", "is nothing counted twice?");
+    assert!(told(1 << 20, 2 << 20, 1 << 20).ends_with(most));
+    assert!(told(2 << 20, 1 << 20, 2 << 20).ends_with(counted_twice));
+    assert!(told(2 << 20, 1 << 20, 3 << 19).contains("(of which 1.5 MiB cannot stay in the L2)"));
+    for least in [2 << 20, 3 << 20] {
+        assert!(!told(2 << 20, 1 << 20, least).contains("cannot stay"), "{least}");
+    }
+}
+
 #[test]
 fn a_drift_is_told_with_its_direction() {
     let told = |change| Reason::Drift(gpubench_stats::Drift { change }).to_string();

@@ -11,12 +11,15 @@ use gpubench_records::selection::names_device;
 #[must_use]
 pub fn asks_for(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
-        let unnamed =
-            device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-");
         device == "all"
             || DeviceId::parse(device).kind == kind
-            || (unnamed && chosen(kind) == Some(DefaultChoice::First))
+            || (asks_by_number(device) && chosen(kind) == Some(DefaultChoice::First))
     })
+}
+
+/// Returns true for the number or the UUID of a GPU.
+fn asks_by_number(device: &str) -> bool {
+    device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-")
 }
 
 /// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
@@ -238,7 +241,19 @@ impl Devices {
         if named.first().is_some_and(|first| first.kind != wanted) {
             named.truncate(1);
         }
-        if named.is_empty() { Err(self.refused(format!("there is no device `{wanted}`"))) } else { Ok(named) }
+        if named.is_empty() { Err(self.no_device(wanted)) } else { Ok(named) }
+    }
+
+    /// Returns the error of a name that is none of a device here.
+    fn no_device(&self, wanted: &str) -> NoSuchDevice {
+        let kind = DeviceId::parse(wanted).kind;
+        let is_known = self.wanted.contains(&kind) || chosen(kind).is_some();
+        let unnamed = asks_by_number(wanted);
+        if is_known || unnamed {
+            return self.refused(format!("there is no device `{wanted}`"));
+        }
+        let wanted = format!("there is no device `{wanted}`: no benchmark of this program is for `{kind}`");
+        NoSuchDevice { wanted, there: self.names() }
     }
 
     /// Returns the error of a device that is missing: `why`, with the reasons that kinds are absent and the devices that are there.
@@ -246,12 +261,16 @@ impl Devices {
         let reasons: Vec<String> =
             self.absent.iter().map(|Absent { noun, reason, .. }| format!("no {noun}: {reason}")).collect();
         let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+        NoSuchDevice { wanted: format!("{why}{reasons}"), there: self.names() }
+    }
+
+    /// Names the devices that are there.
+    fn names(&self) -> String {
         let there: Vec<String> = self.there.iter().map(Available::describe).collect();
-        let there = match there.is_empty() {
+        match there.is_empty() {
             true => "nothing that this program measures".to_owned(),
             false => there.join(", "),
-        };
-        NoSuchDevice { wanted: format!("{why}{reasons}"), there }
+        }
     }
 }
 

@@ -42,6 +42,12 @@ pub enum SuiteError {
     /// A device that is named is missing.
     #[error(transparent)]
     NoSuchDevice(#[from] NoSuchDevice),
+    /// Devices are named for a list, and no benchmark is for any of their kinds.
+    #[error("--device {device}: no benchmark of this program is for it")]
+    NothingFor {
+        /// The devices, as the user named them.
+        device: String,
+    },
     /// Ceilings of a GPU are requested, and there is none.
     #[error(
         "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run"
@@ -209,6 +215,7 @@ impl SuiteError {
             }
             Self::Ended { cause: RunError::Device { .. }, .. }
             | Self::NoSuchDevice(_)
+            | Self::NothingFor { .. }
             | Self::NoGpu
             | Self::OtherSystem
             | Self::Busy(_) => Exit::NoDevice,

@@ -29,6 +29,10 @@ pub(super) fn list(
         .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
         .map(|kind| (kind.to_owned(), kind));
     let kinds: Vec<_> = kinds.collect();
+    // A runner lists all programs of a workspace for one device: of those for others it lists nothing.
+    if let (Some(device), [], false) = (device, &kinds[..], format == TextFormat::Terse) {
+        return Err(SuiteError::NothingFor { device: device.to_owned() });
+    }
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without
     // a device.
     let runner_asks = options.selection.ignored == Ignored::Only && format == TextFormat::Terse;

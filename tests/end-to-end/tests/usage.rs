@@ -184,6 +184,27 @@ fn a_device_that_is_not_there_is_told_with_those_that_are() {
 }
 
 #[test]
+fn a_kind_that_no_benchmark_is_for_is_told_as_such() {
+    let ended = run(SUITE, &["--device", "wgpu:0"]).with_code(5);
+    ended.says_only("there is no device `wgpu:0`: no benchmark of this program is for `wgpu`. There is: ");
+    assert!(!ended.stderr.contains("libcuda"), "{ended}");
+    run(SUITE, &["--list", "--device", "wgpu:0"])
+        .with_code(5)
+        .says_only("no benchmark of this program is for it");
+    // A runner lists each program of a workspace, of which this one has none.
+    let listed = run(SUITE, &["--list", "--format", "terse", "--device", "wgpu:0"]).with_code(0);
+    assert_eq!((&*listed.stdout, &*listed.stderr), ("", ""));
+}
+
+#[test]
+fn a_variable_with_a_wrong_value_is_told_by_its_name() {
+    let ended = run_with(SUITE, &["--list"], &[("GPUBENCH_QUICK", "maybe")]).with_code(2);
+    ended.says_only("invalid value 'maybe' for 'GPUBENCH_QUICK'");
+    let ended = run_with(SUITE, &["--list", "--quick=maybe"], &[("GPUBENCH_QUICK", "1")]).with_code(2);
+    ended.says_only("invalid value 'maybe' for '--quick");
+}
+
+#[test]
 fn results_that_could_not_be_stored_are_not_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("file"), "").expect("it can be written");

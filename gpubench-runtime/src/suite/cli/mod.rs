@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::builder::Resettable;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
@@ -50,8 +50,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     let measured = || {
         modes::refuse_beside_stored_run(&settings.command, &settings.matches, &args)?;
         modes::refuse_without_races(&settings.command, &settings.matches, &args)?;
+        let of_results = modes::format_of_results(&settings.command, &settings.matches, &args);
         let mut options = Options::of(args, caller.is_bench_target)?;
         options.warnings.extend(match options.action {
+            Action::Measure if of_results.is_some() => of_results,
             Action::Test { .. } => modes::ignored_in_test_mode(&settings.command, &settings.matches),
             // `cargo bench` without flags, which the next call may have.
             Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
@@ -111,7 +113,7 @@ impl Settings {
                 let shown = if is_long { command } else { help::short(caller) };
                 return Err(shown.try_get_matches_from(arguments).err().unwrap_or(error));
             }
-            given => given?,
+            given => given.map_err(|error| of_variable(error, &parser, arguments))?,
         };
         let without_environment = parser.clone().mut_args(|arg| arg.env(Resettable::Reset));
         let args = Args::from_arg_matches(&given).map_err(|error| error.format(&mut command.clone()))?;
@@ -154,6 +156,23 @@ impl Settings {
     fn refused(&self, error: OptionsError) -> clap::Error {
         self.command.clone().error(ErrorKind::ValueValidation, self.origins().place(error))
     }
+}
+
+/// Names the environment variable whose value is wrong, in place of the flag that nobody has given.
+fn of_variable(mut error: clap::Error, parser: &Command, arguments: &[OsString]) -> clap::Error {
+    let Some(flag) = error.get(ContextKind::InvalidArg).map(ToString::to_string) else { return error };
+    let mut built = parser.clone();
+    built.build();
+    let Some(arg) = built.get_arguments().find(|arg| arg.to_string() == flag) else { return error };
+    let Some(variable) = arg.get_env().filter(|variable| env::var_os(variable).is_some()) else {
+        return error;
+    };
+    let without = parser.clone().mut_arg(arg.get_id().clone(), |arg| arg.env(Resettable::Reset));
+    if without.try_get_matches_from(arguments).is_ok() {
+        let variable = variable.to_string_lossy().into_owned();
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
 }
 
 /// Makes the command ignore variables with an empty value: `GPUBENCH_SKIP=` is the way in which a shell or a

@@ -5,7 +5,7 @@
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
-use super::args::{Args, INSTEAD, METHOD, PEAKS};
+use super::args::{Args, INSTEAD, METHOD, PEAKS, TextFormat};
 use crate::suite::options::OptionsError;
 
 /// Flags under other headings than those of [`measures`] that have no effect on a stored run.
@@ -82,6 +82,14 @@ pub(super) fn ignored_in_test_mode(command: &Command, matches: &ArgMatches) -> O
     Some(format!("test mode launches each case once and times nothing: {named} {verb} no effect"))
 }
 
+/// Returns a warning if the format of lists is given where results are printed. `pretty` asks for nothing else.
+pub(super) fn format_of_results(command: &Command, matches: &ArgMatches, args: &Args) -> Option<String> {
+    let is_given = given(command, matches).any(|arg| arg.get_id() == "format");
+    (is_given && args.actions.format != TextFormat::Pretty).then(|| {
+        "--format is the format of --list and --test: --json FILE and --junit FILE write results".to_owned()
+    })
+}
+
 /// Returns the flags on the command line.
 fn given<'a>(command: &'a Command, matches: &'a ArgMatches) -> impl Iterator<Item = &'a Arg> {
     let is_given = |arg: &&Arg| {
@@ -111,6 +119,23 @@ mod tests {
     fn beside(flags: &[&str]) -> Result<Action, String> {
         let words = ["suite", "--from", "run.json"].iter().chain(flags).map(OsString::from);
         parse(words, &Caller::default()).map(|options| options.action).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_format_of_lists_is_told_where_results_are_printed() {
+        let warnings = |flags: &[&str]| {
+            let words = ["suite"].iter().chain(flags).map(OsString::from);
+            parse(words, &Caller::default()).expect("they are flags").warnings
+        };
+        assert!(warnings(&["--format", "json"])[0].contains("--json FILE"));
+        for flags in [
+            &["--format", "pretty"][..],
+            &["--list", "--format", "json"],
+            &["--test", "--format", "terse"],
+            &[],
+        ] {
+            assert_eq!(warnings(flags), [""; 0], "{flags:?}");
+        }
     }
 
     #[test]

@@ -68,6 +68,12 @@ pub enum OptionsError {
     /// A threshold is given, and nothing to compare with.
     #[error("--fail-on-regression: say against what, by --baseline or --compare-with")]
     NoReference,
+    /// More repetitions than anybody wants.
+    #[error("--runs: give at most {most}")]
+    Runs {
+        /// The most.
+        most: usize,
+    },
     /// Both a comparison and repeated runs are requested.
     #[error("--runs: a comparison by --compare-with makes rounds of its own")]
     RepeatedComparison,

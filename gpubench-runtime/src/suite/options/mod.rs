@@ -90,6 +90,9 @@ pub struct MeasureOptions {
     pub(crate) share_times: Option<String>,
 }
 
+/// The most repetitions of a run: a mistyped number should not measure for years.
+const MOST_RUNS: usize = 10_000;
+
 /// The folder for runs in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -120,6 +123,9 @@ impl MeasureOptions {
         }
         if self.runs == Some(0) {
             return Err(OptionsError::Zero { flag: "--runs" });
+        }
+        if self.repeats() > MOST_RUNS {
+            return Err(OptionsError::Runs { most: MOST_RUNS });
         }
         self.validate_verifiers(compared)?;
         if self.repeats() > 1 && compared {
@@ -239,6 +245,7 @@ mod tests {
                 "--samples 12000000: give at most 1000000, which a stored record can have",
             ),
             (options().runs(0), "--runs 0: give at least 1"),
+            (options().runs(10_001), "--runs: give at most 10000"),
             (options().warm_up(Nanoseconds::from_seconds(f64::NAN)), "--warmup NaN: give seconds, 0 or more"),
             (
                 options().warm_up(Nanoseconds::from_seconds(0.1)).warm_up_launches(9),
