@@ -183,3 +183,40 @@ fn medians(record: &Record, own: &Measurement, confidence: f64) -> Vec<Median> {
     let all = std::iter::once(own).chain(&record.other_processes);
     all.filter_map(|measured| measured.samples.median(confidence)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::read;
+
+    /// A run of one benchmark with these values of its argument.
+    fn run(values: &[&str]) -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let mut run = read(&lines[..]).expect("a run").run;
+        let record = run.records.swap_remove(0);
+        let with = |value: &&str| {
+            let args = vec![Arg { name: "n".to_owned(), value: (*value).to_owned() }];
+            Record { case: CaseId { args, ..record.case.clone() }, ..record.clone() }
+        };
+        run.records = values.iter().map(with).collect();
+        run
+    }
+
+    fn findings(now: &[&str], then: &[&str]) -> Vec<Finding> {
+        let baseline = Baseline::of("b".to_owned(), run(then));
+        check(&run(now), &baseline, &|_| true).lines.into_iter().map(|line| line.finding).collect()
+    }
+
+    /// While an earlier argument is left, others are new. If none is, the arguments have changed, and the earlier ones are named.
+    #[test]
+    fn another_argument_is_a_new_case_beside_an_earlier_one_and_else_another_claim() {
+        for then in [["1", "2"], ["2", "1"]] {
+            let found = findings(&["1", "3"], &then);
+            assert!(matches!(found[..], [Finding::Compared { .. }, Finding::New]), "{found:?}");
+        }
+        let other = |then: &[&str]| findings(&["9"], then).pop().expect("one case");
+        let named = |words: &str| Finding::NotComparable(vec![words.to_owned()]);
+        assert_eq!(other(&["1", "2"]), named("args n=9, were n=1 or n=2"));
+        assert_eq!(other(&["1", "2", "3", "4", "5"]), named("args n=9, were n=1 or n=2 or n=3 or 2 others"));
+    }
+}

@@ -166,4 +166,17 @@ mod tests {
         let elsewhere = RowMedians { same_device: false, ..row(1.06) };
         assert!(seems(&elsewhere, part) && !seems(&elsewhere, noise), "noise stays unknown there");
     }
+
+    /// Three processes on this very device, now and then together.
+    #[test]
+    fn what_processes_differ_by_takes_three_of_them_on_one_device() {
+        let known = |now: usize, then: usize, same_device| {
+            let one = row(1.0);
+            let [now, then] = [(one.now, now), (one.then, then)].map(|(median, count)| median.repeat(count));
+            let decision = decide(&[RowMedians { now, then, same_device }], 0.005, None)[0];
+            decision.expect("times are above zero").noise_known
+        };
+        assert!(known(1, 2, true) && known(2, 1, true) && known(5, 5, true));
+        assert!(!known(1, 1, true) && !known(1, 2, false) && !known(5, 5, false));
+    }
 }

@@ -206,6 +206,8 @@ mod tests {
         assert_eq!((found.records.len(), found.environment.host.as_deref()), (3, Some("n2")));
         assert_eq!(of(2, "n3").expect("it was interrupted").records.len(), 2);
         assert!(of(3, "n1").is_none(), "no run of another task");
+        let other = EarlierRun::of_task(folder, &task(1, Some(2)), "another", Some("n1"));
+        assert!(other.expect("it can be read").is_none(), "no run of another suite");
     }
 
     /// `--resume` by hand never takes the run of a task, which may be in progress on another host.

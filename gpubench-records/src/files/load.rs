@@ -157,3 +157,23 @@ fn documents(json: &[u8]) -> Result<Vec<Run>, FormatError> {
     };
     list.into_iter().map(run).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What to give instead is told of a file that is nothing of ours, and not of a run of another version.
+    #[test]
+    fn a_file_of_something_else_is_told_with_what_to_give() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let told = |text: &str| {
+            let path = folder.path().join("file.json");
+            std::fs::write(&path, text).expect("it can be written");
+            load(&path).expect_err("it is no run").to_string()
+        };
+        let advice = ". Give a file that --json wrote, or the folder of a run";
+        assert!(told(r#"{"answer": 42}"#).ends_with(advice), "{}", told(r#"{"answer": 42}"#));
+        let newer = told(r#"{"schema": "gpubench/999"}"#);
+        assert!(newer.ends_with("a newer gpubench wrote it; update gpubench to read it"), "{newer}");
+    }
+}

@@ -221,3 +221,37 @@ impl StoredRuns {
         LoadRunError::Unknown { wanted: wanted.to_owned(), home: self.home.clone(), there }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of a run in the list, which a baseline may have for a name.
+    #[test]
+    fn a_number_is_that_of_a_run_unless_a_baseline_is_called_so() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().to_owned());
+        let run = home.path().join("runs/2026-01-01T00-00-00Z");
+        fs::create_dir_all(&run).expect("a folder");
+        fs::write(run.join(RECORDS), "").expect("a file");
+        assert_eq!(stored.file("1").expect("it is there"), Some(run.join(RECORDS)));
+        assert!(matches!(stored.file("2"), Err(LoadRunError::NoSuchNumber { number: 2, count: 1, .. })));
+        assert_eq!(stored.file("main").expect("it may be a baseline"), None);
+        fs::create_dir_all(home.path().join("baselines/2")).expect("a folder");
+        assert_eq!(stored.baselines(), ["2"]);
+        assert_eq!(stored.file("2").expect("a baseline"), None);
+    }
+
+    #[test]
+    fn a_number_behind_the_name_of_a_file_is_a_part_of_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().to_owned());
+        let path = home.path().join("runs.json#2");
+        let wanted = path.to_str().expect("UTF-8");
+        let name = wanted.strip_suffix("#2").expect("a number");
+        assert_eq!(stored.split(wanted), (name, Some(2)));
+        fs::write(&path, "").expect("a file");
+        assert_eq!(stored.split(wanted), (wanted, None), "a file has that very name");
+        assert_eq!(stored.split(name), (name, None));
+    }
+}
