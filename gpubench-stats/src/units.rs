@@ -233,6 +233,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_rate_is_work_over_time_and_keeps_its_number_in_other_units() {
+        let rate = Rate(4e12);
+        assert_eq!(rate.time_for(2_000_000_000), Nanoseconds(500_000.0));
+        assert_eq!((BytesPerSecond::from(rate).0, FlopsPerSecond::from(rate).0), (4e12, 4e12));
+        assert_eq!(
+            (Rate::from(BytesPerSecond(7.0)), Rate::from(FlopsPerSecond(8.0))),
+            (Rate(7.0), Rate(8.0))
+        );
+    }
+
+    #[test]
     fn arithmetic_keeps_the_unit() {
         let time = Nanoseconds(1500.0) + Nanoseconds(500.0) - Nanoseconds(1000.0);
         assert_eq!((time, time * 2.5, 2.0 * time), (Nanoseconds(1e3), Nanoseconds(2.5e3), Nanoseconds(2e3)));

@@ -355,9 +355,34 @@ mod tests {
         for (number, ratio) in [(0, 1.1), (2, 1.102), (3, 1.21)] {
             let found = placings[number].ratio.expect("it was compared");
             assert!(found.low < ratio && ratio < found.high && found.high < ratio + 1e-2, "{found:?}");
+            assert!((found.value - ratio).abs() < 1e-5 && found.low > ratio - 1e-2, "{found:?}");
         }
         let ties = raced(Race::new(&first, RULES), &[110.0, 100.0, 100.1, 121.0]);
         assert!(matches!(standings(&ties)[..], [Slower, Best, Tie, Slower] | [Slower, Tie, Best, Slower]));
+    }
+
+    /// Two are faster than the leader: the next leader is the faster of them.
+    #[test]
+    fn of_several_faster_ones_the_fastest_leads() {
+        use Standing::{Best, Slower};
+        let first = coarse(&[100.0, 101.0, 102.0]);
+        for times in [[110.0, 100.0, 105.0], [110.0, 105.0, 100.0]] {
+            let mut race = Race::new(&first, RULES);
+            for _ in 0..2 {
+                let duel = race.next_duel().expect("there are two");
+                step(&mut race, duel, &times);
+            }
+            let fastest = if times[1] < times[2] { 1 } else { 2 };
+            assert_eq!(race.next_duel().expect("the other is left").leader, fastest, "{times:?}");
+            let found = standings(&raced(race, &times));
+            assert_eq!((found[0], found[fastest], found[3 - fastest]), (Slower, Best, Slower));
+        }
+    }
+
+    #[test]
+    fn the_ends_of_an_inverse_change_places() {
+        let ratio = Ratio { value: 2.0, low: 1.6, high: 2.5, confidence: 0.99 };
+        assert_eq!(inverse(&ratio), Ratio { value: 0.5, low: 0.4, high: 0.625, confidence: 0.99 });
     }
 
     #[test]

@@ -21,15 +21,8 @@ const REQUIREMENT: (&str, &str) = ("CUDA_LIBRARY_PATH", "/usr");
 const TOOLKIT: [&str; 4] = ["CUDA_LIBRARY_PATH", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 /// The profile of `cargo bench`, unoptimised: optimising would take longer than all other tests, and tell nothing more. It
 /// goes by the name of the dev profile and builds derive macros as the workspace does, so that those of the workspace serve.
-const UNOPTIMISED_BENCH: [(&str, &str); 7] = [
-    ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
-    ("CARGO_PROFILE_DEV_DEBUG", "false"),
-    ("CARGO_PROFILE_DEV_DEBUG_ASSERTIONS", "false"),
-    ("CARGO_PROFILE_DEV_OVERFLOW_CHECKS", "false"),
-    ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
-    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG_ASSERTIONS", "true"),
-    ("CARGO_PROFILE_DEV_BUILD_OVERRIDE_OVERFLOW_CHECKS", "true"),
-];
+/// `scripts/cuda-core-test` builds by it too.
+const UNOPTIMISED_BENCH: &str = include_str!("../../downstream/profile.env");
 
 /// The folder of what the workspace builds.
 fn shared_target() -> PathBuf {
@@ -72,7 +65,8 @@ fn cargo_within(
         for name in TOOLKIT.iter().chain(&["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]) {
             cargo.env_remove(name);
         }
-        cargo.env("CARGO_TARGET_DIR", target).envs(UNOPTIMISED_BENCH);
+        cargo.env("CARGO_TARGET_DIR", target);
+        cargo.envs(UNOPTIMISED_BENCH.lines().filter_map(|line| line.split_once('=')));
         cargo.envs(environment.iter().chain(network).copied()).current_dir(folder).args(words);
         cargo.output().expect("cargo starts")
     };
