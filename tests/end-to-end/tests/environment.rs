@@ -186,7 +186,7 @@ fn an_empty_variable_is_unset() {
     // What is not empty still counts.
     run_with(SUITE, &[], &[("GPUBENCH_SAMPLES", " ")])
         .with_code(2)
-        .says_only("invalid value ' ' for '--samples");
+        .says_only("invalid value ' ' for 'GPUBENCH_SAMPLES'");
 }
 
 /// Of single values the last counts, and lists add up: scripts append flags to those that are there.

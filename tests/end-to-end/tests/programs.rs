@@ -45,7 +45,7 @@ fn the_environment_holds_where_a_program_reads_it() {
         .says_only("error: --samples 0: give at least 1 (--samples is from GPUBENCH_SAMPLES)\n");
     of(&[("GPUBENCH_CACHE", "warm")])
         .with_code(2)
-        .says_only("error: invalid value 'warm' for '--cache <CACHE>'");
+        .says_only("error: invalid value 'warm' for 'GPUBENCH_CACHE'");
     of(&[("GPUBENCH_LIST", "1")]).with_code(2).says_only("error: GPUBENCH_LIST: this program measures;");
 }
 
