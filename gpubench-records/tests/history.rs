@@ -105,6 +105,28 @@ fn changes_of_the_test_repository_are_found() {
     assert!(drifts >= 80, "the drift of 3 % over ten commits in {drifts} of 100");
 }
 
+/// Three devices of a model take 100, 200 and 800 µs: their geometric mean is the cube root of the product, in any order.
+#[test]
+fn devices_of_a_model_count_alike() {
+    for times in [[1e5, 2e5, 8e5], [8e5, 1e5, 2e5], [2e5, 8e5, 1e5]] {
+        let mut run = run_of(&template(), 0, 0, times[0]);
+        for (number, time) in times.into_iter().enumerate().skip(1) {
+            let mut device = run.devices[0].clone();
+            device.device = format!("{}:{number}", device.device);
+            let mut record = run_of(&template(), 0, 0, time).records.remove(0);
+            record.device.clone_from(&device.device);
+            run.devices.push(device);
+            run.records.push(record);
+        }
+        let history = History::of([HistoryRun::of(&run)]);
+        let report = history.report(RULES);
+        let [case] = &report.cases[..] else { panic!("{:?}", report.cases) };
+        let mean = (1e5_f64 * 2e5 * 8e5).cbrt();
+        let found = case.series[0].times[0].time.as_f64();
+        assert!((found / mean - 1.0).abs() < 1e-9, "{found} of {times:?}, not {mean}");
+    }
+}
+
 #[test]
 fn drivers_are_apart_unless_two_commits_were_measured_under_both() {
     let template = template();

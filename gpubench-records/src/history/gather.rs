@@ -1,7 +1,7 @@
 //! The series of a history. In: a folder; out: the times of each case in the order in which they were measured, apart where the
 //! circumstances differ.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -116,21 +116,26 @@ impl History {
         let HistoryRun { commit, dirty, started, suite, circumstances, cases, .. } = run;
         let number = self.runs.len();
         self.runs.push(RunLabel { commit, dirty, started });
+        // The devices of a model that have measured a case in this run.
+        let mut devices: BTreeMap<(CaseOfSuite, usize), f64> = BTreeMap::new();
         for HistoryCase { case, fake, circumstances: at, time, .. } in cases {
             if !filter.takes(&case) {
                 continue;
             }
-            let all = self.series.entry(CaseOfSuite { suite: suite.clone(), case, fake }).or_default();
+            let case = CaseOfSuite { suite: suite.clone(), case, fake };
+            let all = self.series.entry(case.clone()).or_default();
             let own = &circumstances[at];
             let place = all.iter().position(|series| series.circumstances == *own).unwrap_or_else(|| {
                 all.push(Series { circumstances: own.clone(), times: Vec::new() });
                 all.len() - 1
             });
             let times = &mut all[place].times;
+            let count = devices.entry((case, place)).or_default();
+            *count += 1.0;
             match times.last_mut() {
                 // Of several devices of a model, the mean on the scale of logarithms.
                 Some(last) if last.run == number => {
-                    last.time = Nanoseconds((last.time.as_f64() * time.as_f64()).sqrt());
+                    last.time = last.time * (time / last.time).powf(1.0 / *count);
                 }
                 _ => times.push(Measured { run: number, time }),
             }
