@@ -193,8 +193,10 @@ mod tests {
         let took = begin.elapsed();
         let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
         assert!(memory > 1e8, "{peaks:?}");
-        // A register holds twice as many of half the size; beside other tests each may have had half the processors.
-        assert!(f32 > 0.9 * f64 && f64 > 1e8, "{peaks:?}");
+        assert!(f32 > 1e8 && f64 > 1e8, "{peaks:?}");
+        // A register holds twice as many of half the size. A peak that was disturbed says so, and may be any part of what it should be.
+        let is_disturbed = peaks.iter().any(|peak| peak.uncertain);
+        assert!(is_disturbed || f32 > 0.9 * f64, "{peaks:?}");
         assert!(took < Duration::from_secs(3), "{took:?}");
     }
 }
