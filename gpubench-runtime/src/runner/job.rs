@@ -113,7 +113,8 @@ impl Lane<'_> {
             let Some(facts) = facts.clone() else { return Ok(()) };
             let (sampling, limit) = (self.config.sampling, self.config.limit(&job));
             let verifiers = self.config.verifiers;
-            let request = Request::Measure { job: job.clone(), sampling, facts, limit, verifiers };
+            let request =
+                Request::Measure { job: job.clone(), sampling, facts, limit, verifiers, unchecked: false };
             let mut unchecked = Unchecked::default();
             let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
             let mut refused = None;

@@ -18,8 +18,10 @@ pub(crate) struct DuelRounds {
 
 /// Measures variants, by their numbers.
 pub(crate) trait Racers {
-    /// Measures a variant alone, briefly, and checks its outputs.
+    /// Measures a variant alone, briefly, and does not check its outputs.
     fn coarse(&mut self, variant: usize) -> Result<Result<Nanoseconds, Failure>, Ended>;
+    /// Launches a variant once, and checks its outputs.
+    fn check(&mut self, variant: usize) -> Result<Result<(), Failure>, Ended>;
     /// Measures two in turn, for a step.
     fn duel(&mut self, duel: Duel) -> Result<Result<DuelRounds, Failure>, Ended>;
     /// Returns true if the budget is spent.
@@ -40,26 +42,18 @@ pub(crate) struct RaceResult {
     pub(crate) stopped: Option<Ended>,
 }
 
-/// Races so many variants. A variant that fails is out, and what it was measured with is measured once more.
+/// Races so many variants. A variant that fails is out, and what it was measured with is measured once more. The outputs of those that
+/// race are checked, which may take longer than all of their times: those of the others, which are far slower, are not.
 pub(crate) fn race(racers: &mut dyn Racers, variants: usize, rules: RaceRules) -> RaceResult {
-    let mut race = RaceUnderWay { coarse: vec![None; variants], failures: Vec::new() };
+    let mut race =
+        RaceUnderWay { coarse: vec![None; variants], right: vec![false; variants], failures: Vec::new() };
     let mut stopped = race.measure_alone(racers).err();
     let mut laps = Race::new(&race.coarse, rules);
     let mut end = RaceEnd::Decided;
     if stopped.is_none() {
-        while let Some(duel) = laps.next_duel() {
-            // Variants that have not been measured alone are no tie: a budget ends the race behind the first round at the earliest.
-            if racers.is_spent() {
-                end = RaceEnd::Budget;
-                break;
-            }
-            match race.duel(racers, &mut laps, duel) {
-                Ok(()) => {}
-                Err(why) => {
-                    stopped = Some(why);
-                    break;
-                }
-            }
+        match race.run(racers, &mut laps) {
+            Ok(ended) => end = ended,
+            Err(why) => stopped = Some(why),
         }
     }
     let placings = laps.end();
@@ -75,6 +69,8 @@ pub(crate) fn race(racers: &mut dyn Racers, variants: usize, rules: RaceRules) -
 
 struct RaceUnderWay {
     coarse: Vec<Option<Nanoseconds>>,
+    /// The variants whose outputs were checked, and were right.
+    right: Vec<bool>,
     failures: Vec<(usize, Failure)>,
 }
 
@@ -92,6 +88,31 @@ impl RaceUnderWay {
             }
         }
         Ok(())
+    }
+
+    /// Compares until all is decided or the budget is spent. The best has been checked in any case.
+    fn run(&mut self, racers: &mut dyn Racers, race: &mut Race) -> Result<RaceEnd, Ended> {
+        let mut end = RaceEnd::Decided;
+        loop {
+            let next = race.next_duel();
+            // Variants that have not been measured alone are no tie: a budget ends the race behind the first round at the earliest.
+            if next.is_some() && racers.is_spent() {
+                end = RaceEnd::Budget;
+            }
+            let next = next.filter(|_| end == RaceEnd::Decided);
+            let unchecked = [race.leader(), next.map(|duel| duel.contender)];
+            match (unchecked.into_iter().flatten().find(|one| !self.right[*one]), next) {
+                (Some(variant), _) => match racers.check(variant)? {
+                    Ok(()) => self.right[variant] = true,
+                    Err(failure) => {
+                        self.fail(variant, failure);
+                        race.fail(variant);
+                    }
+                },
+                (None, Some(duel)) => self.duel(racers, race, duel)?,
+                (None, None) => return Ok(end),
+            }
+        }
     }
 
     fn fail(&mut self, variant: usize, failure: Failure) {
@@ -131,12 +152,14 @@ mod tests {
 
     const RULES: RaceRules = RaceRules { band: 0.005, error: 0.01 };
 
-    /// Variants with these times, of which some fail: alone from the start, alone from a duel on, or only in duels.
+    /// Variants with these times, of which some fail: alone from the start, alone from a duel on, in their checks, or only in duels.
     #[derive(Default)]
     struct Fake {
         times: Vec<f64>,
         broken: Vec<usize>,
         breaks: Vec<usize>,
+        wrong: Vec<usize>,
+        checks: Vec<usize>,
         quarrels: Vec<usize>,
         duels: usize,
         most: Option<usize>,
@@ -149,8 +172,12 @@ mod tests {
         }
 
         fn race(mut self) -> RaceResult {
+            self.raced()
+        }
+
+        fn raced(&mut self) -> RaceResult {
             let variants = self.times.len();
-            race(&mut self, variants, RULES)
+            race(self, variants, RULES)
         }
     }
 
@@ -166,6 +193,11 @@ mod tests {
             } else {
                 Ok(Nanoseconds(self.times[variant]))
             })
+        }
+
+        fn check(&mut self, variant: usize) -> Result<Result<(), Failure>, Ended> {
+            self.checks.push(variant);
+            Ok(if self.wrong.contains(&variant) { Err(wrong()) } else { Ok(()) })
         }
 
         fn duel(&mut self, Duel { contender, leader }: Duel) -> Result<Result<DuelRounds, Failure>, Ended> {
@@ -197,6 +229,27 @@ mod tests {
         assert_eq!(standings(&found), [Slower, Failed, Best, Tie]);
         assert_eq!(found.failures, [(1, wrong())]);
         assert_eq!((found.end, found.coarse[1]), (RaceEnd::Decided, None));
+    }
+
+    /// A launch that does nothing is fast. What it seemed to leave behind races.
+    #[test]
+    fn wrong_outputs_beat_nobody_and_what_is_far_slower_is_not_checked() {
+        use Standing::{Best, Failed, LeftBehind, Slower, Tie};
+        let mut fake = Fake { wrong: vec![1, 4], ..Fake::of(&[100.2, 10.0, 100.0, 140.0, 101.0, 103.0]) };
+        let found = fake.raced();
+        assert_eq!(standings(&found), [Tie, Failed, Best, LeftBehind, Failed, Slower]);
+        assert_eq!(found.failures, [(1, wrong()), (4, wrong())]);
+        fake.checks.sort_unstable();
+        assert_eq!(fake.checks, [0, 1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn the_best_is_checked_also_if_nothing_races_it_or_the_budget_is_spent() {
+        use Standing::{Best, Failed, LeftBehind, Undecided};
+        let alone = Fake { wrong: vec![1], ..Fake::of(&[100.0, 10.0, 140.0]) }.race();
+        assert_eq!((standings(&alone), alone.end), (vec![Best, Failed, LeftBehind], RaceEnd::Decided));
+        let spent = Fake { wrong: vec![0], most: Some(0), ..Fake::of(&[99.0, 100.0, 101.0]) }.race();
+        assert_eq!((standings(&spent), spent.end), (vec![Failed, Best, Undecided], RaceEnd::Budget));
     }
 
     #[test]

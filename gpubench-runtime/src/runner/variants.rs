@@ -1,5 +1,5 @@
-//! The variants of a race, measured by the workers of their device. In: their jobs; out: coarse times, and rounds of two that take
-//! turns. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
+//! The variants of a race, measured by the workers of their device. In: their jobs; out: coarse times, the checks of outputs, and
+//! rounds of two that take turns. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ pub(crate) struct Variants<'a, 's> {
     started: &'a mut dyn FnMut(&Job),
 }
 
-/// What a coarse measurement shows of a variant beside its time.
+/// What is seen of a variant beside its placing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     time: Option<Nanoseconds>,
@@ -66,18 +66,37 @@ impl<'a, 's> Variants<'a, 's> {
         Self { supervisor, config, facts, jobs, seen, confirmed: BTreeMap::new(), deadline, started }
     }
 
-    /// Measures a job, once more in a new worker if it fails. One that took its whole limit in a worker of its own is not tried again.
+    /// Measures a job.
     fn record(&mut self, job: &Job, sampling: Sampling) -> Result<Result<Record, Failure>, Ended> {
         (self.started)(job);
+        let (limit, facts) = (self.config.limit(job), Box::new(self.facts.clone()));
+        let verifiers = Verifiers::default();
+        let request =
+            Request::Measure { job: job.clone(), sampling, facts, limit, verifiers, unchecked: true };
+        self.confirmed(job, &mut |variants| {
+            variants.ask(&request, limit, |reply| match reply {
+                Reply::Record(sent) => Some(usable(*sent)),
+                _ => None,
+            })
+        })
+    }
+
+    /// Does what is asked for with a job, once more in a new worker if it fails. A job that took its whole limit in a worker of its
+    /// own is not tried again.
+    fn confirmed<T>(
+        &mut self,
+        job: &Job,
+        asked: &mut dyn FnMut(&mut Self) -> Result<Answered<T>, Ended>,
+    ) -> Result<Result<T, Failure>, Ended> {
         let is_used = self.supervisor.is_used(&job.device);
-        let (first, timed_out) = self.ask(job, sampling)?;
+        let (first, timed_out) = asked(self)?;
         let Err(failure) = first else { return Ok(first) };
         let confirmed = self.confirmed.get(&failure.stage).is_some_and(|times| *times >= CONFIRMED);
         if self.config.in_process || confirmed || (timed_out && !is_used) {
             return Ok(Err(failure));
         }
         self.supervisor.replace(&job.device);
-        let (second, _) = self.ask(job, sampling)?;
+        let (second, _) = asked(self)?;
         if second.is_err() {
             *self.confirmed.entry(failure.stage).or_default() += 1;
             return Ok(Err(failure));
@@ -85,34 +104,22 @@ impl<'a, 's> Variants<'a, 's> {
         Ok(second)
     }
 
-    fn ask(&mut self, job: &Job, sampling: Sampling) -> Result<(Result<Record, Failure>, bool), Ended> {
-        let (limit, facts) = (self.config.limit(job), Box::new(self.facts.clone()));
-        let verifiers = Verifiers::default();
-        let request = Request::Measure { job: job.clone(), sampling, facts, limit, verifiers };
-        let (mut record, mut refused) = (None, None);
-        let lost = self.supervisor.ask(&request, limit, &mut |reply| match reply {
-            Reply::Record(sent) => record = Some(sent),
-            Reply::NoDevice(message) => refused = Some(Failure::new(Stage::Device, message)),
-            Reply::Facts(_)
-            | Reply::Tested(_)
-            | Reply::Writes(_)
-            | Reply::Traced { .. }
-            | Reply::Planning(_)
-            | Reply::Remark(_)
-            | Reply::Changed(_)
-            | Reply::Step(_)
-            | Reply::Interval { .. }
-            | Reply::DeviceLost
-            | Reply::Done => {}
+    /// Asks a worker, and returns the answer among its replies.
+    fn ask<T>(
+        &mut self,
+        request: &Request,
+        limit: Duration,
+        answer: impl Fn(Reply) -> Option<Result<T, Failure>>,
+    ) -> Result<Answered<T>, Ended> {
+        let mut found = None;
+        let lost = self.supervisor.ask(request, limit, &mut |reply| match reply {
+            Reply::NoDevice(message) => found = Some(Err(Failure::new(Stage::Device, message))),
+            reply => found = answer(reply).or_else(|| found.take()),
         })?;
         let timed_out = lost.as_ref().is_some_and(super::supervisor::Lost::timed_out);
-        let record = match (record, lost, refused) {
-            (Some(record), ..) => usable(*record),
-            (None, Some(lost), _) => Err(lost.failure()),
-            (None, None, Some(refused)) => Err(refused),
-            (None, None, None) => Err(Failure::new(Stage::Worker, "sent no result")),
-        };
-        Ok((record, timed_out))
+        let silent = || Failure::new(Stage::Worker, "sent no result");
+        let found = found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure())));
+        Ok((found, timed_out))
     }
 
     fn samples_of_a_step(&self, Duel { contender, leader }: Duel) -> usize {
@@ -121,6 +128,9 @@ impl<'a, 's> Variants<'a, 's> {
         (fitting as usize / FEWEST_SAMPLES * FEWEST_SAMPLES).clamp(FEWEST_SAMPLES, MOST_SAMPLES)
     }
 }
+
+/// The answer of a worker, and true with it if the worker took longer than it may.
+type Answered<T> = (Result<T, Failure>, bool);
 
 /// Returns a record that has a number to be used.
 fn usable(record: Record) -> Result<Record, Failure> {
@@ -162,10 +172,22 @@ impl Racers for Variants<'_, '_> {
         Ok(self.record(&job, sampling)?.and_then(|record| {
             let measured = record.measurement.as_ref();
             let measured = measured.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-            let (time, counts, checked) = (measured.median(), measured.counts, measured.checked);
-            self.seen[variant] = Seen { time: Some(time), counts, checked };
+            let (time, counts) = (measured.median(), measured.counts);
+            self.seen[variant] = Seen { time: Some(time), counts, ..self.seen[variant] };
             Ok(time)
         }))
+    }
+
+    fn check(&mut self, variant: usize) -> Result<Result<(), Failure>, Ended> {
+        let job = self.jobs[variant].clone();
+        let (request, limit) = (Request::Test { job: job.clone() }, self.config.limit(&job));
+        let tested = self.confirmed(&job, &mut |variants| {
+            variants.ask(&request, limit, |reply| match reply {
+                Reply::Tested(outcome) => Some(outcome),
+                _ => None,
+            })
+        })?;
+        Ok(tested.map(|checked| self.seen[variant].checked = checked))
     }
 
     fn duel(&mut self, duel: Duel) -> Result<Result<DuelRounds, Failure>, Ended> {

@@ -34,6 +34,8 @@ pub(super) struct ComparisonTask<'a> {
     pub(super) facts: &'a Facts,
     /// The longest wall time of a case.
     pub(super) limit: Duration,
+    /// True to check neither outputs nor writes.
+    pub(super) unchecked: bool,
 }
 
 /// Compares the cases of a job, and passes each record to `reply` as soon as it is made. After a failure that lost the
@@ -137,7 +139,7 @@ impl Hot {
 
 impl Inner<'_, '_> {
     fn record(&mut self, partner: &mut dyn Case, cache: Cache, hot: Option<Hot>) -> Record {
-        let ComparisonTask { job, with, found, sampling, facts, limit } = *self.outer.task;
+        let ComparisonTask { job, with, found, sampling, facts, limit, unchecked } = *self.outer.task;
         let [own, other] = found.map(|(entry, _)| &entry.options);
         let sampling = own_sampling(own, sampling);
         let device = &mut *self.outer.device;
@@ -155,6 +157,7 @@ impl Inner<'_, '_> {
             with,
             device: &mut *device,
             wanted,
+            unchecked,
             report_step: &report_step,
             prepared: None,
         };
@@ -240,6 +243,7 @@ struct Beside<'a> {
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
     wanted: SampleOptions,
+    unchecked: bool,
     report_step: &'a dyn Fn(Step),
     /// The first launches of both; present from the first round on.
     prepared: Option<[PreparedCase; 2]>,
@@ -261,10 +265,13 @@ impl Rounds for Beside<'_> {
                 self.of(whose, launch)?;
             }
         } else {
-            let (report_step, options) = (self.report_step, self.options);
+            let (report_step, options, unchecked) = (self.report_step, self.options, self.unchecked);
             let mut launched = |whose| {
-                self.of(whose, |case, device| {
-                    PreparedCase::launched(case, options[whose], device, &mut |step| report_step(step))
+                self.of(whose, |case, device| match unchecked {
+                    true => PreparedCase::unchecked(case, device, &mut |step| report_step(step)),
+                    false => {
+                        PreparedCase::launched(case, options[whose], device, &mut |step| report_step(step))
+                    }
                 })
             };
             self.prepared = Some([launched(0)?, launched(1)?]);

@@ -28,18 +28,11 @@ use gpubench_stats::units::Nanoseconds;
 /// clocks, which leave traces in this process. After a failure that lost the
 /// device, the remaining cases get no record: another process may still measure them. A case is killed at `limit`, with its
 /// samples, so that they end well before.
-pub(super) fn run(
-    job: &Job,
-    (entry, variant): (&Entry, &Variant),
-    device: &mut dyn Device,
-    (sampling, limit, verifiers): (&Sampling, Duration, Verifiers),
-    facts: &Facts,
-    reply: &mut dyn FnMut(Reply),
-) {
-    let sampling = own_sampling(&entry.options, sampling);
+pub(super) fn run(task: &JobTask<'_>, device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) {
+    let JobTask { job, found: (entry, variant), .. } = *task;
+    let sampling = own_sampling(&entry.options, task.sampling);
     let (options, left, case_began) = (entry.options, &job.caches[..], Instant::now());
-    let mut visitor =
-        JobVisitor { job, options, device, sampling, facts, left, limit, case_began, verifiers, reply };
+    let mut visitor = JobVisitor { task, options, device, sampling, left, case_began, reply };
     let visited = catch(Stage::Args, || {
         (variant.visit)(&mut visitor);
         Ok(())
@@ -47,6 +40,19 @@ pub(super) fn run(
     if let Err(failure) = visited {
         visitor.fail(&failure);
     }
+}
+
+/// A job, and the options of its measurement.
+pub(super) struct JobTask<'a> {
+    pub(super) job: &'a Job,
+    pub(super) found: (&'a Entry, &'a Variant),
+    pub(super) sampling: &'a Sampling,
+    pub(super) facts: &'a Facts,
+    /// The longest wall time of a case.
+    pub(super) limit: Duration,
+    pub(super) verifiers: Verifiers,
+    /// True to check neither outputs nor writes nor, behind the samples, the times.
+    pub(super) unchecked: bool,
 }
 
 /// Replies with the same failure for every case of `job`.
@@ -64,24 +70,24 @@ pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling) -> S
 
 /// Selects the job's arguments, then measures the resulting cases.
 struct JobVisitor<'a> {
-    job: &'a Job,
+    task: &'a JobTask<'a>,
     options: BenchmarkOptions,
     device: &'a mut dyn Device,
     sampling: Sampling,
-    facts: &'a Facts,
     /// The cases without a record.
     left: &'a [Cache],
-    /// The longest wall time of a case, and the beginning of the one in progress.
-    limit: Duration,
+    /// The beginning of the case in progress.
     case_began: Instant,
-    verifiers: Verifiers,
     reply: &'a mut dyn FnMut(Reply),
 }
 
 impl Visitor for JobVisitor<'_> {
     fn visit(&mut self, sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case) {
-        let prepared = select(&self.job.args, sweeps).and_then(|()| {
-            catch(Stage::Device, || PreparedCase::of(case, &self.options, self.device, self.reply))
+        let prepared = select(&self.task.job.args, sweeps).and_then(|()| {
+            catch(Stage::Device, || match self.task.unchecked {
+                true => PreparedCase::of_unchecked(case, self.device, self.reply),
+                false => PreparedCase::of(case, &self.options, self.device, self.reply),
+            })
         });
         let prepared = match prepared {
             Ok(prepared) => prepared,
@@ -94,7 +100,7 @@ impl Visitor for JobVisitor<'_> {
         let mut hot = None;
         let mut sampled = Vec::new();
         while let Some(&cache) = self.left.first() {
-            let range = nvtx::range(|| self.job.case(cache).to_string());
+            let range = nvtx::range(|| self.task.job.case(cache).to_string());
             let record = self.record(case, cache, &prepared, hot);
             drop(range);
             let failed = record.measurement.is_none();
@@ -111,7 +117,7 @@ impl Visitor for JobVisitor<'_> {
                 return;
             }
         }
-        if self.verifiers.cupti {
+        if self.task.verifiers.cupti {
             sampled.iter().for_each(|wanted| self.trace(case, wanted));
         }
     }
@@ -141,7 +147,7 @@ impl JobVisitor<'_> {
     /// Replies with the same failure for every case that has no record yet: they share what failed.
     fn fail(&mut self, failure: &Failure) {
         while let Some(&cache) = self.left.first() {
-            self.finish(Record::failed(self.job.case(cache), failure.clone()));
+            self.finish(Record::failed(self.task.job.case(cache), failure.clone()));
         }
     }
 
@@ -154,7 +160,7 @@ impl JobVisitor<'_> {
     /// Returns the budget of the samples of the next case: what the user gives, and no more than half of what is left until
     /// its worker is killed.
     fn budget(&self) -> Nanoseconds {
-        let left = self.limit.saturating_sub(self.case_began.elapsed());
+        let left = self.task.limit.saturating_sub(self.case_began.elapsed());
         self.sampling.max_time.min((left / 2).into())
     }
 
@@ -184,13 +190,16 @@ impl JobVisitor<'_> {
             Ok(sampled) => sampled,
             // The sampler's own failures already contain the driver's words.
             Err(failure) if failure.stage == Stage::Sampling => {
-                return Record::failed(self.job.case(cache), failure);
+                return Record::failed(self.task.job.case(cache), failure);
             }
-            Err(failure) => return Record::failed(self.job.case(cache), remarked(failure, self.device)),
+            Err(failure) => return Record::failed(self.task.job.case(cache), remarked(failure, self.device)),
         };
         let context =
-            MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.facts };
+            MeasurementContext { options: &self.options, sampling: &self.sampling, facts: self.task.facts };
         let (mut measurement, mut verdict) = context.build((samples, energy), prepared, cache, hot);
+        if self.task.unchecked {
+            return Record::new(self.task.job.case(cache), Some(measurement), verdict);
+        }
         match relaunched(case, &self.options, prepared, self.device) {
             Ok(None) => {}
             Ok(Some(relaunch)) => {
@@ -214,7 +223,7 @@ impl JobVisitor<'_> {
             let disagree = methods_disagree(&measurement.samples).filter(|_| !moves);
             verdict = disagree.into_iter().fold(verdict, Verdict::and);
         }
-        Record::new(self.job.case(cache), Some(measurement), verdict)
+        Record::new(self.task.job.case(cache), Some(measurement), verdict)
     }
 }
 

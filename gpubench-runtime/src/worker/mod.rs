@@ -68,6 +68,10 @@ pub enum Request {
         /// The checks of the times behind all samples.
         #[serde(default)]
         verifiers: Verifiers,
+        /// True for a race, which tests by itself what it names: outputs and writes are not checked, and behind the samples there is
+        /// neither another launch nor a second method.
+        #[serde(default)]
+        unchecked: bool,
     },
     /// Launch a job once, check its outputs, and time nothing.
     Test {
@@ -230,18 +234,28 @@ impl WorkerState {
                 let facts = opened.and_then(|device| Ok(device.facts()?));
                 reply(facts.map_or_else(|error| Reply::NoDevice(error.to_string()), Reply::Facts));
             }
-            Request::Measure { job, sampling, facts, limit, verifiers } => {
+            Request::Measure { job, sampling, facts, limit, verifiers, unchecked } => {
                 let with =
                     job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
                 self.on_device(job, reply, |found, device, reply| match with {
                     None => {
-                        job::run(job, found, device, (sampling, *limit, *verifiers), facts, reply);
+                        let (limit, verifiers, unchecked) = (*limit, *verifiers, *unchecked);
+                        let task = job::JobTask { job, found, sampling, facts, limit, verifiers, unchecked };
+                        job::run(&task, device, reply);
                     }
                     Some((_, Err(error))) => job::fail(job, &Failure::new(Stage::Args, error), reply),
                     Some((with, Ok(partner))) => {
-                        let (found, limit) = ([found, partner], *limit);
+                        let (found, limit, unchecked) = ([found, partner], *limit, *unchecked);
                         comparison::run(
-                            &comparison::ComparisonTask { job, with, found, sampling, facts, limit },
+                            &comparison::ComparisonTask {
+                                job,
+                                with,
+                                found,
+                                sampling,
+                                facts,
+                                limit,
+                                unchecked,
+                            },
                             device,
                             reply,
                         );

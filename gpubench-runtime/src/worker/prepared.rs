@@ -46,6 +46,34 @@ impl PreparedCase {
         Self::launched(case, options, device, &mut report_step)
     }
 
+    /// Makes the inputs, and launches once on them.
+    pub(super) fn of_unchecked(
+        case: &mut dyn Case,
+        device: &mut dyn Device,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<Self, Failure> {
+        let mut report_step = |step| reply(Reply::Step(step));
+        report_step(Step::Setup);
+        case.open(device)?;
+        set_up(case, device)?;
+        Self::unchecked(case, device, &mut report_step)
+    }
+
+    /// Launches once on inputs that are there, and looks at nothing.
+    pub(super) fn unchecked(
+        case: &mut dyn Case,
+        device: &mut dyn Device,
+        report_step: &mut dyn FnMut(Step),
+    ) -> Result<Self, Failure> {
+        report_step(Step::Reset);
+        reset(case, device)?;
+        report_step(Step::Counts);
+        let counts = on(device, Stage::Counts, || case.counts())?;
+        report_step(Step::CheckedLaunch);
+        launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
+        Ok(Self { counts, checked: false, seen: LaunchFacts::default() })
+    }
+
     /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch does what no time can stand for.
     pub(super) fn launched(
         case: &mut dyn Case,

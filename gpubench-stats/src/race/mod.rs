@@ -205,6 +205,12 @@ impl Race {
         (0..self.contenders.len()).map(|number| self.placing(number)).collect()
     }
 
+    /// Returns the variant that all others are compared with, if one is left.
+    #[must_use]
+    pub fn leader(&self) -> Option<usize> {
+        self.epochs.last().map(|epoch| epoch.leader)
+    }
+
     /// Returns the number of variants that race beside the leader.
     #[must_use]
     pub fn left(&self) -> usize {
