@@ -67,23 +67,25 @@ struct Product {
 };
 
 // The thread's sum of its vectors. Blocks take tiles in turn, of BATCH vectors a thread, all of which are under way at once:
-// 128 KiB a multiprocessor with 1024 threads. A thread adds its few elements in f32, all else is in f64.
+// 128 KiB a multiprocessor with 1024 threads. What is left is less than a tile for each block, and all threads share it. A
+// thread adds its few elements in f32, all else is in f64.
 template <int BATCH, typename Input>
 static __device__ double thread_sum(Input input, u64 vectors)
 {
-    const u64 stride = blockDim.x, tile = BATCH * stride;
+    const u64 stride = blockDim.x, tile = BATCH * stride, threads = gridDim.x * stride;
     float4 sums = make_float4(0, 0, 0, 0), v[BATCH];
-    u64 first = blockIdx.x * tile + threadIdx.x;
-    for (; first + (BATCH - 1) * stride < vectors; first += gridDim.x * tile) {
+    u64 round = 0;
+    for (; round + BATCH * threads <= vectors; round += BATCH * threads) {
+        const u64 first = round + blockIdx.x * tile + threadIdx.x;
 #pragma unroll
         for (int k = 0; k < BATCH; k++) v[k] = input(first + k * stride);
 #pragma unroll
         for (int k = 0; k < BATCH; k++) sums = add(sums, v[k]);
     }
-    // At most one tile is left, and not all of it is there.
+    const u64 first = round + blockIdx.x * stride + threadIdx.x;
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
-        v[k] = first + k * stride < vectors ? input(first + k * stride) : make_float4(0, 0, 0, 0);
+        v[k] = first + k * threads < vectors ? input(first + k * threads) : make_float4(0, 0, 0, 0);
     }
 #pragma unroll
     for (int k = 0; k < BATCH; k++) sums = add(sums, v[k]);

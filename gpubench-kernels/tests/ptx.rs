@@ -80,7 +80,7 @@ fn entries_are_what_is_launched() {
         assert_eq!(all, launches(rust));
         counts.push(all.len());
     }
-    assert_eq!(counts, [9, 3, 1, 2, 3, 4, 1]);
+    assert_eq!(counts, [9, 3, 1, 2, 3, 6, 1]);
     let inputs = [
         ("cycle", "u64 u64"),
         ("random_bf16", "u64 u64 u64"),

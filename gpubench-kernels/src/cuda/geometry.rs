@@ -47,7 +47,7 @@ impl Geometry {
     }
 
     /// The grid of a reduction of `bytes` bytes: 1024 threads a multiprocessor, each with eight vectors in flight, in blocks
-    /// of 512, since every block has a partial sum to hand over. A small array has at least one vector a thread.
+    /// of 512, since every block has a partial sum to hand over. A small array has a vector a thread.
     #[must_use]
     pub fn reduction(self, bytes: usize) -> Grid {
         let most = self.filled(512);
@@ -130,12 +130,14 @@ mod tests {
                 for batch in [4, 8] {
                     let grid = geometry.reduction(4 * n);
                     let (blocks, threads) = (grid.blocks as usize, grid.threads as usize);
-                    let tile = batch * threads;
-                    let tiles = |thread: usize, vectors| {
+                    let (tile, all) = (batch * threads, blocks * threads);
+                    let tiles = |thread: usize, vectors: usize| {
+                        let whole = vectors - vectors % (batch * all);
                         let first = thread / threads * tile + thread % threads;
-                        let rounds = (first..vectors).step_by(blocks * tile);
-                        let of_round = |first| (0..batch).map(move |k| first + k * threads);
-                        rounds.flat_map(of_round).filter(|vector| *vector < vectors).collect()
+                        let rounds = (first..whole).step_by(batch * all);
+                        let of_rounds = rounds.flat_map(|first| (0..batch).map(move |k| first + k * threads));
+                        let rest = (0..batch).map(|k| whole + thread + k * all);
+                        of_rounds.chain(rest).filter(|vector| *vector < vectors).collect()
                     };
                     let touched = touched(n, 4, grid, tiles);
                     assert!(touched.iter().all(|times| *times == 1), "{n} elements, {grid:?}");

@@ -38,44 +38,100 @@ impl Matmul {
     const THREADS: u32 = 256;
 }
 
-/// The module of the kernel for tensor cores, loaded, and allowed the shared memory that it asks for.
+/// The tile of c that a block computes on tensor cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tile {
+    kernel: &'static str,
+    rows: usize,
+    columns: usize,
+    threads: u32,
+    /// The bytes of shared memory of a block: so many steps, each with its part of both operands, of two bytes an element.
+    shared: u32,
+    /// The blocks that a multiprocessor of an H200 holds.
+    resident: usize,
+}
+
+impl Tile {
+    const LARGE: Self = Self::new("matmul_tensor", (128, 256), 256, Self::shared((128, 256), (32, 4)), 1);
+    const MEDIUM: Self =
+        Self::new("matmul_tensor_medium", (128, 128), 128, Self::shared((128, 128), (64, 3)), 2);
+    const SMALL: Self = Self::new("matmul_tensor_small", (64, 64), 64, Self::shared((64, 64), (64, 4)), 3);
+    const ALL: [Self; 3] = [Self::LARGE, Self::MEDIUM, Self::SMALL];
+
+    const fn new(
+        kernel: &'static str,
+        (rows, columns): (usize, usize),
+        threads: u32,
+        shared: u32,
+        resident: usize,
+    ) -> Self {
+        Self { kernel, rows, columns, threads, shared, resident }
+    }
+
+    const fn shared((rows, columns): (usize, usize), (depth, steps): (usize, usize)) -> u32 {
+        (steps * depth * (rows + columns) * 2) as u32
+    }
+
+    const fn blocks(self, n: usize) -> usize {
+        (n / self.rows) * (n / self.columns)
+    }
+
+    /// Returns the best tile for n × n matrices, as races on an H200 have it: the largest that keeps its multiprocessors busy. A large
+    /// one must fill four fifths of its waves of blocks, a medium one a whole wave.
+    fn of(n: usize, multiprocessors: usize) -> Self {
+        let fits = |tile: Self| n.is_multiple_of(tile.rows) && n.is_multiple_of(tile.columns);
+        let [large, medium] = [Self::LARGE, Self::MEDIUM].map(|tile| tile.blocks(n));
+        let room = large.div_ceil(multiprocessors) * multiprocessors;
+        if fits(Self::LARGE) && 5 * large >= 4 * room {
+            Self::LARGE
+        } else if fits(Self::MEDIUM) && medium >= Self::MEDIUM.resident * multiprocessors {
+            Self::MEDIUM
+        } else {
+            Self::SMALL
+        }
+    }
+}
+
+/// The module of the kernels for tensor cores, loaded, and allowed the shared memory that they ask for.
 #[derive(Debug)]
 pub struct Tensor {
     module: Module,
+    multiprocessors: usize,
 }
 
 impl Tensor {
-    /// The rows of the tile of c that a block computes.
-    pub const ROWS: usize = 128;
-    /// The columns of that tile.
-    pub const COLUMNS: usize = 256;
-    const THREADS: u32 = 256;
-    /// The shared memory of four steps of 32 in k, which are in flight, each with its part of both operands, of two bytes an
-    /// element.
-    const SHARED: u32 = 4 * 32 * (Self::ROWS + Self::COLUMNS) as u32 * 2;
+    /// The side of the smallest tile of c that a block computes.
+    pub const TILE: usize = Tile::SMALL.rows;
 
     /// Loads the module into the current context, where the driver compiles it.
     ///
     /// # Errors
     /// There is no context, the GPU is older than compute capability 8.0, or the driver refuses the PTX.
     pub fn load() -> Result<Self, Refusal> {
-        let major = CurrentContext::get_device()?.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
+        let device = CurrentContext::get_device()?;
+        let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         if major < 8 {
             return Err(
                 format!("it takes compute capability 8.0 or newer, and this GPU has {major}.x").into()
             );
         }
+        let multiprocessors = device.get_attribute(DeviceAttribute::MultiprocessorCount)?;
         let module = Module::from_ptx(TENSOR, &[])?;
-        let function = module.get_function("matmul_tensor")?.to_raw();
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is the module's, which lives.
-        match unsafe { sys::cuFuncSetAttribute(function, attribute, Self::SHARED as i32) } {
-            CUresult::CUDA_SUCCESS => Ok(Self { module }),
-            _ => {
-                Err(format!("a block takes {} bytes of shared memory, and is refused them", Self::SHARED)
-                    .into())
+        for Tile { kernel, shared, .. } in Tile::ALL {
+            let function = module.get_function(kernel)?.to_raw();
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is the module's, which lives.
+            match unsafe { sys::cuFuncSetAttribute(function, attribute, shared as i32) } {
+                CUresult::CUDA_SUCCESS => {}
+                _ => {
+                    return Err(format!(
+                        "a block takes {shared} bytes of shared memory, and is refused them"
+                    )
+                    .into());
+                }
             }
         }
+        Ok(Self { module, multiprocessors: multiprocessors.unsigned_abs().max(1) as usize })
     }
 }
 
@@ -179,7 +235,7 @@ pub fn registers(
 }
 
 /// c ← a · b on tensor cores: a and b in bf16, given as their bits, sums and c in `f32`. n is a multiple of
-/// [`Tensor::COLUMNS`]. One launch reads 4 n² bytes, writes 4 n² bytes and does 2 n³ operations.
+/// [`Tensor::TILE`]. One launch reads 4 n² bytes, writes 4 n² bytes and does 2 n³ operations.
 #[gpu_bench(
     args(n = [1024, 4096]),
     setup = |n| bf16_inputs(n, stream),
@@ -197,15 +253,30 @@ pub fn tensor(
     c: &mut DeviceBuffer<f32>,
     stream: &Stream,
 ) -> CudaResult<()> {
-    let n = tiled_side(a.len(), b.len(), c.len(), Tensor::COLUMNS);
-    let blocks = ((n / Tensor::ROWS) * (n / Tensor::COLUMNS)) as u32;
-    // `load` has allowed the kernel that much shared memory.
-    launch_kernel!(
-        kernels.matmul_tensor(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
-        shape(blocks, Tensor::THREADS),
-        stream,
-        Tensor::SHARED
-    )
+    let n = tiled_side(a.len(), b.len(), c.len(), Tensor::TILE);
+    let tile = Tile::of(n, kernels.multiprocessors);
+    let grid = shape(tile.blocks(n) as u32, tile.threads);
+    // `load` has allowed the kernels that much shared memory.
+    match tile {
+        Tile::LARGE => launch_kernel!(
+            kernels.matmul_tensor(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+            grid,
+            stream,
+            tile.shared
+        ),
+        Tile::MEDIUM => launch_kernel!(
+            kernels.matmul_tensor_medium(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+            grid,
+            stream,
+            tile.shared
+        ),
+        _ => launch_kernel!(
+            kernels.matmul_tensor_small(a.as_device_ptr(), b.as_device_ptr(), c.as_device_ptr(), n as u64),
+            grid,
+            stream,
+            tile.shared
+        ),
+    }
 }
 
 /// The arguments of a launch for `f32`, from the kernels to c.
@@ -233,4 +304,25 @@ pub fn bf16_inputs(n: usize, stream: &Stream) -> Result<Bf16Inputs, Refusal> {
 /// Checks that `c` is the product of the inputs for `f32`.
 fn f32_product(c: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
     expect_product(c, n, |i| element(A, i), |i| element(B, i), Rounding::Nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Races on an H200, with 132 multiprocessors, name the small one up to n = 1536, the medium one for 3072, and the large one for
+    /// 2048 and 4096.
+    #[test]
+    fn tiles_are_those_that_races_name() {
+        for n in [64, 512, 1024, 1536] {
+            assert_eq!(Tile::of(n, 132), Tile::SMALL, "{n}");
+        }
+        assert_eq!(Tile::of(3072, 132), Tile::MEDIUM);
+        for n in [2048, 4096, 8192] {
+            assert_eq!(Tile::of(n, 132), Tile::LARGE, "{n}");
+        }
+        // What is no multiple of a tile's sides cannot be divided into them.
+        assert_eq!((Tile::of(4096 + 128, 132), Tile::of(4096 + 64, 132)), (Tile::MEDIUM, Tile::SMALL));
+        assert_eq!(Tile::of(256, 1), Tile::LARGE);
+    }
 }

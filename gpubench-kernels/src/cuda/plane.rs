@@ -63,10 +63,10 @@ pub fn transpose_tiled(
     stream: &Stream,
 ) -> CudaResult<()> {
     are_squares(x, y, n);
-    let tiles = n.div_ceil(32) as u32;
+    let tiles = n.div_ceil(64) as u32;
     launch_kernel!(
         kernels.transpose_tiled(x.as_device_ptr(), y.as_device_ptr(), n as u64),
-        shape((tiles, tiles), (32, 8)),
+        shape((tiles, tiles), 256),
         stream
     )
 }

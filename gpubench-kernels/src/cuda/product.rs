@@ -11,7 +11,7 @@ use crate::reference::matmul::add_products;
 const WHOLE: usize = 256;
 /// Of larger ones, one row in this many is checked, which is at most the height of any kernel's tile, so that no tile is
 /// missed.
-const BAND: usize = 128;
+const BAND: usize = 64;
 /// The most rows that are checked, since each costs n² operations here.
 const MOST: usize = 64;
 /// Columns that a thread adds up at a time.
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(rows(256).len(), 256);
         for n in [257, 1024, 2048, 4096, 6144, 8192, 16_384] {
             let rows = rows(n);
-            let band = 128.max(n / 64);
+            let band = 64.max(n / 64);
             assert!(rows.is_sorted_by(|a, b| a < b) && rows.len() <= 65, "{n}: {rows:?}");
             assert_eq!((rows.first(), rows.last()), (Some(&0), Some(&(n - 1))));
             assert!((0..n / band).all(|index| rows.iter().any(|row| row / band == index)), "{n}: {rows:?}");

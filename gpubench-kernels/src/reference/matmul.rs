@@ -32,6 +32,8 @@ pub const KERNELS: &[Reference] = &[
     reference("matmul_shared", matrices::<4>, product::<4>, |call| operations(call, 7e3)),
     reference("matmul_registers", matrices::<4>, product::<4>, |call| operations(call, 40e3)),
     reference("matmul_tensor", matrices::<2>, product::<2>, |call| operations(call, 500e3)),
+    reference("matmul_tensor_medium", matrices::<2>, product::<2>, |call| operations(call, 400e3)),
+    reference("matmul_tensor_small", matrices::<2>, product::<2>, |call| operations(call, 250e3)),
 ];
 
 /// Two factors with elements of `SIZE` bytes, and a product of `f32`.

@@ -108,15 +108,16 @@ fn reductions() -> Vec<Launch> {
 
 /// Kernels over squares, of which the last tiles are not full.
 fn planes() -> Vec<Launch> {
-    const N: usize = 70;
-    let plane = |ptx, kernel: &str, blocks, threads| Launch {
+    let plane = |ptx, kernel: &str, n: usize, blocks, threads| Launch {
         grid: Grid { blocks, threads },
-        ..launch(ptx, kernel, 1, 1, vec![random(1, N * N), unwritten(4 * N * N), count(N)])
+        ..launch(ptx, kernel, 1, 1, vec![random(1, n * n), unwritten(4 * n * n), count(n)])
     };
     vec![
-        plane(ptx!("transpose"), "transpose_naive", [3, 3], [32, 8]),
-        plane(ptx!("transpose"), "transpose_tiled", [3, 3], [32, 8]),
-        plane(ptx!("stencil"), "stencil", [2, 3], [64, 4]),
+        plane(ptx!("transpose"), "transpose_naive", 70, [3, 3], [32, 8]),
+        plane(ptx!("transpose"), "transpose_tiled", 70, [2, 2], [256, 1]),
+        // Rows of an odd number of elements have no pairs.
+        plane(ptx!("transpose"), "transpose_tiled", 67, [2, 2], [256, 1]),
+        plane(ptx!("stencil"), "stencil", 70, [2, 3], [64, 4]),
     ]
 }
 
@@ -263,7 +264,7 @@ fn kernels_do_what_their_references_say() {
     compared.sort_unstable();
     compared.dedup();
     let mut all: Vec<&str> = ALL.into_iter().flatten().map(|reference| reference.kernel).collect();
-    all.retain(|kernel| *kernel != "matmul_tensor");
+    all.retain(|kernel| !kernel.starts_with("matmul_tensor"));
     all.sort_unstable();
     assert_eq!(compared, all);
 }

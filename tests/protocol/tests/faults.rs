@@ -265,7 +265,7 @@ fn a_kernel_that_computes_too_little_is_found_out() {
         ("matmul_naive", "matmul::naive", 256),
         ("matmul_shared", "matmul::shared", 256),
         ("matmul_registers", "matmul::registers", 256),
-        ("matmul_tensor", "matmul::tensor", 512),
+        ("matmul_tensor_small", "matmul::tensor", 512),
         ("nbody", "nbody::gravity", 1000),
     ];
     for (kernel, benchmark, n) in kernels {
