@@ -29,7 +29,7 @@ use gpubench_stats::{
 /// The fewest pairs of a round: AB BA.
 const FEWEST_PAIRS: usize = 2;
 /// If the user asks for a number of samples, they are spread over this many rounds.
-const ROUNDS_OF_A_NUMBER: usize = 8;
+const ROUNDS_OF_A_NUMBER: usize = 16;
 /// The fewest rounds with an interval, if a round would get less than the fewest pairs otherwise.
 const FEWEST_ROUNDS: usize = 4;
 
@@ -334,9 +334,9 @@ mod tests {
             (4, &[1, 1, 1, 1]),
             (7, &[1, 2, 2, 2]),
             (10, &[1, 2, 2, 1, 2, 2]),
-            (512, &[64; 8]),
+            (512, &[32; 16]),
         ] {
-            let all: Vec<usize> = (0..8).map(|round| pairs_of_round(round, samples)).collect();
+            let all: Vec<usize> = (0..16).map(|round| pairs_of_round(round, samples)).collect();
             let taken: Vec<usize> = all.iter().copied().filter(|pairs| *pairs > 0).collect();
             assert_eq!(taken, expected, "{samples}");
             assert_eq!(all.iter().sum::<usize>(), samples);

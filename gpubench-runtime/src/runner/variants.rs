@@ -27,7 +27,7 @@ const COARSE_PRECISION: f64 = 0.02;
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 /// The fewest samples of a step, AB BA in each round, and the most.
 const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
-const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
+const MOST_SAMPLES: usize = 2 * FEWEST_SAMPLES;
 /// The number of variants that fail twice at a stage before others are told at their first failure there.
 const CONFIRMED: usize = 3;
 

@@ -25,10 +25,10 @@ fn order(replay: &[Line]) -> String {
         .collect()
 }
 
-/// Eight rounds of 64 pairs.
+/// Sixteen rounds of 64 pairs.
 fn compared(cache: &str) -> Measured {
     let arguments = ["cuda::copy", "--arg", "n=262144", "--cache", cache, "--compare-with", "cuda::rmw"];
-    let how = ["--samples", "512", "--warmup", "0.001"];
+    let how = ["--samples", "1024", "--warmup", "0.001"];
     let measured = measure(KERNELS, &[&arguments[..], &how].concat(), &[("LOG", "")]);
     assert_eq!(failed(&measured.run), []);
     measured
@@ -42,7 +42,7 @@ fn launches_take_turns_within_graphs_and_places_between_them() {
     let orders: Vec<String> = replays(&measured.log).into_iter().map(order).collect();
     let whole: Vec<&String> = orders.iter().filter(|order| order.len() == 64).collect();
     // Those of the first round come behind the warm-up's.
-    let of_rounds = &whole[whole.len() - 14..];
+    let of_rounds = &whole[whole.len() - 30..];
     for graphs in of_rounds.chunks(2) {
         assert!(graphs[0].starts_with("ABBABAABBAABABBA"), "{}", graphs[0]);
         // What was A is B in the graph that follows.
@@ -74,7 +74,7 @@ fn the_times_of_each_are_its_own() {
         let alone = alone.run.records[0].measurement.clone().expect("it was measured");
         let apart = (alone.median().0 - found.median().0).abs();
         assert!(apart <= 32.0, "{name}: {:?} in turn, {:?} alone", found.samples.time, alone.samples.time);
-        assert_eq!(found.samples.events.len(), 512);
+        assert_eq!(found.samples.events.len(), 1024);
     }
 }
 
@@ -107,8 +107,8 @@ fn rounds_lie_at_different_places() {
         .filter(|line| line.is("kernel", "copy"))
         .map(|line| line.memory("read").expect("a copy reads").start)
         .collect();
-    // Eight rounds, of which two share what is allocated before them, and change places.
-    assert_eq!(places.len(), 8, "{places:?}");
+    // Sixteen rounds, of which two share what is allocated before them, and change places.
+    assert_eq!(places.len(), 16, "{places:?}");
 }
 
 #[test]
