@@ -2,7 +2,7 @@
 //! of rounds, and the sampling options; out: the samples of both, and a [`Comparison`].
 //!
 //! Each round has new inputs and new graphs. Two rounds form a pair: both lie at the same place in memory, with the buffers of
-//! the two launches swapped, so that what the place adds to one it adds to the other in turn. Each pair lies at a place drawn at
+//! the two launches swapped and the other one first, so that what the place or the beginning of a graph adds to one it adds to the other in turn. Each pair lies at a place drawn at
 //! random, and is independent of the others.
 
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ pub trait Rounds {
 pub struct Placement {
     /// The random number that addresses depend on. Both rounds of a pair have the same.
     pub place: u64,
-    /// True in the second round of a pair: each launch has the addresses that the other had in the first.
+    /// True in the second round of a pair: each launch has the addresses that the other had in the first, and the second goes first.
     pub swapped: bool,
 }
 

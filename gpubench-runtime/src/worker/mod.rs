@@ -8,6 +8,7 @@ mod job;
 mod leaks;
 mod measurement;
 mod message;
+mod mirrored;
 mod numbered;
 mod pipe;
 mod planning;

@@ -4,8 +4,8 @@
 //!
 //! All are compared with one leader, in steps of equally many pairs of rounds. At each look a variant that is certainly slower than
 //! the leader by more than the band leaves the race, and one that is certainly within the band is a tie. One that is certainly
-//! faster by more than the band becomes the leader, and a new epoch begins. A race that ends earlier leaves the rest
-//! undecided, which is never a tie.
+//! faster by more than the band becomes the leader, and a new epoch begins; so does, early in a race, one that seems to be faster.
+//! A race that ends earlier leaves the rest undecided, which is never a tie.
 
 mod cover;
 mod error;
@@ -23,6 +23,11 @@ pub const PAIRS_OF_A_STEP: usize = 8;
 /// The coarse times over the least of them up to which variants race. A single coarse time is off by the place of its inputs and by
 /// what clocks do meanwhile: on an H200 by 3.3 % at most, of 290 variants of five problems from 3 to 236 µs.
 pub const COARSE_FACTOR: f64 = 1.15;
+
+/// The epochs that one which seems to be faster may end, at this look, counted from zero. The first leader had the least of many
+/// single times, and so the most luck.
+const GUESSES: usize = 2;
+const LOOK_OF_A_GUESS: usize = 1;
 
 /// The part of all races that may go wrong anywhere.
 pub const RACE_ERROR: f64 = 0.01;
@@ -263,15 +268,46 @@ impl Race {
         }
         self.epochs[number].look += 1;
         if let Some((leader, ratio)) = faster {
-            self.epochs[number].to_next = Some(inverse(&ratio));
+            self.follow(epoch.leader, ratio);
             let beaten = &mut self.contenders[epoch.leader];
             (beaten.standing, beaten.decided_at) = (Standing::Slower, Some(self.looks));
-            beaten.ratio = Some((number, Ratio { value: 1.0, low: 1.0, high: 1.0, ..ratio }));
-            // Within the band of the old leader is not within that of the new one.
-            for tie in self.contenders.iter_mut().filter(|one| one.standing == Standing::Tie) {
-                (tie.standing, tie.decided_at) = (Standing::Undecided, None);
-            }
             self.begin_epoch(leader);
+        } else if let Some((leader, ratio)) = self.guess(number, epoch.look) {
+            self.follow(epoch.leader, ratio);
+            self.contenders[epoch.leader].standing = Standing::Undecided;
+            self.begin_epoch(leader);
+        }
+    }
+
+    /// Returns the variant that seems to be the fastest, if it is early enough and the leader seems to be half of the band slower.
+    fn guess(&self, epoch: usize, look: usize) -> Option<(usize, Ratio)> {
+        let numbered = self.contenders.iter().enumerate().filter(|(_, one)| one.races());
+        let ratios = numbered.filter_map(|(number, one)| {
+            one.ratio.filter(|(of, _)| *of == epoch).map(|(_, ratio)| (number, ratio))
+        });
+        let fastest = ratios.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+        let is_early = epoch < GUESSES && look == LOOK_OF_A_GUESS;
+        fastest.filter(|(_, ratio)| is_early && ratio.value < 1.0 / (1.0 + self.rules.band / 2.0))
+    }
+
+    /// Ends an epoch for one with a new leader, of this ratio to the old one. What is not certain of the new leader too is
+    /// open again.
+    fn follow(&mut self, old: usize, ratio: Ratio) {
+        let number = self.epochs.len() - 1;
+        let to_next = inverse(&ratio);
+        self.epochs[number].to_next = Some(to_next);
+        self.contenders[old].ratio = Some((number, Ratio { value: 1.0, low: 1.0, high: 1.0, ..ratio }));
+        let is_open = |contender: &Contender| match (contender.standing, contender.ratio) {
+            (Standing::Tie, _) => true,
+            (Standing::Slower, Some((of, ratio))) => {
+                let ratio = self.to_best(of, ratio);
+                ratio.is_none_or(|ratio| ratio.low * to_next.low <= 1.0 + self.rules.band)
+            }
+            _ => false,
+        };
+        let open: Vec<bool> = self.contenders.iter().map(is_open).collect();
+        for (contender, _) in self.contenders.iter_mut().zip(open).filter(|(_, is_open)| *is_open) {
+            (contender.standing, contender.decided_at) = (Standing::Undecided, None);
         }
     }
 

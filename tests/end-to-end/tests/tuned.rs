@@ -6,7 +6,7 @@ use std::time::Instant;
 use end_to_end::running::{Ended, run, run_with};
 use gpubench_records::id::Arg;
 use gpubench_records::tuning::{RaceEnd, TunedBenchmark, TunedProblem, Tuning};
-use gpubench_stats::race::Standing;
+use gpubench_stats::race::{PAIRS_OF_A_STEP, Standing};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_tuned");
 const RACE: [&str; 3] = ["--device", "clockwork", "--tune"];
@@ -162,7 +162,7 @@ fn races_at_length() {
     let took = began.elapsed();
     _ = ended.with_code(0);
     let problem = &only(&tuning).problems[0];
-    let steps: usize = problem.variants.iter().map(|variant| variant.pairs / 4).sum();
+    let steps: usize = problem.variants.iter().map(|variant| variant.pairs / PAIRS_OF_A_STEP).sum();
     println!("{} variants in {took:?}, {steps} steps", problem.variants.len());
     assert_eq!(problem.best().expect("there is one").args[0].value, "0");
     assert!(took.as_secs() < 60);

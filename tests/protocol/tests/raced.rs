@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use end_to_end::running::run_with;
 use gpubench_records::tuning::{TunedProblem, Tuning};
-use gpubench_stats::race::Standing;
+use gpubench_stats::race::{PAIRS_OF_A_STEP, Standing};
 use protocol::fake::library;
 
 const RACED: &str = env!("CARGO_BIN_EXE_raced");
@@ -59,7 +59,7 @@ fn races_on_a_gpu_at_length() {
     let began = Instant::now();
     let problem = raced(&["many", "--include-ignored"], 1);
     let took = began.elapsed();
-    let steps: usize = problem.variants.iter().map(|variant| variant.pairs / 4).sum();
+    let steps: usize = problem.variants.iter().map(|variant| variant.pairs / PAIRS_OF_A_STEP).sum();
     println!("{} variants in {took:?}, {steps} steps", problem.variants.len());
     assert_eq!(problem.best().expect("there is one").args[0].value, "0");
     assert!(took.as_secs() < 60);
