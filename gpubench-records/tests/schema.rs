@@ -1,36 +1,51 @@
-//! `docs/schema/run-2.json`, the JSON Schema of a stored run. In: the types that write runs; out: the committed file is theirs
-//! (`GPUBENCH_WRITE_SCHEMA=1` writes it), and every recorded run fits it, with no key that it does not name.
+//! The JSON Schemas in `docs/schema`: of a stored run, and of a tuning. In: the types that write them; out: the committed files are
+//! theirs (`GPUBENCH_WRITE_SCHEMA=1` writes them), and every recorded run and a tuning with all its fields fit, with no key that the
+//! schema does not name.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpubench_records::record::Run;
+use gpubench_records::tuning::Tuning;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema/run-2.json");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
 
-fn schema() -> Value {
+/// The schema of a document of this format.
+fn schema_of<Document: JsonSchema>(format: &str, title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<Run>().to_value();
+    let mut schema = generator.into_root_schema_for::<Document>().to_value();
     let fields = schema.as_object_mut().expect("a schema of an object");
-    fields.insert("$id".to_owned(), "gpubench/2".into());
-    fields.insert("title".to_owned(), "A run of gpubench, format gpubench/2".into());
+    fields.insert("$id".to_owned(), format.into());
+    fields.insert("title".to_owned(), format!("{title} of gpubench, format {format}").into());
     schema
 }
 
+fn schema() -> Value {
+    schema_of::<Run>("gpubench/2", "A run")
+}
+
+fn schema_of_tunings() -> Value {
+    schema_of::<Tuning>("gpubench-tuning/1", "A tuning")
+}
+
 #[test]
-fn the_schema_is_that_of_the_types() {
-    let schema = serde_json::to_string_pretty(&schema()).expect("JSON") + "\n";
-    if env::var_os("GPUBENCH_WRITE_SCHEMA").is_some() {
-        fs::write(SCHEMA, &schema).expect("it can be written");
+fn the_schemas_are_those_of_the_types() {
+    for (file, schema) in [("run-2.json", schema()), ("tuning-1.json", schema_of_tunings())] {
+        let path = Path::new(FOLDER).join(file);
+        let schema = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
+        if env::var_os("GPUBENCH_WRITE_SCHEMA").is_some() {
+            fs::write(&path, &schema).expect("it can be written");
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == schema,
+            "docs/schema/{file} is not current: GPUBENCH_WRITE_SCHEMA=1 cargo test -p gpubench-records --features schema --test schema"
+        );
     }
-    let committed = fs::read_to_string(SCHEMA).unwrap_or_default();
-    assert!(
-        committed == schema,
-        "docs/schema/run-2.json is not current: GPUBENCH_WRITE_SCHEMA=1 cargo test -p gpubench-records --features schema --test schema"
-    );
 }
 
 #[test]
@@ -46,6 +61,29 @@ fn every_recorded_run_fits_the_schema() {
         let found = Checker { root: &schema }.check(&schema, &json);
         assert_eq!(found, Ok(()), "{}", file.display());
     }
+}
+
+/// `tuning.json` is what `--save-tuning` wrote of a suite on a device whose clock is known, two races of it ended by a budget.
+#[test]
+fn a_tuning_fits_its_schema() {
+    let schema = schema_of_tunings();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tuning.json");
+    let tuning = Tuning::parse(&fs::read(&file).expect("it is there")).expect("a tuning");
+    let mut json = Vec::new();
+    tuning.write(&mut json).expect("a vector takes everything");
+    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(Checker { root: &schema }.check(&schema, &json), Ok(()));
+    let problems = json.pointer("/benchmarks/0/problems").and_then(Value::as_array).expect("a list");
+    assert!(problems.iter().any(|problem| !problem["looks"].as_array().expect("a list").is_empty()));
+    let mut other = json.clone();
+    other["benchmarks"][0]["problems"][0]["variants"][0]["standing"] = "first".into();
+    assert!(Checker { root: &schema }.check(&schema, &other).is_err());
+    let missing = json.as_object().cloned().map(|mut json| {
+        json.remove("method");
+        Value::Object(json)
+    });
+    let found = Checker { root: &schema }.check(&schema, &missing.expect("an object"));
+    assert_eq!(found, Err("`method` is missing".to_owned()));
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn row(variant: &TunedVariant) -> Vec<String> {
         Standing::Tie => "tie",
         Standing::Undecided => "undecided",
         Standing::Slower | Standing::LeftBehind => "slower",
+        Standing::NotMeasured => "not measured",
         Standing::Failed => "failed",
     };
     cells.push(format!("{word}{look}"));
@@ -109,7 +110,11 @@ fn style(standing: Standing) -> Style {
     match standing {
         Standing::Best => of_answer(Answer::Faster),
         Standing::Undecided => NOTE,
-        Standing::Tie | Standing::Slower | Standing::LeftBehind | Standing::Failed => Style::new(),
+        Standing::Tie
+        | Standing::Slower
+        | Standing::LeftBehind
+        | Standing::NotMeasured
+        | Standing::Failed => Style::new(),
     }
 }
 
@@ -127,6 +132,11 @@ fn the_rest(problem: &TunedProblem, page: Page) -> String {
     let behind = problem.of(Standing::LeftBehind).count();
     if behind > 0 {
         lines.push(format!("{behind} left behind: far slower when measured alone"));
+    }
+    let missing = problem.of(Standing::NotMeasured).count();
+    if missing > 0 {
+        let end = if problem.ended == RaceEnd::Budget { "the budget ended" } else { "the race was stopped" };
+        lines.push(format!("{missing} not measured: {end} first, so that there is no winner"));
     }
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for failed in problem.of(Standing::Failed) {

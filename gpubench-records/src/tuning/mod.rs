@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::problem::{RaceEnd, TunedProblem, TunedVariant};
+pub use self::problem::{RaceEnd, TunedLook, TunedProblem, TunedVariant};
 pub use self::shipped::{Alone, Shipped};
 
 use crate::facts::Facts;
@@ -25,6 +25,7 @@ pub const SCHEMA: &str = files::TUNING.schema;
 
 /// The races of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Tuning {
     /// [`SCHEMA`].
@@ -49,6 +50,7 @@ pub struct Tuning {
 
 /// The rules of races.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuningMethod {
     /// The difference of two times that does not matter, as a fraction.
     pub band: f64,
@@ -74,6 +76,7 @@ impl TuningMethod {
 
 /// The races of a benchmark, one for each problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TunedBenchmark {
     /// The benchmark's path, crate first.
     pub benchmark: String,
@@ -207,6 +210,7 @@ mod tests {
             args: vec![arg("n", "1024")],
             ended: RaceEnd::Decided,
             variants: vec![variant("128", Standing::Best), variant("256", Standing::Tie)],
+            looks: Vec::new(),
             skipped: 0,
             wall: Nanoseconds(1e6),
         };

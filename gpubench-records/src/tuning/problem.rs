@@ -11,14 +11,18 @@ use gpubench_stats::units::Nanoseconds;
 
 /// The race of a problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TunedProblem {
     /// The arguments that are the problem.
     pub args: Vec<Arg>,
     /// The reason that it ended.
     pub ended: RaceEnd,
-    /// The variants: the best, its ties, the undecided, the slower, those left behind and those that failed; of a kind the faster
-    /// first.
+    /// The variants: the best, its ties, the undecided, the slower, those left behind, those not measured and those that failed; of a
+    /// kind the faster first.
     pub variants: Vec<TunedVariant>,
+    /// The beginning of the race and each look: what they left.
+    #[serde(default)]
+    pub looks: Vec<TunedLook>,
     /// The number of variants that the benchmark skips.
     pub skipped: usize,
     /// The time that it took.
@@ -27,6 +31,7 @@ pub struct TunedProblem {
 
 /// The reason that a race ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RaceEnd {
     /// Every variant is decided.
@@ -39,8 +44,25 @@ pub enum RaceEnd {
     Stopped,
 }
 
+/// What is left behind a look, or at the beginning. A look decides about variants; there is one behind each round of steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TunedLook {
+    /// The steps until then, of all variants together. A step is eight rounds of two variants in turn.
+    pub steps: usize,
+    /// The time since the race of this problem began.
+    pub at: Nanoseconds,
+    /// The variants that are not out: the leader, its ties and the undecided.
+    pub left: usize,
+    /// Those of them that are undecided.
+    pub undecided: usize,
+    /// The leader from then on.
+    pub leader: Vec<Arg>,
+}
+
 /// A variant of a problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TunedVariant {
     /// The arguments that are the variant.
     pub args: Vec<Arg>,
@@ -98,7 +120,8 @@ impl TunedVariant {
             Standing::Undecided => 2,
             Standing::Slower => 3,
             Standing::LeftBehind => 4,
-            Standing::Failed => 5,
+            Standing::NotMeasured => 5,
+            Standing::Failed => 6,
         };
         let coarse = self.coarse.map_or(f64::INFINITY, Nanoseconds::as_f64);
         (kind, self.ratio.map_or(coarse, |ratio| ratio.value))
@@ -106,7 +129,7 @@ impl TunedVariant {
 }
 
 impl TunedProblem {
-    /// Returns the winner, if anything could be measured.
+    /// Returns the winner, if every variant was measured and one of them works.
     #[must_use]
     pub fn best(&self) -> Option<&TunedVariant> {
         self.variants.iter().find(|variant| variant.standing == Standing::Best)

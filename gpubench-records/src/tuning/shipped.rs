@@ -11,6 +11,7 @@ use gpubench_stats::race::{Standing, best_alone, cover};
 
 /// The variants to ship.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shipped {
     /// A set of variants of which one is the best or its tie for every problem.
     pub variants: Vec<Vec<Arg>>,
@@ -23,6 +24,7 @@ pub struct Shipped {
 
 /// The best single variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Alone {
     /// The variant.
     pub args: Vec<Arg>,
@@ -92,6 +94,7 @@ mod tests {
             args: Vec::new(),
             ended: RaceEnd::Decided,
             variants,
+            looks: Vec::new(),
             skipped: 0,
             wall: Nanoseconds::ZERO,
         }

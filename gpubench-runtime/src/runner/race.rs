@@ -4,7 +4,7 @@
 use super::supervisor::Ended;
 use gpubench_records::failure::Failure;
 use gpubench_records::tuning::RaceEnd;
-use gpubench_stats::race::{Duel, Placing, Race, RaceRules, Standing};
+use gpubench_stats::race::{Duel, Finish, LookTaken, Placing, Race, RaceRules, Standing};
 use gpubench_stats::units::Nanoseconds;
 
 /// The rounds of two variants that took turns.
@@ -26,6 +26,8 @@ pub(crate) trait Racers {
     fn duel(&mut self, duel: Duel) -> Result<Result<DuelRounds, Failure>, Ended>;
     /// Returns true if the budget is spent.
     fn is_spent(&self) -> bool;
+    /// Returns the time since the race began.
+    fn elapsed(&self) -> Nanoseconds;
 }
 
 /// The result of a race.
@@ -35,6 +37,8 @@ pub(crate) struct RaceResult {
     pub(crate) coarse: Vec<Option<Nanoseconds>>,
     /// For each variant its placing.
     pub(crate) placings: Vec<Placing>,
+    /// The beginning and each look, with the time since the race began.
+    pub(crate) looks: Vec<(LookTaken, Nanoseconds)>,
     /// The failures, with the numbers of their variants.
     pub(crate) failures: Vec<(usize, Failure)>,
     pub(crate) end: RaceEnd,
@@ -43,28 +47,31 @@ pub(crate) struct RaceResult {
 }
 
 /// Races so many variants. A variant that fails is out, and what it was measured with is measured once more. The outputs of those that
-/// race are checked, which may take longer than all of their times: those of the others, which are far slower, are not.
+/// race are checked, which may take longer than all of their times: those of the others, which are far slower, are not. A budget that ends
+/// while variants are measured alone leaves the rest not measured, and the problem without a winner.
 pub(crate) fn race(racers: &mut dyn Racers, variants: usize, rules: RaceRules) -> RaceResult {
     let mut race =
         RaceUnderWay { coarse: vec![None; variants], right: vec![false; variants], failures: Vec::new() };
-    let mut stopped = race.measure_alone(racers).err();
+    let alone = race.measure_alone(racers);
     let mut laps = Race::new(&race.coarse, rules);
-    let mut end = RaceEnd::Decided;
-    if stopped.is_none() {
-        match race.run(racers, &mut laps) {
-            Ok(ended) => end = ended,
-            Err(why) => stopped = Some(why),
-        }
-    }
-    let placings = laps.end();
-    let undecided = placings.iter().any(|placing| placing.standing == Standing::Undecided);
-    end = match end {
-        _ if stopped.is_some() => RaceEnd::Stopped,
+    race.failures.iter().for_each(|(failed, _)| laps.fail(*failed));
+    let mut times = vec![racers.elapsed(); laps.looks_taken()];
+    let led = match alone {
+        Ok(RaceEnd::Decided) => race.run(racers, &mut laps, &mut times),
+        ended => ended,
+    };
+    let (end, stopped) = led.map_or_else(|why| (RaceEnd::Stopped, Some(why)), |end| (end, None));
+    let Finish { placings, looks } = laps.finish();
+    times.resize_with(looks.len(), || racers.elapsed());
+    let is_left = |placing: &Placing| matches!(placing.standing, Standing::Undecided | Standing::NotMeasured);
+    let undecided = placings.iter().any(is_left);
+    let end = match end {
         RaceEnd::Decided if undecided => RaceEnd::LastLook,
         RaceEnd::Budget if !undecided => RaceEnd::Decided,
         end => end,
     };
-    RaceResult { coarse: race.coarse, placings, failures: race.failures, end, stopped }
+    let looks = looks.into_iter().zip(times).collect();
+    RaceResult { coarse: race.coarse, placings, looks, failures: race.failures, end, stopped }
 }
 
 struct RaceUnderWay {
@@ -75,27 +82,37 @@ struct RaceUnderWay {
 }
 
 impl RaceUnderWay {
-    /// Measures each variant alone; the first once more at the end, since clocks rise while a device warms up.
-    fn measure_alone(&mut self, racers: &mut dyn Racers) -> Result<(), Ended> {
+    /// Measures each variant alone; the first once more at the end, since clocks rise while a device warms up. Returns
+    /// [`RaceEnd::Decided`] if the budget allowed all of it.
+    fn measure_alone(&mut self, racers: &mut dyn Racers) -> Result<RaceEnd, Ended> {
         let variants = self.coarse.len();
         for variant in (0..variants).chain((variants > 1).then_some(0)) {
             if self.failures.iter().any(|(failed, _)| *failed == variant) {
                 continue;
+            }
+            if racers.is_spent() {
+                return Ok(RaceEnd::Budget);
             }
             match racers.coarse(variant)? {
                 Ok(time) => self.coarse[variant] = Some(time),
                 Err(failure) => self.fail(variant, failure),
             }
         }
-        Ok(())
+        Ok(RaceEnd::Decided)
     }
 
-    /// Compares until all is decided or the budget is spent. The best has been checked in any case.
-    fn run(&mut self, racers: &mut dyn Racers, race: &mut Race) -> Result<RaceEnd, Ended> {
+    /// Compares until all is decided or the budget is spent, and notes in `times` when each look was taken. The best has been checked
+    /// in any case.
+    fn run(
+        &mut self,
+        racers: &mut dyn Racers,
+        race: &mut Race,
+        times: &mut Vec<Nanoseconds>,
+    ) -> Result<RaceEnd, Ended> {
         let mut end = RaceEnd::Decided;
         loop {
             let next = race.next_duel();
-            // Variants that have not been measured alone are no tie: a budget ends the race behind the first round at the earliest.
+            times.resize_with(race.looks_taken(), || racers.elapsed());
             if next.is_some() && racers.is_spent() {
                 end = RaceEnd::Budget;
             }
@@ -162,7 +179,9 @@ mod tests {
         checks: Vec<usize>,
         quarrels: Vec<usize>,
         duels: usize,
+        alone: usize,
         most: Option<usize>,
+        most_alone: Option<usize>,
         stops_at: Option<usize>,
     }
 
@@ -187,6 +206,7 @@ mod tests {
 
     impl Racers for Fake {
         fn coarse(&mut self, variant: usize) -> Result<Result<Nanoseconds, Failure>, Ended> {
+            self.alone += 1;
             let breaks = self.duels > 0 && self.breaks.contains(&variant);
             Ok(if breaks || self.broken.contains(&variant) {
                 Err(wrong())
@@ -215,6 +235,11 @@ mod tests {
 
         fn is_spent(&self) -> bool {
             self.most.is_some_and(|most| self.duels >= most)
+                || self.most_alone.is_some_and(|most| self.alone >= most)
+        }
+
+        fn elapsed(&self) -> Nanoseconds {
+            Nanoseconds(self.alone as f64 + 100.0 * self.duels as f64)
         }
     }
 
@@ -248,7 +273,7 @@ mod tests {
         use Standing::{Best, Failed, LeftBehind, Undecided};
         let alone = Fake { wrong: vec![1], ..Fake::of(&[100.0, 10.0, 140.0]) }.race();
         assert_eq!((standings(&alone), alone.end), (vec![Best, Failed, LeftBehind], RaceEnd::Decided));
-        let spent = Fake { wrong: vec![0], most: Some(0), ..Fake::of(&[99.0, 100.0, 101.0]) }.race();
+        let spent = Fake { wrong: vec![0], most_alone: Some(4), ..Fake::of(&[99.0, 100.0, 101.0]) }.race();
         assert_eq!((standings(&spent), spent.end), (vec![Failed, Best, Undecided], RaceEnd::Budget));
     }
 
@@ -276,6 +301,43 @@ mod tests {
         assert_eq!(standings(&found), [Standing::Best, Standing::Tie, Standing::Undecided]);
         let enough = Fake { most: Some(2), ..Fake::of(&[100.0, 100.0, 100.0]) }.race();
         assert_eq!(enough.end, RaceEnd::Decided);
+    }
+
+    #[test]
+    fn a_budget_that_ends_the_first_round_leaves_the_rest_not_measured() {
+        use Standing::{Best, Failed, NotMeasured, Tie, Undecided};
+        let equal = || Fake::of(&[100.0, 100.0, 100.0, 100.0]);
+        let found = Fake { most_alone: Some(3), broken: vec![1], ..equal() }.race();
+        assert_eq!(standings(&found), [Undecided, Failed, Undecided, NotMeasured]);
+        assert_eq!((found.end, found.failures), (RaceEnd::Budget, vec![(1, wrong())]));
+        let none = Fake { most_alone: Some(0), ..equal() }.race();
+        assert_eq!((none.end, standings(&none)), (RaceEnd::Budget, vec![NotMeasured; 4]));
+        // The first was not measured again: all have a time, but the first duel came too late.
+        let all = Fake { most_alone: Some(4), ..equal() }.race();
+        assert_eq!(
+            (all.end, standings(&all)),
+            (RaceEnd::Budget, vec![Best, Undecided, Undecided, Undecided])
+        );
+        let enough = Fake { most_alone: Some(6), ..equal() }.race();
+        assert_eq!((enough.end, standings(&enough)), (RaceEnd::Decided, vec![Best, Tie, Tie, Tie]));
+        // Nothing works of what was measured, and that is no winner either.
+        let broken = Fake { most_alone: Some(1), broken: vec![0], ..equal() }.race();
+        assert_eq!(standings(&broken), [Failed, NotMeasured, NotMeasured, NotMeasured]);
+    }
+
+    #[test]
+    fn looks_have_the_times_at_which_they_were_taken() {
+        let found = Fake::of(&[100.0, 100.0, 103.0]).race();
+        let looks: Vec<_> = found
+            .looks
+            .iter()
+            .map(|(look, at)| (look.steps, look.left, look.undecided, at.as_f64()))
+            .collect();
+        assert_eq!(looks, [(0, 3, 2, 4.0), (2, 2, 0, 204.0)]);
+        let stopped = Fake { stops_at: Some(2), ..Fake::of(&[100.0, 100.0, 103.0]) }.race();
+        let looks: Vec<_> =
+            stopped.looks.iter().map(|(look, at)| (look.steps, look.left, at.as_f64())).collect();
+        assert_eq!(looks, [(0, 3, 4.0), (1, 3, 204.0)]);
     }
 
     #[test]

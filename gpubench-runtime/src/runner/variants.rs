@@ -41,6 +41,7 @@ pub(crate) struct Variants<'a, 's> {
     /// What is known of each beside its placing.
     pub(crate) seen: Vec<Seen>,
     confirmed: BTreeMap<Stage, usize>,
+    began: Instant,
     deadline: Option<Instant>,
     started: &'a mut dyn FnMut(&Job),
 }
@@ -66,7 +67,17 @@ impl<'a, 's> Variants<'a, 's> {
         started: &'a mut dyn FnMut(&Job),
     ) -> Self {
         let seen = vec![Seen::default(); jobs.len()];
-        Self { supervisor, config, facts, jobs, seen, confirmed: BTreeMap::new(), deadline, started }
+        Self {
+            supervisor,
+            config,
+            facts,
+            jobs,
+            seen,
+            confirmed: BTreeMap::new(),
+            began: Instant::now(),
+            deadline,
+            started,
+        }
     }
 
     /// Measures a job.
@@ -210,6 +221,10 @@ impl Racers for Variants<'_, '_> {
 
     fn is_spent(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn elapsed(&self) -> Nanoseconds {
+        self.began.elapsed().into()
     }
 }
 

@@ -27,9 +27,9 @@ use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Program;
 use gpubench_records::tuning::{
-    RaceEnd, Shipped, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod, hash_of_axes,
+    Shipped, TunedBenchmark, TunedLook, TunedProblem, TunedVariant, Tuning, TuningMethod, hash_of_axes,
 };
-use gpubench_stats::race::{RaceRules, Standing};
+use gpubench_stats::race::{LookTaken, RaceRules, Standing};
 use gpubench_stats::units::Nanoseconds;
 
 /// The answer of races, and the problems that ended them early.
@@ -236,7 +236,8 @@ impl Races<'_> {
         let count = jobs.len();
         let mut variants =
             Variants::new(supervisor, self.config, facts, jobs.clone(), deadline, &mut started);
-        let RaceResult { coarse, placings, failures, end, stopped } = race(&mut variants, count, rules);
+        let RaceResult { coarse, placings, looks, failures, end, stopped } =
+            race(&mut variants, count, rules);
         let mut answers: Vec<TunedVariant> = Vec::with_capacity(count + broken.len());
         for (number, (job, placing)) in jobs.iter().zip(&placings).enumerate() {
             let mut answer = TunedVariant::failed_or(split(&job.args, tune).0, placing.standing);
@@ -251,12 +252,18 @@ impl Races<'_> {
             let answer = TunedVariant::failed_or(split(&job.args, tune).0, Standing::Failed);
             TunedVariant { failure: Some(failure), ..answer }
         }));
-        // What was stopped before it was measured has not failed.
-        if end == RaceEnd::Stopped {
-            answers.retain(|answer| answer.standing != Standing::Failed || answer.failure.is_some());
-        }
+        let looks = looks
+            .into_iter()
+            .map(|(LookTaken { steps, left, undecided, leader }, at)| TunedLook {
+                steps,
+                at,
+                left,
+                undecided,
+                leader: jobs.get(leader).map(|job| split(&job.args, tune).0).unwrap_or_default(),
+            })
+            .collect();
         let wall = began.elapsed().into();
-        let mut problem = TunedProblem { args, ended: end, variants: answers, skipped, wall };
+        let mut problem = TunedProblem { args, ended: end, variants: answers, looks, skipped, wall };
         problem.sort();
         let path = entry.path();
         let is_same =

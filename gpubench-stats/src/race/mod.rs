@@ -52,6 +52,7 @@ pub struct Duel {
 
 /// The standing of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It is the leader.
@@ -64,6 +65,8 @@ pub enum Standing {
     Undecided,
     /// Its coarse time was beyond [`COARSE_FACTOR`], and it did not race.
     LeftBehind,
+    /// The race ended before it was measured.
+    NotMeasured,
     /// It failed.
     Failed,
 }
@@ -79,6 +82,28 @@ pub struct Placing {
     pub pairs: usize,
     /// The look, counted from 1 through all epochs, at which it was decided.
     pub decided_at: Option<usize>,
+}
+
+/// What is left of a race behind a look, or at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LookTaken {
+    /// The steps until then, of all variants together.
+    pub steps: usize,
+    /// The variants that are not out: the leader, its ties and the undecided.
+    pub left: usize,
+    /// Those of them that are undecided.
+    pub undecided: usize,
+    /// The leader from then on.
+    pub leader: usize,
+}
+
+/// The result of a race.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finish {
+    /// For each variant its placing.
+    pub placings: Vec<Placing>,
+    /// The beginning, and each look in turn.
+    pub looks: Vec<LookTaken>,
 }
 
 /// A variant in the race.
@@ -132,15 +157,18 @@ pub struct Race {
     contenders: Vec<Contender>,
     epochs: Vec<Epoch>,
     looks: usize,
+    steps: usize,
+    taken: Vec<LookTaken>,
 }
 
 impl Race {
-    /// Begins a race of variants with these coarse times, of which `None` has failed.
+    /// Begins a race of variants with these coarse times. `None` was not measured; [`fail`](Self::fail) says which of those have
+    /// failed.
     #[must_use]
     pub fn new(coarse: &[Option<Nanoseconds>], rules: RaceRules) -> Self {
         let contender = |coarse: &Option<Nanoseconds>| Contender {
             coarse: *coarse,
-            standing: if coarse.is_some() { Standing::LeftBehind } else { Standing::Failed },
+            standing: if coarse.is_some() { Standing::LeftBehind } else { Standing::NotMeasured },
             steps: 0,
             rounds: Vec::new(),
             unresolved: 0.0,
@@ -149,7 +177,7 @@ impl Race {
             decided_at: None,
         };
         let contenders = coarse.iter().map(contender).collect();
-        let mut race = Self { rules, contenders, epochs: Vec::new(), looks: 0 };
+        let mut race = Self { rules, contenders, epochs: Vec::new(), looks: 0, steps: 0, taken: Vec::new() };
         race.begin_anew();
         race
     }
@@ -180,6 +208,7 @@ impl Race {
         if let Some(contender) = self.contenders.get_mut(duel.contender).filter(|one| one.races()) {
             let whole = &rounds[..rounds.len() - rounds.len() % 2];
             contender.steps += 1;
+            self.steps += 1;
             contender.rounds.extend(whole);
             contender.pairs += whole.len() / 2;
             contender.unresolved += resolution;
@@ -200,14 +229,28 @@ impl Race {
 
     /// Ends the race, and places every variant. What a step has found since the last look counts by the next look's error.
     #[must_use]
-    pub fn end(mut self) -> Vec<Placing> {
+    pub fn end(self) -> Vec<Placing> {
+        self.finish().placings
+    }
+
+    /// Ends the race as [`end`](Self::end) does, and tells what each look left. Of variants that were not all measured none is the
+    /// best.
+    #[must_use]
+    pub fn finish(mut self) -> Finish {
         if let Some(epoch) = self.epochs.last().copied()
             && error::steps_before(epoch.look).is_some()
             && self.contenders.iter().any(|one| one.races() && one.rounds.len() >= 4)
         {
             self.look(epoch);
         }
-        (0..self.contenders.len()).map(|number| self.placing(number)).collect()
+        let mut placings: Vec<Placing> =
+            (0..self.contenders.len()).map(|number| self.placing(number)).collect();
+        if placings.iter().any(|placing| placing.standing == Standing::NotMeasured) {
+            for best in placings.iter_mut().filter(|placing| placing.standing == Standing::Best) {
+                (best.standing, best.ratio) = (Standing::Undecided, None);
+            }
+        }
+        Finish { placings, looks: self.taken }
     }
 
     /// Returns the variant that all others are compared with, if one is left.
@@ -220,6 +263,12 @@ impl Race {
     #[must_use]
     pub fn left(&self) -> usize {
         self.contenders.iter().filter(|one| one.races()).count()
+    }
+
+    /// Returns the number of looks so far; the beginning counts as one, and each time that it begins anew.
+    #[must_use]
+    pub fn looks_taken(&self) -> usize {
+        self.taken.len()
     }
 
     /// Begins an epoch with the fastest by coarse times, and all that are near it.
@@ -239,6 +288,17 @@ impl Race {
             }
         }
         self.begin_epoch(leader);
+        self.note();
+    }
+
+    /// Notes what is left.
+    fn note(&mut self) {
+        let Some(epoch) = self.epochs.last() else { return };
+        let is_in =
+            |one: &&Contender| matches!(one.standing, Standing::Best | Standing::Tie | Standing::Undecided);
+        let left = self.contenders.iter().filter(is_in).count();
+        let undecided = self.left();
+        self.taken.push(LookTaken { steps: self.steps, left, undecided, leader: epoch.leader });
     }
 
     fn begin_epoch(&mut self, leader: usize) {
@@ -277,6 +337,7 @@ impl Race {
             self.contenders[epoch.leader].standing = Standing::Undecided;
             self.begin_epoch(leader);
         }
+        self.note();
     }
 
     /// Returns the variant that seems to be the fastest, if it is early enough and the leader seems to be half of the band slower.
@@ -316,7 +377,7 @@ impl Race {
         let confidence = 1.0 - self.rules.error;
         let ratio = match contender.standing {
             Standing::Best => Some(Ratio { value: 1.0, low: 1.0, high: 1.0, confidence }),
-            Standing::Failed | Standing::LeftBehind => None,
+            Standing::Failed | Standing::LeftBehind | Standing::NotMeasured => None,
             Standing::Tie | Standing::Slower | Standing::Undecided => {
                 contender.ratio.and_then(|(epoch, ratio)| self.to_best(epoch, ratio))
             }
@@ -353,6 +414,13 @@ mod tests {
         times.iter().map(|time| Some(Nanoseconds(*time)).filter(|_| *time > 0.0)).collect()
     }
 
+    /// A race of variants with these coarse times, of which 0 has failed.
+    fn race(times: &[f64]) -> Race {
+        let mut race = Race::new(&coarse(times), RULES);
+        (0..times.len()).filter(|number| times[*number] <= 0.0).for_each(|number| race.fail(number));
+        race
+    }
+
     /// Races variants whose rounds find these times exactly, but for a little noise that cancels out.
     fn raced(mut race: Race, times: &[f64]) -> Vec<Placing> {
         while let Some(duel) = race.next_duel() {
@@ -376,7 +444,7 @@ mod tests {
     fn each_variant_has_its_standing() {
         use Standing::{Best, Failed, LeftBehind, Slower, Tie};
         let times = [100.0, 100.2, 102.0, 114.0, 116.0, 0.0];
-        let placings = raced(Race::new(&coarse(&times), RULES), &times);
+        let placings = raced(race(&times), &times);
         assert_eq!(standings(&placings), [Best, Tie, Slower, Slower, LeftBehind, Failed]);
         let ratio = placings[2].ratio.expect("it was compared");
         assert!(ratio.low < 1.02 && 1.02 < ratio.high && (ratio.value - 1.02).abs() < 1e-6, "{ratio:?}");
@@ -474,11 +542,33 @@ mod tests {
     #[test]
     fn one_variant_alone_is_the_best_and_none_is_no_race() {
         assert_eq!(Race::new(&coarse(&[100.0]), RULES).next_duel(), None);
-        assert_eq!(
-            standings(&Race::new(&coarse(&[100.0, 0.0]), RULES).end()),
-            [Standing::Best, Standing::Failed]
-        );
-        let mut none = Race::new(&coarse(&[0.0, 0.0]), RULES);
+        assert_eq!(standings(&race(&[100.0, 0.0]).end()), [Standing::Best, Standing::Failed]);
+        let mut none = race(&[0.0, 0.0]);
         assert_eq!((none.next_duel(), none.left()), (None, 0));
+        assert_eq!(standings(&none.end()), [Standing::Failed; 2]);
+    }
+
+    #[test]
+    fn of_variants_that_were_not_all_measured_none_is_the_best() {
+        use Standing::{LeftBehind, NotMeasured, Undecided};
+        let placings = Race::new(&coarse(&[100.0, 130.0, 101.0, 0.0]), RULES).end();
+        assert_eq!(standings(&placings), [Undecided, LeftBehind, Undecided, NotMeasured]);
+        assert!(placings.iter().all(|placing| placing.ratio.is_none()));
+        assert_eq!(standings(&Race::new(&coarse(&[0.0, 0.0]), RULES).end()), [NotMeasured; 2]);
+    }
+
+    #[test]
+    fn each_look_tells_what_it_leaves() {
+        let first = coarse(&[100.0, 101.0, 102.0, 103.0, 150.0]);
+        let times = [110.0, 100.0, 100.1, 121.0, 150.0];
+        let mut race = Race::new(&first, RULES);
+        while let Some(duel) = race.next_duel() {
+            step(&mut race, duel, &times);
+        }
+        let Finish { placings, looks } = race.finish();
+        let best = placings.iter().position(|placing| placing.standing == Standing::Best).expect("one leads");
+        let look = |steps, left, undecided, leader| LookTaken { steps, left, undecided, leader };
+        // Three steps find two that are faster, and a fourth decides between them.
+        assert_eq!(looks, [look(0, 4, 3, 0), look(3, 2, 1, best), look(4, 2, 0, best)]);
     }
 }

@@ -62,6 +62,10 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
         "{ratio:?}"
     );
     assert_eq!(slower.counts.reads, Some(64));
+    let [start, .., end] = &small.looks[..] else { panic!("{:?}", small.looks) };
+    assert_eq!((start.steps, start.left, start.undecided), (0, 3, 2));
+    assert_eq!((end.left, end.undecided, &end.leader), (2, 0, &small.variants[0].args));
+    assert!(start.at < end.at && end.at <= small.wall, "{:?}", small.looks);
 
     let shipped = benchmark.shipped.as_ref().expect("both have winners");
     assert_eq!((shipped.variants.len(), shipped.is_smallest), (1, true));
@@ -96,12 +100,26 @@ fn what_fails_is_out_with_its_reason() {
 }
 
 #[test]
-fn a_budget_leaves_undecided_what_it_does_not_decide() {
-    let (ended, tuning) = tuned(&["equal", "--budget", "1ms"], &[("NOISE", "20")]);
-    ended.with_code(0).shows(", ended by the budget");
+fn a_budget_bounds_the_first_round_too() {
+    let (ended, tuning) = tuned(&["equal", "--budget", "1us"], &[]);
     let problem = &only(&tuning).problems[0];
-    assert_eq!(problem.ended, RaceEnd::Budget);
-    assert_eq!(problem.of(Standing::Undecided).count(), 5);
+    let ended = ended.with_code(1);
+    ended.shows(", ended by the budget");
+    ended.shows("6 not measured: the budget ended first, so that there is no winner");
+    assert_eq!((problem.ended, problem.of(Standing::NotMeasured).count()), (RaceEnd::Budget, 6));
+    assert_eq!((problem.best(), &only(&tuning).shipped), (None, &None));
+
+    // So many do not fit; those that do keep their times, and none of them has won.
+    let (ended, tuning) = tuned(&["many", "--include-ignored", "--budget", "700ms"], &[]);
+    _ = ended.with_code(1);
+    let problem = &only(&tuning).problems[0];
+    let missing = problem.of(Standing::NotMeasured).count();
+    assert!((1..=5_000).contains(&missing) && problem.variants.len() == 5_000, "{missing}");
+    let has_time = |standing| problem.of(standing).all(|variant| variant.coarse.is_some());
+    assert!(has_time(Standing::Undecided) && has_time(Standing::LeftBehind));
+    assert!(problem.of(Standing::NotMeasured).all(|variant| variant.coarse.is_none() && !variant.checked));
+    assert_eq!((problem.ended, problem.best()), (RaceEnd::Budget, None));
+    assert!(problem.wall.as_seconds() < 2.0, "{:?}", problem.wall);
 }
 
 #[test]

@@ -22,7 +22,10 @@ pub(crate) struct TuneArgs {
     )]
     pub(crate) tune: bool,
 
-    /// End the races of --tune after this long in all; what is not decided then is told as undecided [default: no limit]
+    /// End the races of --tune after this long in all [default: no limit]
+    ///
+    /// What is not decided then is told as undecided, and what was not reached as not measured. A problem of which a variant was not
+    /// measured has no winner. A measurement that has begun is finished.
     #[arg(long, value_name = "TIME", env = "GPUBENCH_BUDGET", help_heading = TUNING)]
     pub(crate) budget: Option<String>,
 
