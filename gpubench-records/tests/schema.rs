@@ -63,7 +63,7 @@ fn every_recorded_run_fits_the_schema() {
     }
 }
 
-/// `tuning.json` is what `--save-tuning` wrote of a suite on a device whose clock is known, two races of it ended by a budget.
+/// `tuning.json` is what `--save-tuning` wrote of `tuned kernel broken` (tests/end-to-end), with other names for the machine.
 #[test]
 fn a_tuning_fits_its_schema() {
     let schema = schema_of_tunings();

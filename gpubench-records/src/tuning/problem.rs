@@ -48,7 +48,7 @@ pub enum RaceEnd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TunedLook {
-    /// The steps until then, of all variants together. A step is eight rounds of two variants in turn.
+    /// The steps until then, of all variants together. A step is some rounds of two variants in turn.
     pub steps: usize,
     /// The time since the race of this problem began.
     pub at: Nanoseconds,
