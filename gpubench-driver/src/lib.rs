@@ -34,7 +34,7 @@
 //! # Which library
 //!
 //! `libcuda.so.1`, as the system's loader finds it; or only the one whose path `GPUBENCH_LIBCUDA` holds. It is
-//! opened once and never closed.
+//! opened once and never closed. On Windows only the latter, and [`interpose`] does nothing: no launch was ever measured there.
 //!
 //! [cust]: https://docs.rs/cust
 //! [cudarc]: https://docs.rs/cudarc
@@ -55,6 +55,7 @@ mod launches;
 mod library;
 mod memory;
 pub mod nvtx;
+mod place;
 mod proc_address;
 mod result;
 pub mod sys;

@@ -6,21 +6,20 @@
 
 use std::env;
 use std::error::Error;
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{self, Path, PathBuf};
-use std::ptr;
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+use crate::place;
 
 /// A function of the driver, of a type that only its caller knows.
 pub(crate) type Function = unsafe extern "C" fn();
 
-/// The name given to the system's loader.
-const SYSTEM_LIBRARY: &str = "libcuda.so.1";
+/// The name given to the system's loader. On Windows, where no launch was ever measured by CUDA, only the user names a library.
+const SYSTEM_LIBRARY: Option<&str> = if cfg!(windows) { None } else { Some("libcuda.so.1") };
 
 /// An open library and its facts. It is never closed: the driver runs threads, and cust's objects may be
 /// dropped at any time.
@@ -50,32 +49,11 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 }
 
 /// Returns the path of the driver's library, for a process to be started that is to call [`interpose`](crate::interpose).
-/// `None` if this process has not opened the library.
+/// `None` if this process has not opened the library, and on Windows, where `interpose` does nothing.
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
-    /// The C type `Dl_info`.
-    #[repr(C)]
-    struct Place {
-        path: *const c_char,
-        base: *mut c_void,
-        symbol: *const c_char,
-        address: *mut c_void,
-    }
-    unsafe extern "C" {
-        fn dladdr(address: *const c_void, place: *mut Place) -> c_int;
-    }
-
     let library = &OPENED.get()?.as_ref().ok()?.library;
-    let function = find(library, "cuInit")?;
-    let mut place =
-        Place { path: ptr::null(), base: ptr::null_mut(), symbol: ptr::null(), address: ptr::null_mut() };
-    // SAFETY: `place` is a place for the answer, which is 0 if there is none.
-    if unsafe { dladdr(function as *const c_void, &raw mut place) } == 0 || place.path.is_null() {
-        return None;
-    }
-    // SAFETY: the path belongs to the library, which is never closed.
-    let path = unsafe { CStr::from_ptr(place.path) };
-    path::absolute(OsStr::from_bytes(path.to_bytes())).ok()
+    find(library, "cuInit").and_then(place::library_of)
 }
 
 /// Returns a function of the driver.
@@ -114,7 +92,8 @@ fn open() -> Result<Opened, LoadError> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
     let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let from_variable = variable.is_some();
-    let name = PathBuf::from(variable.unwrap_or_else(|| SYSTEM_LIBRARY.into()));
+    let name = variable.or(SYSTEM_LIBRARY.map(Into::into)).ok_or(LoadError::OtherSystem)?;
+    let name = PathBuf::from(name);
     // SAFETY: the library is the CUDA driver, or the user named it as one: its initialisers may run anywhere.
     let library = unsafe { Library::new(&*name) }.map_err(|error| LoadError::NotFound {
         library: name.clone(),

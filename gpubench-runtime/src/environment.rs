@@ -2,42 +2,24 @@
 //! name, its system and CPU, and the command line without the program's folder. No user name is read.
 
 use std::env;
-use std::ffi::CStr;
-use std::fs;
 use std::path::Path;
 
-use rustix::system::uname;
-
 use crate::devices::cpu_name;
+use crate::system::machine;
+pub(crate) use crate::system::machine::host;
 use gpubench_records::record::Environment;
 use gpubench_records::task::Task;
 
-/// Returns the machine's name.
-pub(crate) fn host() -> Option<String> {
-    Some(text(uname().nodename())).filter(|name| !name.is_empty())
-}
-
-fn text(text: &CStr) -> String {
-    text.to_string_lossy().into_owned()
-}
-
 /// Reads the environment of this process, which is `task` of several.
 pub(crate) fn environment(task: Option<Task>) -> Environment {
-    let uname = uname();
     Environment {
         host: host(),
-        system: fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release)),
-        kernel: Some(format!("{} {}", text(uname.sysname()), text(uname.release()))),
+        system: machine::system(),
+        kernel: machine::kernel(),
         cpu: Some(cpu_name()),
         command: command(env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
         task,
     }
-}
-
-/// Returns the name of the system in the text of `os-release`.
-fn pretty_name(release: &str) -> Option<String> {
-    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(name.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Returns the command line, with the program's folder removed.
@@ -54,14 +36,6 @@ fn command(arguments: impl Iterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_system_is_named_by_its_release_file() {
-        let debian = "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n";
-        assert_eq!(pretty_name(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
-        assert_eq!(pretty_name("PRETTY_NAME=Void").as_deref(), Some("Void"));
-        assert_eq!((pretty_name(""), pretty_name("PRETTY_NAME=\"\"")), (None, None));
-    }
 
     #[test]
     fn a_command_keeps_its_arguments_and_loses_its_folder() {

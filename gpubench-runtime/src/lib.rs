@@ -21,6 +21,7 @@ mod plan;
 mod registry;
 mod runner;
 mod suite;
+mod system;
 mod worker;
 
 pub use self::bind::pow2;

@@ -1,6 +1,8 @@
 //! Objects of the system's loader. In: a name, or the bytes of a shared object. Out: true if the name is loaded; the
 //! object, loaded without a file on disk.
 
+#![expect(unsafe_code, reason = "loads a shared object")]
+
 use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::io;

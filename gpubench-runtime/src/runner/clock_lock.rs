@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::device::{Available, ClockTarget, DeviceError, UnknownClock};
 use crate::devices::kinds;
+use crate::system::{children, stopping};
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
@@ -168,9 +168,8 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
     let target: ClockTarget = target.parse().map_err(|error: UnknownClock| invalid(&error.to_string()))?;
-    // Fails if this process already leads a process group. That group is then its own.
-    _ = rustix::process::setsid();
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    children::leave_terminal();
+    for signal in stopping::ALL {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
     match lock_all(gpus, target) {

@@ -3,24 +3,20 @@
 //! programs that ask for it.
 
 use std::env;
-use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Available;
+use crate::system::lock_file::{self, Tried};
 
 /// The pause between two tries for a lock.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
-const EVERYBODY: u32 = 0o666;
 
 /// A held lock. It is released when this is dropped, and at the latest when the process ends.
 #[derive(Debug)]
@@ -98,23 +94,16 @@ fn one(
 ) -> Result<io::Result<Lock>, NotLocked> {
     let mut warned = false;
     loop {
-        let mut file = match open(path) {
-            Ok(file) => file,
-            Err(error) => return Ok(Err(error)),
-        };
-        match file.try_lock() {
-            // Another process may have removed the file meanwhile. The lock is then on a file that others do
-            // not see.
-            Ok(()) if !is_at(&file, path) => continue,
-            Ok(()) => {
+        let held = match lock_file::try_lock(path) {
+            Ok(Tried::Locked(mut file)) => {
                 sign(&mut file, suite);
                 return Ok(Ok(Lock { _file: file }));
             }
-            Err(TryLockError::Error(error)) => return Ok(Err(error)),
-            Err(TryLockError::WouldBlock) => {}
-        }
+            Ok(Tried::Held(file)) => file,
+            Err(error) => return Ok(Err(error)),
+        };
         if !wait || !warned {
-            let holder = holder(&mut file);
+            let holder = held.map_or_else(|| UNKNOWN.to_owned(), |mut file| holder(&mut file));
             if !wait {
                 return Err(BusyDevice { device: device.to_owned(), holder }.into());
             }
@@ -126,44 +115,6 @@ fn one(
         }
         thread::sleep(PAUSE);
     }
-}
-
-/// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
-/// waited for, and what has another name elsewhere is left alone.
-fn open(path: &Path) -> io::Result<File> {
-    let file = opened(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.nlink() > 1 {
-        return Err(io::Error::other("it is no lock file: remove it"));
-    }
-    Ok(file)
-}
-
-fn opened(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(flags);
-    match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        // Read access is enough for a lock.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return OpenOptions::new().read(true).custom_flags(flags).open(path);
-        }
-        opened => return opened,
-    }
-    match options.create_new(true).open(path) {
-        Ok(file) => {
-            file.set_permissions(Permissions::from_mode(EVERYBODY))?;
-            Ok(file)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => opened(path),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_at(file: &File, path: &Path) -> bool {
-    let of = |metadata: io::Result<std::fs::Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
-    of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
 }
 
 /// Writes the holder into the file. If that fails, others still wait, but cannot name the holder.
@@ -178,12 +129,15 @@ fn sign(file: &mut File, suite: &str) {
     _ = signed;
 }
 
+/// A holder that the file does not name.
+const UNKNOWN: &str = "another process";
+
 /// Returns the holder in words. Any user may have written anything there.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
     let holder = read.ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
-    let Some(Holder { pid, suite, since }) = holder else { return "another process".to_owned() };
+    let Some(Holder { pid, suite, since }) = holder else { return UNKNOWN.to_owned() };
     let suite: String = suite.chars().filter(|letter| !letter.is_control()).take(80).collect();
     let since = UNIX_EPOCH.checked_add(Duration::from_secs(since));
     let since = since.filter(|since| *since < UNIX_EPOCH + Duration::from_secs(1 << 37));
@@ -192,12 +146,13 @@ fn holder(file: &mut File) -> String {
     format!("process {pid} (`{suite}`{since})")
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+    use crate::system::lock_file::EVERYBODY;
 
     fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, NotLocked> {
         one(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)

@@ -45,6 +45,7 @@ use self::messages::{conclude, warn};
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
 use crate::runner::RunEvents;
+use crate::system::stopping;
 use gpubench_records::files::Destination;
 use gpubench_records::record::Program;
 use gpubench_report::tuning;
@@ -55,7 +56,7 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
     if let Some(ended) = run_as_child() {
         return conclude(ended).into();
     }
-    signals::outlive_file_limits();
+    stopping::outlive_file_limits();
     match cli::parse(env::args_os(), &caller(&program, bench_target)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => {

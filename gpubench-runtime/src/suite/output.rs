@@ -4,52 +4,81 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::RawFd;
 
 use anstream::AutoStream;
+use anstream::stream::{AsLockedWrite, RawStream};
 
-use gpubench_records::files::{Destination, fill};
+use crate::system::stdio;
+use gpubench_records::files::{Contents, Destination, fill};
 use gpubench_records::record::Run;
 use gpubench_report::Page;
 use gpubench_report::export::{Export, ExportTo, write_visibly};
 
-/// The first descriptor after the standard ones.
-const FIRST_FREE: RawFd = 3;
-
-/// The original standard output of this process. Nobody else can write to it: all other output of the user's
-/// code goes to standard error.
+/// The original standard output of this process.
 #[derive(Debug)]
-pub(super) struct StandardOutput(File);
+pub(super) enum StandardOutput {
+    /// Taken away from all other code: nobody else can write to it, and all other output of the user's code goes to standard error.
+    Own(File),
+    /// A console of Windows, on which other code may write too.
+    Shared,
+}
 
 impl StandardOutput {
     /// Takes standard output away from all other code.
     pub(super) fn take_standard_output() -> io::Result<Self> {
         io::stdout().flush()?;
-        let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
-        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok(Self(File::from(ours)))
+        Ok(stdio::take_output()?.map_or(Self::Shared, Self::Own))
     }
 
     /// The page that standard output is: as wide as `width` says, else as its terminal.
     pub(super) fn page(&self, width: Option<usize>) -> Page {
-        Page::of(&self.0, width)
+        match self {
+            Self::Own(file) => Page::of(file, width),
+            Self::Shared => Page::of(&io::stdout(), width),
+        }
     }
 
     /// Returns true if people see it.
     pub(super) fn is_terminal(&self) -> bool {
-        self.0.is_terminal()
+        match self {
+            Self::Own(file) => file.is_terminal(),
+            Self::Shared => io::stdout().is_terminal(),
+        }
     }
 
     /// Prints `text`, coloured as the user and the terminal want it.
     pub(super) fn print(&self, text: &str, color: clap::ColorChoice) -> io::Result<()> {
-        let choice = match color {
-            clap::ColorChoice::Auto => AutoStream::choice(&self.0),
-            clap::ColorChoice::Always => anstream::ColorChoice::Always,
-            clap::ColorChoice::Never => anstream::ColorChoice::Never,
-        };
-        let mut out = AutoStream::new(self.0.try_clone()?, choice);
-        no_error_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        match self {
+            Self::Own(file) => print(text, color, file.try_clone()?),
+            Self::Shared => print(text, color, io::stdout()),
+        }
     }
+
+    /// Writes all of the contents.
+    fn fill(&self, contents: Contents<'_>) -> io::Result<()> {
+        no_error_if_closed(match self {
+            Self::Own(file) => fill(file, contents),
+            Self::Shared => fill(io::stdout(), contents),
+        })
+    }
+
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Own(file) => Self::Own(file.try_clone()?),
+            Self::Shared => Self::Shared,
+        })
+    }
+}
+
+/// Prints `text` to `out`, coloured as the user and the terminal want it.
+fn print(text: &str, color: clap::ColorChoice, out: impl RawStream + AsLockedWrite) -> io::Result<()> {
+    let choice = match color {
+        clap::ColorChoice::Auto => AutoStream::choice(&out),
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    let mut out = AutoStream::new(out, choice);
+    no_error_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.
@@ -70,7 +99,7 @@ pub(super) struct Output {
 #[derive(Debug)]
 enum OutputTo {
     /// Standard output, which may be a file that already holds other text.
-    Standard(File),
+    Standard(StandardOutput),
     /// Any other file, pipe or terminal.
     Named(Destination),
 }
@@ -80,7 +109,7 @@ impl Output {
     /// that it is writable.
     pub(super) fn open(export: &Export, results: &StandardOutput) -> io::Result<Self> {
         let to = match &export.to {
-            ExportTo::StandardOutput => OutputTo::Standard(results.0.try_clone()?),
+            ExportTo::StandardOutput => OutputTo::Standard(results.try_clone()?),
             ExportTo::File(path) => OutputTo::Named(Destination::open(path)?),
         };
         Ok(Self { export: export.clone(), to })
@@ -90,7 +119,7 @@ impl Output {
     pub(super) fn write(&self, run: &Run) -> io::Result<()> {
         let exported = |out: &mut dyn Write| self.export.format.exporter().export(run, out);
         let is_seen = match &self.to {
-            OutputTo::Standard(file) => file.is_terminal(),
+            OutputTo::Standard(out) => out.is_terminal(),
             OutputTo::Named(destination) => destination.is_terminal(),
         };
         let contents = |out: &mut dyn Write| match is_seen {
@@ -98,7 +127,7 @@ impl Output {
             false => exported(out),
         };
         match &self.to {
-            OutputTo::Standard(file) => no_error_if_closed(fill(file, &contents)),
+            OutputTo::Standard(out) => out.fill(&contents),
             OutputTo::Named(destination) => destination.write(&contents),
         }
     }

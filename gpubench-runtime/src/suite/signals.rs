@@ -1,13 +1,12 @@
-//! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP. Out: the signal that came. A run looks
+//! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP, or what the system has. Out: the signal that came. A run looks
 //! for it between two looks at its worker. A second signal ends the process at once.
 
-use std::ffi::c_int;
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
+
+use crate::system::stopping;
 
 /// Remembers the signal that asked the run to end.
 pub(super) struct Stop(Arc<AtomicUsize>);
@@ -17,9 +16,7 @@ impl Stop {
     pub(super) fn on_signals() -> Self {
         let seen = Arc::new(AtomicUsize::new(0));
         let again = Arc::new(AtomicBool::new(false));
-        // `nohup` ignores the end of the terminal, and its child processes inherit that.
-        let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-        for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
+        for signal in stopping::signals() {
             // Registration fails only for signals that cannot be caught, and these can. The handler that
             // notes a signal is registered last, so that the first signal finds no earlier one.
             _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
@@ -32,35 +29,5 @@ impl Stop {
     /// Returns the signal that came, if any.
     pub(super) fn signal(&self) -> Option<u8> {
         u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
-    }
-}
-
-/// Has writes beyond a limit on the size of files return an error, where the system would end the process.
-pub(super) fn outlive_file_limits() {
-    // Fails only for signals that cannot be caught, and this one can. The flag is nobody's: the write says what happened.
-    _ = register(SIGXFSZ, Arc::default());
-}
-
-/// Returns true if this process was started with `signal` ignored, as far as the system reports it.
-fn is_ignored(signal: c_int) -> bool {
-    fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, signal))
-}
-
-/// Looks for `signal` in the mask of ignored signals. The lowest bit is that of signal 1.
-fn mask_has(status: &str, signal: c_int) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_bits_of_a_mask() {
-        let status = "Name:\tsuite\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
-        assert!(mask_has(status, SIGHUP) && mask_has(status, 13));
-        assert!(!mask_has(status, SIGINT) && !mask_has("Name:\tsuite\n", SIGHUP));
     }
 }

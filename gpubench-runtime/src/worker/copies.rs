@@ -3,20 +3,19 @@
 //! each launch until the machine has no room for another process.
 
 use std::fs::File;
-use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use rustix::process::{Pid, Signal, getpid, kill_process};
+use std::{io, process};
 
 use super::message::send;
 use super::{Answer, Reply};
+use crate::system::children;
 
 /// The worker that this process is, or is a copy of.
 static WORKER: OnceLock<Original> = OnceLock::new();
 
 struct Original {
-    process: Pid,
+    process: u32,
     replies: File,
     /// The number of the request in progress.
     request: AtomicU64,
@@ -29,7 +28,7 @@ struct Original {
 pub(super) fn watch(replies: &File) -> io::Result<()> {
     let replies = replies.try_clone()?;
     gpubench_driver::mark_copies();
-    _ = WORKER.set(Original { process: getpid(), replies, request: AtomicU64::new(0) });
+    _ = WORKER.set(Original { process: process::id(), replies, request: AtomicU64::new(0) });
     Ok(())
 }
 
@@ -53,11 +52,10 @@ pub(super) fn end_marked() {
 #[cold]
 pub(super) fn end_copy() {
     let Some(worker) = WORKER.get() else { return };
-    let own = getpid();
-    if own != worker.process {
+    if process::id() != worker.process {
         let (number, mut replies) = (worker.request.load(Ordering::Relaxed), &worker.replies);
         // Nothing that it has inherited is dropped or written: all of it belongs to the worker.
         _ = send(&mut replies, &Answer { is_copy: true, ..Answer::new(number, Reply::Done) });
-        _ = kill_process(own, Signal::KILL);
+        children::end_this_process();
     }
 }

@@ -1,22 +1,16 @@
 //! A worker process seen from outside: started, asked, waited for, and ended with everything that it started. In:
 //! requests; out: its replies, or a [`Loss`].
 
-use std::env;
-use std::io::{self, BufRead, BufReader, ErrorKind};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-
 use super::message::{decode, send};
 use super::{Answer, Loss, Numbered, Reply, Request, Worker};
+use crate::system::children::{self, Family, Requests};
 
 /// The first argument of a worker process.
 pub const FLAG: &str = "--gpubench-worker";
@@ -59,20 +53,13 @@ const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
 /// may still be running.
 const OPENING: Duration = Duration::from_secs(60);
 
-/// A worker process, the leader of the group of everything that it starts, and the socket to it.
+/// A worker process with everything that it starts, and the channel to it.
 pub(crate) struct Process {
-    child: Child,
-    group: Pid,
-    requests: UnixStream,
+    family: Family,
+    requests: Requests,
     replies: Receiver<io::Result<Answer>>,
     /// True if the process was reaped, after which its number may belong to another.
     gone: bool,
-}
-
-/// Returns the path of this running program, which stays valid if its file was replaced: a run uses one build only.
-fn program() -> io::Result<PathBuf> {
-    let itself = Path::new("/proc/self/exe");
-    if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
 }
 
 impl Worker for Process {
@@ -116,8 +103,8 @@ impl Worker for Process {
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
                     return Err(if opened { Loss::TimedOut(allowed) } else { Loss::Silent(allowed) });
                 }
-                // A forked copy of the worker that lives on would keep the socket open.
-                Err(RecvTimeoutError::Timeout) if self.has_ended() => return Err(self.lost(stop)),
+                // A forked copy of the worker that lives on would keep the channel open.
+                Err(RecvTimeoutError::Timeout) if self.family.has_ended() => return Err(self.lost(stop)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -138,21 +125,12 @@ impl Process {
     /// # Errors
     /// Returns an error if the system cannot start a process.
     pub(crate) fn start(libraries: &Libraries) -> io::Result<Self> {
-        let (requests, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(program()?);
-        command.arg(FLAG).stdin(OwnedFd::from(theirs)).stdout(io::stderr()).process_group(0);
-        if let Some(name) = env::args_os().next() {
-            command.arg0(name);
-        }
-        command.envs(libraries.variables());
-        let child = command.spawn()?;
-        // The command holds a copy of the worker's end of the socket; drop it, so that this side sees the socket close.
-        drop(command);
-        let group = Pid::from_child(&child);
-        let stream = requests.try_clone()?;
+        let mut command = Command::new(children::this_program()?);
+        command.arg(FLAG).envs(libraries.variables());
+        let (family, requests, stream) = Family::start_with_channel(command)?;
         let (sender, replies) = channel();
         thread::spawn(move || forward(stream, &sender));
-        Ok(Self { child, group, requests, replies, gone: false })
+        Ok(Self { family, requests, replies, gone: false })
     }
 
     /// Returns the loss of the process. If somebody else ended it, waits a little for this process to be ended too: the loss is
@@ -166,7 +144,7 @@ impl Process {
         loss
     }
 
-    /// Returns the way the process ended, after its socket closed. A worker that closed the socket and lives on is
+    /// Returns the way the process ended, after its channel closed. A worker that closed the channel and lives on is
     /// ended.
     fn ended(&mut self) -> Loss {
         self.ends_within(LAST_WORDS);
@@ -175,22 +153,15 @@ impl Process {
 
     /// Ends the process and everything that it started, by force if needed. Returns the exit status if it ended.
     fn end(&mut self) -> Option<ExitStatus> {
-        self.signal(Signal::KILL);
+        self.family.kill();
         let ended = self.ends_within(PATIENCE);
         self.gone = true;
-        if ended { self.child.wait().ok() } else { None }
+        if ended { self.family.wait().ok() } else { None }
     }
 
-    /// Returns true if the process has ended. Does not reap it, so that its group's number stays its own.
-    fn has_ended(&self) -> bool {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error means that the process was reaped already.
-        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
-    }
-
-    fn ends_within(&self, patience: Duration) -> bool {
+    fn ends_within(&mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        while !self.has_ended() {
+        while !self.family.has_ended() {
             if Instant::now() > deadline {
                 return false;
             }
@@ -198,33 +169,27 @@ impl Process {
         }
         true
     }
-
-    /// Sends a signal to the process and to everything that it started that is still in its group.
-    fn signal(&self, signal: Signal) {
-        // Fails only if nobody is left.
-        _ = kill_process_group(self.group, signal);
-    }
 }
 
 impl Drop for Process {
     /// Ends the worker with its supervisor, together with everything that the worker started.
     fn drop(&mut self) {
         if !self.gone {
-            self.signal(Signal::TERM);
-            self.ends_within(GRACE);
+            if self.family.ask_to_end() {
+                self.ends_within(GRACE);
+            }
             self.end();
         }
     }
 }
 
-/// Returns true if the process was ended by a signal that others send.
+/// Returns true if the process was ended by what others send.
 fn is_from_outside(loss: &Loss) -> bool {
-    let Loss::Ended(status) = loss else { return false };
-    status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
+    matches!(loss, Loss::Ended(status) if children::is_from_outside(*status))
 }
 
-/// Reads replies until the socket closes. One that is reset is closed too: its process ended with requests unread.
-fn forward(from: UnixStream, to: &Sender<io::Result<Answer>>) {
+/// Reads replies until the channel closes. One that is reset is closed too: its process ended with requests unread.
+fn forward(from: impl Read, to: &Sender<io::Result<Answer>>) {
     for line in BufReader::new(from).lines() {
         let reply = match line {
             Err(error) if error.kind() != ErrorKind::InvalidData => return,
@@ -236,9 +201,10 @@ fn forward(from: UnixStream, to: &Sender<io::Result<Answer>>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::io::Write;
+    use std::os::unix::net::UnixStream;
 
     use super::*;
 

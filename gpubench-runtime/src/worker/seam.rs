@@ -2,11 +2,11 @@
 
 use std::fmt::{self, Display};
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::{Answer, Numbered, WorkerState};
+use crate::system::children;
 
 /// Answers requests. It is a process of its own, this very process (for debuggers), or a script (in tests).
 pub(crate) trait Worker {
@@ -65,11 +65,7 @@ pub(crate) enum Loss {
 impl Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ended(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => write!(f, "the process was ended by signal {}", signal_name(signal)),
-                (None, Some(code)) => write!(f, "the process exited with code {code}"),
-                (None, None) => write!(f, "the process ended"),
-            },
+            Self::Ended(status) => f.write_str(&children::end_in_words(*status)),
             Self::TimedOut(limit) => {
                 write!(
                     f,
@@ -88,8 +84,4 @@ impl Display for Loss {
             Self::Interrupted => f.write_str("interrupted"),
         }
     }
-}
-
-fn signal_name(signal: i32) -> String {
-    signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
 }

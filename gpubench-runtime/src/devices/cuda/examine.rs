@@ -8,6 +8,7 @@ use super::facts::nvml::Sensors;
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
 use crate::devices::machine::Machine;
+use crate::system::children::is_root;
 
 /// The bit of the capability to administer the system, which profilers ask for.
 const ADMINISTERS: u32 = 21;
@@ -32,7 +33,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
             findings.push(Finding::of("GPUs", Level::Problem, error.to_string(), advice));
         }
     }
-    findings.extend([clock_locks(rustix::process::geteuid().is_root()), counters(&machine)]);
+    findings.extend([clock_locks(is_root()), counters(&machine)]);
     findings.extend(tools(&machine));
     findings
 }

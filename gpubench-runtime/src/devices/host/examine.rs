@@ -9,6 +9,7 @@ use super::cpu_name;
 use super::topology::allowed_processors;
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
+use crate::system::machine::file_system_size;
 
 /// The least memory with which suites of usual sizes run: their inputs are made here, before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);
@@ -87,8 +88,7 @@ fn memory(machine: &Machine) -> Option<Finding> {
 
 /// The memory that processes share by files.
 fn shared_memory(machine: &Machine) -> Option<Finding> {
-    let place = rustix::fs::statvfs(machine.path("/dev/shm")).ok()?;
-    let size = Bytes(place.f_blocks * place.f_frsize);
+    let size = Bytes(file_system_size(&machine.path("/dev/shm"))?);
     let found = format::bytes(size);
     if size > USUAL_SHARED_MEMORY {
         return Some(Finding::good("/dev/shm", found));

@@ -9,6 +9,7 @@ mod peaks;
 mod placement;
 mod stream;
 mod threads;
+#[cfg_attr(windows, path = "topology_windows.rs")]
 mod topology;
 
 use std::time::Instant;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::Stream;
+use crate::system::machine::thread_time;
 use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_stats::units::Rate;
 
@@ -106,7 +106,7 @@ struct Budget {
 
 impl Budget {
     fn begin(limit: Duration) -> Self {
-        Self { limit, begin: Instant::now(), ran: own_time() }
+        Self { limit, begin: Instant::now(), ran: thread_time() }
     }
 
     /// Repeats `run`, so many times at least, until the thread ran so long. Returns false if that took too long by the clock.
@@ -115,7 +115,7 @@ impl Budget {
         loop {
             run();
             runs += 1;
-            if runs >= least && own_time() - self.ran >= self.limit {
+            if runs >= least && thread_time() - self.ran >= self.limit {
                 return true;
             }
             if self.begin.elapsed() >= PATIENCE * self.limit {
@@ -123,12 +123,6 @@ impl Budget {
             }
         }
     }
-}
-
-/// Returns the time that the calling thread ran so far.
-fn own_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 struct F32Lanes;

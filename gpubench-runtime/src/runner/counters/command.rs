@@ -5,18 +5,16 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{self, Child, Command, ExitStatus, Stdio};
+use std::process::{self, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::child::{self, Request};
 use super::counted;
 use crate::plan::Job;
 use crate::runner::Stop;
+use crate::system::children::Family;
 use crate::worker::Libraries;
 use gpubench_records::method::Cache;
 
@@ -106,7 +104,7 @@ impl Ncu {
         let request = Request { cases: cases.to_vec(), launches, failures: files.at("failures") };
         let ran = request.write(&files.at("cases")).and_then(|()| {
             let mut command = self.command(&files, cache, metrics)?;
-            wait(command.envs(libraries.variables()).spawn()?, limit, stop)
+            wait(Family::start(command.envs(libraries.variables()))?, limit, stop)
         });
         let ending = ran.map_err(|error| format!("ncu cannot be run: {error}"))?;
         let text = |name: &str| fs::read(files.at(name)).unwrap_or_default();
@@ -124,8 +122,7 @@ impl Ncu {
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(File::create(files.at("out"))?)
-            .stderr(File::create(files.at("err"))?)
-            .process_group(0);
+            .stderr(File::create(files.at("err"))?);
         Ok(command)
     }
 }
@@ -145,17 +142,16 @@ fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
 }
 
 /// Waits for a process, and ends it with everything that it started at its limit, or if the user wants to stop.
-fn wait(mut child: Child, limit: Duration, stop: &Stop<'_>) -> io::Result<Ending> {
+fn wait(mut ncu: Family, limit: Duration, stop: &Stop<'_>) -> io::Result<Ending> {
     let began = Instant::now();
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ending::Exited(status));
+        if ncu.has_ended() {
+            return ncu.wait().map(Ending::Exited);
         }
         let stopped = stop();
         if stopped || began.elapsed() > limit {
-            // Fails only if nobody is left.
-            _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-            child.wait()?;
+            ncu.kill();
+            ncu.wait()?;
             return Ok(if stopped { Ending::Stopped } else { Ending::Late });
         }
         thread::sleep(GLANCE);

@@ -1,0 +1,136 @@
+//! Child processes, each the leader of the group of everything that it starts. In: commands; out: families, that end as one, and the
+//! words for their ends.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, ExitStatus};
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_current_process_group, kill_process,
+    kill_process_group, waitid,
+};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+
+/// A child process and everything that it starts and that is still in its group.
+pub(crate) struct Family {
+    child: Child,
+    group: Pid,
+}
+
+/// Writes requests to a child.
+pub(crate) type Requests = UnixStream;
+/// Reads the replies of a child.
+pub(crate) type Replies = UnixStream;
+
+impl Family {
+    /// Starts `command` in a group of its own, which a terminal's Ctrl-C does not reach.
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+        let child = command.process_group(0).spawn()?;
+        let group = Pid::from_child(&child);
+        Ok(Self { child, group })
+    }
+
+    /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them: see
+    /// [`stdio::take_channel`](super::stdio::take_channel). Its output goes to standard error. It is named as this process.
+    pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, Requests, Replies)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        command.stdin(OwnedFd::from(theirs)).stdout(io::stderr());
+        if let Some(name) = env::args_os().next() {
+            command.arg0(name);
+        }
+        // The command holds a copy of the child's end of the socket; it is dropped here, so that this side sees the socket close.
+        let family = Self::start(&mut command)?;
+        let replies = ours.try_clone()?;
+        Ok((family, ours, replies))
+    }
+
+    /// Returns true if the child has ended. Does not reap it, so that its group's number stays its own.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error means that the process was reaped already.
+        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
+    }
+
+    /// Asks all of it to end. Returns true, since a system of this kind has a way to ask.
+    pub(crate) fn ask_to_end(&self) -> bool {
+        // Fails only if nobody is left.
+        _ = kill_process_group(self.group, Signal::TERM);
+        true
+    }
+
+    /// Ends all of it at once.
+    pub(crate) fn kill(&self) {
+        // Fails only if nobody is left.
+        _ = kill_process_group(self.group, Signal::KILL);
+    }
+
+    /// Waits for the child, whose number may then belong to another: nothing else is to be called behind it.
+    pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+/// Returns the path of this running program, which stays valid if its file was replaced: a run uses one build only.
+pub(crate) fn this_program() -> io::Result<PathBuf> {
+    let itself = Path::new("/proc/self/exe");
+    if itself.exists() { Ok(itself.to_owned()) } else { env::current_exe() }
+}
+
+/// Begins the work of a child: sets its name, so that `top` shows the program's and not `exe`, the name of `/proc/self/exe`.
+pub(crate) fn begin_work() {
+    let name = env::args_os().next().map(PathBuf::from);
+    if let Some(name) = name.as_deref().and_then(Path::file_name) {
+        // The name is for people only, and may be missing.
+        _ = fs::write("/proc/self/comm", name.as_encoded_bytes());
+    }
+}
+
+/// Returns the end of a process in words.
+pub(crate) fn end_in_words(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("the process was ended by signal {}", signal_name(signal)),
+        (None, Some(code)) => format!("the process exited with code {code}"),
+        (None, None) => "the process ended".to_owned(),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
+}
+
+/// Returns true if the process was ended by a signal that others send.
+pub(crate) fn is_from_outside(status: ExitStatus) -> bool {
+    status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
+}
+
+/// Ends this process and everything that it has started, if it is the child of a [`Family`].
+pub(crate) fn end_own_family() -> ! {
+    if getpgrp() == getpid() {
+        // This cannot fail: the group contains this process.
+        _ = kill_current_process_group(Signal::KILL);
+    }
+    process::abort()
+}
+
+/// Ends this process alone, and at once.
+pub(crate) fn end_this_process() -> ! {
+    // This cannot fail: it is this process.
+    _ = kill_process(getpid(), Signal::KILL);
+    process::abort()
+}
+
+/// Takes this process out of reach of a terminal's Ctrl-C.
+pub(crate) fn leave_terminal() {
+    // Fails if this process already leads a process group. That group is then its own.
+    _ = rustix::process::setsid();
+}
+
+/// Returns true if this process may do all that the system lets anybody do.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
