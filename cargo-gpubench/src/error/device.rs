@@ -1,4 +1,4 @@
-//! The errors of commands that look at this machine's devices. Measuring is for Linux, and so are they.
+//! The errors of commands that look at this machine's devices, which they do on Linux.
 
 /// Devices that cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub(crate) enum DeviceCommandError {
     #[error("{device}: {error}")]
     Refused { device: String, error: gpubench_runtime::device::DeviceError },
     #[cfg(not(target_os = "linux"))]
-    #[error("devices are measured on Linux only: stored runs can be read here, and suites be built")]
+    #[error("devices are looked at on Linux only: here suites can be built and run, and stored runs be read")]
     LinuxOnly,
 }
 

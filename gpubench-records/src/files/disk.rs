@@ -12,9 +12,29 @@ pub(super) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
+/// A folder, open for putting its names on the disk. Nothing on Windows, whose file system keeps a journal of names and takes no such
+/// request.
+pub(super) struct Folder(Option<File>);
+
+impl Folder {
+    /// Opens a folder.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = if cfg!(windows) { None } else { Some(File::open(path)?) };
+        Ok(Self(file))
+    }
+}
+
+#[cfg(test)]
+impl From<File> for Folder {
+    fn from(folder: File) -> Self {
+        Self(Some(folder))
+    }
+}
+
 /// Puts the names in a folder on the disk. Some file systems that several hosts share do that without being asked, and know no such
 /// request.
-pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
+pub(super) fn sync_folder(folder: &Folder) -> io::Result<()> {
+    let Some(folder) = &folder.0 else { return Ok(()) };
     match sync(folder) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,

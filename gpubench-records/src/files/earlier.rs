@@ -1,9 +1,10 @@
 //! An earlier run to resume. In: its name, and the folder of runs; out: the stored run, or the reason that there is none to
 //! resume.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::in_progress;
 use super::lines::{NotARun, Stored, head_of, read};
 use super::place::{RECORDS, run_names};
 use crate::record::Run;
@@ -117,7 +118,7 @@ impl EarlierRun {
         let not_a_run = |why| NoRun::NotARun { path: path.clone(), why };
         let file = File::open(&path).map_err(|error| not_a_run(NotARun::Unreadable(error)))?;
         // Its writer has it locked. This lock ends with the file, before anything is measured.
-        if locked && matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        if locked && in_progress::is_marked(&file, &path) {
             return Err(NoRun::InProgress { path });
         }
         let Stored { run, mut remarks, is_cut_off } = read(file).map_err(not_a_run)?;

@@ -3,7 +3,7 @@
 //! progress.
 
 use std::borrow::Cow;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -11,7 +11,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::disk::{self, sync_folder};
+use super::disk::{self, Folder, sync_folder};
+use super::in_progress;
 use super::lines::{self, Line, is_done};
 use super::names::{candidates, is_ours, outdated};
 use super::place::{RECORDS, run_names};
@@ -48,12 +49,10 @@ impl Store {
             beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.written()?);
         }
         let hidden = path.join("records.part");
-        let mut file = OpenOptions::new().append(true).create_new(true).open(&hidden)?;
-        // The lock tells others that the run is in progress, if the file system has locks.
-        _ = file.try_lock();
+        let mut file = in_progress::create(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
-        let syncing = Syncing::of(file.try_clone()?, File::open(&path)?);
+        let syncing = Syncing::of(file.try_clone()?, Folder::open(&path)?);
         syncing.wake();
         remove_old(folder, run);
         let path = path.join(RECORDS);
@@ -135,9 +134,11 @@ fn remove_old(folder: &Path, run: &Run) {
     });
     for name in outdated(&ours) {
         let run = folder.join(name);
-        let ended = File::open(run.join(RECORDS))
-            .is_ok_and(|file| file.try_lock().is_ok() && is_done(file).is_ok_and(|done| done));
-        if ended && fs::remove_file(run.join(RECORDS)).is_ok() {
+        let records = run.join(RECORDS);
+        let ended = File::open(&records).is_ok_and(|file| {
+            in_progress::is_unmarked(&file, &records) && is_done(file).is_ok_and(|done| done)
+        });
+        if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
         }
@@ -160,7 +161,7 @@ struct Syncing {
 }
 
 impl Syncing {
-    fn of(file: File, folder: File) -> Self {
+    fn of(file: File, folder: Folder) -> Self {
         let (wake, woken) = sync_channel(1);
         Self { wake: Some(wake), thread: Some(thread::spawn(move || sync(&file, &folder, &woken))) }
     }
@@ -186,7 +187,7 @@ impl Drop for Syncing {
     }
 }
 
-fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
+fn sync(file: &File, folder: &Folder, woken: &Receiver<()>) -> io::Result<()> {
     let mut is_named = false;
     while woken.recv().is_ok() {
         file.sync_data()?;
@@ -199,9 +200,9 @@ fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    use std::fs::TryLockError;
+    use std::fs::{OpenOptions, TryLockError};
     use std::os::unix::fs::OpenOptionsExt;
 
     use super::*;
@@ -229,7 +230,7 @@ mod tests {
             (unsyncable(&path), named(), true),
             (file(), unsyncable(folder.path()), true),
         ] {
-            let mut syncing = Syncing::of(file, folder);
+            let mut syncing = Syncing::of(file, folder.into());
             syncing.wake();
             assert_eq!(syncing.end().is_err(), fails);
         }
@@ -243,7 +244,7 @@ mod tests {
         let store = || {
             let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
             store.syncing.end().expect("it is synced");
-            store.syncing = Syncing::of(unsyncable(&store.path), unsyncable(folder.path()));
+            store.syncing = Syncing::of(unsyncable(&store.path), unsyncable(folder.path()).into());
             store
         };
         let mut added = store();

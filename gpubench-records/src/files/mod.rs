@@ -11,6 +11,7 @@ mod earlier;
 mod fault;
 mod file;
 mod format;
+mod in_progress;
 mod lines;
 mod load;
 mod names;

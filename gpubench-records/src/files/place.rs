@@ -51,9 +51,10 @@ fn is_of_cargo(folder: &Path) -> bool {
     folder.join(".rustc_info.json").is_file() || tagged()
 }
 
-/// The user's state folder.
+/// The user's state folder, or that of data on Windows, which has none of state.
 pub(super) fn state() -> Option<PathBuf> {
-    etcetera::choose_base_strategy().ok()?.state_dir()
+    let folders = etcetera::choose_base_strategy().ok()?;
+    folders.state_dir().or_else(|| Some(folders.data_dir()))
 }
 
 /// The names of the runs in `folder`, the latest last.

@@ -13,8 +13,13 @@ use crate::args::BuildArgs;
 use crate::error::RunError;
 
 /// The variable in which the system's loader looks for folders of shared libraries.
-const LIBRARIES: &str =
-    if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+const LIBRARIES: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else if cfg!(windows) {
+    "PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
 
 /// A suite that was built.
 #[derive(Debug)]

@@ -1,23 +1,25 @@
-//! Signals while a suite runs. In: SIGINT, SIGTERM and SIGHUP; out: the same for the suite, and the end of the run once it has printed
+//! Signals while a suite runs. In: SIGINT, SIGTERM and SIGHUP, or Ctrl-C on Windows; out: the same for the suite, and the end of the run once it has printed
 //! and stored what it has.
 
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpubench_records::exit::Exit;
 
 #[cfg(unix)]
 pub(in crate::commands) use self::unix::Interruption;
+#[cfg(windows)]
+pub(in crate::commands) use self::windows::Interruption;
 
 /// The signal that came first; 0 before.
 #[derive(Clone, Debug, Default)]
-struct FirstSignal(Arc<AtomicU8>);
+struct FirstSignal(Arc<AtomicUsize>);
 
 impl FirstSignal {
     fn exit(&self) -> Option<Exit> {
-        let signal = self.0.load(Ordering::Relaxed);
+        let signal = u8::try_from(self.0.load(Ordering::Relaxed)).ok()?;
         (signal != 0).then_some(Exit::Interrupted(signal))
     }
 }
@@ -49,7 +51,7 @@ mod unix {
             // It listens until this process ends.
             thread::spawn(move || {
                 for signal in signals.forever() {
-                    _ = first.0.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
+                    _ = first.0.compare_exchange(0, signal as usize, Ordering::Relaxed, Ordering::Relaxed);
                     // A terminal sends Ctrl-C to the suite too, which would take a second one for impatience.
                     let passed_on = match signal {
                         SIGTERM => Signal::TERM,
@@ -86,22 +88,37 @@ mod unix {
     }
 }
 
-/// Where there are no signals, Ctrl-C ends both processes.
-#[cfg(not(unix))]
-#[derive(Debug, Default)]
-pub(in crate::commands) struct Interruption(FirstSignal);
+/// A console sends its events to the suite too.
+#[cfg(windows)]
+mod windows {
+    use signal_hook::consts::SIGINT;
+    use signal_hook::flag;
 
-#[cfg(not(unix))]
-impl Interruption {
-    pub(in crate::commands) fn listen() -> io::Result<Self> {
-        Ok(Self::default())
-    }
+    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, io};
 
-    pub(in crate::commands) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
-        suite.wait()
-    }
+    /// The C library's number of Ctrl-Break and of the console's end.
+    const SIGBREAK: i32 = 21;
 
-    pub(in crate::commands) fn exit(&self) -> Option<Exit> {
-        self.0.exit()
+    /// The events that end this run early, from now on.
+    #[derive(Debug)]
+    pub(in crate::commands) struct Interruption(FirstSignal);
+
+    impl Interruption {
+        pub(in crate::commands) fn listen() -> io::Result<Self> {
+            let first = FirstSignal::default();
+            for signal in [SIGBREAK, SIGINT] {
+                flag::register_usize(signal, Arc::clone(&first.0), signal as usize)?;
+            }
+            Ok(Self(first))
+        }
+
+        pub(in crate::commands) fn wait(&self, mut suite: Child) -> io::Result<ExitStatus> {
+            suite.wait()
+        }
+
+        /// Returns the end of the run, if an event came.
+        pub(in crate::commands) fn exit(&self) -> Option<Exit> {
+            self.0.exit()
+        }
     }
 }
