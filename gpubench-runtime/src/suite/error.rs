@@ -55,7 +55,7 @@ pub enum SuiteError {
     NoGpu,
     /// This system is one on which nothing is measured.
     #[error(
-        "measuring is for Linux: on {} a suite lists its benchmarks and shows stored runs",
+        "measuring is for Linux and Windows: on {} a suite lists its benchmarks and shows stored runs",
         std::env::consts::OS
     )]
     OtherSystem,

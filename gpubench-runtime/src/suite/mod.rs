@@ -82,7 +82,7 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
     let measures =
         matches!(action, Action::Measure | Action::MeasurePeaks | Action::Test { .. } | Action::Tune(_));
-    if measures && cfg!(not(target_os = "linux")) {
+    if measures && cfg!(not(any(target_os = "linux", windows))) {
         return Err(SuiteError::OtherSystem);
     }
     match action {
