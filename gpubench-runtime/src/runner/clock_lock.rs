@@ -8,8 +8,6 @@
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
@@ -169,9 +167,7 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
     let (gpus, _) = gpus.as_chunks();
     let target: ClockTarget = target.parse().map_err(|error: UnknownClock| invalid(&error.to_string()))?;
     children::leave_terminal();
-    for signal in stopping::ALL {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
-    }
+    stopping::outlive()?;
     match lock_all(gpus, target) {
         Ok(clocks) => send(&Message::Locked(clocks)),
         Err(refusal) => {

@@ -2,9 +2,7 @@
 //! for it between two looks at its worker. A second signal ends the process at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::system::stopping;
 
@@ -14,16 +12,7 @@ pub(super) struct Stop(Arc<AtomicUsize>);
 impl Stop {
     /// Makes the first signal end the run rather than the process. The second one ends the process too.
     pub(super) fn on_signals() -> Self {
-        let seen = Arc::new(AtomicUsize::new(0));
-        let again = Arc::new(AtomicBool::new(false));
-        for signal in stopping::signals() {
-            // Registration fails only for signals that cannot be caught, and these can. The handler that
-            // notes a signal is registered last, so that the first signal finds no earlier one.
-            _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
-            _ = register(signal, Arc::clone(&again));
-            _ = register_usize(signal, Arc::clone(&seen), signal as usize);
-        }
-        Self(seen)
+        Self(stopping::watch())
     }
 
     /// Returns the signal that came, if any.

@@ -4,7 +4,7 @@
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use gpubench_records::exit::Exit;
 
@@ -15,11 +15,11 @@ pub(in crate::commands) use self::windows::Interruption;
 
 /// The signal that came first; 0 before.
 #[derive(Clone, Debug, Default)]
-struct FirstSignal(Arc<AtomicUsize>);
+struct FirstSignal(Arc<AtomicU8>);
 
 impl FirstSignal {
     fn exit(&self) -> Option<Exit> {
-        let signal = u8::try_from(self.0.load(Ordering::Relaxed)).ok()?;
+        let signal = self.0.load(Ordering::Relaxed);
         (signal != 0).then_some(Exit::Interrupted(signal))
     }
 }
@@ -51,7 +51,7 @@ mod unix {
             // It listens until this process ends.
             thread::spawn(move || {
                 for signal in signals.forever() {
-                    _ = first.0.compare_exchange(0, signal as usize, Ordering::Relaxed, Ordering::Relaxed);
+                    _ = first.0.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
                     // A terminal sends Ctrl-C to the suite too, which would take a second one for impatience.
                     let passed_on = match signal {
                         SIGTERM => Signal::TERM,
@@ -91,13 +91,10 @@ mod unix {
 /// A console sends its events to the suite too.
 #[cfg(windows)]
 mod windows {
-    use signal_hook::consts::SIGINT;
-    use signal_hook::flag;
+    use super::{Child, Exit, ExitStatus, FirstSignal, Ordering, io};
 
-    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, io};
-
-    /// The C library's number of Ctrl-Break and of the console's end.
-    const SIGBREAK: i32 = 21;
+    /// The number of Ctrl-C elsewhere, by which the end of a run is told.
+    const SIGINT: u8 = 2;
 
     /// The events that end this run early, from now on.
     #[derive(Debug)]
@@ -106,9 +103,8 @@ mod windows {
     impl Interruption {
         pub(in crate::commands) fn listen() -> io::Result<Self> {
             let first = FirstSignal::default();
-            for signal in [SIGBREAK, SIGINT] {
-                flag::register_usize(signal, Arc::clone(&first.0), signal as usize)?;
-            }
+            let noted = first.clone();
+            ctrlc::set_handler(move || noted.0.store(SIGINT, Ordering::Relaxed)).map_err(io::Error::other)?;
             Ok(Self(first))
         }
 

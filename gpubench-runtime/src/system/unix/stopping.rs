@@ -2,23 +2,41 @@
 
 use std::ffi::c_int;
 use std::fs;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
 
-/// The signals that end a run: Ctrl-C, SIGTERM, and the end of the terminal unless `nohup` ignores it, which its child processes
-/// inherit.
-pub(crate) fn signals() -> impl Iterator<Item = c_int> {
-    [SIGINT, SIGTERM].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP))
+/// Returns the place of the number of the signal that comes from now on, 0 before. A second one ends the process.
+pub(crate) fn watch() -> Arc<AtomicUsize> {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let again = Arc::new(AtomicBool::new(false));
+    // `nohup` ignores the end of the terminal, and its child processes inherit that.
+    let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
+        // Registration fails only for signals that cannot be caught, and these can. The handler that
+        // notes a signal is registered last, so that the first signal finds no earlier one.
+        _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
+        _ = register(signal, Arc::clone(&again));
+        _ = register_usize(signal, Arc::clone(&seen), signal as usize);
+    }
+    seen
 }
 
-/// All signals that may do so.
-pub(crate) const ALL: [c_int; 3] = [SIGHUP, SIGINT, SIGTERM];
+/// Has all such signals end nothing.
+pub(crate) fn outlive() -> io::Result<()> {
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        register(signal, Arc::new(AtomicBool::new(false)))?;
+    }
+    Ok(())
+}
 
 /// Has writes beyond a limit on the size of files return an error, where the system would end the process.
 pub(crate) fn outlive_file_limits() {
     // Fails only for signals that cannot be caught, and this one can. The flag is nobody's: the write says what happened.
-    _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    _ = register(SIGXFSZ, Arc::default());
 }
 
 /// Returns true if this process was started with `signal` ignored, as far as the system reports it.

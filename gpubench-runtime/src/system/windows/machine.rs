@@ -37,8 +37,12 @@ pub(crate) fn system() -> Option<String> {
 /// Returns the kernel and its version.
 pub(crate) fn kernel() -> Option<String> {
     let number = |name| number(VERSION, name);
-    let (major, minor) = (number("CurrentMajorVersionNumber")?, number("CurrentMinorVersionNumber")?);
-    Some(format!("Windows NT {major}.{minor}.{}", text(VERSION, "CurrentBuildNumber")?))
+    let numbers = || Some((number("CurrentMajorVersionNumber")?, number("CurrentMinorVersionNumber")?));
+    // Before Windows 10 there is a text alone.
+    let version = numbers()
+        .map(|(major, minor)| format!("{major}.{minor}"))
+        .or_else(|| text(VERSION, "CurrentVersion"))?;
+    Some(format!("Windows NT {version}.{}", text(VERSION, "CurrentBuildNumber")?))
 }
 
 /// Returns the model name of the first processor.

@@ -1,18 +1,39 @@
-//! The signals that ask a process to end, as the C library makes them of a console's events.
+//! The events of a console that ask a process to end: Ctrl-C, Ctrl-Break, and the console's own end. All are told as Ctrl-C.
 
-use std::ffi::c_int;
+use std::io;
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 
-/// Ctrl-Break, and the console's end: the number in the C library, for which there is no name elsewhere.
-const SIGBREAK: c_int = 21;
+/// The places where an event is noted.
+static SEEN: Mutex<Vec<Arc<AtomicUsize>>> = Mutex::new(Vec::new());
 
-/// All signals that may end a run. Only programs send themselves SIGTERM here.
-pub(crate) const ALL: [c_int; 3] = [SIGBREAK, SIGINT, SIGTERM];
+/// Returns the place of the number of the signal that comes from now on, 0 before. A second one ends the process.
+pub(crate) fn watch() -> Arc<AtomicUsize> {
+    static LISTENING: Once = Once::new();
 
-/// The signals that end a run.
-pub(crate) fn signals() -> impl Iterator<Item = c_int> {
-    ALL.into_iter()
+    let seen = Arc::new(AtomicUsize::new(0));
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&seen));
+    // Fails if the program listens itself: such events are its own then.
+    LISTENING.call_once(|| _ = ctrlc::set_handler(note));
+    seen
+}
+
+/// Notes an event, or ends the process if there was one before.
+#[expect(clippy::exit, reason = "the user is impatient")]
+fn note() {
+    for seen in &*SEEN.lock().unwrap_or_else(PoisonError::into_inner) {
+        if seen.swap(SIGINT as usize, Ordering::SeqCst) != 0 {
+            process::exit(128 + SIGINT);
+        }
+    }
+}
+
+/// Has all such events end nothing.
+pub(crate) fn outlive() -> io::Result<()> {
+    ctrlc::set_handler(|| ()).map_err(io::Error::other)
 }
 
 /// Does nothing: no limit on the size of files ends a process here.
