@@ -160,6 +160,7 @@ fn hash(name: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
+#[expect(unsafe_code, reason = "writes a table of symbols, as `interpose` does")]
 mod tests {
     use super::super::load::{Loaded, is_loaded};
     use super::*;
