@@ -17,7 +17,6 @@ use gpubench_records::exit::Exit;
 use self::args::Cargo;
 
 fn main() -> ExitCode {
-    #[cfg(target_os = "linux")]
     if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {
         return exit;
     }

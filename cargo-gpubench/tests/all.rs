@@ -4,7 +4,6 @@
 mod ab;
 mod bisect;
 mod commands;
-#[cfg(target_os = "linux")]
 mod doctor;
 mod errors;
 mod fleet;

@@ -2,11 +2,9 @@
 
 mod ab;
 mod bisect;
-#[cfg(target_os = "linux")]
 mod clocks;
 mod compare;
 mod convert;
-#[cfg(target_os = "linux")]
 mod doctor;
 mod fleet;
 mod history;
@@ -43,14 +41,8 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
         Command::Run(args) => run::run(args, print_options),
         Command::Ab(args) => ab::ab(args, print_options),
         Command::Bisect(args) => bisect::bisect(args, print_options),
-        #[cfg(target_os = "linux")]
         Command::Doctor { json } => doctor::doctor(*json, print_options),
-        #[cfg(target_os = "linux")]
         Command::Clocks { command } => clocks::clocks(command, print_options),
-        #[cfg(not(target_os = "linux"))]
-        Command::Doctor { .. } | Command::Clocks { .. } => {
-            Err(crate::error::DeviceCommandError::LinuxOnly.into())
-        }
         Command::Report { runs, explain, selection, exports } => {
             report::report(&stored()?, runs, &selection.selection()?, *explain, exports, print_options)
         }

@@ -53,12 +53,6 @@ pub enum SuiteError {
         "--measure-peaks is for GPUs, and there is none: what this machine's CPU reaches is measured in every run"
     )]
     NoGpu,
-    /// This system is one on which nothing is measured.
-    #[error(
-        "measuring is for Linux and Windows: on {} a suite lists its benchmarks and shows stored runs",
-        std::env::consts::OS
-    )]
-    OtherSystem,
     /// A device is busy, and the user does not want to wait.
     #[error(transparent)]
     Busy(#[from] BusyDevice),
@@ -217,7 +211,6 @@ impl SuiteError {
             | Self::NoSuchDevice(_)
             | Self::NothingFor { .. }
             | Self::NoGpu
-            | Self::OtherSystem
             | Self::Busy(_) => Exit::NoDevice,
             Self::Plan(error) => of_plan(error),
             Self::StoredRun(StoredRunError::NothingSelected { .. }) => Exit::Nothing,

@@ -80,11 +80,6 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let printer = Printer::new(output)?;
     warnings.iter().for_each(|warning| warn(warning));
     let progress = if output.quiet { Progress::quiet() } else { Progress::default() };
-    let measures =
-        matches!(action, Action::Measure | Action::MeasurePeaks | Action::Test { .. } | Action::Tune(_));
-    if measures && cfg!(not(any(target_os = "linux", windows))) {
-        return Err(SuiteError::OtherSystem);
-    }
     match action {
         Action::Measure => measure_and_show(Task::Measure, program, measure, &printer, progress),
         Action::MeasurePeaks => measure_and_show(Task::MeasurePeaks, program, measure, &printer, progress),

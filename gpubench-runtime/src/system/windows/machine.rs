@@ -8,10 +8,8 @@ use std::path::Path;
 use std::ptr;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{ERROR_SUCCESS, FILETIME};
-use windows_sys::Win32::System::Registry::{
-    HKEY_LOCAL_MACHINE, REG_ROUTINE_FLAGS, RRF_RT_REG_DWORD, RRF_RT_REG_SZ, RegGetValueW,
-};
+use windows_registry::LOCAL_MACHINE;
+use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::SystemInformation::{
     CacheInstruction, CacheUnified, GetLogicalProcessorInformation, RelationCache,
     SYSTEM_LOGICAL_PROCESSOR_INFORMATION,
@@ -21,8 +19,6 @@ use windows_sys::Win32::System::Threading::{GetCurrentThread, GetThreadTimes};
 /// The place of the system's version in the registry, and that of the first processor.
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
-/// The most bytes of a value there that are read.
-const MOST_BYTES: usize = 512;
 
 /// Returns the machine's name.
 pub(crate) fn host() -> Option<String> {
@@ -115,36 +111,10 @@ pub(crate) fn caches() -> Vec<Cache> {
 
 /// Reads a text of the registry.
 fn text(key: &str, name: &str) -> Option<String> {
-    let bytes = value(key, name, RRF_RT_REG_SZ)?;
-    let letters = bytes.chunks_exact(2).map(|letter| u16::from_le_bytes([letter[0], letter[1]]));
-    // A zero ends the text.
-    let letters: Vec<u16> = letters.take_while(|letter| *letter != 0).collect();
-    Some(String::from_utf16_lossy(&letters))
+    LOCAL_MACHINE.open(key).ok()?.get_string(name).ok()
 }
 
 /// Reads a number of the registry.
 fn number(key: &str, name: &str) -> Option<u32> {
-    Some(u32::from_le_bytes(value(key, name, RRF_RT_REG_DWORD)?.try_into().ok()?))
-}
-
-/// Reads the bytes of a value of the registry, if it is of this type.
-fn value(key: &str, name: &str, kind: REG_ROUTINE_FLAGS) -> Option<Vec<u8>> {
-    let wide = |text: &str| text.encode_utf16().chain([0]).collect::<Vec<u16>>();
-    let (key, name) = (wide(key), wide(name));
-    let mut bytes = vec![0; MOST_BYTES];
-    let mut size = MOST_BYTES as u32;
-    // SAFETY: both names end with zero, and there is a place for so many bytes.
-    let code = unsafe {
-        RegGetValueW(
-            HKEY_LOCAL_MACHINE,
-            key.as_ptr(),
-            name.as_ptr(),
-            kind,
-            ptr::null_mut(),
-            bytes.as_mut_ptr().cast(),
-            &raw mut size,
-        )
-    };
-    bytes.truncate(size as usize);
-    (code == ERROR_SUCCESS).then_some(bytes)
+    LOCAL_MACHINE.open(key).ok()?.get_u32(name).ok()
 }
