@@ -97,9 +97,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ClocksCommand,
     },
-    /// Print the table of a run; of several, each in turn
+    /// Print the table of a run; of several, each in turn; or the answer of a tuning
     Report {
-        /// The runs
+        /// The runs, or the file of a tuning
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
         /// Add how each number came about

@@ -1,10 +1,15 @@
-//! `report`: the tables of runs. In: runs; out: their tables, and one of them in other formats.
+//! `report`: the tables of runs, and the answers of tunings. In: runs, or files of tunings; out: their tables, and one of them in other
+//! formats.
+
+use std::fs;
+use std::path::Path;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::files::StoredRuns;
+use gpubench_records::files::{StoredRuns, TUNING};
 use gpubench_records::selection::CaseSelection;
+use gpubench_records::tuning::Tuning;
 use gpubench_report as report;
-use gpubench_report::export::{ExportArgs, ExportTo, exports};
+use gpubench_report::export::{Export, ExportArgs, ExportTo, Format, exports};
 
 use super::{load_all, select};
 use crate::error::CommandError;
@@ -20,6 +25,14 @@ pub(super) fn report(
 ) -> Result<Exit, CommandError> {
     let exports = exports(given.0.clone())?;
     output::check(&exports, runs, stored)?;
+    if let [file] = runs
+        && let Some(json) = tuning_in(file)
+    {
+        if explain || *selection != CaseSelection::default() {
+            return Err(CommandError::NotOfTunings(file.clone()));
+        }
+        return tuning(file, &json, &exports, print_options);
+    }
     // A file may have several.
     let runs = runs.iter().map(|name| load_all(stored, name)).collect::<Result<Vec<_>, _>>()?;
     let runs = runs.concat();
@@ -47,4 +60,31 @@ pub(super) fn report(
         exit = exit.min(Exit::of(&run));
     }
     Ok(exit)
+}
+
+/// Returns the contents of a file that says it is a tuning.
+fn tuning_in(file: &str) -> Option<Vec<u8>> {
+    // A pipe is read once, and by whoever reads runs.
+    let json = Path::new(file).is_file().then(|| fs::read(file).ok())??;
+    TUNING.is_format_of(&json).then_some(json)
+}
+
+fn tuning(
+    file: &str,
+    json: &[u8],
+    exports: &[Export],
+    print_options: PrintOptions,
+) -> Result<Exit, CommandError> {
+    let tuning = Tuning::parse(json)
+        .map_err(|error| CommandError::NoTuning { file: file.to_owned(), error: Box::new(error) })?;
+    if let Some(other) = exports.iter().find(|export| export.format != Format::Html) {
+        return Err(CommandError::PageOfTunings { file: file.to_owned(), format: other.format.name() });
+    }
+    if !exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
+        output::print(&report::tuning(&tuning, print_options.page()), print_options)?;
+    }
+    for export in exports {
+        output::write_to(&export.to, &|out| report::write_tuning_page(&tuning, out))?;
+    }
+    Ok(tuning.exit())
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::files::LoadRunError;
+use gpubench_records::files::{FormatError, LoadRunError};
 use gpubench_records::fleet::Gap;
 use gpubench_records::join::JoinError;
 use gpubench_records::selection::{BadFilter, NoArg};
@@ -84,6 +84,12 @@ pub(crate) enum CommandError {
     Bisect(#[from] BisectError),
     #[error(transparent)]
     History(#[from] HistoryError),
+    #[error("{file}: {error}")]
+    NoTuning { file: String, error: Box<FormatError> },
+    #[error("--explain and flags that select cases are for runs: {0} is a tuning")]
+    NotOfTunings(String),
+    #[error("--{format} is for runs: {file} is a tuning, of which there is --html")]
+    PageOfTunings { file: String, format: &'static str },
     #[error("formats are written of one run: name one of the {0}, or merge them by `cargo gpubench merge`")]
     SeveralRuns(usize),
 }

@@ -93,6 +93,14 @@ impl FileFormat {
         self.read_behind(json, 0)
     }
 
+    /// Returns true for a document that says it is of this format, of whatever version.
+    #[must_use]
+    pub fn is_format_of(self, json: &[u8]) -> bool {
+        let name = |schema: &str| schema.split_once('/').map(|(name, _)| name.to_owned());
+        schema_of(json)
+            .is_some_and(|(schema, _)| name(&schema).is_some() && name(&schema) == name(self.schema))
+    }
+
     /// Reads a document that begins on the line after `lines_before` others.
     pub(super) fn read_behind<T: DeserializeOwned>(
         self,
@@ -213,6 +221,15 @@ mod tests {
 
     fn told(json: &str) -> String {
         RUN.read::<Document>(json.as_bytes()).expect_err("it is no such document").to_string()
+    }
+
+    #[test]
+    fn the_format_of_a_document_is_told_by_its_schema_alone() {
+        let is_tuning = |json: &str| TUNING.is_format_of(json.as_bytes());
+        assert!(is_tuning(r#"{"schema": "gpubench-tuning/1", "wanted": 3}"#));
+        assert!(is_tuning(r#"{"schema": "gpubench-tuning/9", cut off"#));
+        assert!(!is_tuning(r#"{"schema": "gpubench/2"}"#) && !is_tuning(r#"{"schema": "gpubench-tuning"}"#));
+        assert!(!is_tuning("") && !is_tuning("[]") && !is_tuning(r#"{"schema": 1}"#));
     }
 
     #[test]

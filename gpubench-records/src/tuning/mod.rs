@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::problem::{RaceEnd, TunedLook, TunedProblem, TunedVariant};
 pub use self::shipped::{Alone, Shipped};
 
+use crate::exit::Exit;
 use crate::facts::Facts;
 use crate::files::{self, FormatError};
 use crate::id::Arg;
@@ -154,6 +155,13 @@ impl Tuning {
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, self)?;
         out.write_all(b"\n")
+    }
+
+    /// Returns the end of a program that races, or shows races: failed if a problem has no winner.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
+        if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }
     }
 
     /// Returns the best variant for a problem of a benchmark whose axes have this hash, on devices of this model, hot if it was raced

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use anstyle::Style;
 
-use super::aligned::columns;
-use super::page::Page;
-use super::style::{NOTE, heading, of_answer, styled};
-use super::text::{paragraph, plain, wrapped};
+use super::words::{certainty, missing, names, size, to_ship, word};
+use crate::aligned::columns;
+use crate::page::Page;
+use crate::style::{NOTE, heading, of_answer, styled};
+use crate::text::{paragraph, plain, wrapped};
 use gpubench_records::comparison::Answer;
-use gpubench_records::id::{Arg, shown_name};
-use gpubench_records::tuning::{RaceEnd, Shipped, TunedBenchmark, TunedProblem, TunedVariant, Tuning};
+use gpubench_records::tuning::{TunedBenchmark, TunedProblem, TunedVariant, Tuning};
 use gpubench_stats::format;
 use gpubench_stats::race::Standing;
 
@@ -28,11 +28,7 @@ pub fn tuning(tuning: &Tuning, page: Page) -> String {
     for benchmark in &tuning.benchmarks {
         parts.push(tuned(benchmark, tuning.method.band, page));
     }
-    let certainty = format!(
-        "In {} of races all intervals hold the truth together. A variant is slower or a tie beyond doubt, and else undecided.",
-        format::percent(1.0 - tuning.method.error)
-    );
-    parts.push(paragraph(&certainty, page));
+    parts.push(paragraph(&certainty(tuning), page));
     parts.extend(tuning.notes.iter().map(|note| styled(&wrapped(&plain(note), "", page), NOTE)));
     parts.join("\n")
 }
@@ -48,28 +44,15 @@ fn tuned(benchmark: &TunedBenchmark, band: f64, page: Page) -> String {
     for raced in &benchmark.problems {
         text += &problem(raced, page);
     }
-    text += &benchmark.shipped.as_ref().map(|shipped| to_ship(shipped, benchmark, page)).unwrap_or_default();
-    text
+    text + &to_ship(benchmark)
+        .map(|words| styled(&wrapped(&plain(&words), "", page), Style::new()))
+        .unwrap_or_default()
 }
 
 /// The race of a problem: a line for itself, and one for each variant that is worth it.
 fn problem(problem: &TunedProblem, page: Page) -> String {
-    let end = match problem.ended {
-        RaceEnd::Decided => "",
-        RaceEnd::LastLook => ", the last look leaves some undecided",
-        RaceEnd::Budget => ", ended by the budget",
-        RaceEnd::Stopped => ", stopped",
-    };
-    let skipped = match problem.skipped {
-        0 => String::new(),
-        skipped => format!(", {skipped} skipped"),
-    };
-    let variants = format::counted(problem.variants.len(), "variant");
-    let title = format!(
-        "{}{variants}{skipped} in {}{end}",
-        if problem.args.is_empty() { String::new() } else { format!("{}: ", names(&problem.args)) },
-        format::time(problem.wall),
-    );
+    let of = if problem.args.is_empty() { String::new() } else { format!("{}: ", names(&problem.args)) };
+    let title = format!("{of}{}", size(problem));
     let mut text = styled(&wrapped(&plain(&title), "", page), Style::new());
     let shown: Vec<&TunedVariant> = [Standing::Best, Standing::Tie, Standing::Undecided, Standing::Slower]
         .into_iter()
@@ -94,14 +77,7 @@ fn row(variant: &TunedVariant) -> Vec<String> {
         }
     }
     let look = variant.decided_at.map(|look| format!(", look {look}")).unwrap_or_default();
-    let word = match variant.standing {
-        Standing::Best => "best",
-        Standing::Tie => "tie",
-        Standing::Undecided => "undecided",
-        Standing::Slower | Standing::LeftBehind => "slower",
-        Standing::NotMeasured => "not measured",
-        Standing::Failed => "failed",
-    };
+    let word = word(variant.standing);
     cells.push(format!("{word}{look}"));
     cells
 }
@@ -133,11 +109,7 @@ fn the_rest(problem: &TunedProblem, page: Page) -> String {
     if behind > 0 {
         lines.push(format!("{behind} left behind: far slower when measured alone"));
     }
-    let missing = problem.of(Standing::NotMeasured).count();
-    if missing > 0 {
-        let end = if problem.ended == RaceEnd::Budget { "the budget ended" } else { "the race was stopped" };
-        lines.push(format!("{missing} not measured: {end} first, so that there is no winner"));
-    }
+    lines.extend(missing(problem));
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for failed in problem.of(Standing::Failed) {
         let why = failed.failure.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -152,24 +124,4 @@ fn the_rest(problem: &TunedProblem, page: Page) -> String {
     }
     let lines = lines.iter().flat_map(|line| wrapped(&plain(line), "  ", page)).collect::<Vec<_>>();
     styled(&lines, NOTE)
-}
-
-/// The variants to ship, where there is more than one problem.
-fn to_ship(shipped: &Shipped, benchmark: &TunedBenchmark, page: Page) -> String {
-    if benchmark.problems.len() < 2 {
-        return String::new();
-    }
-    let shown: Vec<String> = shipped.variants.iter().map(|args| shown_name("", args)).collect();
-    let smallest = if shipped.is_smallest { "the smallest set" } else { "a small set, found greedily" };
-    let mut text = format!("within the band of every problem's best, {smallest}: {}", shown.join(" and "));
-    if let Some(alone) = &shipped.alone {
-        let loss = format::change(alone.ratio);
-        text += &format!("; {} alone is at most {loss} from the best", shown_name("", &alone.args));
-    }
-    styled(&wrapped(&plain(&text), "", page), Style::new())
-}
-
-/// The arguments as they are given, such as `BLOCK=128, UNROLL=4`.
-fn names(args: &[Arg]) -> String {
-    args.iter().map(Arg::to_string).collect::<Vec<_>>().join(", ")
 }

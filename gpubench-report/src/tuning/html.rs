@@ -1,0 +1,339 @@
+//! The page of a tuning: one file that a browser shows without a network and without a script. In: a [`Tuning`]; out: HTML: for each
+//! benchmark what to ship, and for each problem its answer, what was left over time, the last intervals, a map of the space, and all
+//! variants.
+
+use gpubench_records::facts::Facts;
+use gpubench_records::tuning::{TunedBenchmark, TunedLook, TunedProblem, TunedVariant, Tuning};
+use gpubench_stats::format::{self, counted};
+use gpubench_stats::race::Standing;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::space::{Cell, Space, space};
+use super::words;
+use crate::drawing::{Axis, Change, Curves, Forest, Series, Style, Unit};
+use crate::html::style;
+use crate::text::plain;
+
+/// The browser fetches and runs nothing, whatever a name contains.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// The most intervals of a problem that are drawn, and the most of those that are slower.
+const DRAWN: usize = 30;
+const SLOWER: usize = 10;
+/// The most variants that the table of a problem lists.
+const LISTED: usize = 500;
+/// The times over the best's at which a cell of the map has no colour left.
+const PALE: f64 = 1.5;
+
+/// The page.
+pub(super) fn page(tuning: &Tuning) -> String {
+    let title = title(tuning);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(style())) (PreEscaped(include_str!("tuning.css"))) }
+            }
+            body {
+                header { h1 { (title) } }
+                main {
+                    @for facts in &tuning.devices { (device(facts)) }
+                    @for note in &tuning.notes { p.note { (plain(note)) } }
+                    @for (number, it) in tuning.benchmarks.iter().enumerate() { (benchmark(it, number, tuning.method.band)) }
+                    (method(tuning))
+                }
+                footer { p.soft { "gpubench " (plain(&tuning.program.version)) } }
+            }
+        }
+    }
+    .into_string()
+}
+
+fn title(tuning: &Tuning) -> String {
+    let mut models: Vec<String> = tuning.devices.iter().map(|facts| plain(&facts.name)).collect();
+    models.dedup();
+    let on = if models.is_empty() { String::new() } else { format!(" on {}", models.join(", ")) };
+    match &tuning.benchmarks[..] {
+        [one] => format!("Tuning of {}{on}", plain(&one.benchmark)),
+        several => format!("Tuning of {}{on}", counted(several.len(), "benchmark")),
+    }
+}
+
+fn device(facts: &Facts) -> Markup {
+    html! {
+        p.device.soft { (plain(&facts.device)) ": " (plain(&facts.name)) }
+        @if facts.fake { p { strong.bad { "FAKE: a stand-in for tests. Its times are made up" } } }
+    }
+}
+
+fn benchmark(benchmark: &TunedBenchmark, number: usize, band: f64) -> Markup {
+    let TunedBenchmark { benchmark: name, device, cache, tune, problems, .. } = benchmark;
+    html! {
+        section aria-labelledby={ "b" (number) } {
+            h2 id={ "b" (number) } { (plain(name)) " on " (plain(device)) ", " (cache) }
+            p { "Variants: " (plain(&tune.join(", "))) ". Differences within " (format::plus_minus(band)) " do not matter." }
+            @if let Some(words) = words::to_ship(benchmark) { p { b { "To ship: " } (plain(&words)) "." } }
+            @for (place, it) in problems.iter().enumerate() { (problem(it, band, number, place)) }
+        }
+    }
+}
+
+fn problem(problem: &TunedProblem, band: f64, number: usize, place: usize) -> Markup {
+    let id = format!("b{number}p{place}");
+    let raced =
+        problem.variants.iter().any(|variant| variant.standing != Standing::Best && variant.ratio.is_some());
+    html! {
+        article.problem aria-labelledby=(id) {
+            h3 id=(id) {
+                @if problem.args.is_empty() { "The race" } @else { (plain(&words::names(&problem.args))) }
+            }
+            p { strong { (answer(problem)) } }
+            p.soft { (words::size(problem)) "." }
+            @if let Some(missing) = words::missing(problem) { p.note { (missing) "." } }
+            div.figures {
+                @if problem.looks.len() > 1 { figure tabindex="0" { (PreEscaped(survivors(problem))) } }
+                @if raced { figure tabindex="0" { (PreEscaped(forest(problem, band))) } }
+            }
+            @if let Some(space) = space(problem) { (heat(&space)) }
+            (looks(&problem.looks))
+            (variants(problem))
+        }
+    }
+}
+
+/// The answer as a sentence.
+fn answer(problem: &TunedProblem) -> String {
+    let Some(best) = problem.best() else { return "There is no winner.".to_owned() };
+    let time = best.coarse.map(|time| format!(", {}", format::time(time))).unwrap_or_default();
+    let [ties, undecided] = [Standing::Tie, Standing::Undecided].map(|standing| problem.of(standing).count());
+    let ties = match ties {
+        0 => String::new(),
+        1 => ", and a tie".to_owned(),
+        many => format!(", and {many} ties"),
+    };
+    let undecided = match undecided {
+        0 => String::new(),
+        many => format!("; {many} undecided"),
+    };
+    plain(&format!("Best: {}{time}{ties}{undecided}.", words::names(&best.args)))
+}
+
+/// What each look left, over steps.
+fn survivors(problem: &TunedProblem) -> String {
+    let line = |name: &str, of: fn(&TunedLook) -> usize| {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for look in &problem.looks {
+            let (x, y) = (look.steps as f64, of(look) as f64);
+            points.extend(points.last().map(|before| (x, before.1)));
+            points.push((x, y));
+        }
+        Series::new(name, points).styled(Style::Bare)
+    };
+    let [first, last] =
+        [problem.looks.first(), problem.looks.last()].map(|look| look.map_or(0, |look| look.left));
+    let alone = problem.variants.iter().filter(|variant| variant.coarse.is_some()).count();
+    Curves {
+        title: format!("{last} of {first} that raced are left"),
+        subtitle: format!("{} measured alone first", counted(alone, "variant")),
+        x: Axis::linear("steps of the race", Unit::NUMBER),
+        y: Axis::linear("variants", Unit::NUMBER),
+        series: vec![
+            line("best, ties and undecided", |look| look.left),
+            line("undecided", |look| look.undecided),
+        ],
+        marks: Vec::new(),
+    }
+    .drawing()
+    .element()
+}
+
+/// The last intervals of those that raced.
+fn forest(problem: &TunedProblem, band: f64) -> String {
+    let of = |standing, most| problem.of(standing).filter(|variant| variant.ratio.is_some()).take(most);
+    let drawn: Vec<&TunedVariant> = [Standing::Best, Standing::Tie, Standing::Undecided]
+        .into_iter()
+        .flat_map(|standing| of(standing, DRAWN))
+        .take(DRAWN)
+        .chain(of(Standing::Slower, SLOWER))
+        .collect();
+    let row = |variant: &&TunedVariant| {
+        let ratio = variant.ratio?;
+        let index = match variant.standing {
+            Standing::Best => 0,
+            Standing::Tie => 2,
+            Standing::Slower => 1,
+            _ => 4,
+        };
+        let word = words::word(variant.standing);
+        let note = match variant.standing {
+            Standing::Best => word.to_owned(),
+            _ => format!("{} {word}", format::change(ratio.value)),
+        };
+        let interval = [ratio.low - 1.0, ratio.high - 1.0];
+        Some(Change {
+            name: plain(&words::names(&variant.args)),
+            value: ratio.value - 1.0,
+            interval,
+            note,
+            index,
+        })
+    };
+    let rows: Vec<Change> = drawn.iter().filter_map(row).collect();
+    let raced = problem.variants.iter().filter(|variant| variant.ratio.is_some()).count();
+    let most =
+        if rows.len() < raced { format!("{} of {raced} that raced, ", rows.len()) } else { String::new() };
+    Forest {
+        title: "Times over the best's".to_owned(),
+        subtitle: format!("{most}with intervals that hold together; the band does not matter"),
+        label: "more time than the best".to_owned(),
+        band,
+        rows,
+    }
+    .drawing()
+    .element()
+}
+
+/// The map of the space.
+fn heat(space: &Space<'_>) -> Markup {
+    let over = match &space.others[..] {
+        [] => String::new(),
+        others => format!(", each at its best over {}", others.join(", ")),
+    };
+    let axes = space.down.map_or(String::new(), |down| format!("{down} down, "));
+    let caption = plain(&format!("More time than the best: {axes}{} across{over}", space.across));
+    html! {
+        div.scroll tabindex="0" {
+            table.heat.space {
+                caption { (caption) }
+                thead { tr {
+                    th scope="col" { (plain(space.down.unwrap_or_default())) }
+                    @for column in &space.columns { th scope="col" { (plain(space.across)) "=" (plain(column)) } }
+                } }
+                tbody {
+                    @for (value, cells) in &space.rows {
+                        tr {
+                            th scope="row" { (plain(value)) }
+                            @for it in cells { (cell(it)) }
+                        }
+                    }
+                }
+            }
+        }
+        p.soft { "A time with ≈ is that of a variant which was measured alone and did not race." }
+    }
+}
+
+fn cell(cell: &Cell<'_>) -> Markup {
+    let (variant, ratio) = match cell {
+        Cell::Timed(variant, ratio) => (variant, *ratio),
+        Cell::Failed => return html! { td.bad { "failed" } },
+        Cell::NotMeasured => return html! { td.soft { "not measured" } },
+        Cell::Missing => return html! { td.soft { "–" } },
+    };
+    let share = ((PALE - ratio) / (PALE - 1.0)).clamp(0.0, 1.0);
+    let about = if variant.ratio.is_none() { "≈ " } else { "" };
+    let shown = match variant.standing {
+        Standing::Best => "best".to_owned(),
+        Standing::Tie => format!("{} tie", format::change(ratio)),
+        _ => format!("{about}{}", format::change(ratio)),
+    };
+    let is_good = matches!(variant.standing, Standing::Best | Standing::Tie);
+    html! {
+        td.good[is_good] style={ "--share:" (format!("{:.0}%", 55.0 * share)) } title=(plain(&words::names(&variant.args))) {
+            (shown)
+        }
+    }
+}
+
+/// What each look left, as a table.
+fn looks(looks: &[TunedLook]) -> Markup {
+    html! {
+        @if looks.len() > 1 {
+            details {
+                summary { (counted(looks.len() - 1, "look")) }
+                div.wide tabindex="0" {
+                    table.plain-table {
+                        thead { tr {
+                            th.number scope="col" { "steps" } th.number scope="col" { "time" } th.number scope="col" { "left" }
+                            th.number scope="col" { "undecided" } th scope="col" { "leader from then on" }
+                        } }
+                        tbody {
+                            @for look in looks {
+                                tr {
+                                    td.number { (look.steps) } td.number { (format::time(look.at)) } td.number { (look.left) }
+                                    td.number { (look.undecided) } td { (plain(&words::names(&look.leader))) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All variants, as a table.
+fn variants(problem: &TunedProblem) -> Markup {
+    let count = problem.variants.len();
+    html! {
+        details {
+            summary { (counted(count, "variant")) }
+            div.wide tabindex="0" {
+                table.plain-table {
+                    thead { tr {
+                        th scope="col" { "variant" } th scope="col" { "standing" } th.number scope="col" { "more time" }
+                        th.number scope="col" { "interval" } th.number scope="col" { "alone" } th.number scope="col" { "pairs" }
+                        th.number scope="col" { "look" } th scope="col" { "outputs" }
+                    } }
+                    tbody { @for variant in problem.variants.iter().take(LISTED) { (row(variant)) } }
+                }
+            }
+            @if count > LISTED { p.soft { (count - LISTED) " more are in the file." } }
+        }
+    }
+}
+
+fn row(variant: &TunedVariant) -> Markup {
+    let ratio = variant.ratio.filter(|_| variant.standing != Standing::Best);
+    let outputs = match (&variant.failure, variant.checked) {
+        (Some(failure), _) => plain(&failure.to_string()),
+        (None, true) => "right".to_owned(),
+        (None, false) => "not checked".to_owned(),
+    };
+    html! {
+        tr {
+            th scope="row" { (plain(&words::names(&variant.args))) }
+            td.bad[variant.standing == Standing::Failed] { (words::word(variant.standing)) }
+            td.number { @if let Some(ratio) = ratio { (format::change(ratio.value)) } }
+            td.number { @if let Some(ratio) = ratio { (format::changes(ratio.low, ratio.high)) } }
+            td.number { @if let Some(time) = variant.coarse { (format::time(time)) } }
+            td.number { @if variant.pairs > 0 { (variant.pairs) } }
+            td.number { @if let Some(look) = variant.decided_at { (look) } }
+            td { (outputs) }
+        }
+    }
+}
+
+fn method(tuning: &Tuning) -> Markup {
+    let method = &tuning.method;
+    let factor = format::number(method.coarse_factor);
+    html! {
+        section aria-labelledby="method" {
+            h2 #method { "Method" }
+            p {
+                "Each variant was measured alone, briefly. Those within " (factor) " times the fastest took turns with the leader in the "
+                "same graphs, and left at a look when they were certainly slower by more than the band, or certainly within it. "
+                (words::certainty(tuning))
+            }
+            p.soft {
+                @if let Some(budget) = method.budget { "Budget " (format::time(budget)) ", " }
+                "took " (format::time(tuning.wall)) ". " code { (plain(&tuning.environment.command.join(" "))) }
+            }
+        }
+    }
+}
