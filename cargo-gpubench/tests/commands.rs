@@ -46,6 +46,46 @@ fn runs_have_several_names() {
     assert!(both.starts_with("main:\n") && both.contains("\nlast:\n") && both.ends_with(&last), "{both}");
 }
 
+/// A file of races is told by its format, whatever it is called.
+#[test]
+fn a_tuning_is_reported_as_text_and_as_a_page() {
+    let project = Project::with_runs();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-records/tests/tuning.json");
+    let text = project.run(&["report", file, "--width", "80"]).code(0).stdout();
+    assert!(text.contains("tuned::kernel on clockwork, hot: BLOCK, unroll"), "{text}");
+    assert!(
+        text.contains("  BLOCK=128, unroll=1 ") && text.contains("within the band of every problem's best"),
+        "{text}"
+    );
+    let page = project.text("tuning.html");
+    assert_eq!(project.run(&["report", file, "--html", &page, "--width", "80"]).code(0).stdout(), text);
+    let page = fs::read_to_string(page).expect("it was written");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Tuning of 2 benchmarks"));
+    assert_eq!(project.run(&["report", file, "--html", "-"]).code(0).stdout(), page);
+
+    for (arguments, told) in [
+        (&["--explain"][..], "--explain and flags that select cases are for runs"),
+        (&["--skip", "kernel"], "--explain and flags that select cases are for runs"),
+        (&["--csv", "-"], "--csv is for runs"),
+    ] {
+        let refused = project.run(&[&["report", file], arguments].concat()).code(2).stderr();
+        assert!(refused.contains(told) && refused.contains("is a tuning"), "{refused}");
+    }
+    let json = fs::read_to_string(file).expect("it is there");
+    let copy = |name: &str, json: &str| {
+        fs::write(project.path(name), json).expect("it can be written");
+        project.text(name)
+    };
+    let newer = copy("newer.json", &json.replace("gpubench-tuning/1", "gpubench-tuning/2"));
+    let refused = project.run(&["report", &newer]).code(2).stderr();
+    assert!(refused.contains("a newer gpubench wrote it"), "{refused}");
+    let lost = copy("lost.json", &json.replace("\"standing\": \"best\"", "\"standing\": \"undecided\""));
+    _ = project.run(&["report", &lost]).code(1);
+    // It is not written over.
+    let refused = project.run(&["report", &lost, "--html", &lost]).code(2).stderr();
+    assert!(refused.contains("would be written over"), "{refused}");
+}
+
 /// By the number in the list, from standard input, and as part of a file with several.
 #[test]
 fn a_run_is_read_from_wherever_it_is() {

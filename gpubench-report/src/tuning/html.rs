@@ -96,10 +96,10 @@ fn problem(problem: &TunedProblem, band: f64, number: usize, place: usize) -> Ma
             p.soft { (words::size(problem)) "." }
             @if let Some(missing) = words::missing(problem) { p.note { (missing) "." } }
             div.figures {
-                @if problem.looks.len() > 1 { figure tabindex="0" { (PreEscaped(survivors(problem))) } }
+                @if is_worth_drawing(&problem.looks) { figure tabindex="0" { (PreEscaped(survivors(problem))) } }
                 @if raced { figure tabindex="0" { (PreEscaped(forest(problem, band))) } }
             }
-            @if let Some(space) = space(problem) { (heat(&space)) }
+            @if let Some(space) = space(problem) { (heat(&space, &id)) }
             (looks(&problem.looks))
             (variants(problem))
         }
@@ -121,6 +121,11 @@ fn answer(problem: &TunedProblem) -> String {
         many => format!("; {many} undecided"),
     };
     plain(&format!("Best: {}{time}{ties}{undecided}.", words::names(&best.args)))
+}
+
+/// True if enough variants raced for a line over time.
+fn is_worth_drawing(looks: &[TunedLook]) -> bool {
+    looks.len() > 1 && looks.iter().any(|look| look.left > 3)
 }
 
 /// What each look left, over steps.
@@ -199,17 +204,20 @@ fn forest(problem: &TunedProblem, band: f64) -> String {
 }
 
 /// The map of the space.
-fn heat(space: &Space<'_>) -> Markup {
+fn heat(space: &Space<'_>, id: &str) -> Markup {
     let over = match &space.others[..] {
         [] => String::new(),
         others => format!(", each at its best over {}", others.join(", ")),
     };
     let axes = space.down.map_or(String::new(), |down| format!("{down} down, "));
     let caption = plain(&format!("More time than the best: {axes}{} across{over}", space.across));
+    let id = format!("{id}map");
+    let is_alone = |cell: &Cell<'_>| matches!(cell, Cell::Timed(variant, _) if variant.ratio.is_none() && variant.standing != Standing::Best);
+    let some_alone = space.rows.iter().flat_map(|(_, cells)| cells).any(is_alone);
     html! {
+        p id=(id) { b { (caption) } }
         div.scroll tabindex="0" {
-            table.heat.space {
-                caption { (caption) }
+            table.heat.space aria-labelledby=(id) {
                 thead { tr {
                     th scope="col" { (plain(space.down.unwrap_or_default())) }
                     @for column in &space.columns { th scope="col" { (plain(space.across)) "=" (plain(column)) } }
@@ -224,7 +232,7 @@ fn heat(space: &Space<'_>) -> Markup {
                 }
             }
         }
-        p.soft { "A time with ≈ is that of a variant which was measured alone and did not race." }
+        @if some_alone { p.soft { "≈: measured alone, did not race." } }
     }
 }
 
@@ -235,12 +243,13 @@ fn cell(cell: &Cell<'_>) -> Markup {
         Cell::NotMeasured => return html! { td.soft { "not measured" } },
         Cell::Missing => return html! { td.soft { "–" } },
     };
-    let share = ((PALE - ratio) / (PALE - 1.0)).clamp(0.0, 1.0);
-    let about = if variant.ratio.is_none() { "≈ " } else { "" };
+    // Steep near the best, where differences matter.
+    let share = 1.0 - ((ratio - 1.0) / (PALE - 1.0)).clamp(0.0, 1.0).sqrt();
     let shown = match variant.standing {
         Standing::Best => "best".to_owned(),
         Standing::Tie => format!("{} tie", format::change(ratio)),
-        _ => format!("{about}{}", format::change(ratio)),
+        _ if variant.ratio.is_some() => format::change(ratio),
+        _ => format!("≈ {:+.0} %", 100.0 * (ratio - 1.0)),
     };
     let is_good = matches!(variant.standing, Standing::Best | Standing::Tie);
     html! {
@@ -331,9 +340,71 @@ fn method(tuning: &Tuning) -> Markup {
                 (words::certainty(tuning))
             }
             p.soft {
-                @if let Some(budget) = method.budget { "Budget " (format::time(budget)) ", " }
-                "took " (format::time(tuning.wall)) ". " code { (plain(&tuning.environment.command.join(" "))) }
+                "Took " (format::time(tuning.wall)) @if let Some(budget) = method.budget { " of a budget of " (format::time(budget)) } ". " code { (plain(&tuning.environment.command.join(" "))) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn recorded() -> Tuning {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpubench-records/tests/tuning.json");
+        Tuning::parse(&fs::read(file).expect("it is there")).expect("a tuning")
+    }
+
+    #[test]
+    fn each_problem_has_its_answer_its_intervals_and_its_map() {
+        let page = page(&recorded());
+        for words in [
+            "Tuning of 2 benchmarks on a clock with known hands",
+            "<b>To ship: </b>within the band of every problem's best, the smallest set: [BLOCK=128, unroll=2]",
+            "Best: BLOCK=128, unroll=1",
+            "<th scope=\"col\">BLOCK=128</th><th scope=\"col\">BLOCK=256</th>",
+            "More time than the best: unroll down, BLOCK across",
+            "<td class=\"bad\">failed</td>",
+            "too many resources requested for launch",
+            "In 99.0 % of races all intervals hold the truth together.",
+        ] {
+            assert!(page.contains(words), "{words}");
+        }
+        assert_eq!(page.matches("<article class=\"problem\"").count(), 3);
+        // The one that is skipped has an empty place on the map of both problems.
+        assert_eq!(page.matches("<td class=\"soft\">–</td>").count(), 2);
+        assert!(!page.contains("<script"));
+    }
+
+    #[test]
+    fn a_name_is_no_markup_and_what_was_not_measured_is_told() {
+        let mut tuning = recorded();
+        let benchmark = &mut tuning.benchmarks[0];
+        "<script>x</script>".clone_into(&mut benchmark.benchmark);
+        let problem = &mut benchmark.problems[0];
+        for variant in &mut problem.variants {
+            (variant.standing, variant.ratio, variant.coarse) = (Standing::NotMeasured, None, None);
+            "<i>".clone_into(&mut variant.args[0].value);
+        }
+        problem.ended = gpubench_records::tuning::RaceEnd::Budget;
+        let page = page(&tuning);
+        assert!(!page.contains("<script") && !page.contains("<i>"));
+        assert!(page.contains("There is no winner."));
+        assert!(page.contains("5 not measured: the budget ended first, so that there is no winner."));
+    }
+
+    #[test]
+    fn lines_over_time_begin_with_all_that_race() {
+        let mut tuning = recorded();
+        let problem = &mut tuning.benchmarks[0].problems[0];
+        let mut look = problem.looks[0].clone();
+        (look.steps, look.left, look.undecided) = (0, 9, 8);
+        let after = TunedLook { steps: 12, left: 3, undecided: 0, ..look.clone() };
+        problem.looks = vec![look, after];
+        let drawn = page(&tuning);
+        assert!(drawn.contains("3 of 9 that raced are left") && drawn.contains("best, ties and undecided"));
     }
 }

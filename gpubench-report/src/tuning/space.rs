@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use gpubench_records::tuning::{TunedProblem, TunedVariant};
 use gpubench_stats::race::Standing;
 
+/// The most columns and rows of a map that one can read.
+const MOST: [usize; 2] = [24, 64];
+
 /// A map of the best times over two axes, or over one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Space<'a> {
@@ -34,7 +37,7 @@ pub(super) enum Cell<'a> {
     Missing,
 }
 
-/// Returns the map; nothing if no axis has several values, or nothing was measured.
+/// Returns the map; nothing if no axis has several values, one has too many, or nothing was measured.
 pub(super) fn space(problem: &TunedProblem) -> Option<Space<'_>> {
     let fastest = reference(problem)?;
     let timed: Vec<(&TunedVariant, f64)> =
@@ -55,6 +58,10 @@ pub(super) fn space(problem: &TunedProblem) -> Option<Space<'_>> {
         Some(second) if second.1.len() > first.1.len() => (Some(second), first),
         Some(second) => (Some(first), second),
     };
+    let down_values = down.as_ref().map_or(1, |(_, values): &(&str, Vec<&str>)| values.len());
+    if columns.len() > MOST[0] || down_values > MOST[1] {
+        return None;
+    }
     let cell = |row: Option<(&str, &str)>, column: &str| {
         let is_here = |variant: &&TunedVariant| {
             value(variant, across) == Some(column)
@@ -196,6 +203,11 @@ mod tests {
         let found = problem(&["x", "y"], &[(&["1", "1"], 100.0), (&["2", "1"], 110.0)]);
         let one = space(&found).expect("there is an axis");
         assert_eq!((one.down, one.across, ratios(&one)), (None, "x", vec![("", vec![1.0, 1.1])]));
+        let many: Vec<String> = (0..25).map(|value| value.to_string()).collect();
+        let values: Vec<[&str; 1]> = many.iter().map(|value| [value.as_str()]).collect();
+        let variants: Vec<(&[&str], f64)> = values.iter().map(|value| (&value[..], 100.0)).collect();
+        assert!(space(&problem(&["x"], &variants[..24])).is_some());
+        assert_eq!(space(&problem(&["x"], &variants)), None);
         assert_eq!(space(&problem(&["x"], &[(&["1"], 100.0)])), None);
         assert_eq!(space(&problem(&["x"], &[(&["1"], 0.0), (&["2"], 0.0)])), None);
     }
