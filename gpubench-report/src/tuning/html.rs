@@ -166,7 +166,8 @@ fn forest(problem: &TunedProblem, band: f64) -> String {
         .take(DRAWN)
         .chain(of(Standing::Slower, SLOWER))
         .collect();
-    let row = |variant: &&TunedVariant| {
+    let short = words::short_names(drawn.iter().map(|variant| &*variant.args));
+    let row = |(variant, name): (&&TunedVariant, &String)| {
         let ratio = variant.ratio?;
         let index = match variant.standing {
             Standing::Best => 0,
@@ -180,21 +181,17 @@ fn forest(problem: &TunedProblem, band: f64) -> String {
             _ => format!("{} {word}", format::change(ratio.value)),
         };
         let interval = [ratio.low - 1.0, ratio.high - 1.0];
-        Some(Change {
-            name: plain(&words::names(&variant.args)),
-            value: ratio.value - 1.0,
-            interval,
-            note,
-            index,
-        })
+        Some(Change { name: plain(name), value: ratio.value - 1.0, interval, note, index })
     };
-    let rows: Vec<Change> = drawn.iter().filter_map(row).collect();
+    let rows: Vec<Change> = drawn.iter().zip(&short.names).filter_map(row).collect();
     let raced = problem.variants.iter().filter(|variant| variant.ratio.is_some()).count();
     let most =
-        if rows.len() < raced { format!("{} of {raced} that raced, ", rows.len()) } else { String::new() };
+        if rows.len() < raced { format!("{} of {raced} that raced; ", rows.len()) } else { String::new() };
+    let explained =
+        if short.explained.is_empty() { String::new() } else { format!("; {}", plain(&short.explained)) };
     Forest {
         title: "Times over the best's".to_owned(),
-        subtitle: format!("{most}with intervals that hold together; the band does not matter"),
+        subtitle: format!("{most}grey: differences that do not matter{explained}"),
         label: "more time than the best".to_owned(),
         band,
         rows,

@@ -69,7 +69,9 @@ pub(super) fn space(problem: &TunedProblem) -> Option<Space<'_>> {
         };
         let here: Vec<&TunedVariant> = problem.variants.iter().filter(is_here).collect();
         let times = here.iter().filter_map(|variant| Some((*variant, ratio(variant, fastest)?)));
-        match times.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        // An undecided one may seem to be faster than the best.
+        let is_other = |variant: &TunedVariant| variant.standing != Standing::Best;
+        match times.min_by(|a, b| is_other(a.0).cmp(&is_other(b.0)).then(a.1.total_cmp(&b.1))) {
             Some((variant, ratio)) => Cell::Timed(variant, ratio),
             None if here.is_empty() => Cell::Missing,
             None if here.iter().any(|variant| variant.standing == Standing::Failed) => Cell::Failed,
@@ -196,6 +198,22 @@ mod tests {
         // Three values go down.
         assert_eq!((space.down, space.across), (Some("x"), "y"));
         assert_eq!(ratios(&space), [("1", vec![1.0, 0.0]), ("2", vec![-1.0, -2.0]), ("3", vec![1.5, -2.0])]);
+    }
+
+    #[test]
+    fn the_best_is_on_the_map_beside_one_that_seems_to_be_faster() {
+        let found = problem(
+            &["x", "y", "z"],
+            &[
+                (&["1", "1", "1"], 100.0),
+                (&["1", "1", "2"], 99.0),
+                (&["2", "1", "1"], 150.0),
+                (&["2", "2", "1"], 170.0),
+            ],
+        );
+        let space = space(&found).expect("there are axes");
+        assert_eq!(space.others, ["z"]);
+        assert_eq!(ratios(&space), [("1", vec![1.0, 1.5]), ("2", vec![-2.0, 1.7])]);
     }
 
     #[test]
