@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use gpubench_records::tuning::{TunedProblem, TunedVariant};
 use gpubench_stats::race::Standing;
+use gpubench_stats::units::Nanoseconds;
 
 /// The most columns and rows of a map that one can read.
 const MOST: [usize; 2] = [24, 64];
@@ -89,7 +90,7 @@ pub(super) fn space(problem: &TunedProblem) -> Option<Space<'_>> {
 
 /// The least time of any variant alone, which is that of the best if there is one.
 fn reference(problem: &TunedProblem) -> Option<f64> {
-    let alone = |variant: &TunedVariant| variant.coarse.map(|time| time.as_f64());
+    let alone = |variant: &TunedVariant| variant.coarse.map(Nanoseconds::as_f64);
     problem
         .best()
         .and_then(alone)
@@ -130,7 +131,6 @@ mod tests {
     use super::*;
     use gpubench_records::id::Arg;
     use gpubench_records::tuning::RaceEnd;
-    use gpubench_stats::units::Nanoseconds;
 
     /// Variants of these axes, each with its time; 0 has failed, and a negative one was not measured.
     fn problem(names: &[&str], variants: &[(&[&str], f64)]) -> TunedProblem {

@@ -63,7 +63,7 @@ pub(super) fn word(standing: Standing) -> &'static str {
 }
 
 /// The longest name of a row in a drawing, in characters.
-const LONGEST_NAME: usize = 28;
+const LONGEST_NAME: usize = 36;
 
 /// Names of variants as short as they can be told apart in a drawing, and the sentence that explains them.
 pub(super) struct ShortNames {
@@ -119,13 +119,14 @@ mod tests {
             (vec!["rows=64".to_owned(), "rows=128".to_owned()], "all with depth=32".to_owned())
         );
         assert_eq!(short(&[a]), (vec!["rows=64, depth=32".to_owned()], String::new()));
-        let long =
-            |rows, columns| variant(&[("warp_rows", rows), ("warp_columns", columns), ("depth", "32")]);
+        let long = |rows, columns| {
+            variant(&[("rows_of_a_warp", rows), ("columns_of_a_warp", columns), ("depth", "32")])
+        };
         assert_eq!(
             short(&[long("64", "32"), long("32", "64")]),
             (
                 vec!["64 · 32".to_owned(), "32 · 64".to_owned()],
-                "named by warp_rows · warp_columns; all with depth=32".to_owned()
+                "named by rows_of_a_warp · columns_of_a_warp; all with depth=32".to_owned()
             )
         );
         assert_eq!(short(&[]), (Vec::new(), String::new()));
