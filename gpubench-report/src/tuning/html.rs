@@ -216,13 +216,13 @@ fn heat(space: &Space<'_>, id: &str) -> Markup {
         div.scroll tabindex="0" {
             table.heat.space aria-labelledby=(id) {
                 thead { tr {
-                    th scope="col" { (plain(space.down.unwrap_or_default())) }
+                    @if let Some(down) = space.down { th scope="col" { (plain(down)) } }
                     @for column in &space.columns { th scope="col" { (plain(space.across)) "=" (plain(column)) } }
                 } }
                 tbody {
                     @for (value, cells) in &space.rows {
                         tr {
-                            th scope="row" { (plain(value)) }
+                            @if space.down.is_some() { th scope="row" { (plain(value)) } }
                             @for it in cells { (cell(it)) }
                         }
                     }
@@ -250,7 +250,7 @@ fn cell(cell: &Cell<'_>) -> Markup {
     };
     let is_good = matches!(variant.standing, Standing::Best | Standing::Tie);
     html! {
-        td.good[is_good] style={ "--share:" (format!("{:.0}%", 55.0 * share)) } title=(plain(&words::names(&variant.args))) {
+        td.good[is_good] style={ "--share:" (format!("{:.0}%", 45.0 * share)) } title=(plain(&words::names(&variant.args))) {
             (shown)
         }
     }
