@@ -124,6 +124,28 @@ mod tests {
         assert_eq!(Answer::of(&ratio, 0.01), answer, "{low} to {high}");
     }
 
+    /// An interval that ends where the band does decides nothing but that it lies within.
+    #[test]
+    fn an_end_of_the_band_is_within_it() {
+        let (least, most) = (1.0 / 1.01, 1.01);
+        answers(most, 1.03, Answer::Undecided);
+        answers(0.97, least, Answer::Undecided);
+        answers(least, most, Answer::Same);
+    }
+
+    #[test]
+    fn a_comparison_regresses_where_it_is_slower_by_the_threshold() {
+        let of = |value: f64, answer| {
+            let ratio = Ratio { value, low: value - 0.01, high: value + 0.01, confidence: 0.99 };
+            findings::Comparison { ratio: Some(ratio), band: 0.005, answer, rounds: Vec::new(), seed: None }
+        };
+        let slower = of(1.05, Answer::Slower);
+        assert!(slower.regressed(Threshold::Part(0.05)) && slower.regressed(Threshold::Noise));
+        assert!(!slower.regressed(Threshold::Part(0.06)));
+        assert!(!of(1.05, Answer::Undecided).regressed(Threshold::Part(0.01)));
+        assert!(!findings::Comparison { ratio: None, ..slower }.regressed(Threshold::Noise));
+    }
+
     #[test]
     fn answers_are_words() {
         let words = [Answer::Faster, Answer::Slower, Answer::Same, Answer::Undecided]

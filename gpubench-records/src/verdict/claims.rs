@@ -208,6 +208,13 @@ mod tests {
         assert!(told(&Counts { reads: Some(65_537), ..small }, &seen(0, 0, None)).is_some());
     }
 
+    /// The bytes of which reads are claimed are those that count, whatever the sum of bytes is.
+    #[test]
+    fn bytes_that_are_told_apart_are_not_judged_together() {
+        let reads = Counts { bytes: Some(64 * MIB), ..counts(Some(16), None) };
+        assert_eq!(told(&reads, &seen(32, 16, Some(16))), None);
+    }
+
     #[test]
     fn what_is_moved_is_read_once_and_written_once() {
         assert_eq!(

@@ -288,6 +288,19 @@ fn twice_the_bytes_of_a_cold_read_are_impossible() {
     assert_eq!(writes.verdict.state, State::Valid);
 }
 
+/// 32 MiB of 32 MiB that a launch is given are no more than it can move. In 4.84 µs all of them were writes, or it did less: another
+/// launch has to show which.
+#[test]
+fn a_claim_that_only_writes_can_explain_is_in_doubt() {
+    let mut fast = row(samples(4_840.0), 32 << 20);
+    let measurement = fast.measurement.as_mut().expect("it was measured");
+    measurement.seen.written = Some(Written::new(Bytes(32 << 20), Bytes(512), Bytes(512)));
+    assert_eq!(fast.claim_in_doubt(&h200()), Some(Bytes(32 << 20)));
+    let mut slow = fast.clone();
+    slow.measurement.as_mut().expect("it was measured").samples = samples(48_400.0);
+    assert_eq!(slow.claim_in_doubt(&h200()), None);
+}
+
 /// What is not known of the overhead is its part above the floor; without a proven flush all of it is in doubt.
 #[test]
 fn behind_a_proven_flush_the_time_holds() {
