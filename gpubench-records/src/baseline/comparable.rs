@@ -168,6 +168,52 @@ mod tests {
         differences(now, then)
     }
 
+    /// Two records of one case, on devices with these properties.
+    fn on(
+        now: &[(&str, Value)],
+        then: &[(&str, Value)],
+        of: impl Fn(MeasuredRecord<'_>, MeasuredRecord<'_>),
+    ) {
+        let [now, then] = [now, then].map(|properties| {
+            let mut run = stored_run();
+            let facts = properties.iter().cloned();
+            run.devices[0].properties =
+                facts.map(|(name, value)| Property { name: name.to_owned(), value }).collect();
+            run
+        });
+        let [now, then] = [&now, &then].map(|run| {
+            let record = &run.records[0];
+            MeasuredRecord { run, record, measurement: record.measurement.as_ref().expect("it was measured") }
+        });
+        of(now, then);
+    }
+
+    #[test]
+    fn properties_that_both_have_are_held_against_each_other() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let old = [("driver", text("580.1")), (UUID, text("GPU-1")), ("multiprocessors", Value::Count(132))];
+        on(&old, &old, |now, then| {
+            assert!(same_device(now, then));
+            assert_eq!((differences(now, then), remarks(now, then)), (vec![], vec![]));
+        });
+        let new = [("driver", text("590.2")), (UUID, text("GPU-2")), ("multiprocessors", Value::Count(114))];
+        on(&new, &old, |now, then| {
+            assert!(!same_device(now, then), "another UUID");
+            assert_eq!(differences(now, then), ["multiprocessors 114, were 132"]);
+            assert_eq!(remarks(now, then), ["driver 590.2, was 580.1", "another device of its kind"]);
+        });
+        on(&new[..1], &old[1..2], |now, then| {
+            assert!(same_device(now, then), "one of them has no UUID");
+            assert_eq!(remarks(now, then), ["driver 590.2 now, not told then"]);
+        });
+    }
+
+    #[test]
+    fn differences_are_told_in_the_right_number() {
+        let told = ["flops", "bytes", "bytes read", "bytes written", "path", "the memory's stall"].map(was);
+        assert_eq!(told, ["were", "were", "were", "were", "was", "was"]);
+    }
+
     #[test]
     fn a_time_with_the_stall_is_not_held_against_one_that_may_be_without() {
         let [old, usual, with] = [run(None, false), run(None, true), run(Some(1400.0), true)];

@@ -261,6 +261,36 @@ mod tests {
         assert_eq!(stored_files(folder.path()), theirs.len() + 1);
     }
 
+    /// What can be done depends on the fault: a file of a newer program is none.
+    #[test]
+    fn files_that_cannot_be_read_are_told_by_what_they_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let told = |name: &str| {
+            let place = Place::of(folder.path().join(name).to_str().expect("UTF-8"));
+            place.load().expect_err("it is no baseline").to_string()
+        };
+        fs::write(folder.path().join("damaged.json"), "{").expect("it is written");
+        assert!(told("damaged.json").ends_with(". Remove it, or save the baseline anew"));
+        fs::write(folder.path().join("newer.json"), "{\"schema\":\"gpubench/999\"}").expect("it is written");
+        let newer = told("newer.json");
+        assert!(newer.contains("newer") && !newer.contains("Remove it"), "{newer}");
+        assert!(told("missing.json").starts_with("there is no baseline"));
+        // A folder of this name cannot be read as a file, and is not missing.
+        fs::create_dir_all(folder.path().join("of/x.json")).expect("a folder");
+        let unreadable = told("of");
+        assert!(unreadable.contains("x.json"), "{unreadable}");
+    }
+
+    #[test]
+    fn a_file_is_prepared_where_it_will_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| Place::of(folder.path().join(name).to_str().expect("UTF-8"));
+        at("new/folder/main.json").prepare().expect("its folder is made");
+        assert!(folder.path().join("new/folder").is_dir());
+        assert!(!folder.path().join("new/folder/main.json").exists(), "and nothing else");
+        assert_eq!(Place::of("main.json").folder(), Path::new("."));
+    }
+
     #[test]
     fn runs_that_are_stored_at_once_are_all_there() {
         let folder = tempfile::tempdir().expect("a folder");

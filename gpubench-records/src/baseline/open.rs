@@ -58,3 +58,36 @@ impl OpenBaselines {
         self.save.as_ref().map_or(Ok(()), |place| place.save(run))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::stored_run;
+    use super::*;
+
+    /// What was measured is held against the one, stored as the other, and cases of the one that it lacks are named.
+    #[test]
+    fn a_run_is_checked_and_stored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let whole = stored_run();
+        let place = |name: &str| Place::within(folder.path(), name);
+        let saving = BaselineOptions { against: None, save: Some(place("old")) };
+        saving.open().expect("it can be written").save(&whole).expect("it is written");
+
+        let both = BaselineOptions { against: Some(place("old")), save: Some(place("new")) };
+        let open = both.open().expect("it was stored");
+        let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
+        open.check(&mut part, &|_| true);
+        let check = part.check.as_ref().expect("it was held against the baseline");
+        assert_eq!((check.baseline.as_str(), check.lines.len()), ("old", whole.records.len() - 1));
+        assert_eq!(check.missing, [whole.records[0].case.to_string()]);
+        open.check(&mut part, &|_| false);
+        assert_eq!(part.check.as_ref().map(|check| check.missing.len()), Some(0), "nobody wanted it");
+        open.save(&part).expect("it is written");
+        let stored = place("new").load().expect("it was stored").into_run().expect("a run");
+        assert_eq!(stored.records.len(), part.records.len());
+
+        let mut alone = whole;
+        saving.open().expect("it can be written").check(&mut alone, &|_| true);
+        assert!(alone.check.is_none(), "there is nothing to hold it against");
+    }
+}

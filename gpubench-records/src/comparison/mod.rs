@@ -137,13 +137,13 @@ mod tests {
     fn a_comparison_regresses_where_it_is_slower_by_the_threshold() {
         let of = |value: f64, answer| {
             let ratio = Ratio { value, low: value - 0.01, high: value + 0.01, confidence: 0.99 };
-            findings::Comparison { ratio: Some(ratio), band: 0.005, answer, rounds: Vec::new(), seed: None }
+            Comparison { ratio: Some(ratio), band: 0.005, answer, rounds: Vec::new(), seed: None }
         };
         let slower = of(1.05, Answer::Slower);
         assert!(slower.regressed(Threshold::Part(0.05)) && slower.regressed(Threshold::Noise));
         assert!(!slower.regressed(Threshold::Part(0.06)));
         assert!(!of(1.05, Answer::Undecided).regressed(Threshold::Part(0.01)));
-        assert!(!findings::Comparison { ratio: None, ..slower }.regressed(Threshold::Noise));
+        assert!(!Comparison { ratio: None, ..slower }.regressed(Threshold::Noise));
     }
 
     #[test]
