@@ -18,6 +18,7 @@ mod run;
 mod show;
 mod slurm;
 mod suites;
+mod tuned;
 
 use std::env;
 
@@ -62,6 +63,7 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit, CommandError> {
             fleet::fleet(&fleet, print_options)
         }
         Command::History(args) => history::history(&stored()?, args, print_options),
+        Command::Tuned { files, output } => tuned::tuned(files, output),
         Command::Convert { run, to, output, selection } => {
             convert::convert(&stored()?, run, &selection.selection()?, *to, output)
         }

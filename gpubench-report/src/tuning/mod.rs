@@ -1,13 +1,14 @@
-//! The answer of races as people read it. In: a [`Tuning`]; out: text for a terminal, or a page.
+//! The answer of races as people and programs read it. In: a [`Tuning`]; out: text for a terminal, a page, or a module in Rust.
 
 mod html;
+mod rust;
 mod space;
 mod text;
 mod words;
 
 use std::io::{self, Write};
 
-use gpubench_records::tuning::Tuning;
+use gpubench_records::tuning::{TunedTable, Tuning};
 
 pub use self::text::tuning;
 
@@ -17,4 +18,12 @@ pub use self::text::tuning;
 /// If `out` takes no more.
 pub fn write_tuning_page(tuning: &Tuning, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(html::page(tuning).as_bytes())
+}
+
+/// Writes the best variants as a module in Rust, which needs no crate.
+///
+/// # Errors
+/// If `out` takes no more.
+pub fn write_tuned_module(tables: &[TunedTable], out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(rust::module(tables).as_bytes())
 }
