@@ -112,7 +112,7 @@ pub enum NotTuned {
         model: String,
     },
     /// The benchmark's axes are others than those that were tuned.
-    #[error("`{benchmark}` has other axes or values than when it was tuned: tune it again")]
+    #[error("`{benchmark}` has other axes or values than when it was tuned: race it again by --tune")]
     Changed {
         /// The benchmark's path.
         benchmark: String,

@@ -27,6 +27,7 @@ mod stored;
 mod test_mode;
 mod trials;
 mod tune;
+mod tuned;
 
 use std::env;
 use std::path::Path;

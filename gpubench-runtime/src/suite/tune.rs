@@ -11,6 +11,7 @@ use super::prepare::{Task, lister, plan_on_devices};
 use super::progress::Progress;
 use super::sharing::Sharing;
 use super::signals::Stop;
+use super::tuned::axes_of;
 use super::{SuiteError, ceilings};
 use crate::environment::environment;
 use crate::plan::{Fate, Job, Plan};
@@ -27,7 +28,7 @@ use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Program;
 use gpubench_records::tuning::{
-    Shipped, TunedBenchmark, TunedLook, TunedProblem, TunedVariant, Tuning, TuningMethod, hash_of_axes,
+    Shipped, TunedBenchmark, TunedLook, TunedProblem, TunedVariant, Tuning, TuningMethod,
 };
 use gpubench_stats::race::{LookTaken, RaceRules, Standing};
 use gpubench_stats::units::Nanoseconds;
@@ -156,22 +157,6 @@ fn problems<'a>(plan: &Plan, entries: &[&'a Entry]) -> Vec<Problem<'a>> {
 /// Returns the arguments that are the variant, and those that are the problem.
 fn split(args: &[Arg], tune: &[&str]) -> (Vec<Arg>, Vec<Arg>) {
     args.iter().cloned().partition(|arg| tune.contains(&arg.name.as_str()))
-}
-
-/// Returns the hash of a benchmark's axes; `args` are those of any of its jobs.
-fn axes_of(entry: &Entry, args: &[Arg]) -> String {
-    let mut generics: Vec<(&str, Vec<String>)> = Vec::new();
-    for generic in entry.variants.iter().flat_map(|variant| variant.generics) {
-        let value = (generic.value)();
-        match generics.iter_mut().find(|(name, _)| *name == generic.name) {
-            Some((_, values)) if values.contains(&value) => {}
-            Some((_, values)) => values.push(value),
-            None => generics.push((generic.name, vec![value])),
-        }
-    }
-    let is_arg = |name: &&str| !generics.iter().any(|(generic, _)| generic == name);
-    let names: Vec<&str> = args.iter().map(|arg| arg.name.as_str()).filter(is_arg).collect();
-    hash_of_axes(&entry.path(), entry.options.tune, &names, &generics)
 }
 
 /// The races of a tuning.
