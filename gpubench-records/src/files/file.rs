@@ -253,6 +253,19 @@ mod tests {
         assert!(store().end(run.wall).is_err(), "so is the end");
     }
 
+    /// The folder of a task's run cannot be made in a file: that is the error, and not that its name was taken.
+    #[test]
+    fn a_run_that_has_no_place_is_told_why() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("file");
+        File::create(&place).expect("it can be made");
+        let task = serde_json::from_str("{\"share\":\"split\",\"number\":1,\"of\":2}").expect("a task");
+        let mut run = run();
+        run.environment.task = Some(task);
+        let refused = claim(&place, &run).expect_err("it is a file");
+        assert_eq!(refused.kind(), io::ErrorKind::NotADirectory);
+    }
+
     #[test]
     fn a_run_in_progress_is_locked() {
         let folder = tempfile::tempdir().expect("a folder");
