@@ -13,6 +13,8 @@ use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
+#[cfg(unix)]
+use super::repository::{Repository, without_hashes};
 use super::{Project, list, slowed};
 
 /// The time of a night over the usual one: it looks random, and is the same in each run of the test.
@@ -107,6 +109,51 @@ fn drivers_are_apart_and_names_are_escaped() {
     assert!(ended.stdout().contains("2 series of less than 20 runs"), "{}", ended.stdout());
     let page = fs::read_to_string(project.path("src/page.html")).expect("it was written");
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;"));
+}
+
+/// Nights of a repository: a commit makes one case slower in the history and in truth, one seems to, and one cannot be built.
+#[cfg(unix)]
+#[test]
+fn changes_are_confirmed_by_measuring_their_commits_again() {
+    let repository = Repository::of(&[100, 103]);
+    repository.runs(100, 0.001, 8);
+    repository.runs(103, 0.001, 8);
+    // A commit of the same speed, and one that cannot be built.
+    repository.change("README.md", "nothing that is measured");
+    repository.commit("words");
+    repository.change("broken", "");
+    repository.commit("broken");
+    let commits = ["v100", "v103", "words", "broken"].map(|name| repository.hash(name));
+    let template = slowed(1.0);
+    let folder = repository.0.path("repository/target/gpubench/history");
+    let mut number = 0;
+    // Ten nights of each commit; levels as `factors` has them.
+    let factors = [1.0, 1.03, 1.08, 1.12];
+    for (commit, factor) in commits.iter().zip(factors) {
+        for _ in 0..10 {
+            let mut run = run_of(&template, number, [factor, 1.0]);
+            run.program.suite = "a/kernels".to_owned();
+            run.program.package = Some(Package { commit: Some(commit.clone()), ..Package::default() });
+            number += 1;
+            add(&folder, &run, None).expect("it can be added");
+        }
+    }
+    let confirm = |flags: &[&str], code| {
+        let words = ["history", "--confirm", "--fail-on-change", "--pairs", "4", "--width", "150"];
+        repository.run_in("repository", &[&words[..], flags].concat()).code(code)
+    };
+    let ended = confirm(&["--json", "changes.json"], 3);
+    let told = without_hashes(&(ended.stdout() + "---\n" + &ended.stderr()));
+    assert_snapshot!("history-confirmed", told);
+    let json = fs::read(repository.0.path("repository/changes.json")).expect("it was written");
+    let found: Json = serde_json::from_slice(&json).expect("it is JSON");
+    let changes = found["cases"][0]["series"][0]["changes"].as_array().expect("a list").clone();
+    let answers: Vec<_> = changes.iter().map(|change| change["confirmation"]["answer"].clone()).collect();
+    assert_eq!(answers, [json!("not-measured"), json!("not-confirmed"), json!("confirmed")]);
+    // What is left is refuted, and no alarm.
+    confirm(&["--last", "20", "--band", "4%"], 0);
+    let refused = repository.run_in("repository", &["history", "--pairs", "4"]).code(2).stderr();
+    assert!(refused.contains("--confirm"), "{refused}");
 }
 
 #[test]

@@ -97,6 +97,13 @@ impl Repository {
         self.git(&["tag", tag]);
     }
 
+    /// Returns the hash of a commit.
+    pub(super) fn hash(&self, name: &str) -> String {
+        let mut command = Command::new("git");
+        let told = command.arg("-C").arg(self.0.path("repository")).args(["rev-parse", name]).output();
+        String::from_utf8(told.expect("there is git").stdout).expect("a hash").trim().to_owned()
+    }
+
     fn git(&self, words: &[&str]) {
         let mut command = Command::new("git");
         command.arg("-C").arg(self.0.path("repository")).args(words);

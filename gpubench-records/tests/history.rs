@@ -3,9 +3,11 @@
 use std::fs;
 
 use gpubench_records::exit::Exit;
-use gpubench_records::facts::{DRIVER, Property, Value};
+use gpubench_records::facts::{DRIVER, Property, UUID, Value};
 use gpubench_records::files;
-use gpubench_records::history::{History, HistoryFilter, HistoryReport, HistoryRules, HistoryRun, add};
+use gpubench_records::history::{
+    CommitOrder, History, HistoryFilter, HistoryReport, HistoryRules, HistoryRun, add,
+};
 use gpubench_records::record::{Package, Run};
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;
@@ -148,6 +150,75 @@ fn drivers_are_apart_unless_two_commits_were_measured_under_both() {
     }
 }
 
+/// Two GPUs of a model that measure every commit, one of them 2 % slower; a third takes the place of the first. A step of the second
+/// alone is its own, and one of all is told of each.
+#[test]
+fn gpus_of_a_model_are_series_of_their_own() {
+    let template = template();
+    let run = |uuid: &str, commit: usize, day: usize, time: f64| {
+        let mut run = run_of(&template, commit, day, time + (commit % 3) as f64);
+        run.devices[0].properties.push(Property::new(UUID, Value::Text(uuid.to_owned())));
+        HistoryRun::of(&run)
+    };
+    let mut runs = Vec::new();
+    for commit in 0..60 {
+        let code = if commit < 30 { 1e5 } else { 1.05e5 };
+        let own_step = if commit < 45 { 1.0 } else { 1.03 };
+        let (uuid, factor) = if commit < 40 { ("GPU-1", 1.0) } else { ("GPU-3", 0.99) };
+        runs.push(run(uuid, commit, 2 * commit, code * factor));
+        runs.push(run("GPU-2", commit, 2 * commit + 1, code * 1.02 * own_step));
+    }
+    // The new GPU has measured two commits of the old one before it took its place.
+    runs.extend([run("GPU-3", 38, 80, 1.05e5 * 0.99), run("GPU-3", 39, 80, 1.05e5 * 0.99)]);
+    let told = |history: History| {
+        let order: CommitOrder = (0..60).map(|commit| (format!("{commit:040x}"), commit)).collect();
+        let report = history.in_order(&order).report(RULES);
+        let mut told: Vec<_> = report
+            .changes()
+            .iter()
+            .map(|(_, it)| {
+                let commit = it.begins.commit.as_deref().map(|it| usize::from_str_radix(it, 16));
+                (commit, it.uuid.clone())
+            })
+            .collect();
+        told.sort_by_key(|(commit, uuid)| (commit.clone().and_then(Result::ok), uuid.clone()));
+        let series = report.cases[0].series.len();
+        (series, told)
+    };
+    let uuid = |uuid: &str| Some(uuid.to_owned());
+    let found = told(History::of(runs.clone()));
+    let expected =
+        vec![(Some(Ok(30)), uuid("GPU-2")), (Some(Ok(30)), uuid("GPU-3")), (Some(Ok(45)), uuid("GPU-2"))];
+    assert_eq!(found, (2, expected));
+}
+
+/// A commit that is measured late stands where it belongs: nights of 40 commits, of which every third was measured after all others.
+#[test]
+fn runs_are_in_the_order_of_their_commits() {
+    let template = template();
+    let runs = |begins: usize| {
+        let template = &template;
+        (0..40).map(move |commit: usize| {
+            let day = if commit % 3 == 2 { 100 + commit } else { commit };
+            let time = (1e5 + (commit % 2) as f64) * if commit < begins { 1.0 } else { 1.03 };
+            HistoryRun::of(&run_of(template, commit, day, time))
+        })
+    };
+    let order: CommitOrder = (0..40).map(|commit| (format!("{commit:040x}"), commit)).collect();
+    let report = History::of(runs(20)).in_order(&order).report(RULES);
+    assert_eq!(found(&report), [20]);
+    let change = report.changes()[0].1.clone();
+    let number = |commit: &Option<String>| usize::from_str_radix(commit.as_deref().expect("one"), 16);
+    assert_eq!((number(&change.after.commit), number(&change.until.commit)), (Ok(19), Ok(20)));
+    // By their times the level goes up and down.
+    assert_ne!(found(&History::of(runs(20)).report(RULES)), [20]);
+    // A run of which no place is known stays behind those that were measured before it.
+    let mut unknown = order.clone();
+    unknown.remove(&format!("{:040x}", 25));
+    assert_eq!(found(&History::of(runs(20)).in_order(&unknown).report(RULES)), [20]);
+    assert_eq!(History::of(runs(20)).commits().len(), 40);
+}
+
 #[test]
 fn a_change_has_its_commits_its_size_and_an_exit_code() {
     let template = template();
@@ -199,7 +270,7 @@ fn runs_are_kept_in_files_and_read_back() {
     let read = || History::read(folder, &HistoryFilter::default()).expect("a folder");
     let report = read().report(RULES);
     assert_eq!((report.runs, report.faults.len(), report.cases[0].series[0].count), (4, 0, 4));
-    let none = HistoryFilter { names: vec!["no such case".into()] };
+    let none = HistoryFilter { names: vec!["no such case".into()], ..HistoryFilter::default() };
     assert_eq!(History::read(folder, &none).expect("a folder").report(RULES).cases.len(), 0);
 
     // A byte that was changed, a file that was cut, and one of another kind are told, and the others are read.

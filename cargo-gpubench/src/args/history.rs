@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
+
+use super::suites::{BuildArgs, PairArgs};
 
 /// The history to read, and the changes to tell.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, mut_args = of_confirmation)]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
     pub(crate) command: Option<HistoryCommand>,
@@ -16,6 +18,10 @@ pub(crate) struct HistoryArgs {
     /// Take only cases whose names contain one of these, or match it as in `/sum.*n=1024/`
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
+    /// Count all GPUs of a model as one. Without it each is a series of its own, but one that follows another is joined to it by two
+    /// commits or more that both have measured
+    #[arg(long)]
+    pub(crate) by_model: bool,
     /// Tell changes of at least this
     #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
     pub(crate) band: String,
@@ -25,12 +31,32 @@ pub(crate) struct HistoryArgs {
     /// Exit with 3 if a case became slower, by what is told
     #[arg(long)]
     pub(crate) fail_on_change: bool,
+    /// Build the two commits around each change that is told and measure them in alternation, as `ab` does: the change is confirmed,
+    /// or not. With --fail-on-change one that is not confirmed does not count
+    #[arg(long)]
+    pub(crate) confirm: bool,
+    #[command(flatten)]
+    pub(crate) pairs: PairArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    /// Flags of a suite, which each process gets
+    #[arg(value_name = "FLAG", last = true)]
+    pub(crate) flags: Vec<String>,
     /// Write the changes as JSON
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
     /// Write a page with a line for each case, one file that needs no network, as HTML
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// Arguments about commits that are measured again.
+const OF_CONFIRMATION: [&str; 9] =
+    ["pairs", "seed", "package", "bench", "features", "profile", "locked", "offline", "flags"];
+
+/// Lets those be given with `--confirm` alone.
+fn of_confirmation(arg: Arg) -> Arg {
+    if OF_CONFIRMATION.contains(&arg.get_id().as_str()) { arg.requires("confirm") } else { arg }
 }
 
 /// What to do with a history.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{DRIVER, Facts, Value};
+use crate::facts::{DRIVER, Facts, UUID, Value};
 use crate::method::{Flush, Path};
 use crate::record::{Measurement, Program};
 use crate::work::{Counts, Link};
@@ -16,6 +16,9 @@ pub struct Circumstances {
     /// The release of the device's driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// The device's own name, by which it is told from others of its model. Nothing in old files, and where a device has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
     /// The numbers of the device's parts, such as multiprocessors: a part of a GPU is another device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, u64>,
@@ -46,6 +49,7 @@ impl Circumstances {
         let own_code = facts.is_some_and(|facts| facts.runs_program_code);
         Self {
             driver: facts.and_then(|facts| facts.text(DRIVER)).map(str::to_owned),
+            uuid: facts.and_then(|facts| facts.text(UUID)).map(str::to_owned),
             parts: facts.iter().flat_map(|facts| &facts.properties).filter_map(part).collect(),
             opt_level: own_code.then(|| program.opt_level.clone()),
             path: samples.method.path,
@@ -64,6 +68,7 @@ impl Circumstances {
         let (now, then) = (&self.counts, &earlier.counts);
         let pairs = [
             ("driver", text(&self.driver), text(&earlier.driver)),
+            ("GPU", text(&self.uuid), text(&earlier.uuid)),
             ("device", parts(&self.parts), parts(&earlier.parts)),
             ("opt-level", text(&self.opt_level), text(&earlier.opt_level)),
             ("path", self.path.to_string(), earlier.path.to_string()),

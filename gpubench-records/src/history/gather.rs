@@ -1,7 +1,6 @@
-//! The series of a history. In: a folder; out: the times of each case in the order in which they were measured, apart where the
-//! circumstances differ.
+//! The series of a history. In: runs; out: the times of each case in the order of their commits, apart where the circumstances differ.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -54,12 +53,17 @@ pub(super) struct Series {
     pub(super) times: Vec<Measured>,
 }
 
-/// The names of cases to take.
+/// The cases to take, and the devices that count as one.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryFilter {
     /// Those that contain one of these; all if there is none.
     pub names: Vec<NameFilter>,
+    /// True if all devices of a model count as one. Else each is a series of its own.
+    pub by_model: bool,
 }
+
+/// The order of commits: the place of each, by its hash as runs have it.
+pub type CommitOrder = HashMap<String, usize>;
 
 impl HistoryFilter {
     fn takes(&self, case: &CaseId) -> bool {
@@ -88,7 +92,7 @@ impl History {
         history
     }
 
-    /// Reads the history in `folder`.
+    /// Reads the history in `folder`. Its runs are in the order of their times.
     ///
     /// # Errors
     /// If the folder cannot be read. A file that is no run of a history is told in the report.
@@ -98,6 +102,30 @@ impl History {
         history.faults = faults;
         history.sort();
         Ok(history)
+    }
+
+    /// Returns the commits of its runs, each once.
+    #[must_use]
+    pub fn commits(&self) -> BTreeSet<&str> {
+        self.runs.iter().filter_map(|run| run.commit.as_deref()).collect()
+    }
+
+    /// Puts runs in the order of their commits, and those of a commit in that of their times. A run of a commit that has no place stays
+    /// behind what was measured before it.
+    #[must_use]
+    pub fn in_order(mut self, commits: &CommitOrder) -> Self {
+        let mut latest = None;
+        let places: Vec<Option<usize>> = self
+            .runs
+            .iter()
+            .map(|run| {
+                let own = run.commit.as_ref().and_then(|commit| commits.get(commit)).copied();
+                latest = latest.max(own);
+                own.or(latest)
+            })
+            .collect();
+        self.sort_by(|number| places[number]);
+        self
     }
 
     /// Returns true if it has no run.
@@ -124,9 +152,12 @@ impl History {
             }
             let case = CaseOfSuite { suite: suite.clone(), case, fake };
             let all = self.series.entry(case.clone()).or_default();
-            let own = &circumstances[at];
-            let place = all.iter().position(|series| series.circumstances == *own).unwrap_or_else(|| {
-                all.push(Series { circumstances: own.clone(), times: Vec::new() });
+            let mut own = circumstances[at].clone();
+            if filter.by_model {
+                own.uuid = None;
+            }
+            let place = all.iter().position(|series| series.circumstances == own).unwrap_or_else(|| {
+                all.push(Series { circumstances: own, times: Vec::new() });
                 all.len() - 1
             });
             let times = &mut all[place].times;
@@ -144,9 +175,17 @@ impl History {
 
     /// Puts runs in the order of their times, and times in that of their runs.
     fn sort(&mut self) {
+        self.sort_by(|_| ());
+    }
+
+    /// The same by the place of a run's number first.
+    fn sort_by<P: Ord>(&mut self, place: impl Fn(usize) -> P) {
         let mut order: Vec<usize> = (0..self.runs.len()).collect();
         order.sort_by(|one, other| {
-            let key = |number: &usize| (self.runs[*number].started, &self.runs[*number].commit);
+            let key = |number: &usize| {
+                let run = &self.runs[*number];
+                (place(*number), run.started, &run.commit)
+            };
             key(one).cmp(&key(other))
         });
         let mut places = vec![0; order.len()];

@@ -14,7 +14,7 @@ mod report;
 pub use self::circumstances::Circumstances;
 pub use self::entry::{HistoryCase, HistoryRun};
 pub use self::folder::{AddError, Added, add};
-pub use self::gather::{CaseOfSuite, History, HistoryFilter, Measured, RunLabel};
+pub use self::gather::{CaseOfSuite, CommitOrder, History, HistoryFilter, Measured, RunLabel};
 pub use self::report::{
-    CaseChange, CaseHistory, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,
+    CaseChange, CaseHistory, Confirmation, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,
 };

@@ -1,5 +1,6 @@
 //! The changes of a history. In: a [`History`]; out: a [`HistoryReport`], the cases with the newest change first.
 
+use std::collections::BTreeSet;
 use std::thread;
 
 use serde::Serialize;
@@ -7,7 +8,9 @@ use serde::Serialize;
 use super::circumstances::Circumstances;
 use super::gather::{CaseOfSuite, History, Measured, RunLabel, Series};
 use super::joined::{Joined, joined};
+use crate::comparison::{Answer, Finding};
 use crate::exit::Exit;
+use gpubench_stats::Ratio;
 use gpubench_stats::changes::{Change, SHORTEST_SERIES, changes};
 use gpubench_stats::units::Nanoseconds;
 
@@ -95,6 +98,69 @@ pub struct CaseChange {
     pub chance: f64,
     /// The time before, and after.
     pub times: [Nanoseconds; 2],
+    /// The device's own name, where devices of several names have measured the case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// The answer of a comparison of the commits around it, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
+}
+
+/// The answer of a comparison of the two commits around a change: the last that certainly is before it, and the first that certainly is
+/// behind it, built and measured in alternation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Confirmation {
+    /// They differ as the change says, beyond doubt and by more than the band.
+    Confirmed {
+        /// The time of the later one over that of the other.
+        ratio: Ratio,
+        /// The number of processes of each, the later one's first.
+        processes: [usize; 2],
+    },
+    /// They certainly do not.
+    NotConfirmed {
+        /// As above.
+        ratio: Ratio,
+        /// As above.
+        processes: [usize; 2],
+    },
+    /// The processes do not decide it.
+    Undecided {
+        /// As above.
+        ratio: Ratio,
+        /// As above.
+        processes: [usize; 2],
+    },
+    /// They could not be compared.
+    NotMeasured {
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Confirmation {
+    /// The answer to a change by the factor `change`, of what was found about its case.
+    #[must_use]
+    pub fn of(change: f64, finding: &Finding) -> Self {
+        let not_measured = |reason| Self::NotMeasured { reason };
+        match finding {
+            Finding::Compared { ratio, answer, processes, .. } => {
+                let (ratio, processes) = (*ratio, *processes);
+                match answer {
+                    Answer::Undecided => Self::Undecided { ratio, processes },
+                    Answer::Slower if change > 1.0 => Self::Confirmed { ratio, processes },
+                    Answer::Faster if change < 1.0 => Self::Confirmed { ratio, processes },
+                    Answer::Slower | Answer::Faster | Answer::Same => Self::NotConfirmed { ratio, processes },
+                }
+            }
+            Finding::NotComparable(reasons) => {
+                not_measured(format!("not comparable: {}", reasons.join(", ")))
+            }
+            Finding::New => not_measured("the earlier commit has no such case".to_owned()),
+            Finding::NoNumber(reason) => not_measured(format!("no number: {reason}")),
+        }
+    }
 }
 
 impl History {
@@ -143,10 +209,13 @@ impl HistoryReport {
         all
     }
 
-    /// Returns the exit code: that of a regression if a case became slower and `fails`.
+    /// Returns the exit code: that of a regression if a case became slower and `fails`. A change that a comparison refuted is none.
     #[must_use]
     pub fn exit(&self, fails: bool) -> Exit {
-        let slower = || self.changes().iter().any(|(_, change)| change.ratio > 1.0);
+        let is_slower = |change: &CaseChange| {
+            change.ratio > 1.0 && !matches!(change.confirmation, Some(Confirmation::NotConfirmed { .. }))
+        };
+        let slower = || self.changes().iter().any(|(_, change)| is_slower(change));
         if self.cases.is_empty() {
             Exit::Nothing
         } else if fails && slower() {
@@ -169,6 +238,8 @@ impl CaseHistory {
 }
 
 fn judge(case: CaseOfSuite, series: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> CaseHistory {
+    let uuids: BTreeSet<_> = series.iter().filter_map(|one| one.circumstances.uuid.clone()).collect();
+    let several = uuids.len() > 1;
     let first = rules.last.map_or(0, |last| runs.len().saturating_sub(last));
     let judged = |it: Joined| {
         let Joined { circumstances, times, evened, joints } = it;
@@ -180,6 +251,7 @@ fn judge(case: CaseOfSuite, series: Vec<Series>, runs: &[RunLabel], rules: Histo
         };
         let found = changes(&evened);
         let label = |at: usize| runs[times[at].run].clone();
+        let uuid = circumstances.last().and_then(|last| last.uuid.clone()).filter(|_| several);
         // The level of a series reaches to the next change.
         let told = found.iter().enumerate().filter(|(_, change)| matters(change)).map(|(number, change)| {
             let begin = if number == 0 { 0 } else { found[number - 1].at };
@@ -193,6 +265,8 @@ fn judge(case: CaseOfSuite, series: Vec<Series>, runs: &[RunLabel], rules: Histo
                 interval: [change.interval.0, change.interval.1],
                 chance: change.chance,
                 times: [level(&times[begin..change.at]), level(&times[change.at..end])],
+                uuid: uuid.clone(),
+                confirmation: None,
             }
         });
         let mut told: Vec<CaseChange> = told.collect();

@@ -55,6 +55,7 @@ pub fn page(report: &HistoryReport) -> String {
 /// All changes, the newest first.
 fn changes(report: &HistoryReport) -> Markup {
     let found = report.changes();
+    let again = words::has_confirmations(report);
     let number = |case: &CaseHistory| report.cases.iter().position(|other| std::ptr::eq(other, case));
     html! {
         @if !found.is_empty() {
@@ -68,6 +69,7 @@ fn changes(report: &HistoryReport) -> Markup {
                             th.number scope="col" { "change" }
                             th.number scope="col" { "95 % interval" }
                             th.number scope="col" { "by chance" }
+                            @if again { th scope="col" { "measured again" } }
                             th scope="col" { "case" }
                         } }
                         tbody {
@@ -78,7 +80,8 @@ fn changes(report: &HistoryReport) -> Markup {
                                     td.number.slower[it.ratio > 1.0].faster[it.ratio < 1.0] { (format::change(it.ratio)) }
                                     td.number { (format::changes(it.interval[0], it.interval[1])) }
                                     td.number { "≤ " (percent(it.chance)) }
-                                    th scope="row" { a href={ "#c" (number(of).unwrap_or_default()) } { (words::case(of)) } }
+                                    @if again { td { (words::confirmation(it)) } }
+                                    th scope="row" { a href={ "#c" (number(of).unwrap_or_default()) } { (words::case_of(it, of)) } }
                                 }
                             }
                         }
@@ -99,7 +102,7 @@ fn case(case: &CaseHistory, number: usize) -> Markup {
             p.soft { (plain(&case.case.case.model)) " · " (plain(&case.case.suite))
                 @if let Some(latest) = latest { " · now " (words::last_time(latest)) } }
             @for (number, series) in case.series.iter().rev().enumerate() {
-                @if number > 0 { p.soft { "Earlier, apart: " (counted(series.count, "run")) } }
+                @if number > 0 { p.soft { "Apart: " (counted(series.count, "run")) } }
                 (PreEscaped(sparkline(series, &format!("{name}: {}, {}", counted(series.count, "run"), counted(series.changes.len(), "change")))))
                 @if !series.changes.is_empty() {
                     ul {

@@ -18,16 +18,22 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
     let mut text = heading(&words::answer(report), &format!(" ({})", words::size(report)), page);
     let found = report.changes();
     if !found.is_empty() {
-        let heads = ["case", "change", "95 % interval", "commits", "day"];
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        let mut heads = vec!["case", "change", "95 % interval", "commits", "day"];
+        let has_confirmations = words::has_confirmations(report);
+        if has_confirmations {
+            heads.push("measured again");
+        }
+        let mut rows: Vec<Vec<String>> = vec![heads.into_iter().map(str::to_owned).collect()];
         for (case, it) in found.iter().take(MOST) {
-            rows.push(vec![
-                words::case(case),
+            let again = has_confirmations.then(|| words::confirmation(it));
+            let row = vec![
+                words::case_of(it, case),
                 change(it.ratio),
                 changes(it.interval[0], it.interval[1]),
                 words::commits(it),
                 words::day(&it.begins),
-            ]);
+            ];
+            rows.push(row.into_iter().chain(again).collect());
         }
         text.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
         let left = found.len().saturating_sub(MOST);

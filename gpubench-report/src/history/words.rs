@@ -1,13 +1,18 @@
 //! Parts of a history in words. In: changes and series; out: text for a terminal and for the page.
 
 use gpubench_records::files::time_of_day;
-use gpubench_records::history::{CaseChange, CaseHistory, HistoryReport, HistorySeries, RunLabel};
-use gpubench_stats::format::{counted, percent};
+use gpubench_records::history::{
+    CaseChange, CaseHistory, Confirmation, HistoryReport, HistorySeries, RunLabel,
+};
+use gpubench_stats::Ratio;
+use gpubench_stats::format::{self, counted, percent};
 
 use crate::text::plain;
 
 /// The digits of a hash that a reader sees.
 const DIGITS: usize = 8;
+/// The letters of a device's own name, as in `GPU-1a2b3c4d`.
+const DEVICE_LETTERS: usize = 12;
 
 /// The day of a run.
 pub(super) fn day(label: &RunLabel) -> String {
@@ -31,9 +36,37 @@ pub(super) fn commits(change: &CaseChange) -> String {
     format!("{}..{}", commit(&change.after), commit(&change.until))
 }
 
-/// The case, its device, and its suite where there are several.
+/// The case.
 pub(super) fn case(case: &CaseHistory) -> String {
     plain(&case.case.case.to_string())
+}
+
+/// The case of a change, with the device where several have measured it.
+pub(super) fn case_of(change: &CaseChange, case_of: &CaseHistory) -> String {
+    let device = change.uuid.as_deref().map(|uuid| {
+        let short: String = plain(uuid).chars().take(DEVICE_LETTERS).collect();
+        format!(" on {short}")
+    });
+    case(case_of) + &device.unwrap_or_default()
+}
+
+/// The answer of a comparison of the commits around a change; empty where there was none.
+pub(super) fn confirmation(change: &CaseChange) -> String {
+    let told = |what: &str, ratio: &Ratio| {
+        format!("{what}, {} {}", format::change(ratio.value), format::changes(ratio.low, ratio.high))
+    };
+    match &change.confirmation {
+        None => String::new(),
+        Some(Confirmation::Confirmed { ratio, .. }) => told("confirmed", ratio),
+        Some(Confirmation::NotConfirmed { ratio, .. }) => told("not confirmed", ratio),
+        Some(Confirmation::Undecided { ratio, .. }) => told("undecided", ratio),
+        Some(Confirmation::NotMeasured { .. }) => "not measured".to_owned(),
+    }
+}
+
+/// Returns true if commits around a change were to be compared.
+pub(super) fn has_confirmations(report: &HistoryReport) -> bool {
+    report.changes().iter().any(|(_, change)| change.confirmation.is_some())
 }
 
 /// The answer in a sentence.
@@ -58,7 +91,15 @@ pub(super) fn size(report: &HistoryReport) -> String {
 /// The remarks about series: which are too short, apart or joined.
 pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
     let all = || report.cases.iter().flat_map(|case| &case.series);
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = Vec::new();
+    for (_, change) in report.changes() {
+        if let Some(Confirmation::NotMeasured { reason }) = &change.confirmation {
+            let told = format!("{}: not measured: {}", commits(change), plain(reason));
+            if !remarks.contains(&told) {
+                remarks.push(told);
+            }
+        }
+    }
     let short = all().filter(|series| series.is_short).count();
     if short > 0 {
         let least = gpubench_stats::changes::SHORTEST_SERIES;
@@ -99,5 +140,5 @@ pub(super) fn rules(report: &HistoryReport) -> String {
 
 /// The last time of a series.
 pub(super) fn last_time(series: &HistorySeries) -> String {
-    series.times.last().map_or_else(String::new, |last| gpubench_stats::format::time(last.time))
+    series.times.last().map_or_else(String::new, |last| format::time(last.time))
 }

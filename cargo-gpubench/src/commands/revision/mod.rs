@@ -4,7 +4,10 @@
 mod repository;
 mod trees;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use gpubench_records::history::CommitOrder;
 
 use self::repository::{Commit, Repository};
 use self::trees::{Tree, Trees};
@@ -41,6 +44,11 @@ pub(super) struct BuiltRevision {
     _tree: Option<Tree>,
 }
 
+/// Returns the places of these commits in the history of the current folder's repository; nothing where there is none.
+pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
+    Repository::of(Path::new(".")).and_then(|repository| repository.order(commits)).ok()
+}
+
 impl Revisions {
     /// Finds the workspace of the current folder.
     pub(super) fn here(args: &BuildArgs) -> Result<Self, CommandError> {
@@ -57,7 +65,7 @@ impl Revisions {
     }
 
     /// Returns the folder that cargo builds into, by which suites of all revisions share what they measure of the machine.
-    pub(super) fn target(&self) -> &std::path::Path {
+    pub(super) fn target(&self) -> &Path {
         &self.target
     }
 

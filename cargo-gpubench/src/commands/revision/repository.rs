@@ -1,8 +1,13 @@
 //! A git repository, asked by the program `git`. In: a folder in it, and names of commits; out: their hashes, and work trees.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Display};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use gpubench_records::history::CommitOrder;
 
 use crate::error::RevisionError;
 
@@ -91,6 +96,23 @@ impl Repository {
         Ok(hashes.lines().map(|hash| Commit { name: hash.to_owned(), hash: hash.to_owned() }).collect())
     }
 
+    /// Returns the place of each of these commits in the repository's history, every one behind its parents. Those that it does not have
+    /// are missing.
+    pub(super) fn order(&self, commits: &BTreeSet<&str>) -> Result<CommitOrder, RevisionError> {
+        let asked: String = commits.iter().map(|commit| format!("{commit}^{{commit}}\n")).collect();
+        let told = answered(&self.root, &["cat-file", "--batch-check=%(objectname)"], asked)?;
+        // A line for each: its hash, or a sentence that it is missing or means several.
+        let hashes: Vec<(&str, &str)> =
+            commits.iter().copied().zip(told.lines()).filter(|(_, told)| !told.contains(' ')).collect();
+        let asked = hashes.iter().map(|(_, hash)| format!("{hash}\n")).collect();
+        let listed = answered(&self.root, &["rev-list", "--topo-order", "--reverse", "--stdin"], asked)?;
+        let places: HashMap<&str, usize> = listed.lines().zip(0..).collect();
+        Ok(hashes
+            .into_iter()
+            .filter_map(|(commit, hash)| Some((commit.to_owned(), *places.get(hash)?)))
+            .collect())
+    }
+
     /// Returns the hash of a commit, its day, its author and its subject.
     pub(super) fn describe(&self, commit: &Commit) -> Result<String, RevisionError> {
         let format = format!("--abbrev={SHOWN_DIGITS}");
@@ -152,6 +174,20 @@ fn git(folder: &Path, words: &[&str]) -> Command {
 
 fn output(folder: &Path, words: &[&str]) -> Result<Output, RevisionError> {
     git(folder, words).output().map_err(RevisionError::NoGit)
+}
+
+/// Returns what git answers to these lines; nothing if it fails.
+fn answered(folder: &Path, words: &[&str], lines: String) -> Result<String, RevisionError> {
+    let mut command = git(folder, words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut asked = command.spawn().map_err(RevisionError::NoGit)?;
+    let input = asked.stdin.take();
+    // Of its own, since git answers while it is asked. It takes no more once it has failed.
+    let asking = thread::spawn(move || _ = input.map(|mut input| input.write_all(lines.as_bytes())));
+    let told = asked.wait_with_output().map_err(RevisionError::NoGit)?;
+    _ = asking.join();
+    let told = if told.status.success() { told.stdout } else { Vec::new() };
+    Ok(String::from_utf8_lossy(&told).into_owned())
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, RevisionError> {

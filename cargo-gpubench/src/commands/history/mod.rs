@@ -1,6 +1,8 @@
 //! `history`: the changes of each case over commits. In: a folder of runs, or runs to add to it; out: the changes, the newest first, as a
 //! table, JSON or a page, and exit code 3 for a slower case if that is asked for.
 
+mod confirm;
+
 use std::path::PathBuf;
 
 use gpubench_records::comparison::Threshold;
@@ -12,6 +14,7 @@ use gpubench_report::export::ExportTo;
 use gpubench_report::history as report;
 
 use super::load_all;
+use super::revision::commit_order;
 use crate::args::{HistoryArgs, HistoryCommand};
 use crate::error::{CommandError, HistoryError};
 use crate::output::{self, PrintOptions};
@@ -60,7 +63,7 @@ fn changes(folder: PathBuf, args: &HistoryArgs, print_options: PrintOptions) -> 
     let refused = || CommandError::Percentage { flag: "--band", text: args.band.clone(), also: "" };
     let band = Threshold::part(&args.band).ok_or_else(refused)?;
     let rules = HistoryRules { band, last: args.last.map(|last| last as usize) };
-    let filter = HistoryFilter { names: parse_filters(&args.filters, false)? };
+    let filter = HistoryFilter { names: parse_filters(&args.filters, false)?, by_model: args.by_model };
     let [json, html] = [&args.json, &args.html].map(|path| path.clone().map(ExportTo::of));
     for to in [&json, &html].into_iter().flatten() {
         output::check_destination(to, &[])?;
@@ -74,7 +77,9 @@ fn changes(folder: PathBuf, args: &HistoryArgs, print_options: PrintOptions) -> 
         history.faults().iter().for_each(|fault| output::warn(fault));
         return Err(HistoryError::Empty(folder).into());
     }
-    let found = history.report(rules);
+    let order = commit_order(&history.commits()).unwrap_or_default();
+    let mut found = history.in_order(&order).report(rules);
+    let interrupted = if args.confirm { confirm::confirm(&mut found, args)? } else { None };
     if ![&json, &html].into_iter().flatten().any(|to| *to == ExportTo::StandardOutput) {
         output::print(&report::render(&found, print_options.page()), print_options)?;
     }
@@ -84,5 +89,5 @@ fn changes(folder: PathBuf, args: &HistoryArgs, print_options: PrintOptions) -> 
     if let Some(to) = &html {
         output::write_to(to, &|out| report::write_html(&found, out))?;
     }
-    Ok(found.exit(args.fail_on_change))
+    Ok(interrupted.unwrap_or_else(|| found.exit(args.fail_on_change)))
 }
