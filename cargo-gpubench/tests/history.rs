@@ -156,6 +156,49 @@ fn changes_are_confirmed_by_measuring_their_commits_again() {
     assert!(refused.contains("--confirm"), "{refused}");
 }
 
+/// The same in a git repository, without a file in its working tree: two processes add to it at once, and nothing is lost.
+#[cfg(unix)]
+#[test]
+fn a_ref_of_a_git_repository_is_a_history_too() {
+    let repository = Repository::of(&[100]);
+    let (first, second) = (&nights()[..20], &nights()[20..]);
+    for (name, runs) in [("first.json", first), ("second.json", second)] {
+        fs::write(repository.0.path(name), list(runs)).expect("it can be written");
+    }
+    const REF: &str = "refs/gpubench/history";
+    let add = |file: &str| {
+        let file = repository.0.text(file);
+        repository.run_in("repository", &["history", "add", &file, "--history", REF]).code(0).stderr()
+    };
+    let told = std::thread::scope(|scope| {
+        let both = ["first.json", "second.json"].map(|file| scope.spawn(move || add(file)));
+        both.map(|thread| thread.join().expect("it ended")).concat()
+    });
+    assert_eq!(told.matches(": added: refs/gpubench/history:").count(), 40, "{told}");
+    assert_eq!(add("first.json").matches(": is there already: ").count(), 20);
+    let ended = repository.run_in("repository", &["history", REF, "--fail-on-change"]).code(3);
+    let project = with_history(&nights());
+    assert_eq!(ended.stdout(), project.run(&["history", "history"]).code(0).stdout());
+
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        let told = command.arg("-C").arg(repository.0.path("repository")).args(words).output();
+        String::from_utf8(told.expect("there is git").stdout).expect("text")
+    };
+    assert_eq!(git(&["rev-list", "--count", REF]).trim(), "40", "a commit for each run");
+    assert_eq!(git(&["status", "--porcelain"]), "", "the working tree is left alone");
+    let left = fs::read_dir(repository.0.path("repository/.git")).expect("it is there");
+    let ours = left.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with("gpubench"));
+    assert_eq!(ours.count(), 0);
+    let missing = repository.run_in("repository", &["history", "refs/gpubench/other"]).code(2).stderr();
+    assert!(missing.contains("this repository has no such ref"), "{missing}");
+    let elsewhere = repository.run_in(".", &["history", REF]).code(2).stderr();
+    assert!(elsewhere.contains("refs/gpubench/history"), "{elsewhere}");
+    let wrong = repository.0.text("first.json");
+    let wrong = ["history", "add", &wrong, "--history", "refs/a..b"];
+    assert!(repository.run_in("repository", &wrong).code(1).stderr().contains("refs/a..b"));
+}
+
 #[test]
 fn wrong_histories_are_refused() {
     let project = with_history(&nights()[..2]);

@@ -1,5 +1,5 @@
-//! The folder of a history: below it a folder for each commit, in it a file for each run. In: runs; out: files of one line with a
-//! checksum, and the runs in them, beside a sentence for each file that is none.
+//! The files of a history, in a folder or behind a git ref: a folder for each commit, in it a file for each run. In: runs; out: files of one
+//! line with a checksum, and the runs in them, beside a sentence for each file that is none.
 
 use std::fs;
 use std::io;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::entry::HistoryRun;
+use super::git_ref;
 use crate::files::{self, Checksum, create, time_of_day};
 use crate::record::Run;
 
@@ -50,7 +51,8 @@ pub enum AddError {
     },
 }
 
-/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own.
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own. A name that begins with `refs/` is a ref of the
+/// git repository that the current folder is in.
 ///
 /// # Errors
 /// If it has no number, or the file cannot be written.
@@ -64,15 +66,21 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
     }
     let written = |error, path: &Path| AddError::NotWritten { path: path.to_owned(), error };
     let line = line(&kept).map_err(|error| written(error, folder))?;
-    let below = folder.join(folder_name(kept.commit.as_deref()));
-    fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
-    let name = time_of_day(kept.started).replace(':', "-");
-    let path = |number: usize| match number {
-        1 => below.join(format!("{name}.{ENDING}")),
-        number => below.join(format!("{name}-{number}.{ENDING}")),
-    };
     // Tasks of one second have a number each; a run that is added twice is there once.
-    let cases = kept.cases.len();
+    let name = time_of_day(kept.started).replace(':', "-");
+    let file_name = |number: usize| match number {
+        1 => format!("{name}.{ENDING}"),
+        number => format!("{name}-{number}.{ENDING}"),
+    };
+    let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
+    if let Some(name) = git_ref::name_of(folder) {
+        let added = git_ref::add(name, commit, file_name, &line).map_err(|error| written(error, folder))?;
+        let (file, was_there) = added;
+        return Ok(Added { file, cases, was_there });
+    }
+    let below = folder.join(commit);
+    fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
+    let path = |number| below.join(file_name(number));
     let mut there = (1..).map(path).take_while(|path| path.exists());
     if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
         return Ok(Added { file, cases, was_there: true });
@@ -95,12 +103,19 @@ fn folder_name(commit: Option<&str>) -> &str {
     commit.filter(is_hash).unwrap_or(NO_COMMIT)
 }
 
-/// Reads all runs below `folder` and gives each to `take`. Returns a sentence for each file that is none.
+/// Reads all runs below `folder`, or behind the ref of that name, and gives each to `take`. Returns a sentence for each file that is none.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub(super) fn read(folder: &Path, mut take: impl FnMut(HistoryRun)) -> io::Result<Vec<String>> {
     let mut faults = Vec::new();
+    if let Some(name) = git_ref::name_of(folder) {
+        git_ref::read(name, |file, contents| match run(&contents) {
+            Ok(run) => take(run),
+            Err(why) => faults.push(format!("{}: {why}", file.display())),
+        })?;
+        return Ok(faults);
+    }
     for commit in entries(folder)? {
         if !commit.is_dir() {
             continue;
@@ -110,7 +125,10 @@ pub(super) fn read(folder: &Path, mut take: impl FnMut(HistoryRun)) -> io::Resul
             Ok(files) => {
                 let is_run = |file: &PathBuf| file.extension().is_some_and(|ending| ending == ENDING);
                 for file in files.into_iter().filter(is_run) {
-                    match run(&file) {
+                    match fs::read(&file)
+                        .map_err(|error| error.to_string())
+                        .and_then(|contents| run(&contents))
+                    {
                         Ok(run) => take(run),
                         Err(why) => faults.push(format!("{}: {why}", file.display())),
                     }
@@ -135,11 +153,10 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn run(file: &Path) -> Result<HistoryRun, String> {
-    let contents = fs::read(file).map_err(|error| error.to_string())?;
-    let Document { run } = files::HISTORY.read(&contents).map_err(|error| error.to_string())?;
+fn run(contents: &[u8]) -> Result<HistoryRun, String> {
+    let Document { run } = files::HISTORY.read(contents).map_err(|error| error.to_string())?;
     let run: HistoryRun = run;
-    match files::look_at_checksum(&contents) {
+    match files::look_at_checksum(contents) {
         Checksum::Fits if run.is_sound() => Ok(run),
         Checksum::Fits => Err("a time in it is none".to_owned()),
         Checksum::Differs | Checksum::Missing => {
