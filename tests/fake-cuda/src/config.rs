@@ -18,6 +18,8 @@ pub(crate) struct Config {
     pub(crate) driver: i32,
     /// The file of the log.
     pub(crate) log: Option<PathBuf>,
+    /// The driver's release.
+    pub(crate) release: String,
     /// The number of GPUs that a process sees.
     pub(crate) gpus: usize,
     /// The places of these among the GPUs of the machine.
@@ -205,6 +207,7 @@ impl Config {
         Self {
             driver: number(value, "DRIVER", 13_000),
             log: value("LOG").map(PathBuf::from),
+            release: value("RELEASE").unwrap_or_else(|| "580.0".to_owned()),
             gpus: number(value, "GPUS", 1),
             visible: Vec::new(),
             host: list("HOST"),

@@ -39,6 +39,7 @@
 //! | `BROKEN` | `0` | This GPU is listed, and every call that names it returns 101. |
 //! | `CUPTI` | `late:500` | What its CUPTI does, which suites name by `--cupti`: of the third kernel that is traced the record is `lost`, has stamps of `zero`, ends before it begins (`order`), or is there `twice`; all are `garbled`; it ends the process (`dies`), `refuses:35` to trace, has `dropped:7` records, is of `version:12`, has kernels end `late:500` nanoseconds, or `slows:6` them by so many per cent. |
 //! | `DRIVER` | `11060` | What `cuDriverGetVersion` tells; usually 13000. |
+//! | `RELEASE` | `590.2` | The driver's release, where `GPUBENCH_LIBNVML` names this library; usually 580.0. |
 
 mod api;
 mod call;

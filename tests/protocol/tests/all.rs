@@ -4,6 +4,7 @@ mod bindings;
 mod capture;
 mod caught;
 mod clock_locks;
+mod commits;
 mod cupti;
 mod engine;
 mod experiments;

@@ -34,5 +34,5 @@ may_tell! {
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlSystemGetDriverVersion(version: Out<c_char>, length: c_uint) -> Code {
-    told(version.text("580.0", length as usize))
+    told(version.text(&CONFIG.release, length as usize))
 }
