@@ -64,24 +64,24 @@ fn changes(report: &HistoryReport) -> Markup {
                 div.wide tabindex="0" {
                     table.changes {
                         thead { tr {
-                            th scope="col" { "day" }
-                            th scope="col" { "commits" }
+                            th scope="col" { "case" }
                             th.number scope="col" { "change" }
                             th.number scope="col" { "95 % interval" }
+                            th scope="col" { "commits" }
+                            th scope="col" { "day" }
                             th.number scope="col" { "by chance" }
                             @if again { th scope="col" { "measured again" } }
-                            th scope="col" { "case" }
                         } }
                         tbody {
                             @for (of, it) in found.iter().take(MOST) {
                                 tr {
-                                    td { (words::day(&it.begins)) }
-                                    td { code { (words::commits(it)) } }
+                                    th scope="row" { a href={ "#c" (number(of).unwrap_or_default()) } { (words::case_of(it, of)) } }
                                     td.number.slower[it.ratio > 1.0].faster[it.ratio < 1.0] { (format::change(it.ratio)) }
                                     td.number { (format::changes(it.interval[0], it.interval[1])) }
+                                    td { code { (words::commits(it)) } }
+                                    td { (words::day(&it.begins)) }
                                     td.number { "≤ " (percent(it.chance)) }
                                     @if again { td { (words::confirmation(it)) } }
-                                    th scope="row" { a href={ "#c" (number(of).unwrap_or_default()) } { (words::case_of(it, of)) } }
                                 }
                             }
                         }
@@ -102,7 +102,9 @@ fn case(case: &CaseHistory, number: usize) -> Markup {
             p.soft { (plain(&case.case.case.model)) " · " (plain(&case.case.suite))
                 @if let Some(latest) = latest { " · now " (words::last_time(latest)) } }
             @for (number, series) in case.series.iter().rev().enumerate() {
-                @if number > 0 { p.soft { "Apart: " (counted(series.count, "run")) } }
+                @if case.series.len() > 1 {
+                    p.soft { @if number > 0 { "Apart: " } (counted(series.count, "run")) (words::on_device(series)) }
+                }
                 (PreEscaped(sparkline(series, &format!("{name}: {}, {}", counted(series.count, "run"), counted(series.changes.len(), "change")))))
                 @if !series.changes.is_empty() {
                     ul {

@@ -43,11 +43,17 @@ pub(super) fn case(case: &CaseHistory) -> String {
 
 /// The case of a change, with the device where several have measured it.
 pub(super) fn case_of(change: &CaseChange, case_of: &CaseHistory) -> String {
-    let device = change.uuid.as_deref().map(|uuid| {
-        let short: String = plain(uuid).chars().take(DEVICE_LETTERS).collect();
-        format!(" on {short}")
-    });
-    case(case_of) + &device.unwrap_or_default()
+    case(case_of) + &on(change.uuid.as_deref())
+}
+
+/// The device of a series, if it is known: the last of several.
+pub(super) fn on_device(series: &HistorySeries) -> String {
+    on(series.circumstances.last().and_then(|last| last.uuid.as_deref()))
+}
+
+fn on(uuid: Option<&str>) -> String {
+    let short = |uuid| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>();
+    uuid.map_or_else(String::new, |uuid| format!(" on {}", short(uuid)))
 }
 
 /// The answer of a comparison of the commits around a change; empty where there was none.
