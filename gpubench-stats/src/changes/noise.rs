@@ -13,12 +13,24 @@ pub(super) const ORDERS: usize = 199;
 /// The most neighbours on each side that the level at a value is taken from.
 const MOST_NEIGHBOURS: usize = 5;
 
+/// The quantiles of a normal variable without its sign that deviations are taken from, each with its value. The second one sees values that
+/// come in clusters, most neighbours of which are of the same: there the first is the noise within a cluster.
+const QUANTILES: [(f64, f64); 2] = [(0.5, 0.674_490), (0.75, 1.150_349)];
+
 /// Returns the standard deviation of `values` around a level that may change. Neighbours share a level, but for few.
 pub(super) fn noise(values: &[f64]) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    // The median of a normal variable without its sign is 0.6745, and a difference has the variance of both.
-    let deviation = median_of(&mut differences).unwrap_or(0.0) / (0.6745 * std::f64::consts::SQRT_2);
-    deviation.max(SMALLEST_NOISE)
+    if differences.is_empty() {
+        return SMALLEST_NOISE;
+    }
+    let last = (differences.len() - 1) as f64;
+    // A difference has the variance of both.
+    let deviation = |(part, of_normal): (f64, f64)| {
+        let place = (part * last).round() as usize;
+        let (_, difference, _) = differences.select_nth_unstable_by(place, f64::total_cmp);
+        *difference / (of_normal * std::f64::consts::SQRT_2)
+    };
+    QUANTILES.map(deviation).into_iter().fold(SMALLEST_NOISE, f64::max)
 }
 
 /// Returns the distance of each value from the median of its neighbours and itself: what is left without levels and slow drifts.

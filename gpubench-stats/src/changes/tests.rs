@@ -24,6 +24,29 @@ const KINDS: [(&str, Noise); 5] = [
     }),
 ];
 
+/// Three speeds of a clock, 5 % apart, most nights with the same one, and next to no noise within each.
+fn clusters(seed: u64, length: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut random = SmallRng::seed_from_u64(seed);
+    (0..length)
+        .map(|at| {
+            let speed = [0, 0, 0, 0, 0, 0, 0, 1, 1, 2][random.random_range(0..10)];
+            1e5 * level(at) * (1.0 + 0.05 * f64::from(speed) + 0.1 * normal(&mut random))
+        })
+        .collect()
+}
+
+/// A step that is far larger than the distance of clusters is found, and one of them is none.
+#[test]
+fn values_in_clusters_have_the_noise_of_all() {
+    let (mut found, mut alarms) = (0, 0);
+    for seed in 0..100 {
+        let stepped = changes(&clusters(seed, 40, |at| if at < 14 { 1.0 } else { 1.4 }));
+        found += usize::from(stepped.iter().any(|change| change.at.abs_diff(14) <= 1));
+        alarms += usize::from(!changes(&clusters(seed, 40, |_| 1.0)).is_empty());
+    }
+    assert!(found >= 95 && alarms <= 1, "{found} found, {alarms} alarms");
+}
+
 /// A series of so many values, of this level and noise.
 fn series(seed: u64, length: usize, noise: Noise, level: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = SmallRng::seed_from_u64(seed);
