@@ -9,8 +9,10 @@
 
 mod cover;
 mod error;
+mod front;
 
 pub use self::cover::{Cover, best_alone, cover};
+pub use self::front::{Front, FrontPlacing, FrontStanding};
 
 use serde::{Deserialize, Serialize};
 
