@@ -9,6 +9,7 @@ mod devices;
 mod error;
 mod events;
 mod expected;
+pub(crate) mod front;
 mod job;
 mod lane;
 pub(crate) mod lister;

@@ -1,9 +1,10 @@
-//! The variants of a race, measured by the workers of their device. In: their jobs; out: coarse times, the checks of outputs, and
-//! rounds of two that take turns. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
+//! The variants of a race, measured by the workers of their device. In: their jobs; out: coarse times, the checks of outputs, rounds of
+//! two that take turns, and energies. One worker measures all of them as long as it survives; what fails is tried once more in a new one.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::front::EnergyMeter;
 use super::race::{DuelRounds, Racers};
 use super::supervisor::{Ended, Supervisor};
 use super::{RunConfig, RunError};
@@ -14,6 +15,7 @@ use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::id::BenchmarkId;
 use gpubench_records::record::{Compared, Measurement, Record};
+use gpubench_records::samples::Energy;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::work::Counts;
 use gpubench_stats::race::{Duel, PAIRS_OF_A_STEP};
@@ -29,6 +31,9 @@ const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 /// the others. On an H200, for launches of 9 µs, pairs of rounds of 4 samples deviate by 1.6 %, of 16 by 0.7, of 64 by 0.4.
 const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
 const MOST_SAMPLES: [usize; 2] = [2 * FEWEST_SAMPLES, 8 * FEWEST_SAMPLES];
+/// The sampling in front of an energy, which has what is left of this and a second more: enough for ten updates of a counter that is
+/// updated every 100 ms.
+const ENERGY_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 /// The number of variants that fail twice at a stage before others are told at their first failure there.
 const CONFIRMED: usize = 3;
 
@@ -42,7 +47,8 @@ pub(crate) struct Variants<'a, 's> {
     pub(crate) seen: Vec<Seen>,
     confirmed: BTreeMap<Stage, usize>,
     began: Instant,
-    deadline: Option<Instant>,
+    /// When the budget is spent.
+    pub(crate) deadline: Option<Instant>,
     started: &'a mut dyn FnMut(&Job),
 }
 
@@ -136,6 +142,17 @@ impl<'a, 's> Variants<'a, 's> {
         Ok((found, timed_out))
     }
 
+    /// The sampling of a variant alone, whose time need not be precise.
+    fn coarse_sampling(&self) -> Sampling {
+        Sampling {
+            precision: COARSE_PRECISION,
+            samples: None,
+            min_time: Nanoseconds::ZERO,
+            own_max_time: false,
+            ..self.config.sampling
+        }
+    }
+
     fn samples_of_a_step(&self, Duel { contender, leader }: Duel) -> usize {
         let times = [contender, leader].map(|one| self.seen[one].time.unwrap_or(STEP_TIME));
         let fitting = STEP_TIME / (times[0] + times[1]);
@@ -174,15 +191,7 @@ fn rounds(measured: &Measurement, compared: &Compared) -> DuelRounds {
 
 impl Racers for Variants<'_, '_> {
     fn coarse(&mut self, variant: usize) -> Result<Result<Nanoseconds, Failure>, Ended> {
-        let sampling = Sampling {
-            precision: COARSE_PRECISION,
-            samples: None,
-            min_time: Nanoseconds::ZERO,
-            max_time: COARSE_TIME,
-            own_max_time: false,
-            energy: Some(false),
-            ..self.config.sampling
-        };
+        let sampling = Sampling { max_time: COARSE_TIME, energy: Some(false), ..self.coarse_sampling() };
         let job = self.jobs[variant].clone();
         Ok(self.record(&job, sampling)?.and_then(|record| {
             let measured = record.measurement.as_ref();
@@ -225,6 +234,21 @@ impl Racers for Variants<'_, '_> {
 
     fn elapsed(&self) -> Nanoseconds {
         self.began.elapsed().into()
+    }
+}
+
+impl EnergyMeter for Variants<'_, '_> {
+    fn energy(&mut self, variant: usize) -> Result<Result<Energy, Failure>, Ended> {
+        let sampling = Sampling { max_time: ENERGY_TIME, energy: Some(true), ..self.coarse_sampling() };
+        let job = self.jobs[variant].clone();
+        Ok(self.record(&job, sampling)?.and_then(|record| {
+            let energy = record.measurement.and_then(|measured| measured.energy);
+            energy.ok_or_else(|| Failure::new(Stage::Sampling, "has no energy"))
+        }))
+    }
+
+    fn is_spent(&self) -> bool {
+        Racers::is_spent(self)
     }
 }
 
