@@ -8,18 +8,15 @@ use gpubench_stats::format::{self, counted};
 use gpubench_stats::race::Standing;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::energy::{self, EnergyRow};
 use super::space::{Cell, Space, space};
-use super::words;
-use crate::drawing::{Axis, Change, Curves, Forest, Series, Style, Unit};
+use super::{figures, words};
 use crate::html::style;
 use crate::text::plain;
 
 /// The browser fetches and runs nothing, whatever a name contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// The most intervals of a problem that are drawn, and the most of those that are slower.
-const DRAWN: usize = 30;
-const SLOWER: usize = 10;
 /// The most variants that the table of a problem lists.
 const LISTED: usize = 500;
 /// The times over the best's at which a cell of the map has no colour left.
@@ -85,6 +82,7 @@ fn benchmark(benchmark: &TunedBenchmark, number: usize, band: f64) -> Markup {
 
 fn problem(problem: &TunedProblem, band: f64, number: usize, place: usize) -> Markup {
     let id = format!("b{number}p{place}");
+    let energies = energy::rows(problem);
     let raced =
         problem.variants.iter().any(|variant| variant.standing != Standing::Best && variant.ratio.is_some());
     html! {
@@ -96,9 +94,12 @@ fn problem(problem: &TunedProblem, band: f64, number: usize, place: usize) -> Ma
             p.soft { (words::size(problem)) "." }
             @if let Some(missing) = words::missing(problem) { p.note { (missing) "." } }
             div.figures {
-                @if is_worth_drawing(&problem.looks) { figure tabindex="0" { (PreEscaped(survivors(problem))) } }
-                @if raced { figure tabindex="0" { (PreEscaped(forest(problem, band))) } }
+                @if figures::is_worth_drawing(&problem.looks) { figure tabindex="0" { (PreEscaped(figures::survivors(problem))) } }
+                @if raced { figure tabindex="0" { (PreEscaped(figures::forest(problem, band))) } }
+                @if energies.len() > 1 { figure tabindex="0" { (PreEscaped(figures::trade_off(&energies))) } }
             }
+            @if !energies.is_empty() { (energy_table(&energies)) }
+            @for refusal in energy::refusals(problem) { p.note { (plain(&refusal)) "." } }
             @if let Some(space) = space(problem) { (heat(&space, &id)) }
             (looks(&problem.looks))
             (variants(problem))
@@ -123,81 +124,39 @@ fn answer(problem: &TunedProblem) -> String {
     plain(&format!("Best: {}{time}{ties}{undecided}.", words::names(&best.args)))
 }
 
-/// True if enough variants raced for a line over time.
-fn is_worth_drawing(looks: &[TunedLook]) -> bool {
-    looks.len() > 1 && looks.iter().any(|look| look.left > 3)
-}
-
-/// What each look left, over steps.
-fn survivors(problem: &TunedProblem) -> String {
-    let line = |name: &str, of: fn(&TunedLook) -> usize| {
-        let mut points: Vec<(f64, f64)> = Vec::new();
-        for look in &problem.looks {
-            let (x, y) = (look.steps as f64, of(look) as f64);
-            points.extend(points.last().map(|before| (x, before.1)));
-            points.push((x, y));
+/// The front of time and energy, as a table.
+fn energy_table(rows: &[EnergyRow<'_>]) -> Markup {
+    html! {
+        p { b { (sentence(&energy::summary(rows))) "." } }
+        div.wide tabindex="0" {
+            table.plain-table {
+                thead { tr {
+                    th scope="col" { "variant" } th scope="col" { "place" } th.number scope="col" { "more time" }
+                    th.number scope="col" { "energy" } th.number scope="col" { "more energy" } th.number scope="col" { "interval" }
+                    th.number scope="col" { "power" }
+                } }
+                tbody {
+                    @for row in rows.iter().take(LISTED) {
+                        tr {
+                            th scope="row" { (plain(&words::names(&row.variant.args))) }
+                            td { (row.word()) }
+                            td.number { (energy::change(row.variant.ratio)) }
+                            td.number { (format::energy(row.per_launch)) }
+                            td.number { (energy::change(row.ratio)) }
+                            td.number { (energy::interval(row.ratio)) }
+                            td.number { (format::power(row.power)) }
+                        }
+                    }
+                }
+            }
         }
-        Series::new(name, points).styled(Style::Bare)
-    };
-    let [first, last] =
-        [problem.looks.first(), problem.looks.last()].map(|look| look.map_or(0, |look| look.left));
-    let alone = problem.variants.iter().filter(|variant| variant.coarse.is_some()).count();
-    Curves {
-        title: format!("{last} of {first} that raced are left"),
-        subtitle: format!("{} measured alone first", counted(alone, "variant")),
-        x: Axis::linear("steps of the race", Unit::NUMBER),
-        y: Axis::linear("variants", Unit::NUMBER),
-        series: vec![
-            line("best, ties and undecided", |look| look.left),
-            line("undecided", |look| look.undecided),
-        ],
-        marks: Vec::new(),
     }
-    .drawing()
-    .element()
 }
 
-/// The last intervals of those that raced.
-fn forest(problem: &TunedProblem, band: f64) -> String {
-    let of = |standing, most| problem.of(standing).filter(|variant| variant.ratio.is_some()).take(most);
-    let drawn: Vec<&TunedVariant> = [Standing::Best, Standing::Tie, Standing::Undecided]
-        .into_iter()
-        .flat_map(|standing| of(standing, DRAWN))
-        .take(DRAWN)
-        .chain(of(Standing::Slower, SLOWER))
-        .collect();
-    let short = words::short_names(drawn.iter().map(|variant| &*variant.args));
-    let row = |(variant, name): (&&TunedVariant, &String)| {
-        let ratio = variant.ratio?;
-        let index = match variant.standing {
-            Standing::Best => 0,
-            Standing::Tie => 2,
-            Standing::Slower => 1,
-            _ => 4,
-        };
-        let word = words::word(variant.standing);
-        let note = match variant.standing {
-            Standing::Best => word.to_owned(),
-            _ => format!("{} {word}", format::change(ratio.value)),
-        };
-        let interval = [ratio.low - 1.0, ratio.high - 1.0];
-        Some(Change { name: plain(name), value: ratio.value - 1.0, interval, note, index })
-    };
-    let rows: Vec<Change> = drawn.iter().zip(&short.names).filter_map(row).collect();
-    let raced = problem.variants.iter().filter(|variant| variant.ratio.is_some()).count();
-    let most =
-        if rows.len() < raced { format!("{} of {raced} that raced; ", rows.len()) } else { String::new() };
-    let explained =
-        if short.explained.is_empty() { String::new() } else { format!("; {}", plain(&short.explained)) };
-    Forest {
-        title: "Times over the best's".to_owned(),
-        subtitle: format!("{most}grey: differences that do not matter{explained}"),
-        label: "more time than the best".to_owned(),
-        band,
-        rows,
-    }
-    .drawing()
-    .element()
+/// The text with a capital letter.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// The map of the space.

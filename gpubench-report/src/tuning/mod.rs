@@ -1,5 +1,7 @@
 //! The answer of races as people and programs read it. In: a [`Tuning`]; out: text for a terminal, a page, or a module in Rust.
 
+mod energy;
+mod figures;
 mod html;
 mod rust;
 mod space;

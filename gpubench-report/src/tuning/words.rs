@@ -1,15 +1,21 @@
 //! The words of a tuning that its text and its page share. In: its parts; out: sentences, which are not cleaned of controls yet.
 
 use gpubench_records::id::{Arg, shown_name};
-use gpubench_records::tuning::{RaceEnd, TunedBenchmark, TunedProblem, Tuning};
+use gpubench_records::tuning::{Objective, RaceEnd, TunedBenchmark, TunedProblem, Tuning};
 use gpubench_stats::format;
 use gpubench_stats::race::Standing;
 
 /// The certainty of all answers.
 pub(super) fn certainty(tuning: &Tuning) -> String {
+    let share = format::percent(1.0 - tuning.method.error);
+    let energies = match tuning.method.objective {
+        Objective::Time => "",
+        Objective::Energy => {
+            " In as many the intervals of energies do: another variant beats a dominated one in both, beyond doubt, and none beats one of the front."
+        }
+    };
     format!(
-        "In {} of races all intervals hold the truth together. A variant is slower or a tie beyond doubt, and else undecided.",
-        format::percent(1.0 - tuning.method.error)
+        "In {share} of races all intervals hold the truth together. A variant is slower or a tie beyond doubt, and else undecided.{energies}"
     )
 }
 
