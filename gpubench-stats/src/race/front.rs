@@ -85,7 +85,9 @@ impl Front {
             let time = [time.low, time.high];
             Some(Point { variant, time, logs: Vec::new(), energy, standing: FrontStanding::Undecided })
         };
-        let points: Vec<Point> = times.iter().enumerate().filter_map(point).collect();
+        let mut points: Vec<Point> = times.iter().enumerate().filter_map(point).collect();
+        // If the fastest one's energy cannot be measured, no other's need be.
+        points.sort_by_key(|point| point.variant != reference);
         let others = points.iter().filter(|point| point.variant != reference).count();
         Self { rules, reference, points, others, rounds: 0, looks: 0 }
     }

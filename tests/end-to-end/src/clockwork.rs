@@ -1,9 +1,16 @@
 //! A device as a user of gpubench would add one: its clock moves when a launch says so and never else, in steps of 32 ns.
-//! In: [`Clockwork::advance`]; out: event times whose truth is known.
+//! In: [`Clockwork::advance`] and [`Clockwork::draw`]; out: event times and energies whose truth is known.
 
 use std::cell::Cell;
 use std::env;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use gpubench::conditions::Reading;
+use gpubench::device::Monitor;
 
 use gpubench::device::swapped;
 use gpubench::device::{
@@ -12,7 +19,7 @@ use gpubench::device::{
 use gpubench::facts::{Facts, Peak, PeakSource, Quantity, UUID, Value};
 use gpubench::failure::Failure;
 use gpubench::method::{Cache, Flush, Method, Path, Timer};
-use gpubench::units::{Bytes, Nanoseconds, Rate};
+use gpubench::units::{Bytes, Joules, Nanoseconds, Rate};
 
 /// The clock's step in nanoseconds.
 pub const STEP: u64 = 32;
@@ -28,9 +35,16 @@ pub const BANDWIDTH: f64 = 12e9;
 pub struct Clockwork {
     now: Rc<Cell<u64>>,
     sampled: Rc<Cell<Option<Cache>>>,
+    /// The energy so far, in nanojoules.
+    drawn: Arc<AtomicU64>,
 }
 
 impl Clockwork {
+    /// Draws so many nanojoules. They are counted where `CLOCKWORK_ENERGY` is set.
+    pub fn draw(&self, nanojoules: u64) {
+        self.drawn.fetch_add(nanojoules, Ordering::Relaxed);
+    }
+
     /// Lets `nanoseconds` pass.
     pub fn advance(&self, nanoseconds: u64) {
         self.now.set(self.now.get() + nanoseconds);
@@ -89,6 +103,13 @@ impl Device for Tower {
         })
     }
 
+    fn monitor(&mut self) -> Result<Box<dyn Monitor>, DeviceError> {
+        match env::var_os("CLOCKWORK_ENERGY") {
+            Some(_) => Ok(Box::new(Meter(Arc::clone(&self.0.drawn)))),
+            None => Err(DeviceError::new("a clock without sensors")),
+        }
+    }
+
     fn sampler<'a>(
         &'a mut self,
         work: &'a mut dyn Work,
@@ -105,6 +126,18 @@ impl Device for Tower {
     ) -> Result<Box<dyn PairSampler + 'a>, Failure> {
         self.0.sampled.set(Some(wanted.cache));
         Ok(Box::new(Readings { clock: &self.0, works, cache: wanted.cache }))
+    }
+}
+
+struct Meter(Arc<AtomicU64>);
+
+impl Monitor for Meter {
+    fn read(&mut self) -> Reading {
+        Reading::default()
+    }
+
+    fn energy(&mut self) -> Option<Joules> {
+        Some(Joules(self.0.load(Ordering::Relaxed) as f64 / 1e9))
     }
 }
 
@@ -142,6 +175,16 @@ impl Sampler for Readings<'_, &mut dyn Work> {
 
     fn method(&self) -> Method {
         method(self.cache)
+    }
+
+    /// Takes as long by every clock as by its own: energy is what is counted in a second.
+    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
+        let begin = self.clock.now.get();
+        for _ in 0..launches {
+            self.works.launch()?;
+        }
+        thread::sleep(Duration::from_nanos(self.clock.now.get() - begin));
+        Ok(Some(launches))
     }
 }
 
