@@ -92,6 +92,12 @@ pub(super) fn refusals(problem: &TunedProblem) -> Vec<String> {
     reasons.into_iter().map(sentence).collect()
 }
 
+/// The change of a time from the fastest one's.
+pub(super) fn time(row: &EnergyRow<'_>) -> String {
+    let change = change(row.variant.ratio);
+    if change.is_empty() { "fastest".to_owned() } else { change }
+}
+
 /// A change from the fastest one's, which is none of its own.
 pub(super) fn change(ratio: Option<Ratio>) -> String {
     ratio.filter(|ratio| ratio.low < ratio.high).map(|ratio| format::change(ratio.value)).unwrap_or_default()
@@ -101,4 +107,81 @@ pub(super) fn change(ratio: Option<Ratio>) -> String {
 pub(super) fn interval(ratio: Option<Ratio>) -> String {
     let ratio = ratio.filter(|ratio| ratio.low < ratio.high);
     ratio.map(|ratio| format::changes(ratio.low, ratio.high)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Page;
+    use crate::tuning::{html, tuning};
+    use gpubench_records::tuning::{Objective, Tuning};
+
+    /// Recorded races, with energies of the first problem's variants.
+    fn with_energies() -> Tuning {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-records/tests/tuning.json");
+        let json = std::fs::read(file).expect("it is there");
+        let mut tuning = Tuning::parse(&json).expect("a tuning");
+        tuning.method.objective = Objective::Energy;
+        let variants = &mut tuning.benchmarks[0].problems[0].variants;
+        let energies =
+            [(1.0, FrontStanding::Undecided), (1.02, FrontStanding::Dominated), (0.8, FrontStanding::Front)];
+        for (variant, (value, standing)) in variants.iter_mut().zip(energies) {
+            let half = if value == 1.0 { 0.0 } else { 0.01 };
+            let ratio = Ratio { value, low: value - half, high: value + half, confidence: 0.99 };
+            let (per_launch, power) = (Joules(0.05 * value), Watts(400.0));
+            let ratio = Some(ratio);
+            variant.energy =
+                Some(TunedEnergy::Measured { per_launch, power, ratio, standing, measurements: 8 });
+        }
+        let problem = &mut tuning.benchmarks[0].problems[1];
+        problem.variants[0].energy =
+            Some(TunedEnergy::Refused("the device <b>does</b> not count".to_owned()));
+        tuning
+    }
+
+    #[test]
+    fn the_front_is_told_first_and_what_is_not_known_says_why() {
+        let text = anstream::adapter::strip_str(&tuning(&with_energies(), Page::default())).to_string();
+        let from = text.find("  energy of a launch").expect("it is told");
+        let lines: Vec<&str> = text[from..].lines().take(4).collect();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            lines.iter().map(|line| words(line)).collect::<Vec<_>>(),
+            [
+                "energy of a launch, hot, of 3 variants: 1 on the front of time and energy, 1 undecided",
+                "BLOCK=256, unroll=1 +3.96 % 40.0 mJ -20.00 % (-21.00 to -19.00 %) front",
+                "BLOCK=128, unroll=1 fastest 50.0 mJ undecided",
+                "BLOCK=128, unroll=2 +0.22 % 51.0 mJ +2.00 % (+1.00 to +3.00 %) dominated",
+            ]
+        );
+        assert!(
+            text.contains("BLOCK=256, unroll=2: energy not known: the device <b>does</b> not count"),
+            "{text}"
+        );
+        assert!(text.contains("In as many the intervals of energies do."), "{text}");
+        let mut without = with_energies();
+        without.method.objective = Objective::Time;
+        without.benchmarks[0].problems.truncate(0);
+        assert!(!tuning(&without, Page::default()).contains("energ"));
+    }
+
+    #[test]
+    fn the_page_draws_energy_against_time_once_there_are_two() {
+        let mut tuning = with_energies();
+        let page = html::page(&tuning);
+        for words in [
+            "Energy against time",
+            "on the front",
+            "BLOCK=256, unroll=1: 40.0 mJ at 400 W, +3.96 % time",
+            "Energy of a launch, hot, of 3 variants: 1 on the front of time and energy, 1 undecided.",
+            "energy not known: the device &lt;b&gt;does&lt;/b&gt; not count.",
+        ] {
+            assert!(page.contains(words), "{words}");
+        }
+        tuning.benchmarks[0].problems[0].variants[1..].iter_mut().for_each(|variant| variant.energy = None);
+        let page = html::page(&tuning);
+        assert!(
+            !page.contains("Energy against time") && page.contains("Energy of a launch, hot, of 1 variant")
+        );
+    }
 }

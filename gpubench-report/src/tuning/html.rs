@@ -140,7 +140,7 @@ fn energy_table(rows: &[EnergyRow<'_>]) -> Markup {
                         tr {
                             th scope="row" { (plain(&words::names(&row.variant.args))) }
                             td { (row.word()) }
-                            td.number { (energy::change(row.variant.ratio)) }
+                            td.number { (energy::time(row)) }
                             td.number { (format::energy(row.per_launch)) }
                             td.number { (energy::change(row.ratio)) }
                             td.number { (energy::interval(row.ratio)) }

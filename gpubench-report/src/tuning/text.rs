@@ -79,12 +79,11 @@ fn energies(problem: &TunedProblem, page: Page) -> String {
     let cells: Vec<Vec<String>> = shown
         .iter()
         .map(|row| {
-            let time = row.variant.ratio.map(|ratio| format!("{} time", format::change(ratio.value)));
             let (change, interval) = (energy::change(row.ratio), energy::interval(row.ratio));
             let name = plain(&names(&row.variant.args));
             vec![
                 name,
-                time.unwrap_or_default(),
+                energy::time(row),
                 format::energy(row.per_launch),
                 change,
                 interval,

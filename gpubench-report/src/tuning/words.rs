@@ -11,7 +11,7 @@ pub(super) fn certainty(tuning: &Tuning) -> String {
     let energies = match tuning.method.objective {
         Objective::Time => "",
         Objective::Energy => {
-            " In as many the intervals of energies do: another variant beats a dominated one in both, beyond doubt, and none beats one of the front."
+            " In as many the intervals of energies do. Beyond doubt, another variant takes less time or energy than a dominated one and no more of the other, and none does of the front."
         }
     };
     format!(
