@@ -17,8 +17,10 @@ fn raced(arguments: &[&str], seed: usize) -> TunedProblem {
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (file, seed) = (at("tuning.json"), seed.to_string());
     let arguments = [arguments, &["--tune", "--save-tuning", &file]].concat();
+    let library = library().to_str().expect("UTF-8");
     let environment = [
-        ("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")),
+        ("GPUBENCH_LIBCUDA", library),
+        ("GPUBENCH_LIBNVML", library),
         ("GPUBENCH_FAKE_NOISE", "0.01"),
         ("GPUBENCH_FAKE_SEED", &seed),
         ("TMPDIR", folder.path().to_str().expect("UTF-8")),
