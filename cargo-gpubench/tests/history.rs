@@ -194,9 +194,16 @@ fn a_ref_of_a_git_repository_is_a_history_too() {
     assert!(missing.contains("this repository has no such ref"), "{missing}");
     let elsewhere = repository.run_in(".", &["history", REF]).code(2).stderr();
     assert!(elsewhere.contains("refs/gpubench/history"), "{elsewhere}");
-    let wrong = repository.0.text("first.json");
-    let wrong = ["history", "add", &wrong, "--history", "refs/a..b"];
-    assert!(repository.run_in("repository", &wrong).code(1).stderr().contains("refs/a..b"));
+    let first = repository.0.text("first.json");
+    let refused = |name: &str| {
+        let words = ["history", "add", &first, "--history", name];
+        repository.run_in("repository", &words).code(1).stderr()
+    };
+    assert!(refused("refs/a..b").contains("refs/a..b"));
+    // Somebody's branch is left alone.
+    let before = git(&["rev-parse", "main"]);
+    assert!(refused("refs/heads/main").contains("give a history a ref of its own"));
+    assert_eq!(git(&["rev-parse", "main"]), before);
 }
 
 #[test]

@@ -74,7 +74,9 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
     };
     let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
     if let Some(name) = git_ref::name_of(folder) {
-        let added = git_ref::add(name, commit, file_name, &line).map_err(|error| written(error, folder))?;
+        let is_ours = |name: &str| folder_name(Some(name)) == name;
+        let added =
+            git_ref::add(name, commit, file_name, &line, is_ours).map_err(|error| written(error, folder))?;
         let (file, was_there) = added;
         return Ok(Added { file, cases, was_there });
     }

@@ -37,15 +37,17 @@ pub(super) fn name_of(place: &Path) -> Option<&str> {
     place.to_str().filter(|name| name.starts_with("refs/"))
 }
 
-/// Adds a file of these contents below `folder`, with the first of `names` that is free. Returns its path, and true if it was there.
+/// Adds a file of these contents below `folder`, with the first of `names` that is free. Returns its path, and true if it was there. A ref
+/// with anything at its top that is not ours, by its name, is somebody's branch, and left alone.
 ///
 /// # Errors
-/// If git says so.
+/// If git says so, or the ref is no history.
 pub(super) fn add(
     name: &str,
     folder: &str,
     names: impl Fn(usize) -> String,
     contents: &[u8],
+    is_ours: impl Fn(&str) -> bool,
 ) -> io::Result<(PathBuf, bool)> {
     told(&["check-ref-format", name], &[])?;
     let hash = told(&["hash-object", "-w", "--stdin"], contents)?;
@@ -53,7 +55,15 @@ pub(super) fn add(
     for _ in 0..TRIES {
         let old = told(&["rev-parse", "--verify", "--quiet", name], &[]).ok();
         let there = match &old {
-            Some(old) => files(&[old, &format!("{folder}/")])?,
+            Some(old) => {
+                let top = told(&["ls-tree", "-z", "--name-only", old], &[])?;
+                if let Some(other) = top.split('\0').find(|name| !name.is_empty() && !is_ours(name)) {
+                    return Err(io::Error::other(format!(
+                        "it has other files, such as `{other}`: give a history a ref of its own"
+                    )));
+                }
+                files(&[old, &format!("{folder}/")])?
+            }
             None => Vec::new(),
         };
         let path = |number| format!("{folder}/{}", names(number));
