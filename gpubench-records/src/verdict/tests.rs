@@ -382,6 +382,24 @@ fn what_was_said_of_a_claim_before_does_not_count() {
     assert_eq!(now.reasons, [other]);
 }
 
+/// A claim that is impossible by what is known last is said once, first, and in place of how well the time is known.
+#[test]
+fn an_impossible_claim_is_said_once_and_in_place_of_the_precision() {
+    // 1 GiB in 10 µs: 22 times the memory's peak.
+    let counts = Counts { reads: Some(1 << 30), ..Counts::default() };
+    let claim = Claim { counts, precision: "f32", link: None, cold: false, written: None };
+    let other = Reason::Observed(crate::observation::Observation::HostFunctions { count: 1 });
+    let mut verdict = Verdict::of(vec![Reason::WideInterval { reached: 0.2, limit: 0.05 }, other.clone()]);
+    for _ in 0..2 {
+        verdict = verdict.with_claim(&claim, &samples(1e4), &LaunchFacts::default(), &h200());
+        assert_eq!(verdict.state, State::Invalid);
+        assert!(
+            matches!(&verdict.reasons[..], [Reason::ImpossibleSpeed(_), rest] if *rest == other),
+            "{verdict:?}"
+        );
+    }
+}
+
 /// A second method that is off by a little less or more than it may be: 0.3 µs for a launch of one piece, and 1 % of a long one.
 #[test]
 fn a_second_method_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim() {
