@@ -50,6 +50,8 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Gives a file a second name that nothing has.
 pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    journal::may_link(to)?;
     fs::hard_link(from, to)?;
     #[cfg(test)]
     journal::note(journal::Step::Named(to.to_owned()));
@@ -59,8 +61,9 @@ pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
 /// The steps of a thread so far.
 #[cfg(test)]
 pub(super) mod journal {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::fs::File;
+    use std::io;
     use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
 
@@ -75,6 +78,7 @@ pub(super) mod journal {
 
     thread_local! {
         static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+        static ONE_NAME: Cell<bool> = const { Cell::new(false) };
     }
 
     impl Step {
@@ -98,5 +102,18 @@ pub(super) mod journal {
         STEPS.take();
         work();
         STEPS.take()
+    }
+    /// Does `work` as on a file system that gives a file one name only, such as FAT.
+    pub(in crate::files) fn with_one_name<T>(work: impl FnOnce() -> T) -> T {
+        ONE_NAME.set(true);
+        let done = work();
+        ONE_NAME.set(false);
+        done
+    }
+
+    /// The error of such a file system, which Linux asks after it has looked for the name.
+    pub(super) fn may_link(to: &Path) -> io::Result<()> {
+        let refused = ONE_NAME.get() && to.symlink_metadata().is_err();
+        if refused { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
     }
 }

@@ -100,6 +100,14 @@ mod tests {
         assert_eq!(names, ["2026-08-01T12-33-10Z", "2026-08-01T12-33-10Z-2"]);
     }
 
+    /// A hash, as long as any, and of the file alone.
+    #[test]
+    fn a_program_has_one_fingerprint() {
+        let of_this = fingerprint().expect("a program can read its own file");
+        assert!(of_this.len() == 16 && of_this.bytes().all(|byte| byte.is_ascii_hexdigit()), "{of_this}");
+        assert_eq!(fingerprint(), Some(of_this));
+    }
+
     #[test]
     fn tests_are_built_into_a_target_folder() {
         let home = home().expect("cargo built this");

@@ -349,6 +349,35 @@ mod tests {
     }
 
     #[test]
+    fn a_new_file_needs_no_second_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = || (0..).map(|number| folder.path().join(format!("{number}.json")));
+        fs::write(folder.path().join("0.json"), "theirs").expect("it can be written");
+        let made = journal::with_one_name(|| create(paths(), &text("ours"))).expect("it can be made");
+        assert_eq!(made, folder.path().join("1.json"));
+        let contents = ["0.json", "1.json"].map(|name| fs::read_to_string(folder.path().join(name)).ok());
+        assert_eq!(contents, ["theirs", "ours"].map(|text| Some(text.to_owned())));
+        assert_eq!(names(folder.path()), ["0.json", "1.json"]);
+    }
+
+    /// Standard output may be a file, which its owner goes on to write: it is written to, and no other takes its name.
+    #[test]
+    fn an_open_file_of_a_process_is_written_in_place() {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::fs::MetadataExt;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out.txt");
+        let file = File::create(&path).expect("it can be made");
+        let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+        replace(Path::new(&name), &text("new")).expect("it can be written");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
+        let inode = |facts: io::Result<fs::Metadata>| facts.expect("it is there").ino();
+        assert_eq!(inode(fs::metadata(&path)), inode(file.metadata()));
+        assert_eq!(names(folder.path()), ["out.txt"]);
+    }
+
+    #[test]
     fn what_cannot_be_written_is_told_before() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("file"), "").expect("it can be written");
