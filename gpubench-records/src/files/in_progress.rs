@@ -62,3 +62,19 @@ mod windows {
         opened.is_err_and(|error| error.raw_os_error() == Some(REFUSED))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_marked_until_it_is_closed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("records.jsonl");
+        let ours = create(&path).expect("it can be made");
+        let seen = || File::open(&path).expect("it is there");
+        assert!(is_marked(&seen(), &path) && !is_unmarked(&seen(), &path));
+        drop(ours);
+        assert!(!is_marked(&seen(), &path) && is_unmarked(&seen(), &path));
+    }
+}

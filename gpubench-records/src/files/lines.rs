@@ -266,8 +266,7 @@ mod tests {
 
     #[test]
     fn a_run_is_done_if_it_has_its_end_and_all_records() {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        let run = read(&lines[..]).expect("a run").run;
+        let run = read(CLOCKWORK).expect("a run").run;
         let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
         let record = record.written().expect("a vector takes everything");
         let end = Line::End { wall: run.wall }.written().expect("a vector takes everything");
@@ -292,11 +291,40 @@ mod tests {
         assert!(is_done(io::Cursor::new(b"")).is_err());
     }
 
+    const CLOCKWORK: &[u8] =
+        include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+
+    /// The first fault is told in words, and how many are like it.
+    #[test]
+    fn damaged_lines_are_counted() {
+        let mut lines = CLOCKWORK.split_inclusive(|byte| *byte == b'\n');
+        let head = lines.next().expect("the first line").to_vec();
+        let told = |faults: usize| {
+            let file = [head.clone(), b"{}\n".repeat(faults)].concat();
+            let stored = read(&*file).expect("a run");
+            assert_eq!(stored.run.records.len(), 0);
+            stored.remarks
+        };
+        assert_eq!(told(0), [""; 0]);
+        let [one, two, four] = [1, 2, 4].map(|faults| told(faults).concat());
+        assert!(one.starts_with("line 2 is no record (") && one.ends_with("): left out"), "{one}");
+        assert!(two.ends_with("), and 1 line like it: left out"), "{two}");
+        assert!(four.ends_with("), and 3 lines like it: left out"), "{four}");
+    }
+
+    #[test]
+    fn a_run_without_its_first_line_is_told_so() {
+        let run = read(CLOCKWORK).expect("a run").run;
+        let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
+        let record = record.written().expect("a vector takes everything");
+        let told = read(&*record).expect_err("it is no run").to_string();
+        assert!(told.contains("line 1: that of a run is missing"), "{told}");
+    }
+
     /// The most samples that a user may ask for, each as long as a number can be.
     #[test]
     fn the_longest_record_is_read_back() {
-        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
-        let mut run = read(&lines[..]).expect("a run").run;
+        let mut run = read(CLOCKWORK).expect("a run").run;
         let mut record = run.records.swap_remove(0);
         let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
         let longest = Nanoseconds(1.234_567_890_123_456_7e-299);

@@ -176,4 +176,22 @@ mod tests {
         let newer = told(r#"{"schema": "gpubench/999"}"#);
         assert!(newer.ends_with("a newer gpubench wrote it; update gpubench to read it"), "{newer}");
     }
+    /// A list has a place for each fault, and is no run.
+    #[test]
+    fn a_list_of_runs_is_none_and_a_fault_in_it_has_its_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("runs.json");
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let run =
+            serde_json::to_string(&read_lines(&lines[..]).expect("a run").run).expect("it can be written");
+        let write = |runs: &[&str]| {
+            std::fs::write(&path, format!("[{}]", runs.join(",\n"))).expect("it can be written");
+        };
+        write(&[&*run; 3]);
+        assert!(matches!(load(&path), Err(LoadRunError::SeveralRuns { count: 3, .. })));
+        assert_eq!(load_all(&path).expect("runs").len(), 3);
+        write(&[&run, &run, &run.replacen("\"records\":", "\"record\":", 1)]);
+        let told = load_all(&path).expect_err("it has no records").to_string();
+        assert!(told.contains("line 3"), "{told}");
+    }
 }

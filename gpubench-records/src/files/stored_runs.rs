@@ -254,4 +254,22 @@ mod tests {
         assert_eq!(stored.split(wanted), (wanted, None), "a file has that very name");
         assert_eq!(stored.split(name), (name, None));
     }
+    /// Two suites may keep their runs in one folder.
+    #[test]
+    fn the_last_run_of_a_program_is_one_of_its_own() {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let run = crate::files::read(&lines[..]).expect("a run").run;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut files = Vec::new();
+        for suite in ["ours", "theirs"] {
+            let program = crate::record::Program { suite: suite.to_owned(), ..run.program.clone() };
+            let bare = crate::record::Run { program, records: Vec::new(), ..run.clone() };
+            let store = crate::files::Store::create(folder.path(), &bare, &[]).expect("it can be written");
+            files.push(store.path().to_owned());
+        }
+        for (suite, file) in ["ours", "theirs"].into_iter().zip(files) {
+            let found = StoredRuns::of_program(suite, Some(folder.path())).file("last");
+            assert_eq!(found.expect("it is there"), Some(file), "{suite}");
+        }
+    }
 }

@@ -53,7 +53,9 @@ fn times(from: impl Read) -> HashMap<PlannedCase, Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Store;
     use crate::method::Cache;
+    use crate::record::Run;
 
     #[test]
     fn a_case_takes_the_time_since_the_one_before() {
@@ -72,5 +74,18 @@ mod tests {
         };
         assert_eq!(took(Cache::Hot), Some(Duration::from_millis(1500)));
         assert_eq!(took(Cache::Cold), Some(Duration::from_millis(2500)));
+    }
+    #[test]
+    fn the_latest_run_of_a_suite_tells_how_long_cases_take() {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        let run = crate::files::read(&lines[..]).expect("a run").run;
+        let folder = tempfile::tempdir().expect("a folder");
+        let bare = Run { records: Vec::new(), ..run.clone() };
+        let mut store = Store::create(folder.path(), &bare, &[]).expect("it can be written");
+        run.records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
+        let times = times_of_last(folder.path(), &run.program.suite);
+        assert_eq!(times.len(), run.records.len());
+        assert!(run.records.iter().all(|record| times.contains_key(&record.planned())));
+        assert!(times_of_last(folder.path(), "another").is_empty());
     }
 }
