@@ -254,7 +254,25 @@ mod tests {
     fn what_is_not_certain_is_undecided() {
         let (placings, measured) = found(&[(1.0, 10.0), (1.05, 9.95)], 0.01, 3);
         assert_eq!((placings[1].standing, measured), (Undecided, 2 * 16));
-        assert!(placings[1].energy.is_some_and(|energy| energy.low < 0.995 && energy.high > 0.995));
+        let energy = placings[1].energy.expect("sixteen rounds");
+        assert!(energy.low < 0.995 && energy.high > 0.995);
+        assert_eq!(energy.confidence, 1.0 - RACE_ERROR, "that of the whole front");
+    }
+
+    /// The error of the front is that of all its intervals together: the more there are, the wider is each.
+    #[test]
+    fn intervals_share_the_error() {
+        let highest = |variants: usize| {
+            let mut front = Front::new(&vec![time(1.0); variants], 0, RULES);
+            for round in 0.. {
+                let Some(variants) = front.next_round() else { break };
+                let energy = |variant| 10.0 + f64::from(round % 5) * f64::from(u8::from(variant > 0));
+                front.add(&variants.iter().map(|variant| (*variant, energy(*variant))).collect::<Vec<_>>());
+            }
+            let (_, last) = front.finish().pop().expect("a placing");
+            last.energy.expect("sixteen rounds").high
+        };
+        assert!(highest(20) > highest(2) && highest(200) > highest(20));
     }
 
     #[test]
