@@ -6,7 +6,7 @@
 
 use std::env;
 use std::error::Error;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -53,7 +53,7 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
-    find(library, "cuInit").and_then(place::library_of)
+    find(library, "cuInit").and_then(|function| place::library_of(function as *const c_void))
 }
 
 /// Returns a function of the driver.

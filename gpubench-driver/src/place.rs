@@ -1,14 +1,13 @@
 //! The place of a shared library. In: a function of it; out: the path of its file, where the system tells it.
 
+use std::ffi::c_void;
 use std::path::PathBuf;
 
-use crate::library::Function;
-
-/// Returns the path of the library that has this function. The library must never be closed.
+/// Returns the path of the library that has a function at this address. The library must never be closed.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "asks the system's loader, in C")]
-pub(crate) fn library_of(function: Function) -> Option<PathBuf> {
-    use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+pub(crate) fn library_of(address: *const c_void) -> Option<PathBuf> {
+    use std::ffi::{CStr, OsStr, c_char, c_int};
     use std::os::unix::ffi::OsStrExt;
     use std::{path, ptr};
 
@@ -27,7 +26,7 @@ pub(crate) fn library_of(function: Function) -> Option<PathBuf> {
     let mut place =
         Place { path: ptr::null(), base: ptr::null_mut(), symbol: ptr::null(), address: ptr::null_mut() };
     // SAFETY: `place` is a place for the answer, which is 0 if there is none.
-    if unsafe { dladdr(function as *const c_void, &raw mut place) } == 0 || place.path.is_null() {
+    if unsafe { dladdr(address, &raw mut place) } == 0 || place.path.is_null() {
         return None;
     }
     // SAFETY: the path belongs to the library, which is never closed.
@@ -37,6 +36,6 @@ pub(crate) fn library_of(function: Function) -> Option<PathBuf> {
 
 /// Returns nothing: the path is for `interpose`, which needs the loader of Linux.
 #[cfg(not(unix))]
-pub(crate) fn library_of(_: Function) -> Option<PathBuf> {
+pub(crate) fn library_of(_: *const c_void) -> Option<PathBuf> {
     None
 }

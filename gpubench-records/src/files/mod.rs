@@ -31,7 +31,7 @@ pub use self::lines::{NotARun, Stored, read};
 pub(crate) use self::load::load_all;
 pub use self::load::{LoadRunError, load};
 pub use self::names::time_of_day;
-pub use self::place::{cache, fingerprint, home, kept, runs};
+pub use self::place::{cache, fingerprint, home, kept, program, runs};
 pub(crate) use self::replace::create;
 pub use self::replace::{Contents, Destination, fill, replace, resolved};
 pub(crate) use self::sound::sound_records;

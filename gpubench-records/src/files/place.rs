@@ -69,15 +69,24 @@ pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
+/// Opens the file of this program: where the system can tell, the very one that runs, though another may have its name by now.
+///
+/// # Errors
+/// If the system has no file of it.
+#[doc(hidden)]
+pub fn program() -> io::Result<File> {
+    File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?))
+}
+
 /// Returns the fingerprint of this build of the program: a hash of its file. The same build stores and reads it, so that the
 /// hash may differ between versions of Rust.
 #[must_use]
 pub fn fingerprint() -> Option<String> {
-    let mut program = File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?)).ok()?;
+    let mut file = program().ok()?;
     let mut hasher = DefaultHasher::new();
     let mut part = vec![0; 1 << 20];
     loop {
-        match program.read(&mut part).ok()? {
+        match file.read(&mut part).ok()? {
             0 => return Some(format!("{:016x}", hasher.finish())),
             length => hasher.write(&part[..length]),
         }

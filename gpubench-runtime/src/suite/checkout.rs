@@ -13,6 +13,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use gpubench_records::files;
 use gpubench_records::record::Package;
 
 /// The longest wait for git. It answers in milliseconds, while the run begins.
@@ -43,7 +44,7 @@ impl Lookup {
         if let Some(folder) = package.as_ref().map(|package| package.folder.clone()) {
             // If no thread can be started, there is no answer. A late answer is ignored.
             let asked = thread::Builder::new().spawn(move || {
-                let built = fs::metadata("/proc/self/exe").and_then(|program| program.modified()).ok();
+                let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
                 _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
             });
             drop(asked);
