@@ -15,6 +15,7 @@ mod lane;
 pub(crate) mod lister;
 pub(crate) mod lock;
 pub(crate) mod race;
+mod race_sampling;
 mod results;
 pub(crate) mod resume;
 mod round;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::front::EnergyMeter;
 use super::race::{DuelRounds, Racers};
 use super::supervisor::{Ended, Supervisor};
-use super::{RunConfig, RunError};
+use super::{RunConfig, RunError, race_sampling};
 use crate::plan::Job;
 use crate::worker::{Reply, Request};
 use gpubench_records::certificate::Verifiers;
@@ -18,22 +18,10 @@ use gpubench_records::record::{Compared, Measurement, Record};
 use gpubench_records::samples::Energy;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::work::Counts;
-use gpubench_stats::race::{Duel, PAIRS_OF_A_STEP};
+use gpubench_stats::race::Duel;
 use gpubench_stats::resolution_of_pairs;
 use gpubench_stats::units::Nanoseconds;
 
-/// The longest sampling of a variant alone, and the precision that is enough earlier.
-const COARSE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.01);
-const COARSE_PRECISION: f64 = 0.02;
-/// The sampling of a step, if launches are so short that more than the fewest pairs fit.
-const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
-/// The fewest samples of a step, AB BA in each round, and the most: of a contender's first step, which tells what is far slower, and of
-/// the others. On an H200, for launches of 9 µs, pairs of rounds of 4 samples deviate by 1.6 %, of 16 by 0.7, of 64 by 0.4.
-const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
-const MOST_SAMPLES: [usize; 2] = [2 * FEWEST_SAMPLES, 8 * FEWEST_SAMPLES];
-/// The sampling in front of an energy, which has what is left of this and a second more: enough for ten updates of a counter that is
-/// updated every 100 ms.
-const ENERGY_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 /// The number of variants that fail twice at a stage before others are told at their first failure there.
 const CONFIRMED: usize = 3;
 
@@ -141,24 +129,6 @@ impl<'a, 's> Variants<'a, 's> {
         let found = found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure())));
         Ok((found, timed_out))
     }
-
-    /// The sampling of a variant alone, whose time need not be precise.
-    fn coarse_sampling(&self) -> Sampling {
-        Sampling {
-            precision: COARSE_PRECISION,
-            samples: None,
-            min_time: Nanoseconds::ZERO,
-            own_max_time: false,
-            ..self.config.sampling
-        }
-    }
-
-    fn samples_of_a_step(&self, Duel { contender, leader }: Duel) -> usize {
-        let times = [contender, leader].map(|one| self.seen[one].time.unwrap_or(STEP_TIME));
-        let fitting = STEP_TIME / (times[0] + times[1]);
-        let most = MOST_SAMPLES[usize::from(self.seen[contender].dueled)];
-        (fitting as usize / FEWEST_SAMPLES * FEWEST_SAMPLES).clamp(FEWEST_SAMPLES, most)
-    }
 }
 
 /// The answer of a worker, and true with it if the worker took longer than it may.
@@ -191,7 +161,7 @@ fn rounds(measured: &Measurement, compared: &Compared) -> DuelRounds {
 
 impl Racers for Variants<'_, '_> {
     fn coarse(&mut self, variant: usize) -> Result<Result<Nanoseconds, Failure>, Ended> {
-        let sampling = Sampling { max_time: COARSE_TIME, energy: Some(false), ..self.coarse_sampling() };
+        let sampling = race_sampling::alone(self.config.sampling);
         let job = self.jobs[variant].clone();
         Ok(self.record(&job, sampling)?.and_then(|record| {
             let measured = record.measurement.as_ref();
@@ -217,9 +187,9 @@ impl Racers for Variants<'_, '_> {
     fn duel(&mut self, duel: Duel) -> Result<Result<DuelRounds, Failure>, Ended> {
         let Job { benchmark, args, .. } = self.jobs[duel.leader].clone();
         let job = Job { with: Some(BenchmarkId { benchmark, args }), ..self.jobs[duel.contender].clone() };
-        let samples = Some(self.samples_of_a_step(duel));
-        let sampling = Sampling { samples, own_max_time: false, energy: Some(false), ..self.config.sampling };
-        self.seen[duel.contender].dueled = true;
+        let times = [duel.contender, duel.leader].map(|one| self.seen[one].time);
+        let is_first = !std::mem::replace(&mut self.seen[duel.contender].dueled, true);
+        let sampling = race_sampling::step(self.config.sampling, times, is_first);
         Ok(self.record(&job, sampling)?.and_then(|record| {
             let none = || Failure::new(Stage::Sampling, "was not compared");
             let measured = record.measurement.as_ref().ok_or_else(none)?;
@@ -239,7 +209,7 @@ impl Racers for Variants<'_, '_> {
 
 impl EnergyMeter for Variants<'_, '_> {
     fn energy(&mut self, variant: usize) -> Result<Result<Energy, Failure>, Ended> {
-        let sampling = Sampling { max_time: ENERGY_TIME, energy: Some(true), ..self.coarse_sampling() };
+        let sampling = race_sampling::energy(self.config.sampling);
         let job = self.jobs[variant].clone();
         Ok(self.record(&job, sampling)?.and_then(|record| {
             let energy = record.measurement.and_then(|measured| measured.energy);
