@@ -247,3 +247,35 @@ fn other_device(then: &Facts, now: &Facts) -> Option<String> {
 fn given(facts: &Facts) -> Vec<&Peak> {
     facts.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each rule that is another is told by the flag that sets it.
+    #[test]
+    fn another_sampling_is_told_by_its_flag() {
+        use gpubench_records::method::{Flush, Path};
+        use gpubench_stats::units::Nanoseconds;
+
+        const THEN: Sampling = Sampling::USUAL;
+        let time = Nanoseconds(5e8);
+        for (now, flag) in [
+            (Sampling { precision: 0.01, ..THEN }, "--precision"),
+            (Sampling { samples: Some(40), ..THEN }, "--samples"),
+            (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
+            (Sampling { own_max_time: false, ..THEN }, "--max-time"),
+            (Sampling { warm_up: time, ..THEN }, "--warmup"),
+            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup-launches"),
+            (Sampling { min_time: time, ..THEN }, "--min-time"),
+            (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
+            (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
+            (Sampling { energy: Some(true), ..THEN }, "--energy"),
+            (Sampling { band: 0.2, ..THEN }, "--band or --fail-on-regression"),
+        ] {
+            let told = format!("it was sampled otherwise ({flag} is another)");
+            assert_eq!(sampled_otherwise(&THEN, &now), Some(told));
+        }
+        assert_eq!(sampled_otherwise(&THEN, &THEN), None);
+    }
+}

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::PathBuf;
-use std::process::{self, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -158,13 +159,18 @@ fn wait(mut ncu: Family, limit: Duration, stop: &Stop<'_>) -> io::Result<Ending>
     }
 }
 
-/// A folder that is removed at the end.
+/// A folder that is removed at the end. Nobody can guess its name, and nothing that has it already is taken for it: others may write to
+/// the folder that it is in.
 struct Files(PathBuf);
 
 impl Files {
     fn make() -> io::Result<Self> {
-        let folder = env::temp_dir().join(format!("gpubench-ncu-{}", process::id()));
-        fs::create_dir_all(&folder)?;
+        let random = RandomState::new().hash_one(0);
+        let folder = env::temp_dir().join(format!("gpubench-ncu-{random:016x}"));
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder)?;
         Ok(Self(folder))
     }
 
@@ -177,5 +183,40 @@ impl Drop for Files {
     fn drop(&mut self) {
         // What is left of a temporary folder is the system's to remove.
         _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str, limit: Duration, stop: bool) -> String {
+        let family = Family::start(Command::new("sh").args(["-c", script])).expect("every Unix has it");
+        let ending = wait(family, limit, &|| stop).expect("it can be waited for");
+        NcuRun { printed: String::new(), failures: BTreeMap::new(), ending }.ended()
+    }
+
+    #[test]
+    fn it_ends_by_itself_at_the_limit_or_with_the_run() {
+        let (long, began) = (Duration::from_secs(60), Instant::now());
+        assert_eq!(ended("exit 3", long, false), "ncu profiled nothing, and ended with exit status: 3");
+        let late = "ncu took longer than the limits of its cases, and was ended";
+        assert_eq!(ended("sleep 50", Duration::from_millis(50), false), late);
+        assert_eq!(ended("sleep 50", long, true), "the run was interrupted");
+        assert!(began.elapsed() < Duration::from_secs(40), "nothing slept to its end");
+    }
+
+    #[test]
+    fn its_files_are_its_own_and_go_with_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let [one, other] = [(); 2].map(|()| Files::make().expect("the temporary folder takes more"));
+        assert_ne!(one.0, other.0);
+        let mode = fs::metadata(&one.0).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        fs::write(one.at("out"), "1").expect("it can be written");
+        let place = one.0.clone();
+        drop(one);
+        assert!(!place.exists() && other.0.exists());
     }
 }
