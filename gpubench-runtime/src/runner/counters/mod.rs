@@ -7,7 +7,7 @@ mod counted;
 mod refusal;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 pub(crate) use self::child::{FLAG, serve};
@@ -54,15 +54,14 @@ pub(super) fn of(
     if !config.verifiers.ncu {
         return found;
     }
-    let mut devices: Vec<&str> = jobs.iter().map(|job| &*job.device).collect();
-    devices.dedup();
+    let devices: BTreeSet<&str> = jobs.iter().map(|job| &*job.device).collect();
     let ncu = Ncu::find();
     for device in devices {
         for cache in [Cache::Hot, Cache::Cold] {
             let cases: Vec<Job> = jobs
                 .iter()
                 .filter(|job| job.device == device && job.caches.contains(&cache))
-                .map(|job| Job { caches: vec![cache], ..(*job).clone() })
+                .map(|job| (*job).clone())
                 .collect();
             if cases.is_empty() || stop() {
                 continue;
