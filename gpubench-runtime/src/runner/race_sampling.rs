@@ -1,4 +1,4 @@
-//! How variants of a race are sampled. In: the rules that the user gave for a case; out: those of a variant alone, of a step of two
+//! The sampling of the variants of a race. In: the rules that the user gave for a case; out: those of a variant alone, of a step of two
 //! that take turns, and of an energy, which take as long as a race can afford.
 
 use gpubench_records::sampling::Sampling;
