@@ -111,10 +111,10 @@ pub fn broken(claim: &Claim<'_>, took: Nanoseconds, facts: &Facts) -> Option<Imp
     moved.into_iter().chain(compute).max_by(|a, b| a.least.total_cmp(&b.least))
 }
 
-/// Returns true if nothing is above this peak by more than [`above`]. An attribute or a datasheet that may be of another
-/// device is no limit; a measurement is of this one.
+/// Returns true if nothing is above this peak by more than [`above`]. An uncertain one is no limit: an attribute or a datasheet may be
+/// of another device, and a measurement that other programs disturbed can be low by any factor.
 fn is_limit(peak: &Peak) -> bool {
-    peak.source == PeakSource::Measured || !peak.uncertain
+    !peak.uncertain
 }
 
 /// The factor by which a launch may be faster than a peak. A user's peak is taken literally.
@@ -283,7 +283,7 @@ mod tests {
             (f32_peak(1e15, PeakSource::Attribute), 8_000.0),
             (f32_peak(1e15, PeakSource::Datasheet), 8_000.0),
             (f32_peak(1e15, PeakSource::Measured), 1_000.0),
-            (f32_peak(1e15, PeakSource::Measured).uncertain(), 1_000.0),
+            (f32_peak(1e15, PeakSource::Measured).uncertain(), 0.0),
             (f32_peak(1e15, PeakSource::Attribute).uncertain(), 0.0),
             (peak(Quantity::Compute("f64".to_owned()), 1e15, PeakSource::User), 0.0),
         ] {
