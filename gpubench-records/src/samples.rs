@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
 use crate::conditions::{Conditions, DeviceClock};
-use crate::method::{Method, Timer};
+use crate::method::{Method, Path, Timer};
 
 /// The samples of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Samples {
     pub marginal: Option<Nanoseconds>,
     /// The event times in the order they ran.
     pub events: Vec<Nanoseconds>,
+    /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupted: Vec<Nanoseconds>,
     /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
@@ -151,6 +154,13 @@ impl Samples {
         self.waited.filter(|waited| *waited > OWN_DELAYS)
     }
 
+    /// Returns true if the launches shared processors, caches and memory with other programs: those of this machine's CPU, and any that
+    /// waited for a processor. More samples then need not make a median more precise.
+    #[must_use]
+    pub fn shares_processors(&self) -> bool {
+        self.method.path == Path::Host || self.kept_waiting().is_some()
+    }
+
     /// The drift of the times, if it is more than the timer's own. Nothing for launches that took turns.
     #[must_use]
     pub fn drift(&self) -> Option<Drift> {
@@ -189,7 +199,8 @@ impl Samples {
 
 /// Threads wait for this part of their time at most on a machine that does nothing else: each begins some microseconds after it is
 /// woken.
-const OWN_DELAYS: f64 = 0.1;
+#[doc(hidden)]
+pub const OWN_DELAYS: f64 = 0.1;
 
 /// A call of the launch function that takes longer than this, and longer than the launch by this factor, is more than the driver
 /// needs to enqueue it: some microseconds for a kernel.

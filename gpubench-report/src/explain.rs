@@ -302,8 +302,12 @@ fn samples(measured: &Measurement) -> String {
     let waited = measured.samples.waited.map_or_else(String::new, |waited| {
         format!("; threads with work waited for a processor {} of their time", format::percent(waited))
     });
+    let left_out = match measured.samples.interrupted.len() {
+        0 => String::new(),
+        number => format!("; {number} more, which other programs interrupted, are left out"),
+    };
     format!(
-        "{count}{worth} in {}; {} on the device, flushes included, of {} wall time ({}){waited}",
+        "{count}{worth} in {}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
         format::counted(measured.samples.groups, "group"),
         format::time(measured.samples.elapsed),
         format::time(measured.samples.wall),

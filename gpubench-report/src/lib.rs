@@ -23,6 +23,7 @@ mod remarks;
 mod roof;
 mod room;
 mod rows;
+mod shared_processors;
 mod spread;
 pub mod style;
 mod table;

@@ -2,15 +2,15 @@
 
 use super::page::Page;
 use super::rows::listed;
+use super::shared_processors::shared_processors;
 use super::text::{paragraph, plain};
 use gpubench_records::facts::Quantity;
 use gpubench_records::method::{Cache, Method, Path};
 use gpubench_records::record::{Measurement, Record, Run};
-use gpubench_records::samples::{Energy, Samples};
+use gpubench_records::samples::Energy;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
 use gpubench_stats::format;
-use gpubench_stats::units::Range;
 
 /// Everything that stands under the table of `run`, its last line a sum.
 pub(super) fn remarks(run: &Run, page: Page) -> String {
@@ -80,7 +80,7 @@ pub(super) fn methods(run: &Run) -> String {
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &over(link, measured().map(|(_, measured)| measured));
     }
-    text += &kept_waiting(run);
+    text += &shared_processors(run);
     text += &no_energy(run);
     // Where the user chose the path there is nothing to explain.
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
@@ -118,29 +118,6 @@ fn enumerated(names: &[String]) -> String {
         [others @ .., last] if others.len() <= NAMED_CASES => format!("{} and {last}", others.join(", ")),
         all => format!("{} and {} others", all[..NAMED_CASES].join(", "), all.len() - NAMED_CASES),
     }
-}
-
-/// The rows whose launches other programs kept waiting, in a line for each device.
-fn kept_waiting(run: &Run) -> String {
-    let mut devices: Vec<(&str, Vec<f64>)> = Vec::new();
-    for record in &run.records {
-        let samples = record.measurement.as_ref().map(|measured| &measured.samples);
-        let Some(waited) = samples.and_then(Samples::kept_waiting) else { continue };
-        match devices.iter_mut().find(|(device, _)| *device == record.device) {
-            Some((_, all)) => all.push(waited),
-            None => devices.push((&record.device, vec![waited])),
-        }
-    }
-    let line = |(device, waited): (&str, Vec<f64>)| {
-        let rows = format::counted(waited.len(), "row");
-        let part = Range::of(waited).map(|range| format::from_to(range, format::percent));
-        format!(
-            "{}: other programs used the processors: threads with work waited for one {} of their time, in {rows}\n",
-            plain(device),
-            part.unwrap_or_default()
-        )
-    };
-    devices.into_iter().map(line).collect()
 }
 
 /// Why energy that was asked for is not known, each reason once with the number of its rows.
@@ -247,21 +224,6 @@ fn case(record: &Record) -> String {
 mod tests {
     use super::*;
     use gpubench_records::files;
-
-    #[test]
-    fn a_busy_machine_is_told_once() {
-        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
-        let mut run = files::read(&lines[..]).expect("a run").run;
-        assert_eq!(kept_waiting(&run), "");
-        for (record, waited) in run.records.iter_mut().zip([0.02, 0.12, 0.415]) {
-            record.device = "host".to_owned();
-            record.measurement.as_mut().expect("it was measured").samples.waited = Some(waited);
-        }
-        assert_eq!(
-            kept_waiting(&run),
-            "host: other programs used the processors: threads with work waited for one 12.0 % to 41.5 % of their time, in 2 rows\n"
-        );
-    }
 
     #[test]
     fn a_reason_for_another_path_stands_once() {

@@ -130,14 +130,14 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
 /// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, however short the launch.
 ///
-/// Where other programs kept the launch waiting, no time is enough for the wanted precision. That is no fault of the row but of
-/// the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
+/// Where launches share processors with other programs, time need not be enough for the wanted precision. That is no fault of the row but
+/// of the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
 fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
     let time = &samples.time;
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
     let holds = time.samples >= SMALLEST_SAMPLE && reached <= limit;
     if !samples.converged {
-        let excused = holds && samples.kept_waiting().is_some();
+        let excused = holds && samples.shares_processors();
         (!excused).then_some(Reason::NotConverged { reached, wanted })
     } else if time.samples < SMALLEST_SAMPLE {
         Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE })

@@ -66,6 +66,15 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(spent(None, 1e4), Some(Reason::NotConverged { .. })));
     assert!(matches!(spent(Some(0.05), 1e4), Some(Reason::NotConverged { .. })));
     assert_eq!(spent(Some(0.4), 1e4), None);
+    // This machine's CPU is never a launch's alone, even if nothing is counted.
+    let on_the_cpu = |spread| {
+        let time = Summary::of(&[1e5, 1e5 + spread].map(Nanoseconds).repeat(20), Nanoseconds(1.0));
+        let time = time.expect("there are some");
+        let samples = Samples { time, converged: false, method: Method::new(Path::Host), ..samples(1e5) };
+        imprecise(&samples, 0.005)
+    };
+    assert_eq!(on_the_cpu(8e3), None);
+    assert!(matches!(on_the_cpu(2e4), Some(Reason::NotConverged { .. })));
     // The row is as good as its interval: one of 10 % is none to go by.
     assert!(matches!(spent(Some(0.4), 6e4), Some(Reason::NotConverged { .. })));
     let few = Samples { waited: Some(0.4), converged: false, ..samples(1e5) };
@@ -213,6 +222,7 @@ fn samples(median: f64) -> Samples {
         marginal: None,
         events,
         overheads: Vec::new(),
+        interrupted: Vec::new(),
         since_last: Vec::new(),
     }
 }

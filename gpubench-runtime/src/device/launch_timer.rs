@@ -33,9 +33,17 @@ pub trait LaunchTimer {
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
-    /// Returns the time that the threads of this process ran so far, and waited for a processor, if launches run on them and the
-    /// system counts it.
-    fn thread_time(&self) -> Option<ThreadTime> {
+    /// Appends the time that each thread that launches run on ran so far, and waited for a processor: the same threads in each call. A
+    /// wait may count once it has ended. Appends nothing if launches run on no thread of this machine, or if the system does not count.
+    ///
+    /// Called beside samples, so it should take microseconds. Samples of which a thread waited while [other programs](Self::others_time)
+    /// used the processors are left out.
+    fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
+        _ = times;
+    }
+
+    /// Returns the time that other programs have used on the processors of those threads so far, if the system counts it.
+    fn others_time(&mut self) -> Option<Nanoseconds> {
         None
     }
 
@@ -63,8 +71,8 @@ pub trait LaunchTimer {
     }
 }
 
-/// The time of threads that had work.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The time of a thread that had work, or of several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThreadTime {
     /// The time in which they ran.
     pub ran: Nanoseconds,

@@ -7,6 +7,7 @@ mod batch;
 mod clock_target;
 mod error;
 pub(crate) mod finding;
+mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
 mod listed;
@@ -409,6 +410,13 @@ pub trait Sampler {
     /// Returns the part of their time, since the first sample began, in which the threads of launches waited for a processor that
     /// other programs used; `None` if launches run on no processor of this machine, or if that is not counted.
     fn waited(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// Returns true for each sample since the first, in the order they ran, during which a thread of its launch waited for a processor
+    /// that other programs used; `None` if no other programs used it, if launches run on no processor of this machine, or if that is not
+    /// counted. Such samples are left out.
+    fn interrupted(&mut self) -> Option<&[bool]> {
         None
     }
 

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use super::batch;
+use super::interruptions::Interruptions;
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::turns::swapped;
 use super::{PairSampler, SampleOptions, Sampler, Work};
@@ -28,7 +29,7 @@ pub fn sampler<'a, D: LaunchTimer>(
         flush,
         launches: 1,
         fastest: None,
-        since: None,
+        interruptions: None,
     }))
 }
 
@@ -49,7 +50,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
         flush,
         launches: 1,
         fastest: None,
-        since: None,
+        interruptions: None,
     }))
 }
 
@@ -86,14 +87,23 @@ struct OneByOne<'a, D, Works> {
     launches: usize,
     /// The shortest event time of the last group.
     fastest: Option<Nanoseconds>,
-    /// The time of this process's threads when the samples began.
-    since: Option<ThreadTime>,
+    /// The waits of threads since the samples began.
+    interruptions: Option<Interruptions>,
 }
 
 impl<D: LaunchTimer, Works> OneByOne<'_, D, Works> {
     fn method(&self) -> Method {
         Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches)
     }
+}
+
+/// Resets, and flushes.
+fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<(), Failure> {
+    work.reset()?;
+    if flush != Flush::None {
+        device.flush(flush)?;
+    }
+    Ok(())
 }
 
 /// Resets, flushes, and returns the event time of a launch, or of one of several that are timed together.
@@ -103,11 +113,40 @@ fn sample<D: LaunchTimer>(
     flush: Flush,
     launches: usize,
 ) -> Result<Nanoseconds, Failure> {
-    work.reset()?;
-    if flush != Flush::None {
-        device.flush(flush)?;
-    }
+    prepare(device, work, flush)?;
     batch::time(device, work, launches)
+}
+
+impl<D: LaunchTimer> OneByOne<'_, D, &mut dyn Work> {
+    /// Takes samples, between readings of the times that threads waited.
+    fn watched(
+        &mut self,
+        samples: usize,
+        waits: &mut Interruptions,
+        events: &mut Vec<Nanoseconds>,
+    ) -> Result<(), Failure> {
+        // A wait before a sample, in its reset or its flush, is none of the sample's.
+        let alone = self.flush != Flush::None || self.works.resets();
+        let time = self.fastest.unwrap_or_default() * self.launches as f64;
+        let together = if alone { 1 } else { waits.samples_for(time) };
+        if !alone {
+            waits.before(self.device);
+        }
+        let end = events.len() + samples;
+        while events.len() < end {
+            let count = together.min(end - events.len());
+            if alone {
+                prepare(self.device, self.works, self.flush)?;
+                waits.before(self.device);
+            }
+            let begin = Instant::now();
+            for _ in 0..count {
+                events.push(batch::time(self.device, self.works, self.launches)?);
+            }
+            waits.behind(self.device, count, begin.elapsed().into(), !alone);
+        }
+        Ok(())
+    }
 }
 
 impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
@@ -117,8 +156,16 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
         if self.cache == Cache::Hot {
             self.works.launch()?;
         }
-        for _ in 0..samples {
-            events.push(sample(self.device, self.works, self.flush, self.launches)?);
+        match self.interruptions.take() {
+            Some(mut waits) => {
+                self.watched(samples, &mut waits, events)?;
+                self.interruptions = Some(waits);
+            }
+            None => {
+                for _ in 0..samples {
+                    events.push(sample(self.device, self.works, self.flush, self.launches)?);
+                }
+            }
         }
         self.fastest = events[before..].iter().copied().reduce(Nanoseconds::min);
         Ok(begin.elapsed().into())
@@ -135,12 +182,16 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
         if D::BATCHES && !single && is_short {
             self.launches = batch::size(self.device, self.works, timer)?;
         }
-        self.since = self.device.thread_time();
+        self.interruptions = Interruptions::begin(self.device);
         Ok(timer.of_batch(self.launches))
     }
 
     fn waited(&mut self) -> Option<f64> {
-        self.device.thread_time()?.waited_since(self.since?)
+        self.interruptions.as_mut()?.waited(self.device)
+    }
+
+    fn interrupted(&mut self) -> Option<&[bool]> {
+        self.interruptions.as_ref()?.samples(self.device)
     }
 
     fn method(&self) -> Method {

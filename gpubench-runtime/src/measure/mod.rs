@@ -6,6 +6,7 @@ mod checked;
 mod clock;
 mod energy;
 mod groups;
+mod interrupted;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::clock_faults::ClockFaults;
 use gpubench_records::failure::{Failure, Stage, Step};
-use gpubench_records::method::Timer;
+use gpubench_records::method::{Path, Timer};
 use gpubench_records::sampling::Sampling;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Decision, MemoryStall, StopRule, Summary};
@@ -25,7 +26,8 @@ use gpubench_stats::{Decision, MemoryStall, StopRule, Summary};
 use self::budget::Budget;
 use self::checked::CheckedGroups;
 use self::clock::{ClockReadings, USUAL_GROUPS};
-use gpubench_records::samples::{self, GroupOverhead, Samples};
+use gpubench_records::samples::{self, GroupOverhead, OWN_DELAYS, Samples};
+use gpubench_records::verdict::WIDEST;
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
@@ -112,6 +114,8 @@ pub fn measure(
         },
     };
     let TakenSamples { begin, end, events, starts, overheads, groups, elapsed, clocks, converged } = taken;
+    let split = interrupted::split(&events, sampler.interrupted());
+    let [events, interrupted] = split.unwrap_or_else(|| [events, Vec::new()]);
     let waited = sampler.waited();
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     progress.step_reached(Step::Afterwards(events.len()));
@@ -140,6 +144,7 @@ pub fn measure(
         marginal: None,
         since_last: since_last(&starts),
         events,
+        interrupted,
         overheads,
     };
     if samples.time.median < SHORT {
@@ -210,17 +215,23 @@ impl TakenSamples {
                 continue;
             }
             let mut hopeless = false;
-            if events.len() >= next_look && (overheads.is_empty() || groups >= MIN_GROUPS) {
-                next_look = (NEXT_LOOK * events.len() as f64).ceil() as usize;
+            let undisturbed = interrupted::undisturbed(&events, sampler.interrupted());
+            if undisturbed.len() >= next_look && (overheads.is_empty() || groups >= MIN_GROUPS) {
+                next_look = (NEXT_LOOK * undisturbed.len() as f64).ceil() as usize;
                 // More samples do not narrow what they all share.
                 let mut alone = timer;
                 alone.shared_error = None;
-                if let Some((time, _)) = samples::summary(&events, &starts, &overheads, alone) {
+                if let Some((time, _)) = samples::summary(&undisturbed, &starts, &overheads, alone) {
                     progress.interval_narrowed(time.samples, time.relative_half_width());
                     converged = rule.check(&time, timer.step) == Decision::Converged;
                     let needed = budget.spent() * rule.growth(&time, timer.step);
                     let enough = PROMISING.max(sampling.min_time);
                     hopeless = !converged && budget.spent() >= enough && needed > HOPELESS * limit;
+                    if hopeless && shares_processors(sampler) {
+                        // Such a row is valid from this width on.
+                        let wide = time.relative_half_width() / WIDEST;
+                        hopeless = wide <= 1.0 || budget.spent() * wide.powi(2) > limit;
+                    }
                 }
             }
             let spent = size.within(budget.left()) == 0 || read >= MAX_SAMPLES || hopeless;
@@ -251,6 +262,11 @@ impl TakenSamples {
         let starts = Vec::new();
         Self { begin, end, events, starts, overheads, groups: 1, elapsed, clocks, converged: false }
     }
+}
+
+/// Returns true if the launches share processors with other programs.
+fn shares_processors(sampler: &mut dyn Sampler) -> bool {
+    sampler.method().path == Path::Host || sampler.waited().is_some_and(|waited| waited > OWN_DELAYS)
 }
 
 /// Returns the time from each start to the next, and 0 for the first.

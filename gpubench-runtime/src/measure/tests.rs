@@ -1,5 +1,6 @@
 //! The protocol of a measurement against a sampler in memory: order, budgets, the stop rule, failures.
 
+mod shared;
 mod turns;
 
 use std::thread;

@@ -158,6 +158,7 @@ pub fn compare(
             held: None,
             marginal: None,
             events,
+            interrupted: Vec::new(),
             overheads: Vec::new(),
             since_last: Vec::new(),
         })

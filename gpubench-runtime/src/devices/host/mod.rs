@@ -4,6 +4,7 @@
 mod clock;
 pub(super) mod examine;
 mod flush;
+mod others;
 mod peaks;
 #[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
 mod placement;
@@ -18,6 +19,7 @@ pub use self::stream::Stream;
 pub(crate) use self::topology::cpu_name;
 
 use self::flush::FlushSweep;
+use self::threads::PoolThreads;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::one_by_one;
 use crate::device::{
@@ -35,6 +37,9 @@ pub struct Host {
     sweep: FlushSweep,
     /// The step of the clock, once it was measured.
     clock_step: Option<Nanoseconds>,
+    threads: PoolThreads,
+    /// The processors that its threads may use.
+    processors: Vec<usize>,
 }
 
 /// Returns this machine's CPU, before it is opened.
@@ -47,7 +52,9 @@ impl DeviceType for Host {
 
     fn open(_: usize) -> Result<Self, DeviceError> {
         let stream = Stream::of_this_thread()?;
-        Ok(Self { stream, sweep: FlushSweep::default(), clock_step: None })
+        let threads = PoolThreads::of(&stream);
+        let processors = topology::allowed_processors();
+        Ok(Self { stream, sweep: FlushSweep::default(), clock_step: None, threads, processors })
     }
 }
 
@@ -109,8 +116,12 @@ impl LaunchTimer for Host {
         Ok(Timer::new(step).with_floor(floor))
     }
 
-    fn thread_time(&self) -> Option<ThreadTime> {
-        threads::time()
+    fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
+        self.threads.times(times);
+    }
+
+    fn others_time(&mut self) -> Option<Nanoseconds> {
+        others::time(&self.processors)
     }
 
     fn flush(&mut self, _: Flush) -> Result<(), Failure> {

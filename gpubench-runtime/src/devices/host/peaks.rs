@@ -84,7 +84,7 @@ fn sum_rate(stream: &Stream, flops: f64, work: impl Fn() + Sync) -> BestRate {
     stream.on_each_thread(&work);
     let mut best = f64::INFINITY;
     let certain = Budget::begin(SUMS_BUDGET).spend(1, || {
-        best = best.min(timed(stream, || stream.on_each_thread(&work)));
+        best = best.min(timed(stream, || _ = stream.on_each_thread(&work)));
     });
     BestRate { value: flops / best, certain }
 }

@@ -67,9 +67,9 @@ impl Stream {
         self.pool.install(work)
     }
 
-    /// Runs `work` once on every thread of the pool, and waits for all.
-    pub(super) fn on_each_thread(&self, work: impl Fn() + Sync) {
-        self.pool.broadcast(|_| work());
+    /// Runs `work` once on every thread of the pool, waits for all, and returns what they return, the calling thread's first.
+    pub(super) fn on_each_thread<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
+        self.pool.broadcast(|_| work())
     }
 
     /// The number of threads that share a launch.

@@ -1,0 +1,143 @@
+//! The lines under the table on processors that launches share with other programs. In: a run; out: for each device what others took from
+//! its rows, told once.
+
+use std::collections::BTreeMap;
+
+use super::text::plain;
+use gpubench_records::record::Run;
+use gpubench_records::samples::Samples;
+use gpubench_records::verdict::{State, WIDEST};
+use gpubench_stats::format;
+use gpubench_stats::units::Range;
+
+/// The rows of a device that others disturbed.
+#[derive(Default)]
+struct Shared {
+    /// The parts of their time in which threads waited.
+    waited: Vec<f64>,
+    /// The samples that were interrupted, and all.
+    interrupted: usize,
+    samples: usize,
+    /// The relative half-widths of valid rows that were not as precise as they should be when their time was spent.
+    imprecise: Vec<f64>,
+}
+
+impl Shared {
+    fn add(&mut self, samples: &Samples, is_valid: bool) {
+        let interrupted = samples.interrupted.len();
+        if let Some(waited) = samples.kept_waiting() {
+            self.waited.push(waited);
+        }
+        if samples.kept_waiting().is_some() || interrupted > 0 {
+            self.interrupted += interrupted;
+            self.samples += samples.events.len() + interrupted;
+        }
+        let reached = samples.time.relative_half_width();
+        if is_valid && !samples.converged && reached <= WIDEST {
+            self.imprecise.push(reached);
+        }
+    }
+
+    fn lines(self, device: &str, precision: f64) -> String {
+        let range = |parts: Vec<f64>, shown: fn(f64) -> String| {
+            let range = Range::of(parts).map(|range| format::from_to(range, shown));
+            range.unwrap_or_default()
+        };
+        let mut lines = String::new();
+        if !self.waited.is_empty() {
+            let rows = format::counted(self.waited.len(), "row");
+            let part = range(self.waited, format::percent);
+            lines += &format!(
+                "{device}: other programs used the processors: threads with work waited for one {part} of their time, in {rows}\n"
+            );
+        }
+        if self.interrupted > 0 {
+            let Self { interrupted, samples, .. } = self;
+            lines += &format!(
+                "{device}: {interrupted} of {samples} samples were interrupted by other programs, and are left out\n"
+            );
+        }
+        if !self.imprecise.is_empty() {
+            let rows = format::counted(self.imprecise.len(), "row");
+            let reached = range(self.imprecise, |part| format!("± {}", format::percent(part)));
+            lines += &format!(
+                "{device}: {rows} known to {reached}, not to ± {} in their time: other programs share processors, caches and memory\n",
+                format::percent(precision)
+            );
+        }
+        lines
+    }
+}
+
+/// Returns the lines on rows whose launches shared their processors.
+pub(super) fn shared_processors(run: &Run) -> String {
+    let mut devices: BTreeMap<&str, Shared> = BTreeMap::new();
+    for record in &run.records {
+        let Some(measured) = &record.measurement else { continue };
+        if measured.samples.shares_processors() {
+            let is_valid = record.verdict.state == State::Valid;
+            devices.entry(&record.device).or_default().add(&measured.samples, is_valid);
+        }
+    }
+    let lines =
+        devices.into_iter().map(|(device, shared)| shared.lines(&plain(device), run.sampling.precision));
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpubench_records::files;
+    use gpubench_records::method::Path;
+
+    fn run() -> Run {
+        let lines = include_bytes!("../../gpubench-runtime/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        for record in &mut run.records {
+            record.device = "host".to_owned();
+        }
+        run
+    }
+
+    fn samples(run: &mut Run, number: usize) -> &mut Samples {
+        &mut run.records[number].measurement.as_mut().expect("it was measured").samples
+    }
+
+    #[test]
+    fn a_busy_machine_is_told_once() {
+        let mut run = run();
+        assert_eq!(shared_processors(&run), "");
+        for (number, waited) in [0.02, 0.12, 0.415].into_iter().enumerate() {
+            samples(&mut run, number).waited = Some(waited);
+        }
+        let told = "host: other programs used the processors: threads with work waited for one 12.0 % to 41.5 % of their time, in 2 rows\n";
+        assert_eq!(shared_processors(&run), told);
+        let mut all = 3;
+        for number in 1..3 {
+            let samples = samples(&mut run, number);
+            all += samples.events.len();
+            samples.interrupted = vec![samples.time.median; number];
+        }
+        let left_out =
+            format!("host: 3 of {all} samples were interrupted by other programs, and are left out\n");
+        assert_eq!(shared_processors(&run), format!("{told}{left_out}"));
+    }
+
+    #[test]
+    fn rows_of_a_cpu_that_are_less_precise_are_counted() {
+        let mut run = run();
+        for (number, half) in [(0, 0.02), (1, 0.04), (2, 0.06)] {
+            run.records[number].verdict.state = State::Valid;
+            let samples = samples(&mut run, number);
+            samples.method.path = Path::Host;
+            samples.converged = false;
+            let median = samples.time.median;
+            samples.time.median_ci.low = median * (1.0 - half);
+            samples.time.median_ci.high = median * (1.0 + half);
+        }
+        assert_eq!(
+            shared_processors(&run),
+            "host: 2 rows known to ± 2.00 % to ± 4.00 %, not to ± 0.50 % in their time: other programs share processors, caches and memory\n"
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! Samples that other programs interrupted. In: the times that the threads of launches waited for a processor, read beside the samples;
+//! out: for each sample true if one of its threads waited meanwhile, if other programs used the processors at all.
+
+use std::time::Instant;
+
+use super::launch_timer::{LaunchTimer, ThreadTime};
+use gpubench_stats::units::Nanoseconds;
+
+/// A thread waits for so long, or for this part of a sample's time, before it counts as interrupted: threads that are woken wait some
+/// microseconds on a machine that does nothing else.
+const SHORT_WAIT: Nanoseconds = Nanoseconds(10_000.0);
+const SMALL_PART: f64 = 0.1;
+
+/// Reading the threads' times takes at most this part of the time of samples that follow one another.
+const READING_PART: f64 = 0.1;
+/// The readings by which the time of one is found.
+const TRIES: usize = 8;
+
+/// Other programs use the processors from this part of one processor on. Below, threads that wait do so for each other.
+const OTHERS_PART: f64 = 0.1;
+/// The system counts times in ticks, of which so many may be missing or too many.
+const TICKS: Nanoseconds = Nanoseconds(30e6);
+
+/// The waits of threads since the first sample began.
+#[derive(Debug)]
+pub(super) struct Interruptions {
+    begin: Instant,
+    /// The times of the threads when the first sample began, at the last reading and at this one.
+    first: Vec<ThreadTime>,
+    last: Vec<ThreadTime>,
+    now: Vec<ThreadTime>,
+    /// The time that other programs had used when the first sample began.
+    others: Option<Nanoseconds>,
+    /// The time of a reading.
+    cost: Nanoseconds,
+    /// True for each sample during which a thread waited.
+    interrupted: Vec<bool>,
+    /// The end of the samples between two readings, and the number of the first of them.
+    ends: Vec<(Nanoseconds, usize)>,
+}
+
+impl Interruptions {
+    /// Begins before the first sample; nothing if launches run on no thread of this machine, or if the system does not count.
+    pub(super) fn begin<D: LaunchTimer>(device: &mut D) -> Option<Self> {
+        let mut first = Vec::new();
+        let begin = Instant::now();
+        for _ in 0..TRIES {
+            first.clear();
+            device.thread_times(&mut first);
+        }
+        let cost = Nanoseconds::from(begin.elapsed()) / TRIES as f64;
+        (!first.is_empty()).then(|| Self {
+            begin: Instant::now(),
+            last: Vec::with_capacity(first.len()),
+            now: first.clone(),
+            first,
+            others: device.others_time(),
+            cost,
+            interrupted: Vec::new(),
+            ends: Vec::new(),
+        })
+    }
+
+    /// Returns the number of samples between two readings, where each sample takes so long.
+    pub(super) fn samples_for(&self, sample: Nanoseconds) -> usize {
+        (self.cost / (READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
+    }
+
+    /// Reads the times before samples. What was waited for since the last ones is none of theirs.
+    pub(super) fn before<D: LaunchTimer>(&mut self, device: &mut D) {
+        self.read(device);
+    }
+
+    /// Reads the times behind so many samples, the first of which began `time` ago. With `back_to_back` they followed the ones before
+    /// at once, so that a wait that is longer began in those.
+    pub(super) fn behind<D: LaunchTimer>(
+        &mut self,
+        device: &mut D,
+        samples: usize,
+        time: Nanoseconds,
+        back_to_back: bool,
+    ) {
+        let longest = self.read(device);
+        let waits = longest > SHORT_WAIT.max(SMALL_PART * time);
+        let now = Nanoseconds::from(self.begin.elapsed());
+        if waits && back_to_back {
+            let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > now - longest).last();
+            let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
+            self.interrupted[first..].fill(true);
+        }
+        self.ends.push((now, self.interrupted.len()));
+        self.interrupted.extend(std::iter::repeat_n(waits, samples));
+    }
+
+    /// Returns the part of their time in which all threads together have waited since the first sample.
+    pub(super) fn waited<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
+        self.read(device);
+        let sum = |times: &[ThreadTime]| {
+            let add = |sum: ThreadTime, one: &ThreadTime| ThreadTime {
+                ran: sum.ran + one.ran,
+                waited: sum.waited + one.waited,
+            };
+            times.iter().fold(ThreadTime::default(), add)
+        };
+        sum(&self.now).waited_since(sum(&self.first))
+    }
+
+    /// Returns true for each sample during which a thread waited; nothing if no other programs used the processors.
+    pub(super) fn samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
+        let others = device.others_time()? - self.others?;
+        let elapsed = Nanoseconds::from(self.begin.elapsed());
+        (others > TICKS.max(OTHERS_PART * elapsed)).then_some(&self.interrupted)
+    }
+
+    /// Returns the longest that a thread has waited since the last reading.
+    fn read<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
+        std::mem::swap(&mut self.last, &mut self.now);
+        self.now.clear();
+        device.thread_times(&mut self.now);
+        let waits = self.last.iter().zip(&self.now).map(|(last, now)| now.waited - last.waited);
+        waits.fold(Nanoseconds::ZERO, Nanoseconds::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::one_by_one::sampler;
+    use crate::device::{SampleOptions, Work};
+    use gpubench_records::failure::Failure;
+    use gpubench_records::method::{Cache, Flush, Timer};
+
+    /// A device of two threads. Its launches take 100 µs, and keep the second thread waiting as their numbers say: in nanoseconds, of the
+    /// launch, and of the flush before it.
+    struct Shared {
+        launches: Vec<f64>,
+        flushes: Vec<f64>,
+        launched: usize,
+        flushed: usize,
+        waited: f64,
+        /// The time that others used between two calls.
+        others: f64,
+        now: f64,
+    }
+
+    impl Shared {
+        fn new(launches: &[f64], flushes: &[f64]) -> Self {
+            let [launches, flushes] = [launches.to_vec(), flushes.to_vec()];
+            Self { launches, flushes, launched: 0, flushed: 0, waited: 0.0, others: 100e6, now: 0.0 }
+        }
+    }
+
+    impl LaunchTimer for Shared {
+        const FLUSHES: &'static [Flush] = &[Flush::Read];
+
+        fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+            work.launch()?;
+            self.waited += self.launches.get(self.launched).copied().unwrap_or_default();
+            self.launched += 1;
+            Ok(Nanoseconds(100e3 + self.launched as f64))
+        }
+
+        fn flush(&mut self, _: Flush) -> Result<(), Failure> {
+            self.waited += self.flushes.get(self.flushed).copied().unwrap_or_default();
+            self.flushed += 1;
+            Ok(())
+        }
+
+        fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
+            let ran = Nanoseconds(1e5 * self.launched as f64);
+            times.push(ThreadTime { ran, waited: Nanoseconds(0.0) });
+            times.push(ThreadTime { ran, waited: Nanoseconds(self.waited) });
+        }
+
+        fn others_time(&mut self) -> Option<Nanoseconds> {
+            self.now += self.others;
+            Some(Nanoseconds(self.now))
+        }
+    }
+
+    /// Launches nothing.
+    struct Idle;
+
+    impl Work for Idle {
+        fn launch(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    /// Takes six samples, and returns the marks of those that were interrupted, if there are marks, and the event times.
+    fn sampled(mut device: Shared, cache: Cache) -> (Option<Vec<bool>>, Vec<Nanoseconds>) {
+        let mut work = Idle;
+        let mut sampler =
+            sampler(&mut device, &mut work, &SampleOptions::new(cache)).expect("it can be sampled");
+        sampler.begin(Timer::new(Nanoseconds(1.0))).expect("nothing fails");
+        let mut events = Vec::new();
+        for _ in 0..2 {
+            sampler.group(3, &mut events).expect("nothing fails");
+        }
+        (sampler.interrupted().map(<[bool]>::to_vec), events)
+    }
+
+    /// A wait of 5 µs is short, and one of 11 µs is not, behind 100 µs.
+    const WAITS: [f64; 6] = [0.0, 11e3, 5e3, 0.0, 3e6, 10e3];
+
+    #[test]
+    fn a_cold_sample_is_interrupted_by_what_waits_within_it() {
+        let device = Shared::new(&WAITS, &[0.0, 0.0, 3e6, 3e6]);
+        let (marks, events) = sampled(device, Cache::Cold);
+        assert_eq!(marks.expect("others used the processors"), [false, true, false, false, true, false]);
+        assert_eq!(events.len(), 6, "what is left out is the protocol's to decide");
+    }
+
+    #[test]
+    fn a_hot_sample_shares_its_mark_with_those_of_the_same_reading() {
+        let mut device = Shared::new(&WAITS, &[]);
+        let mut waits = Interruptions::begin(&mut device).expect("threads are counted");
+        waits.cost = Nanoseconds(25e3);
+        assert_eq!(waits.samples_for(Nanoseconds(100e3)), 3);
+        assert_eq!(waits.samples_for(Nanoseconds(1e9)), 1);
+        waits.before(&mut device);
+        for _ in 0..2 {
+            for _ in 0..3 {
+                device.time(&mut Idle).expect("nothing fails");
+            }
+            waits.behind(&mut device, 3, Nanoseconds(300e3), false);
+        }
+        // Of 300 µs the waits of the first three samples are a small part.
+        let marks = waits.samples(&mut device).expect("others used the processors");
+        assert_eq!(marks, [false, false, false, true, true, true]);
+        assert!(waits.waited(&mut device).is_some_and(|waited| (waited - 3.026 / 4.226).abs() < 1e-9));
+    }
+
+    /// A wait that is seen behind the fifth group of three samples, and began when the second had ended.
+    #[test]
+    fn a_wait_that_is_seen_late_is_of_the_samples_before() {
+        let mut device = Shared::new(&[], &[]);
+        let mut waits = Interruptions::begin(&mut device).expect("threads are counted");
+        waits.before(&mut device);
+        let mut begin = Instant::now();
+        for group in 0..5 {
+            if group == 2 {
+                begin = Instant::now();
+            }
+            if group == 4 {
+                device.waited += begin.elapsed().as_nanos() as f64;
+            }
+            device.time(&mut Idle).expect("nothing fails");
+            waits.behind(&mut device, 3, Nanoseconds(1.0), true);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let marks = waits.samples(&mut device).expect("others used the processors");
+        assert_eq!(marks, [[false; 6].as_slice(), &[true; 9]].concat());
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other_are_not_interrupted() {
+        let device = Shared { others: 0.0, ..Shared::new(&WAITS, &[]) };
+        assert_eq!(sampled(device, Cache::Cold).0, None);
+        let device = Shared { others: 29e6, ..Shared::new(&WAITS, &[]) };
+        assert_eq!(sampled(device, Cache::Cold).0, None, "less than what ticks may miss");
+    }
+
+    #[test]
+    fn a_device_that_counts_nothing_has_no_marks() {
+        struct Uncounted;
+        impl LaunchTimer for Uncounted {
+            fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+                work.launch().map(|()| Nanoseconds(1.0))
+            }
+        }
+        assert!(Interruptions::begin(&mut Uncounted).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Samples that other programs interrupted. In: event times, and a mark for each of those that were; out: the event times to judge a launch
+//! by, and the others.
+
+use std::borrow::Cow;
+
+use gpubench_stats::SMALLEST_SAMPLE;
+use gpubench_stats::units::Nanoseconds;
+
+/// Returns those of `events` that nothing interrupted. `marks` are true for those that something did, and may begin before the first. All
+/// are returned if too few would be left for an interval.
+pub(super) fn undisturbed<'a>(events: &'a [Nanoseconds], marks: Option<&[bool]>) -> Cow<'a, [Nanoseconds]> {
+    match split(events, marks) {
+        Some([undisturbed, _]) => Cow::Owned(undisturbed),
+        None => Cow::Borrowed(events),
+    }
+}
+
+/// Returns the undisturbed ones and the interrupted ones of `events`; nothing if none is left out.
+pub(super) fn split(events: &[Nanoseconds], marks: Option<&[bool]>) -> Option<[Vec<Nanoseconds>; 2]> {
+    let marks = marks?;
+    let marks = &marks[marks.len().checked_sub(events.len())?..];
+    let of = |wanted: bool| {
+        let chosen = events.iter().zip(marks).filter(|(_, mark)| **mark == wanted);
+        chosen.map(|(event, _)| *event).collect::<Vec<_>>()
+    };
+    let [undisturbed, interrupted] = [of(false), of(true)];
+    let leaves_out = !interrupted.is_empty() && undisturbed.len() >= SMALLEST_SAMPLE;
+    leaves_out.then_some([undisturbed, interrupted])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(count: usize) -> Vec<Nanoseconds> {
+        (0..count).map(|number| Nanoseconds(number as f64)).collect()
+    }
+
+    #[test]
+    fn interrupted_samples_are_told_from_others() {
+        let events = events(8);
+        let marks = [true, false, false, true, false, false, false, false, true, false];
+        let [undisturbed, interrupted] = split(&events, Some(&marks)).expect("six are enough");
+        assert_eq!(
+            undisturbed.iter().map(|event| event.0).collect::<Vec<_>>(),
+            [0.0, 2.0, 3.0, 4.0, 5.0, 7.0]
+        );
+        assert_eq!(interrupted, [Nanoseconds(1.0), Nanoseconds(6.0)]);
+        assert_eq!(super::undisturbed(&events, Some(&marks)), undisturbed);
+    }
+
+    #[test]
+    fn all_samples_count_if_too_few_were_undisturbed_or_nothing_is_known() {
+        let events = events(7);
+        assert_eq!(split(&events, Some(&[true, true, false, false, false, false, false])), None);
+        assert_eq!(split(&events, Some(&[false; 7])), None);
+        assert_eq!(split(&events, Some(&[true; 6])), None, "some have no mark");
+        assert_eq!(split(&events, None), None);
+        assert_eq!(undisturbed(&events, None), events);
+    }
+}

@@ -1,0 +1,118 @@
+//! Launches on processors that other programs use too.
+
+use super::*;
+
+/// A sampler of this machine's CPU, some of whose launches others interrupt.
+struct SharedSampler {
+    sampler: FakeSampler,
+    /// True for launches that are interrupted.
+    interrupts: fn(usize) -> bool,
+    marks: Vec<bool>,
+    /// False until others have used the processors.
+    others: bool,
+}
+
+impl SharedSampler {
+    fn new(time: fn(usize) -> f64, interrupts: fn(usize) -> bool) -> Self {
+        Self { sampler: FakeSampler::new(time), interrupts, marks: Vec::new(), others: true }
+    }
+}
+
+impl Sampler for SharedSampler {
+    fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+        let first = self.sampler.launches;
+        let time = self.sampler.group(samples, events)?;
+        self.marks.extend((first..self.sampler.launches).map(self.interrupts));
+        Ok(time)
+    }
+
+    fn timer(&mut self) -> Result<Timer, Failure> {
+        self.sampler.timer()
+    }
+
+    fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
+        self.marks.clear();
+        Ok(timer)
+    }
+
+    fn interrupted(&mut self) -> Option<&[bool]> {
+        self.others.then_some(&self.marks)
+    }
+
+    fn method(&self) -> Method {
+        Method::new(Path::Host)
+    }
+}
+
+fn every_third(launch: usize) -> bool {
+    launch.is_multiple_of(3)
+}
+
+/// A launch of 100 µs; every third takes 3 ms more.
+fn interrupted_by_others(launch: usize) -> f64 {
+    100e3 + if every_third(launch) { 3e6 } else { 0.0 }
+}
+
+#[test]
+fn interrupted_samples_are_in_no_figure_and_kept() {
+    let mut sampler = SharedSampler::new(interrupted_by_others, every_third);
+    let sampling = Sampling { samples: Some(300), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert_eq!((samples.events.len(), samples.interrupted.len()), (200, 100));
+    assert!(samples.events.iter().all(|event| *event == Nanoseconds(101e3)));
+    assert!(samples.interrupted.iter().all(|event| *event == Nanoseconds(3_101e3)));
+    assert_eq!((samples.time.samples, samples.time.mean), (200, Nanoseconds(100e3)));
+    assert_eq!(samples.modes(), None);
+}
+
+#[test]
+fn sampling_ends_when_enough_undisturbed_samples_agree() {
+    let mut sampler = SharedSampler::new(interrupted_by_others, every_third);
+    let (samples, _) = measured(&mut sampler, &Sampling::USUAL);
+    assert!(samples.converged && samples.events.len() >= MIN_SAMPLES, "{}", samples.events.len());
+    assert!(samples.interrupted.len() < samples.events.len());
+}
+
+#[test]
+fn all_samples_count_where_nobody_else_used_the_processors() {
+    let mut sampler =
+        SharedSampler { others: false, ..SharedSampler::new(interrupted_by_others, every_third) };
+    let sampling = Sampling { samples: Some(300), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert_eq!((samples.events.len(), samples.interrupted.len()), (300, 0));
+}
+
+#[test]
+fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
+    let mut sampler = SharedSampler::new(steady, |launch| launch > 70);
+    let sampling = Sampling { samples: Some(40), warm_up_launches: Some(66), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    assert_eq!((samples.events.len(), samples.interrupted.len()), (40, 0), "five are too few");
+}
+
+/// A launch on the CPU whose median is known to about ± 10 % after 0.3 s, and to ± 5 % within its budget of 3 s, never to ± 0.5 %.
+#[test]
+fn a_row_of_the_cpu_goes_on_until_its_interval_is_no_wider_than_a_valid_one() {
+    let noisy = |launch: usize| 50e3 + 100e3 * (launch * 7_919 % 10_007) as f64 / 10_006.0;
+    let mut shared = SharedSampler::new(noisy, |_| false);
+    shared.sampler.cost = Nanoseconds(3e6);
+    let (on_the_cpu, _) = measured(&mut shared, &Sampling::USUAL);
+    let mut alone = FakeSampler { cost: Nanoseconds(3e6), ..FakeSampler::new(noisy) };
+    struct Elsewhere<'a>(&'a mut FakeSampler);
+    impl Sampler for Elsewhere<'_> {
+        fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
+            self.0.group(samples, events)
+        }
+        fn timer(&mut self) -> Result<Timer, Failure> {
+            self.0.timer()
+        }
+        fn method(&self) -> Method {
+            Method::new(Path::Device)
+        }
+    }
+    let (elsewhere, _) = measured(&mut Elsewhere(&mut alone), &Sampling::USUAL);
+    let [cpu, device] = [&on_the_cpu, &elsewhere].map(|samples| samples.time.relative_half_width());
+    assert!(!on_the_cpu.converged && cpu <= 0.05, "{cpu}");
+    assert!(!elsewhere.converged && device > 0.05, "{device}: given up, since it has no hope of ± 0.5 %");
+    assert!(on_the_cpu.elapsed < Nanoseconds::from_seconds(3.2), "{:?}", on_the_cpu.elapsed);
+}
