@@ -84,12 +84,17 @@ impl Interruptions {
         let waits = longest > SHORT_WAIT.max(SMALL_PART * time);
         let now = Nanoseconds::from(self.begin.elapsed());
         if waits && back_to_back {
-            let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > now - longest).last();
-            let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
-            self.interrupted[first..].fill(true);
+            self.mark_since(now - longest);
         }
         self.ends.push((now, self.interrupted.len()));
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
+    }
+
+    /// Marks the samples that ended later than this.
+    fn mark_since(&mut self, since: Nanoseconds) {
+        let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > since).last();
+        let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
+        self.interrupted[first..].fill(true);
     }
 
     /// Returns the part of their time in which all threads together have waited since the first sample.
@@ -231,26 +236,24 @@ mod tests {
         assert!(waits.waited(&mut device).is_some_and(|waited| (waited - 3.026 / 4.226).abs() < 1e-9));
     }
 
-    /// A wait that is seen behind the fifth group of three samples, and began when the second had ended.
     #[test]
     fn a_wait_that_is_seen_late_is_of_the_samples_before() {
-        let mut device = Shared::new(&[], &[]);
-        let mut waits = Interruptions::begin(&mut device).expect("threads are counted");
-        waits.before(&mut device);
-        let mut begin = Instant::now();
-        for group in 0..5 {
-            if group == 2 {
-                begin = Instant::now();
-            }
-            if group == 4 {
-                device.waited += begin.elapsed().as_nanos() as f64;
-            }
-            device.time(&mut Idle).expect("nothing fails");
-            waits.behind(&mut device, 3, Nanoseconds(1.0), true);
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        let marks = waits.samples(&mut device).expect("others used the processors");
-        assert_eq!(marks, [[false; 6].as_slice(), &[true; 9]].concat());
+        let waits = |since: f64| {
+            let mut waits = Interruptions::begin(&mut Shared::new(&[], &[])).expect("threads are counted");
+            waits.interrupted = vec![false; 6];
+            waits.ends =
+                [(10.0, 0), (20.0, 2), (30.0, 3)].map(|(end, first)| (Nanoseconds(end), first)).to_vec();
+            waits.mark_since(Nanoseconds(since));
+            waits.interrupted.iter().filter(|mark| **mark).count()
+        };
+        assert_eq!([35.0, 30.0, 29.0, 20.0, 15.0, 10.0, 9.0, -5.0].map(waits), [0, 0, 3, 3, 4, 4, 6, 6]);
+        // One that is longer than all samples so far.
+        let mut device = Shared::new(&[1e15], &[]);
+        let mut long = Interruptions::begin(&mut device).expect("threads are counted");
+        long.behind(&mut device, 2, Nanoseconds(1e5), true);
+        device.time(&mut Idle).expect("nothing fails");
+        long.behind(&mut device, 1, Nanoseconds(1e5), true);
+        assert_eq!(long.interrupted, [true; 3]);
     }
 
     #[test]
