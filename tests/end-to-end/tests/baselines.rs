@@ -363,6 +363,12 @@ fn a_run_is_added_to_a_history() {
     let times = &case.expect("it was measured").series[0].evened;
     assert!((times[1] / times[0] - 1.06).abs() < 1e-3, "{times:?}");
 
+    // `none` takes back what the environment says, as it does for stored runs.
+    let everywhere = ("GPUBENCH_HISTORY", text(&folder));
+    _ = target.run(&["told", "--history", "none"], &[everywhere]).with_code(0);
+    let history = History::read(&folder, &HistoryFilter::default()).expect("it is there").report(rules);
+    assert!(history.runs == 2 && !Path::new("none").exists());
+
     // What cannot be added is told, and the exit code is that of results that could not be written.
     fs::write(target.path("file"), "").expect("it can be written");
     let ended = target.run(&["told", "--history", text(&target.path("file"))], &[]).with_code(1);

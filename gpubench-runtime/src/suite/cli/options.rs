@@ -14,6 +14,9 @@ use gpubench_records::method::{Cache, Flush, Path};
 use gpubench_records::selection::{CaseSelection, parse_args, parse_filters};
 use gpubench_report::export::{Export, exports};
 
+/// The word for no folder, in place of one that the environment or a file of settings names.
+const NONE: &str = "none";
+
 /// A validated command line.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -119,7 +122,7 @@ fn refuse_beside_races(args: &Args) -> Result<(), OptionsError> {
         ("--save-baseline", comparisons.save_baseline.is_some()),
         ("--fail-on-regression", comparisons.fail_on_regression.is_some()),
         ("--resume", stored.resume.is_some()),
-        ("--history", stored.history.is_some()),
+        ("--history", history(args).is_some()),
         ("--share", cases.share.is_some()),
         ("--verify", !method.verify.is_empty()),
         ("--samples", method.samples.is_some()),
@@ -165,9 +168,10 @@ fn action(args: &Args, bench_target: bool) -> Result<Action, OptionsError> {
 pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError> {
     let sampling = sampling(&args)?;
     let threshold = args.comparisons.fail_on_regression.as_deref().map(parse_threshold).transpose()?;
+    let history = history(&args);
     let runs_dir = match args.stored.runs_dir.clone() {
         None => RunsDir::Usual,
-        Some(folder) if folder.as_os_str() == "none" => RunsDir::Nowhere,
+        Some(folder) if folder.as_os_str() == NONE => RunsDir::Nowhere,
         Some(folder) => RunsDir::In(folder),
     };
     Ok(MeasureOptions {
@@ -193,10 +197,15 @@ pub(super) fn measure_options(args: Args) -> Result<MeasureOptions, OptionsError
         threshold,
         resume: args.stored.resume,
         runs_dir,
-        history: args.stored.history,
+        history,
         share: args.cases.share.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
         share_times: args.cases.share_times,
     })
+}
+
+/// Returns the history that the run is added to.
+fn history(args: &Args) -> Option<PathBuf> {
+    args.stored.history.clone().filter(|folder| folder.as_os_str() != NONE)
 }
 
 fn selection(args: &Args) -> Result<Selection, OptionsError> {
