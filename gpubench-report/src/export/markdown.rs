@@ -130,7 +130,7 @@ fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Text that Markdown shows as it is. Line breaks become spaces, since a row is a line; other control characters, such as those
 /// that colour a terminal, are shown by their codes.
-fn escaped(text: &str) -> Cow<'_, str> {
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     let special = |c: char| c.is_control() || "\\`*_{}[]<>()#+!|~&$@".contains(c);
     if !text.contains(special) {
         return Cow::Borrowed(text);

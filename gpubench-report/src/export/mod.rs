@@ -14,12 +14,14 @@ mod junit;
 mod markdown;
 mod names;
 mod nvbench;
+mod sections;
 mod visible;
 
 pub use self::destination::{Export, ExportTo, SamePlace, exports};
 pub use self::exporter::Exporter;
 #[cfg(feature = "clap")]
 pub use self::flags::ExportArgs;
+pub use self::sections::write_markdown;
 pub use self::visible::write_visibly;
 
 /// Defines the formats: each with its name, its exporter and its sentence in help texts.
