@@ -88,24 +88,6 @@ fn a_signal_keeps_what_was_measured() {
 }
 
 #[test]
-fn trees_are_few_and_hold_what_was_built_last() {
-    let repository = Repository::of(&[100, 101, 102, 103, 104]);
-    for speed in 100..105 {
-        repository.runs(speed, 0.001, 4);
-    }
-    for later in ["v101", "v102", "v103", "v104"] {
-        _ = repository.ab(&["v100", later, "--time", "1ms"]).code(2);
-        let ended = repository.ab(&["v100", later, "--time", "0.001"]).code(0);
-        let again = ended.stderr().lines().filter(|line| line.contains(" was ")).count();
-        assert_eq!(again, usize::from(later == "v104"), "{}", ended.stderr());
-    }
-    let trees = repository.0.path("repository/target/gpubench/revisions");
-    let speed =
-        |number: usize| fs::read_to_string(trees.join(format!("{number}/tree/speed"))).expect("it is there");
-    assert_eq!([1, 2, 3, 4].map(speed), ["100", "104", "102", "103"]);
-}
-
-#[test]
 fn what_cannot_be_compared_is_told() {
     let repository = Repository::of(&[100, 103]);
     repository.runs(100, 0.001, 2);

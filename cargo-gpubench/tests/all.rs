@@ -12,6 +12,7 @@ mod init;
 mod repository;
 mod run;
 mod shares;
+mod trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};

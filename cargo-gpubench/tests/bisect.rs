@@ -110,6 +110,82 @@ fn a_signal_ends_the_search() {
     assert_eq!(ended.stdout(), "");
 }
 
+/// The suite's speed is that of a submodule where the commit has one: it came, moved, went and came back.
+#[test]
+fn submodules_are_those_of_each_commit() {
+    let repository = history(&[100]);
+    for place in ["slow", "fast"] {
+        let folder = repository.0.path(place);
+        fs::create_dir_all(&folder).expect("it can be made");
+        repository.git_in(place, &["init", "--quiet"]);
+        fs::write(folder.join("speed"), if place == "slow" { "103" } else { "100" })
+            .expect("it can be written");
+        repository.git_in(place, &["add", "."]);
+        repository.git_in(place, &["commit", "--quiet", "--message", "a"]);
+    }
+    let add = |place: &str| {
+        repository.git(&[
+            "submodule",
+            "--quiet",
+            "add",
+            "--force",
+            "--name",
+            place,
+            &repository.0.text(place),
+            "sub",
+        ]);
+    };
+    let remove = || {
+        repository.git(&["rm", "--quiet", "-f", "sub", ".gitmodules"]);
+    };
+    add("fast");
+    repository.commit("c1");
+    // Here the speed is that of the file again, and the former submodule would have it slow.
+    remove();
+    repository.commit("c2");
+    add("slow");
+    repository.commit("c3");
+    repository.commit("c4");
+    let environment = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "protocol.file.allow"),
+        ("GIT_CONFIG_VALUE_0", "always"),
+    ];
+    let ended = repository.run_with("repository", &["bisect", "c0", "c4", "copy"], &environment).code(0);
+    assert_eq!(found(&ended), ["c3"], "{}", ended.stderr());
+    assert!(!ended.stderr().contains("gives no answer"), "{}", ended.stderr());
+}
+
+/// A branch that was merged: what came before the merge on the line is not behind GOOD.
+#[test]
+fn good_is_on_the_line_of_first_parents() {
+    let repository = history(&[100]);
+    repository.git(&["checkout", "--quiet", "-b", "branch"]);
+    repository.commit("branched");
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.change("speed", "103");
+    repository.commit("c1");
+    repository.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "branch"]);
+    repository.git(&["tag", "merge"]);
+    repository.commit("c2");
+    let ended = bisect(&repository, &["branched", "c2", "copy"]).code(2);
+    let merge = repository.hash("merge")[..8].to_owned();
+    let told = format!(
+        "came into c2 ({}) by the merge {merge}, and the search follows",
+        &repository.hash("c2")[..8]
+    );
+    assert!(
+        ended.stderr().contains(&told) && ended.stderr().contains(&format!("else {merge}^")),
+        "{}",
+        ended.stderr()
+    );
+    assert_eq!(repository.lines("ran").len(), 0);
+    // What it says to give.
+    let ended = bisect(&repository, &["c0", "c2", "copy"]).code(0);
+    assert_eq!(found(&ended), ["c1"]);
+    _ = bisect(&repository, &["merge", "c2", "copy"]).code(1);
+}
+
 /// 64 commits, of which one is 3 % slower than the one before; processes differ by normal noise. What it prints stands in the
 /// decision on it.
 #[test]

@@ -5,32 +5,48 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use gpubench_records::record::Run;
+
 use super::{Ended, PROGRAM, Project, slowed};
 
-/// A program that says what it was given and stores the next run of the speed in its folder.
+/// A program that says what it was given and stores the next run of the speed in its folder, or that of the submodule `sub`.
 const SUITE: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then echo 'kernels 1.2.3 (gpubench 0.1.0)'; exit; fi
-speed=$(cat speed); at=$(cat $HERE/count-$speed 2>/dev/null || echo 0); echo $((at + 1)) > $HERE/count-$speed
+speed=$(cat sub/speed 2>/dev/null || cat speed)
+mkdir -p $GPUBENCH_RUNS_DIR; comparison=$GPUBENCH_RUNS_DIR/../..
+at=$(cat $comparison/count-$speed 2>/dev/null || echo 0); echo $((at + 1)) > $comparison/count-$speed
 echo "$speed: $*" >> $HERE/ran
+echo "$GPUBENCH_HISTORY" >> $HERE/histories
 [ -f ends ] && exit $(cat ends)
-all=$(cat $HERE/count 2>/dev/null || echo 0); echo $((all + 1)) > $HERE/count
+all=$(cat $comparison/count 2>/dev/null || echo 0); echo $((all + 1)) > $comparison/count
 folder=$GPUBENCH_RUNS_DIR/2026-11-23T10-$(printf '%02d-%02d' $((all / 60)) $((all % 60)))-$speed
 run=$HERE/stored/$speed-$at.json; [ -f $run ] || run=$HERE/stored/$speed-$((at % $(ls $HERE/stored/$speed-* | wc -l))).json
 mkdir -p $folder && cp $run $folder/records.jsonl
+[ -f garbles ] && echo '{}' > $folder/records.jsonl
 if [ -f signal ]; then kill -INT $PPID; sleep 0.1; exit 130; fi
+exit 0
 "#;
 
-/// A cargo that knows one suite, `suite.sh` in the package's folder, and builds no folder with a file `broken`.
+/// A cargo that knows the suites in the file `benches` of the package's folder, all of them `suite.sh` there. It reads no folder with a
+/// file `unread`, and builds none with a file `broken`. The file `killed` ends it by a signal, and `signals` ends its caller.
 const CARGO: &str = r#"#!/bin/sh
 folder=$PWD; what=$1; all="$*"
 while [ $# -gt 0 ]; do [ "$1" = --manifest-path ] && folder=${2%/*}; shift; done
+benches=$(cat $folder/benches 2>/dev/null || echo kernels)
 if [ $what = metadata ]; then
-    echo '{"packages":[{"name":"a","version":"1.2.3","manifest_path":"'$folder'/Cargo.toml","dependencies":[{"name":"gpubench"}],"targets":[{"name":"kernels","kind":["bench"]}]}],"workspace_root":"'$folder'","target_directory":"'$folder'/target"}'
+    if [ -f $folder/unread ]; then echo 'error: cargo says why' >&2; exit 101; fi
+    targets=$(for bench in $benches; do printf '{"name":"%s","kind":["bench"]},' $bench; done)
+    echo '{"packages":[{"name":"a","version":"1.2.3","manifest_path":"'$folder'/Cargo.toml","dependencies":[{"name":"gpubench"}],"targets":['${targets%,}']}],"workspace_root":"'${ROOT:-$folder}'","target_directory":"'${ROOT:-$folder}'/target"}'
     exit
 fi
 echo "$all" >> $HERE/built
+echo "${0##*/} ${RUSTUP_TOOLCHAIN-of the folder} $PWD" >> $HERE/builders
 if [ -f $folder/broken ]; then echo 'error: cargo says why' >&2; exit 101; fi
-echo '{"reason":"compiler-artifact","manifest_path":"'$folder'/Cargo.toml","target":{"name":"kernels","kind":["bench"]},"executable":"'$folder'/suite.sh"}'
+[ -f $folder/killed ] && kill -TERM $$
+if [ -f $folder/signals ]; then kill -INT $PPID; sleep 0.1; exit 101; fi
+for bench in $benches; do
+    echo '{"reason":"compiler-artifact","manifest_path":"'$folder'/Cargo.toml","target":{"name":"'$bench'","kind":["bench"]},"executable":"'$folder'/suite.sh"}'
+done
 "#;
 
 /// The day of each commit.
@@ -59,9 +75,20 @@ impl Repository {
 
     /// Writes the runs of so many processes of a speed, in percent of the usual time: they differ by `noise`.
     pub(super) fn runs(&self, speed: u32, noise: f64, processes: usize) {
+        self.runs_with(speed, noise, processes, |_, run| run);
+    }
+
+    /// The same runs, each changed by its number.
+    pub(super) fn runs_with(
+        &self,
+        speed: u32,
+        noise: f64,
+        processes: usize,
+        changed: impl Fn(usize, Run) -> Run,
+    ) {
         for at in 0..processes {
             let around = [0.3, -0.8, 0.9, -0.5, 0.1, 0.6, -0.2, -0.4][at % 8] + 0.01 * at as f64;
-            let run = slowed(f64::from(speed) / 100.0 * (1.0 + noise * around));
+            let run = changed(at, slowed(f64::from(speed) / 100.0 * (1.0 + noise * around)));
             let path = self.0.path(&format!("stored/{speed}-{at}.json"));
             run.write(&mut fs::File::create(path).expect("it can be made")).expect("it can be written");
         }
@@ -81,38 +108,40 @@ impl Repository {
         fs::write(self.0.path("repository").join(name), text).expect("it can be written");
     }
 
+    pub(super) fn remove(&self, name: &str) {
+        fs::remove_file(self.0.path("repository").join(name)).expect("it is there");
+    }
+
     pub(super) fn commit(&self, tag: &str) {
         self.git(&["add", "."]);
-        self.git(&[
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--message",
-            tag,
-        ]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", tag]);
         self.git(&["tag", tag]);
     }
 
     /// Returns the hash of a commit.
     pub(super) fn hash(&self, name: &str) -> String {
-        let mut command = Command::new("git");
-        let told = command.arg("-C").arg(self.0.path("repository")).args(["rev-parse", name]).output();
-        String::from_utf8(told.expect("there is git").stdout).expect("a hash").trim().to_owned()
+        self.git(&["rev-parse", name]).trim().to_owned()
     }
 
-    fn git(&self, words: &[&str]) {
+    /// Returns what git prints in the repository.
+    #[track_caller]
+    pub(super) fn git(&self, words: &[&str]) -> String {
+        self.git_in("repository", words)
+    }
+
+    #[track_caller]
+    pub(super) fn git_in(&self, folder: &str, words: &[&str]) -> String {
         let mut command = Command::new("git");
-        command.arg("-C").arg(self.0.path("repository")).args(words);
+        // Submodules of these tests are folders.
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]);
+        command.arg("-C").arg(self.0.path(folder)).args(words);
         command.env("GIT_AUTHOR_DATE", DAY).env("GIT_COMMITTER_DATE", DAY);
         let ended = command.output().expect("there is git");
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8(ended.stdout).expect("UTF-8")
     }
 
-    fn script(&self, name: &str, text: &str) {
+    pub(super) fn script(&self, name: &str, text: &str) {
         fs::write(self.0.path(name), text).expect("it can be written");
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.0.path(name), mode).expect("it is there");
@@ -127,10 +156,14 @@ impl Repository {
     }
 
     pub(super) fn run_in(&self, folder: &str, arguments: &[&str]) -> Ended {
+        self.run_with(folder, arguments, &[])
+    }
+
+    pub(super) fn run_with(&self, folder: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
         let mut command = Command::new(PROGRAM);
         command.arg("gpubench").args(arguments).current_dir(self.0.path(folder)).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CARGO", self.0.path("cargo"));
-        command.env("HERE", self.0.path("")).stdin(Stdio::null());
+        command.env("HERE", self.0.path("")).envs(environment.iter().copied()).stdin(Stdio::null());
         Ended { output: command.output().expect("it runs"), project: self.0.path("") }
     }
 

@@ -15,12 +15,22 @@ pub(crate) enum RevisionError {
     NoGit(io::Error),
     #[error("{} is in no git repository, whose revisions could be compared", .0.display())]
     NoRepository(PathBuf),
-    #[error("{0}: the repository has no such commit, tag or branch; `.` is the working tree")]
+    #[error(
+        "{0}: the repository has no such commit, tag or branch; `.` is the working tree, and clones of CI often have a branch as \
+         origin/NAME alone"
+    )]
     Unknown(String),
     #[error("`{0}` is the working tree, and the search goes through commits: commit what it has first")]
     NoCommit(String),
-    #[error("{good} is no ancestor of {bad}: give the commit before the change first")]
+    #[error(
+        "{good} is no ancestor of {bad}: give the commit before the change first; in a shallow clone, fetch more history"
+    )]
     NotBefore { good: String, bad: String },
+    #[error(
+        "{good} came into {bad} by the merge {merge}, and the search follows first parents: give {merge} if it is before the change, \
+         else {merge}^, the commit before the merge, or an earlier one"
+    )]
+    NotOnLine { good: String, bad: String, merge: String },
     #[error("both are the same revision, {0}: a repetition shows nothing but noise")]
     Same(String),
     #[error("{name} cannot be checked out: git's words are above")]

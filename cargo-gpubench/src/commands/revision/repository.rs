@@ -46,7 +46,7 @@ impl Commit {
 
 impl Display for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = &self.hash[..self.hash.len().min(SHOWN_DIGITS)];
+        let short = shown(&self.hash);
         if self.hash.starts_with(&self.name) {
             f.write_str(short)
         } else {
@@ -81,19 +81,37 @@ impl Repository {
         Ok(Commit { name: name.to_owned(), hash: line(&told) })
     }
 
-    /// Returns the commits behind `good` up to `bad`, in their order, along the first parents.
+    /// Returns the commits behind `good` up to `bad`, in their order, along the first parents. Each of them contains `good`: a change
+    /// that came before it is in none.
     pub(super) fn between(&self, good: &Commit, bad: &Commit) -> Result<Vec<Commit>, RevisionError> {
-        let is_before = git(&self.root, &["merge-base", "--is-ancestor", &good.hash, &bad.hash])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        if good == bad || !is_before.map_err(RevisionError::NoGit)?.success() {
+        let is_before = output(&self.root, &["merge-base", "--is-ancestor", &good.hash, &bad.hash])?;
+        if good == bad || !is_before.status.success() {
             return Err(RevisionError::NotBefore { good: good.to_string(), bad: bad.to_string() });
         }
         let range = format!("{}..{}", good.hash, bad.hash);
-        let told = output(&self.root, &["rev-list", "--first-parent", "--reverse", &range])?;
-        let hashes = String::from_utf8_lossy(&told.stdout).into_owned();
-        Ok(hashes.lines().map(|hash| Commit { name: hash.to_owned(), hash: hash.to_owned() }).collect())
+        let line_of = lines(&output(&self.root, &["rev-list", "--first-parent", "--reverse", &range])?);
+        let before = line_of.first().map(|first| output(&self.root, &["rev-parse", &format!("{first}^1")]));
+        if before.transpose()?.is_none_or(|before| line(&before) != good.hash) {
+            return Err(self.not_on_line(good, bad, &range, &line_of)?);
+        }
+        Ok(line_of.into_iter().map(|hash| Commit { name: hash.clone(), hash }).collect())
+    }
+
+    /// Returns the error of a `good` that is no first parent: it came in by the earliest commit of the line that contains it.
+    fn not_on_line(
+        &self,
+        good: &Commit,
+        bad: &Commit,
+        range: &str,
+        line_of: &[String],
+    ) -> Result<RevisionError, RevisionError> {
+        let behind = lines(&output(&self.root, &["rev-list", "--ancestry-path", range])?);
+        let merge = line_of.iter().find(|commit| behind.contains(commit)).unwrap_or(&bad.hash);
+        Ok(RevisionError::NotOnLine {
+            good: good.to_string(),
+            bad: bad.to_string(),
+            merge: shown(merge).to_owned(),
+        })
     }
 
     /// Returns the place of each of these commits in the repository's history, every one behind its parents. Those that it does not have
@@ -133,25 +151,28 @@ impl Repository {
 
     /// Makes a work tree of `commit` in `folder`, which is none yet. Returns false if git does not; its words are printed.
     pub(super) fn add_tree(&self, folder: &Path, commit: &Commit) -> Result<bool, RevisionError> {
-        // Trees that somebody removed are still in git's list.
-        _ = output(&self.root, &["worktree", "prune"])?;
+        // By force also where git's list still has a tree that somebody removed. The list itself is the user's: it names trees on disks
+        // that are not there now.
         let mut command = git(&self.root, &["worktree", "add", "--quiet", "--detach", "--force"]);
         succeeds(command.arg(folder).arg(&commit.hash))
     }
 }
 
-/// Puts `commit` into the work tree `folder`, whatever was changed there.
+/// Puts `commit` into the work tree `folder`, whatever was changed there. What git ignores is left, and submodules of the commit before
+/// are not.
 pub(super) fn switch_tree(folder: &Path, commit: &Commit) -> Result<bool, RevisionError> {
     Ok(succeeds(&mut git(folder, &["checkout", "--quiet", "--force", "--detach", &commit.hash]))?
-        && succeeds(&mut git(folder, &["clean", "--quiet", "--force", "-d"]))?)
+        && succeeds(&mut git(folder, &["clean", "--quiet", "--force", "--force", "-d"]))?)
 }
 
-/// Brings the submodules of a work tree to what its commit says.
+/// Brings the submodules of a work tree to what its commit says, from where it says.
 pub(super) fn update_submodules(folder: &Path) -> Result<bool, RevisionError> {
     if !folder.join(".gitmodules").is_file() {
         return Ok(true);
     }
-    succeeds(&mut git(folder, &["submodule", "--quiet", "update", "--init", "--recursive"]))
+    let update = ["submodule", "--quiet", "update", "--init", "--recursive", "--force"];
+    Ok(succeeds(&mut git(folder, &["submodule", "--quiet", "sync", "--recursive"]))?
+        && succeeds(&mut git(folder, &update))?)
 }
 
 /// Returns the hash of the commit in the work tree `folder`; `None` if it is none, or damaged.
@@ -192,6 +213,15 @@ fn answered(folder: &Path, words: &[&str], lines: String) -> Result<String, Revi
 
 fn succeeds(command: &mut Command) -> Result<bool, RevisionError> {
     Ok(command.stdout(Stdio::null()).status().map_err(RevisionError::NoGit)?.success())
+}
+
+/// Returns the first digits of a hash, which a user sees.
+fn shown(hash: &str) -> &str {
+    &hash[..hash.len().min(SHOWN_DIGITS)]
+}
+
+fn lines(told: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect()
 }
 
 fn line(told: &Output) -> String {

@@ -5,7 +5,8 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::repository::{Commit, Repository, head, switch_tree, update_submodules};
 use crate::error::RevisionError;
@@ -13,6 +14,9 @@ use crate::output;
 
 /// The most work trees: the two of a comparison, and two more whose builds are kept.
 const MOST: usize = 4;
+
+/// The time for which another comparison may take to choose a tree.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The work trees of a repository.
 #[derive(Debug)]
@@ -42,11 +46,11 @@ impl Trees {
         name: &str,
         instead_of: Option<&Commit>,
     ) -> Result<Tree, RevisionError> {
-        let mut free: Vec<(SystemTime, Tree)> = Vec::new();
-        for number in 1..=MOST {
-            let folder = self.folder.join(number.to_string());
-            let failed = |error| RevisionError::NoPlace { path: folder.clone(), error };
-            free.extend(Tree::lock(&folder).map_err(failed)?);
+        let (begin, mut free) = (Instant::now(), self.free()?);
+        // Another comparison holds them all for the moment in which it chooses.
+        while free.is_empty() && begin.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(20));
+            free = self.free()?;
         }
         // Of those without sources the first, as if it had not been used for longest.
         free.sort_by_key(|(used, tree)| (tree.sources().exists(), *used));
@@ -58,8 +62,20 @@ impl Trees {
             return Err(RevisionError::AllInUse(self.folder.clone()));
         }
         let (_, tree) = free.swap_remove(chosen.unwrap_or(0));
+        drop(free);
         tree.hold(repository, commit, name)?;
         Ok(tree)
+    }
+
+    /// Takes all trees that nobody uses, each with the time of its last use.
+    fn free(&self) -> Result<Vec<(SystemTime, Tree)>, RevisionError> {
+        let mut free = Vec::new();
+        for number in 1..=MOST {
+            let folder = self.folder.join(number.to_string());
+            let failed = |error| RevisionError::NoPlace { path: folder.clone(), error };
+            free.extend(Tree::lock(&folder).map_err(failed)?);
+        }
+        Ok(free)
     }
 }
 
