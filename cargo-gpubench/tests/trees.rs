@@ -1,4 +1,4 @@
-//! The builds of commits, by a cargo that is a script: their folders, and what git keeps.
+//! The builds of commits, by a cargo that is a script: their folders, their toolchains, what git keeps, and how a signal ends them.
 #![cfg(unix)]
 
 use std::fs;
@@ -11,6 +11,13 @@ fn of_two() -> Repository {
     repository.runs(100, 0.001, 4);
     repository.runs(103, 0.001, 4);
     repository
+}
+
+/// Commits the file `name`, which tells the scripts what to do, and takes it back.
+fn commit_with(repository: &Repository, name: &str, text: &str) {
+    repository.change(name, text);
+    repository.commit(name);
+    repository.remove(name);
 }
 
 #[test]
@@ -44,4 +51,81 @@ fn trees_of_the_user_stay_in_the_list_of_git() {
     _ = repository.ab(&["v100", "v103", "--pairs", "4"]).code(0);
     fs::rename(&gone, &disk).expect("it can be moved");
     repository.git_in("disk", &["status"]);
+}
+
+/// Cargo finds its settings by its folder, and rustup a toolchain.
+#[test]
+fn commits_are_built_in_their_own_folders() {
+    let repository = of_two();
+    let folder = |name: &str| repository.0.path("repository").join(name);
+    fs::create_dir_all(folder("deep")).expect("it can be made");
+    repository.change("deep/file", "");
+    repository.commit("deep");
+    let root = repository.0.text("repository");
+    let words = ["ab", "v103", "deep", "--pairs", "4"];
+    _ = repository.run_with("repository/deep", &words, &[("ROOT", &root)]).code(0);
+    let tree = |number| format!("PROJECT/repository/target/gpubench/revisions/{number}/tree");
+    // The folder that the user is in, where the commit has it.
+    assert_eq!(
+        repository.lines("builders"),
+        [format!("cargo of the folder {}", tree(1)), format!("cargo of the folder {}/deep", tree(2))]
+    );
+}
+
+/// rustup has all programs below `cargo gpubench` take its toolchain. Those of commits are their own, unless the user chose one.
+#[test]
+fn commits_have_their_own_toolchains() {
+    let repository = of_two();
+    fs::create_dir_all(repository.0.path("bin")).expect("it can be made");
+    fs::copy(repository.0.path("cargo"), repository.0.path("bin/cargo")).expect("it can be copied");
+    fs::rename(repository.0.path("cargo"), repository.0.path("cargo-of-1.95")).expect("it can be renamed");
+    let path = format!("{}:{}", repository.0.text("bin"), std::env::var("PATH").expect("a path"));
+    let caller = repository.0.text("cargo-of-1.95");
+    let builders = |source: &str| {
+        let given = [
+            ("PATH", &*path),
+            ("CARGO", &caller),
+            ("RUSTUP_TOOLCHAIN", "1.95"),
+            ("RUSTUP_TOOLCHAIN_SOURCE", source),
+        ];
+        _ = fs::remove_file(repository.0.path("builders"));
+        _ = repository.run_with("repository", &["ab", "v100", "--pairs", "4"], &given).code(0);
+        let lines = repository.lines("builders");
+        let words = |line: &String| line.split(" PROJECT").next().unwrap_or_default().to_owned();
+        lines.iter().map(words).collect::<Vec<_>>()
+    };
+    for source in ["toolchain-file", "default"] {
+        assert_eq!(builders(source), ["cargo of the folder", "cargo-of-1.95 1.95"], "{source}");
+    }
+    for source in ["cli", "env", ""] {
+        assert_eq!(builders(source), ["cargo-of-1.95 1.95"; 2], "{source}");
+    }
+}
+
+/// Ctrl-C while cargo builds is no failure of the commit, whether this program hears of it or cargo alone.
+#[test]
+fn a_signal_ends_a_build() {
+    let repository = of_two();
+    commit_with(&repository, "signals", "");
+    commit_with(&repository, "killed", "");
+    repository.commit("last");
+    for (commit, code) in [("signals", 130), ("killed", 143)] {
+        let ended = repository.ab(&["v100", commit]).code(code);
+        assert_eq!((ended.stdout(), repository.lines("ran").len()), (String::new(), 0));
+        assert!(ended.stderr().contains("error: a signal ended the command"), "{}", ended.stderr());
+        // GOOD, and BAD.
+        _ = repository.run_in("repository", &["bisect", commit, "last", "copy"]).code(code);
+        _ = repository.run_in("repository", &["bisect", "v100", commit, "copy"]).code(code);
+    }
+}
+
+/// A manifest that cargo does not read is the commit's, and no mistake of the command line.
+#[test]
+fn a_commit_that_cargo_does_not_read_does_not_build() {
+    let repository = of_two();
+    commit_with(&repository, "unread", "");
+    let ended = repository.ab(&["v100", "unread"]).code(1);
+    assert!(ended.stderr().contains("error: unread ("), "{}", ended.stderr());
+    repository.change("unread", "");
+    _ = repository.ab(&["v100"]).code(2);
 }

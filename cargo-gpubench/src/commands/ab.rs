@@ -11,9 +11,8 @@ use gpubench_stats::DECISION_ERROR;
 use super::compare::Limits;
 use super::pairs::{Pairs, Processes, compared, in_common};
 use super::revision::Revisions;
-use super::suites::Interruption;
 use crate::args::AbArgs;
-use crate::error::{CommandError, RevisionError, RunError};
+use crate::error::{CommandError, RevisionError};
 use crate::output::{self, PrintOptions};
 
 pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
@@ -31,7 +30,6 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
     if suites.len() > 1 && !exports.is_empty() {
         return Err(RevisionError::SeveralSuites(suites.len()).into());
     }
-    let interruption = Interruption::listen().map_err(RunError::NoSignals)?;
     let folder = revisions.home().join("ab");
     let pairs = Pairs {
         most: args.pairs.pairs,
@@ -44,8 +42,14 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
     };
     let mut ends = Vec::new();
     for suite in suites {
-        let mut processes =
-            Processes::new([&then, &now], suite, &folder, revisions.target(), &interruption, &pairs);
+        let mut processes = Processes::new(
+            [&then, &now],
+            suite,
+            &folder,
+            revisions.target(),
+            revisions.interruption(),
+            &pairs,
+        );
         match compared(&mut processes, &pairs)? {
             Some(run) => {
                 show(&run, &exports, print_options)?;

@@ -41,6 +41,8 @@ pub(crate) enum RevisionError {
     AllInUse(PathBuf),
     #[error("{name}: {error}")]
     NotBuilt { name: String, error: Box<RunError> },
+    #[error("a signal ended the command while it had nothing measured to show")]
+    Interrupted(Exit),
     #[error("{then} and {now} have no suite in common")]
     NoSuiteInCommon { then: String, now: String },
     #[error("{name}: the suite ended with {exit}: its words are above")]
@@ -58,6 +60,9 @@ pub(crate) enum RevisionError {
 impl RevisionError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            Self::Interrupted(exit) => *exit,
+            // The workspace here was read before: only the revision's own manifests are left to blame.
+            Self::NotBuilt { error, .. } if matches!(**error, RunError::NoWorkspace) => Exit::Failed,
             Self::NotBuilt { error, .. } => error.exit(),
             Self::Ended { exit, .. } => *exit,
             Self::NoSuiteInCommon { .. } => Exit::Nothing,

@@ -44,6 +44,8 @@ pub(crate) enum RunError {
     SharedResults { format: &'static str, suites: usize },
     #[error("{program} does not start: {error}")]
     NotStarted { program: String, error: io::Error },
+    #[error("a signal ended the build")]
+    Interrupted(Exit),
     #[error("signals cannot be heard: {0}")]
     NoSignals(io::Error),
     #[error(transparent)]
@@ -54,6 +56,7 @@ impl RunError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoSuites => Exit::Nothing,
+            Self::Interrupted(exit) => *exit,
             Self::NotBuilt | Self::NotFetched(_) | Self::NotStarted { .. } | Self::NoPlace { .. } => {
                 Exit::Failed
             }

@@ -15,9 +15,9 @@ use self::search::{Search, most_answers};
 use super::compare::Limits;
 use super::pairs::{Pairs, Processes, compared, in_common};
 use super::revision::{BuiltRevision, Revision, Revisions};
-use super::suites::{BuiltSuite, Interruption};
+use super::suites::BuiltSuite;
 use crate::args::{BisectArgs, BuildArgs, PairArgs};
-use crate::error::{BisectError, CommandError, RevisionError, RunError};
+use crate::error::{BisectError, CommandError, RevisionError};
 use crate::output::{self, PrintOptions};
 
 pub(super) fn bisect(args: &BisectArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
@@ -25,11 +25,9 @@ pub(super) fn bisect(args: &BisectArgs, print_options: PrintOptions) -> Result<E
     let revisions = Revisions::here(&args.build)?;
     let commits = revisions.between(&args.good, &args.bad)?;
     let [good, bad] = [revisions.named(&args.good)?, revisions.named(&args.bad)?];
-    let interruption = Interruption::listen().map_err(RunError::NoSignals)?;
     let bisection = Bisection {
         good: revisions.build(&good, &args.build)?,
         revisions: &revisions,
-        interruption: &interruption,
         args,
         // By Bonferroni's inequality all decisions together err as often as one would.
         error: DECISION_ERROR / (most_answers(commits.len()) + 1) as f64,
@@ -73,7 +71,6 @@ pub(super) fn bisect(args: &BisectArgs, print_options: PrintOptions) -> Result<E
 struct Bisection<'a> {
     good: BuiltRevision,
     revisions: &'a Revisions,
-    interruption: &'a Interruption,
     args: &'a BisectArgs,
     /// The error of a decision.
     error: f64,
@@ -160,7 +157,8 @@ impl Bisection<'_> {
     ) -> Result<Ended<Step>, CommandError> {
         let [package, bench] = change.suite.clone();
         let build = BuildArgs { package: vec![package], bench: vec![bench], ..self.args.build.clone() };
-        let built = match self.revisions.build_in_place_of(latest, commit, &build) {
+        let checked_out = self.revisions.check_out(commit, Some(latest), &build);
+        let built = match checked_out.and_then(|commit| commit.build(&build)) {
             Ok(built) => built,
             // Cargo's words stand above.
             Err(RevisionError::NotBuilt { error, .. }) => {
@@ -205,8 +203,14 @@ impl Bisection<'_> {
     ) -> Result<Ended<Vec<CaseFinding>>, CommandError> {
         let folder = self.revisions.home().join("bisect");
         let sides = [&self.good, commit];
-        let mut processes =
-            Processes::new(sides, suite, &folder, self.revisions.target(), self.interruption, pairs);
+        let mut processes = Processes::new(
+            sides,
+            suite,
+            &folder,
+            self.revisions.target(),
+            self.revisions.interruption(),
+            pairs,
+        );
         let run = compared(&mut processes, pairs)?;
         if let Some(exit) = processes.interrupted() {
             return Ok(Ended::By(exit));

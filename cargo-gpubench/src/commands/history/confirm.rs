@@ -9,9 +9,8 @@ use gpubench_stats::DECISION_ERROR;
 use super::super::compare::Limits;
 use super::super::pairs::{Pairs, Processes, compared, in_common};
 use super::super::revision::{BuiltRevision, Revisions};
-use super::super::suites::Interruption;
 use crate::args::HistoryArgs;
-use crate::error::{CommandError, RevisionError, RunError};
+use crate::error::{CommandError, RevisionError};
 use crate::output;
 
 /// The two commits around changes, and the suite whose cases changed.
@@ -35,11 +34,7 @@ pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<
     if all.is_empty() {
         return Ok(None);
     }
-    let measuring = Measuring {
-        revisions: Revisions::here(&args.build)?,
-        interruption: Interruption::listen().map_err(RunError::NoSignals)?,
-        args,
-    };
+    let measuring = Measuring { revisions: Revisions::here(&args.build)?, args };
     for commits in &all {
         let of_these = |case: &CaseOfSuite, change: &CaseChange| {
             change.confirmation.is_none() && around(case, change).as_ref() == Ok(commits)
@@ -50,7 +45,7 @@ pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<
             .collect();
         names.sort_unstable();
         names.dedup();
-        let answers = match measuring.interruption.exit() {
+        let answers = match measuring.revisions.interruption().exit() {
             Some(_) => Err("a signal ended the command before".to_owned()),
             None => measuring.measure(commits, &names)?,
         };
@@ -68,7 +63,7 @@ pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<
             });
         }
     }
-    Ok(measuring.interruption.exit())
+    Ok(measuring.revisions.interruption().exit())
 }
 
 /// The changes of a report with their cases.
@@ -96,7 +91,6 @@ fn around(case: &CaseOfSuite, change: &CaseChange) -> Result<Around, String> {
 /// The comparisons of commits.
 struct Measuring<'a> {
     revisions: Revisions,
-    interruption: Interruption,
     args: &'a HistoryArgs,
 }
 
@@ -140,7 +134,7 @@ impl Measuring<'_> {
             suite,
             &folder,
             self.revisions.target(),
-            &self.interruption,
+            self.revisions.interruption(),
             &pairs,
         );
         match compared(&mut processes, &pairs) {
@@ -161,9 +155,10 @@ impl Measuring<'_> {
 /// Returns the reason that two commits cannot be compared, for the changes between them; an error if it holds for all commits.
 fn refused(error: RevisionError) -> Result<Result<Vec<CaseFinding>, String>, CommandError> {
     match error {
-        RevisionError::NoGit(_) | RevisionError::NoPlace { .. } | RevisionError::AllInUse(_) => {
-            Err(error.into())
-        }
+        RevisionError::NoGit(_)
+        | RevisionError::NoPlace { .. }
+        | RevisionError::AllInUse(_)
+        | RevisionError::Interrupted(_) => Err(error.into()),
         error => Ok(Err(error.to_string())),
     }
 }

@@ -1,6 +1,7 @@
 //! Revisions of a repository as programs. In: a commit, a tag, a branch, or `.` for the working tree; out: the suites that cargo built
 //! of it. Commits are built in work trees of their own below the target folder, which keep what was built.
 
+mod built;
 mod repository;
 mod trees;
 
@@ -9,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use gpubench_records::history::CommitOrder;
 
+pub(super) use self::built::{BuiltRevision, CheckedOut};
 use self::repository::{Commit, Repository};
-use self::trees::{Tree, Trees};
-use super::suites::{Built, Workspace, build, metadata, metadata_flags};
+use self::trees::Trees;
+use super::suites::{Cargo, Interruption, Toolchain, Workspace, metadata_flags};
 use crate::args::BuildArgs;
 use crate::error::{CommandError, RevisionError, RunError};
 
@@ -24,8 +26,13 @@ pub(super) struct Revisions {
     repository: Repository,
     /// The workspace's folder, relative to the repository's.
     workspace: PathBuf,
+    /// The current folder, relative to the repository's.
+    folder: PathBuf,
     /// The folder that cargo builds the working tree into.
     target: PathBuf,
+    /// The toolchain that commits are built with.
+    toolchain: Toolchain,
+    interruption: Interruption,
 }
 
 /// A revision that the user named.
@@ -35,28 +42,29 @@ pub(super) enum Revision {
     Commit(Commit),
 }
 
-/// A revision that was built. Its work tree is in use until this is dropped.
-#[derive(Debug)]
-pub(super) struct BuiltRevision {
-    /// The name, as in `main (1a2b3c4d)`.
-    pub(super) name: String,
-    pub(super) built: Built,
-    _tree: Option<Tree>,
-}
-
 /// Returns the places of these commits in the history of the current folder's repository; nothing where there is none.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     Repository::of(Path::new(".")).and_then(|repository| repository.order(commits)).ok()
 }
 
 impl Revisions {
-    /// Finds the workspace of the current folder.
+    /// Finds the workspace of the current folder. From now on signals end what is done with its revisions, and not this program.
     pub(super) fn here(args: &BuildArgs) -> Result<Self, CommandError> {
-        let workspace: Workspace = metadata(None, &metadata_flags(args))?;
+        let workspace: Workspace = Cargo::default().metadata(&metadata_flags(args))?;
         let repository = Repository::of(&workspace.workspace_root)?;
-        let root = workspace.workspace_root.canonicalize().unwrap_or(workspace.workspace_root);
-        let inside = root.strip_prefix(repository.root()).unwrap_or(&root).to_owned();
-        Ok(Self { repository, workspace: inside, target: workspace.target_directory })
+        let inside = |folder: &Path| {
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+            folder.strip_prefix(repository.root()).map(Path::to_owned).unwrap_or(folder)
+        };
+        let current = inside(Path::new("."));
+        Ok(Self {
+            workspace: inside(&workspace.workspace_root),
+            folder: if current.is_relative() { current } else { inside(&workspace.workspace_root) },
+            target: workspace.target_directory,
+            toolchain: Toolchain::of_folders(),
+            interruption: Interruption::listen().map_err(RunError::NoSignals)?,
+            repository,
+        })
     }
 
     /// Returns the folder of what outlives a run here.
@@ -101,36 +109,42 @@ impl Revisions {
         revision: &Revision,
         args: &BuildArgs,
     ) -> Result<BuiltRevision, RevisionError> {
-        self.build_in_place_of(&Revision::WorkingTree, revision, args)
+        self.check_out(revision, None, args)?.build(args)
     }
 
-    /// Builds the suites of a revision, in the work tree of an `earlier` one if that is free: what both have in common is built there.
-    pub(super) fn build_in_place_of(
+    /// Checks a revision out, in the work tree of an `earlier` one if that is free: what both have in common is built there.
+    pub(super) fn check_out(
         &self,
-        earlier: &Revision,
         revision: &Revision,
+        earlier: Option<&Revision>,
         args: &BuildArgs,
-    ) -> Result<BuiltRevision, RevisionError> {
+    ) -> Result<CheckedOut<'_>, RevisionError> {
         let name = revision.to_string();
-        let tree = match revision {
+        let cargo = Cargo { interruption: Some(&self.interruption), ..Cargo::default() };
+        let Revision::Commit(commit) = revision else {
+            return CheckedOut::of(name, cargo, None, args);
+        };
+        let earlier = earlier.and_then(|earlier| match earlier {
+            Revision::Commit(earlier) => Some(earlier),
             Revision::WorkingTree => None,
-            Revision::Commit(commit) => {
-                let earlier = if let Revision::Commit(earlier) = earlier { Some(earlier) } else { None };
-                Some(Trees::below(&self.home()).check_out(&self.repository, commit, &name, earlier)?)
-            }
+        });
+        let tree = Trees::below(&self.home()).check_out(&self.repository, commit, &name, earlier)?;
+        let workspace = tree.sources().join(&self.workspace);
+        // In the folder that the user is in, if the commit has it: settings of cargo and toolchains are those of folders.
+        let folder = Some(tree.sources().join(&self.folder)).filter(|folder| folder.is_dir());
+        let cargo = Cargo {
+            manifest: Some(workspace.join("Cargo.toml")),
+            folder: folder.or_else(|| Some(workspace.clone()).filter(|folder| folder.is_dir())),
+            target: Some(tree.target()),
+            toolchain: self.toolchain,
+            ..cargo
         };
-        let manifest = tree.as_ref().map(|tree| tree.sources().join(&self.workspace).join("Cargo.toml"));
-        let target = tree.as_ref().map(Tree::target);
-        let all = || {
-            let workspace: Workspace = metadata(manifest.as_deref(), &metadata_flags(args))?;
-            let mut built = build(&workspace.suites(args)?, manifest.as_deref(), target.as_deref(), args)?;
-            built.keep_suites();
-            if built.suites.is_empty() { Err(RunError::NoSuites) } else { Ok(built) }
-        };
-        match all() {
-            Ok(built) => Ok(BuiltRevision { name, built, _tree: tree }),
-            Err(error) => Err(RevisionError::NotBuilt { name, error: Box::new(error) }),
-        }
+        CheckedOut::of(name, cargo, Some(tree), args)
+    }
+
+    /// Returns the signals that end what is done with revisions.
+    pub(super) fn interruption(&self) -> &Interruption {
+        &self.interruption
     }
 }
 

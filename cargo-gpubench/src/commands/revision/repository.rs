@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Display};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
 
 use gpubench_records::history::CommitOrder;
 
+use crate::commands::suites::killed;
 use crate::error::RevisionError;
 
 /// The digits of a hash that a user sees.
@@ -194,7 +195,9 @@ fn git(folder: &Path, words: &[&str]) -> Command {
 }
 
 fn output(folder: &Path, words: &[&str]) -> Result<Output, RevisionError> {
-    git(folder, words).output().map_err(RevisionError::NoGit)
+    let told = git(folder, words).output().map_err(RevisionError::NoGit)?;
+    _ = ended(told.status)?;
+    Ok(told)
 }
 
 /// Returns what git answers to these lines; nothing if it fails.
@@ -212,7 +215,12 @@ fn answered(folder: &Path, words: &[&str], lines: String) -> Result<String, Revi
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, RevisionError> {
-    Ok(command.stdout(Stdio::null()).status().map_err(RevisionError::NoGit)?.success())
+    ended(command.stdout(Stdio::null()).status().map_err(RevisionError::NoGit)?)
+}
+
+/// Returns true if git did what it was asked for. A terminal sends Ctrl-C to git too, and its end says nothing of the repository then.
+fn ended(status: ExitStatus) -> Result<bool, RevisionError> {
+    killed(status).map_or(Ok(status.success()), |exit| Err(RevisionError::Interrupted(exit)))
 }
 
 /// Returns the first digits of a hash, which a user sees.

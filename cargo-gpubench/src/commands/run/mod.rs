@@ -10,17 +10,18 @@ use gpubench_report::export::Format;
 use gpubench_report::paragraph;
 
 use self::summary::SuiteEnd;
-use super::suites::{self, Built, Interruption, Workspace, build, metadata, metadata_flags};
+use super::suites::{self, Built, Cargo, Interruption, Workspace, build, metadata_flags};
 use crate::args::RunArgs;
 use crate::error::{CommandError, RunError};
 use crate::output::{self, PrintOptions};
 
 pub(super) fn run(args: &RunArgs, print_options: PrintOptions) -> Result<Exit, CommandError> {
     let manifest = source::manifest(args)?;
-    let workspace: Workspace = metadata(manifest.as_deref(), &metadata_flags(&args.build))?;
+    let cargo = Cargo::of(manifest.as_deref());
+    let workspace: Workspace = cargo.metadata(&metadata_flags(&args.build))?;
     let wanted = workspace.suites(&args.build)?;
     check_results(&args.flags, wanted.len())?;
-    let mut built = build(&wanted, manifest.as_deref(), None, &args.build)?;
+    let mut built = build(&wanted, &cargo, &args.build)?;
     built.keep_suites();
     if built.suites.is_empty() {
         return Err(RunError::NoSuites.into());

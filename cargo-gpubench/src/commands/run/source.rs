@@ -11,7 +11,7 @@ use gpubench_records::files::cache;
 use serde::Deserialize;
 
 use crate::args::RunArgs;
-use crate::commands::suites::metadata;
+use crate::commands::suites::Cargo;
 use crate::error::RunError;
 use crate::manifest::Manifest;
 
@@ -71,7 +71,7 @@ fn published(wanted: &str, folder: &Path, offline: bool) -> Result<PathBuf, RunE
         .and_then(|()| removed(fs::remove_file(asking.join("Cargo.lock"))));
     written.map_err(|error| RunError::NoPlace { path: asking, error })?;
     let flags: &[&str] = if offline { &["--offline"] } else { &[] };
-    let tree: Tree = metadata(Some(&manifest), flags)?;
+    let tree: Tree = Cargo::of(Some(&manifest)).metadata(flags)?;
     let found = tree.packages.into_iter().find(|package| package.name == name);
     let found = found.ok_or_else(|| RunError::BadCrate(wanted.to_owned()))?;
     let source = found.manifest_path.parent().unwrap_or(Path::new("."));

@@ -3,12 +3,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::{env, iter};
 
 use serde::Deserialize;
 
-use super::workspace::{BenchTarget, cargo};
+use super::cargo::Cargo;
+use super::workspace::BenchTarget;
 use crate::args::BuildArgs;
 use crate::error::RunError;
 
@@ -57,20 +57,14 @@ struct Artifact {
     kind: Vec<String>,
 }
 
-/// Builds `suites`, whose workspace has `manifest`, into the folder `target` or where cargo builds. Cargo's progress and errors go
-/// to standard error.
+/// Builds `suites` of the workspace that `cargo` is for.
 pub(in crate::commands) fn build(
     suites: &[BenchTarget],
-    manifest: Option<&Path>,
-    target: Option<&Path>,
+    cargo: &Cargo<'_>,
     args: &BuildArgs,
 ) -> Result<Built, RunError> {
-    let mut command = cargo();
-    command.args(["bench", "--no-run", "--message-format=json-render-diagnostics"]);
-    if let Some(manifest) = manifest {
-        command.arg("--manifest-path").arg(manifest);
-    }
-    if let Some(target) = target {
+    let mut command = cargo.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"]);
+    if let Some(target) = &cargo.target {
         command.arg("--target-dir").arg(target);
     }
     for suite in suites {
@@ -81,7 +75,7 @@ pub(in crate::commands) fn build(
     command.args(args.features.iter().flat_map(|features| ["--features", features]));
     command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
     command.args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
-    let told = command.stderr(Stdio::inherit()).output().map_err(RunError::NoCargo)?;
+    let told = cargo.output(&mut command)?;
     if !told.status.success() {
         return Err(RunError::NotBuilt);
     }

@@ -1,10 +1,12 @@
-//! Signals while a suite runs. In: SIGINT, SIGTERM and SIGHUP, or Ctrl-C on Windows; out: the same for the suite, and the end of the run once it has printed
-//! and stored what it has.
+//! Signals while a suite runs, or a build. In: SIGINT, SIGTERM and SIGHUP, or Ctrl-C on Windows; out: the same for the suite, and the end of
+//! the run once it has printed and stored what it has.
 
-use std::io;
-use std::process::{Child, ExitStatus};
+use std::io::{self, Read};
+use std::panic::resume_unwind;
+use std::process::{Child, ExitStatus, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
 
 use gpubench_records::exit::Exit;
 
@@ -24,16 +26,30 @@ impl FirstSignal {
     }
 }
 
+impl Interruption {
+    /// Waits for a program as [`Self::wait`] does for a suite. Returns what it prints on standard output.
+    pub(in crate::commands) fn output(&self, mut program: Child) -> io::Result<Output> {
+        let printed = program.stdout.take();
+        // Of its own, since a program that nobody reads from waits.
+        let reading = thread::spawn(move || {
+            let mut text = Vec::new();
+            printed.map_or(Ok(0), |mut printed| printed.read_to_end(&mut text)).map(|_| text)
+        });
+        let status = self.wait(program)?;
+        let stdout = reading.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        Ok(Output { status, stdout, stderr: Vec::new() })
+    }
+}
+
 #[cfg(unix)]
 mod unix {
     use std::sync::{Mutex, PoisonError};
-    use std::thread;
 
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, Ordering, io};
+    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, Ordering, io, thread};
 
     /// The signals that end this run early, from now on.
     #[derive(Debug)]

@@ -2,17 +2,21 @@
 //! processes that hear of signals.
 
 mod build;
+mod cargo;
 mod interruption;
 mod started;
+mod toolchain;
 mod workspace;
 
 use crate::args::BuildArgs;
 use crate::output;
 
 pub(super) use self::build::{Built, BuiltSuite, build};
+pub(super) use self::cargo::Cargo;
 pub(super) use self::interruption::Interruption;
-pub(super) use self::started::{command, exit};
-pub(super) use self::workspace::{Workspace, metadata};
+pub(super) use self::started::{command, exit, killed};
+pub(super) use self::toolchain::Toolchain;
+pub(super) use self::workspace::{BenchTarget, Workspace};
 
 impl BuiltSuite {
     /// The words for it.

@@ -1,11 +1,9 @@
 //! The suites of a workspace. In: its manifest, as `cargo metadata` reads it; out: the bench targets of packages that depend on
 //! gpubench.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use crate::args::BuildArgs;
 use crate::commands::init::GPUBENCH;
@@ -54,29 +52,6 @@ pub(in crate::commands) struct BenchTarget {
     pub(in crate::commands) name: String,
     /// The features without which cargo does not build it.
     pub(in crate::commands) required_features: Vec<String>,
-}
-
-/// Returns `cargo`, which has its own name in the environment of its subcommands.
-pub(in crate::commands) fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
-/// Returns what cargo tells of the workspace of `manifest`, or of the current folder. `flags` are further words to it.
-pub(in crate::commands) fn metadata<T: DeserializeOwned>(
-    manifest: Option<&Path>,
-    flags: &[&str],
-) -> Result<T, RunError> {
-    let mut command = cargo();
-    command.args(["metadata", "--format-version", "1"]).args(flags);
-    if let Some(manifest) = manifest {
-        command.arg("--manifest-path").arg(manifest);
-    }
-    // What cargo complains of reaches the user in its words.
-    let told = command.stderr(Stdio::inherit()).output().map_err(RunError::NoCargo)?;
-    if !told.status.success() {
-        return Err(RunError::NoWorkspace);
-    }
-    serde_json::from_slice(&told.stdout).map_err(RunError::Garbled)
 }
 
 impl Workspace {
