@@ -81,9 +81,9 @@ fn a_signal_keeps_what_was_measured() {
     let ended = repository.ab(&["v100", "signalled"]).code(130);
     let ran = repository.lines("ran");
     assert!(ran.len() <= 2, "{ran:?}");
-    let runs =
-        fs::read_dir(repository.0.path("repository/target/gpubench/ab/now/runs")).expect("it is there");
-    assert_eq!(runs.count(), 1);
+    let mut folders = fs::read_dir(repository.0.path("repository/target/gpubench/ab")).expect("it is there");
+    let folder = folders.next().expect("one").expect("it can be read").path();
+    assert_eq!(fs::read_dir(folder.join("now/runs")).expect("it is there").count(), 1);
     assert_eq!(ended.stdout().contains("against baseline"), ran.len() == 2);
 }
 
@@ -97,6 +97,8 @@ fn what_cannot_be_compared_is_told() {
     repository.change("ends", "2");
     repository.commit("ends");
     repository.change("ends", "4");
+    repository.commit("nothing");
+    repository.change("speed", "100");
     let mut told = String::new();
     let mut refused = |arguments: &[&str], code| {
         let ended = repository.ab(arguments).code(code);
@@ -105,14 +107,41 @@ fn what_cannot_be_compared_is_told() {
     };
     refused(&["v7"], 2);
     refused(&["--upload-pack=x"], 2);
-    refused(&["v100", "main~3"], 2);
+    refused(&["v100", "main~4"], 2);
     refused(&["v100", "broken"], 1);
     refused(&["v100", "ends", "--seed", "1"], 2);
-    refused(&["v100"], 4);
+    refused(&["nothing"], 4);
     refused(&["v100", "--band", "x"], 2);
     refused(&["v100", "--pairs", "1"], 2);
     let folder: &Path = &repository.0.path("elsewhere");
     fs::create_dir_all(folder).expect("it can be made");
     told += &repository.ab_in("elsewhere", &["v100"]).code(2).stderr();
     insta::assert_snapshot!("ab-refused", without_hashes(&told));
+}
+
+/// What a filter finds in one revision alone is new or missing there.
+#[test]
+fn cases_of_one_revision_are_listed() {
+    let repository = Repository::of(&[100, 103]);
+    repository.runs(100, 0.001, 4);
+    repository.runs(103, 0.001, 4);
+    repository.change("ends", "4");
+    repository.commit("nothing");
+    let told = |arguments: &[&str], code| {
+        let told = comparison(&repository.ab(arguments).code(code));
+        assert_eq!(repository.lines("ran").len() % 2, 0);
+        told
+    };
+    let markdown = repository.0.text("missing.md");
+    let text = format!(
+        "{}---\n{}---\n{}",
+        told(&["v100", "nothing", "copy", "--markdown", &markdown], 0),
+        told(&["nothing", "v100", "copy"], 0),
+        fs::read_to_string(markdown).expect("it was written")
+    );
+    insta::assert_snapshot!("ab-of-one", without_hashes(&text));
+    assert_eq!(repository.lines("ran").len(), 4, "a process of each is enough");
+    // A gate passes nothing that it did not judge.
+    _ = told(&["v100", "nothing", "copy", "--fail-on-regression", "5%"], 1);
+    _ = told(&["nothing", "v100", "copy", "--fail-on-regression", "5%"], 1);
 }

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::path::Path;
+use std::thread;
 
 use super::repository::Repository;
 
@@ -128,4 +130,39 @@ fn a_commit_that_cargo_does_not_read_does_not_build() {
     assert!(ended.stderr().contains("error: unread ("), "{}", ended.stderr());
     repository.change("unread", "");
     _ = repository.ab(&["v100"]).code(2);
+}
+
+/// Each has folders of its own for its runs, and the last comparisons are kept.
+#[test]
+fn comparisons_at_once_do_not_share_their_runs() {
+    let repository = Repository::of(&[100, 103, 106]);
+    for speed in [100, 103, 106] {
+        repository.runs(speed, 0.001, 4);
+    }
+    let compare = |later: &'static str| repository.ab(&["v100", later, "--pairs", "4"]).code(0).stdout();
+    thread::scope(|scope| {
+        let both = ["v103", "v106"].map(|later| scope.spawn(move || compare(later)));
+        for (thread, change) in both.into_iter().zip(["+3.0", "+6.0"]) {
+            let told = thread.join().expect("it ended");
+            assert!(told.contains(change) && told.contains("processes: 4 now, 4 then"), "{told}");
+        }
+    });
+    let folder = repository.0.path("repository/target/gpubench/ab");
+    let kept = || fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.path());
+    let runs = |of: &Path| fs::read_dir(of.join("now/runs")).expect("it is there").count();
+    assert_eq!(kept().map(|of| runs(&of)).collect::<Vec<_>>(), [4, 4]);
+    for _ in 0..10 {
+        _ = repository.ab(&["v100", "v103", "--time", "0.001"]).code(0);
+    }
+    assert_eq!(kept().count(), 11, "the one that ended last, and ten before");
+    assert_eq!(kept().map(|of| runs(&of)).filter(|runs| *runs == 4).count(), 1);
+}
+
+#[test]
+fn processes_are_no_nights_of_the_history() {
+    let repository = of_two();
+    let words = ["ab", "v100", "v103", "--pairs", "4"];
+    let history = repository.0.text("history");
+    _ = repository.run_with("repository", &words, &[("GPUBENCH_HISTORY", &history)]).code(0);
+    assert_eq!(repository.lines("histories"), ["none"; 8]);
 }

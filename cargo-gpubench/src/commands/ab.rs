@@ -9,7 +9,7 @@ use gpubench_report::export::{Export, ExportTo, exports};
 use gpubench_stats::DECISION_ERROR;
 
 use super::compare::Limits;
-use super::pairs::{Pairs, Processes, compared, in_common};
+use super::pairs::{Pairs, Processes, RunFolder, Suites, compared, in_common};
 use super::revision::Revisions;
 use crate::args::AbArgs;
 use crate::error::{CommandError, RevisionError};
@@ -26,11 +26,12 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
     }
     let then = revisions.build(&then, &args.build)?;
     let now = revisions.build(&now, &args.build)?;
-    let suites = in_common(&then, &now)?;
+    let Suites { both: suites, others } = in_common(&then, &now)?;
+    others.iter().for_each(|other| output::warn(other));
     if suites.len() > 1 && !exports.is_empty() {
         return Err(RevisionError::SeveralSuites(suites.len()).into());
     }
-    let folder = revisions.home().join("ab");
+    let folder = RunFolder::below(&revisions.home().join("ab"))?;
     let pairs = Pairs {
         most: args.pairs.pairs,
         seed: args.pairs.seed,
@@ -42,18 +43,11 @@ pub(super) fn ab(args: &AbArgs, print_options: PrintOptions) -> Result<Exit, Com
     };
     let mut ends = Vec::new();
     for suite in suites {
-        let mut processes = Processes::new(
-            [&then, &now],
-            suite,
-            &folder,
-            revisions.target(),
-            revisions.interruption(),
-            &pairs,
-        );
+        let mut processes = Processes::new([&then, &now], suite, &folder, &revisions, &pairs);
         match compared(&mut processes, &pairs)? {
             Some(run) => {
                 show(&run, &exports, print_options)?;
-                ends.push(Exit::of(&run));
+                ends.push(exit(&run));
             }
             None => ends.push(Exit::Nothing),
         }
@@ -71,4 +65,12 @@ fn show(run: &Run, exports: &[Export], print_options: PrintOptions) -> Result<()
         output::print(&report::render(run, print_options.page()), print_options)?;
     }
     output::write(exports, run)
+}
+
+/// Returns the end by a comparison. One without a row of the later revision is no empty run: it lists what is missing.
+fn exit(run: &Run) -> Exit {
+    match Exit::of(run) {
+        Exit::Nothing => run.gate().map_or(Exit::Done, |gate| gate.exit()),
+        exit => exit,
+    }
 }

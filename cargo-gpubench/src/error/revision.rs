@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use gpubench_records::exit::Exit;
+use gpubench_records::files::LoadRunError;
 use gpubench_records::join::JoinError;
 
 use super::RunError;
@@ -43,14 +44,16 @@ pub(crate) enum RevisionError {
     NotBuilt { name: String, error: Box<RunError> },
     #[error("a signal ended the command while it had nothing measured to show")]
     Interrupted(Exit),
-    #[error("{then} and {now} have no suite in common")]
-    NoSuiteInCommon { then: String, now: String },
+    #[error("{then} and {now} have no suite in common{}", listed(others))]
+    NoSuiteInCommon { then: String, now: String, others: Vec<String> },
     #[error("{name}: the suite ended with {exit}: its words are above")]
     Ended { name: String, exit: Exit },
     #[error(
         "{name}: the suite stored no run in {}: leave --runs-dir and --resume to this command", folder.display()
     )]
     NoRun { name: String, folder: PathBuf },
+    #[error("{name}: the suite stored a run that cannot be read: {error}")]
+    NotRead { name: String, error: Box<LoadRunError> },
     #[error("the processes of {name} cannot be joined: {error}")]
     NotJoined { name: String, error: Box<JoinError> },
     #[error("formats are written of one suite, and {0} were compared: name one by --bench")]
@@ -69,8 +72,14 @@ impl RevisionError {
             Self::NotCheckedOut { .. }
             | Self::NoPlace { .. }
             | Self::NoRun { .. }
+            | Self::NotRead { .. }
             | Self::NotJoined { .. } => Exit::Failed,
             _ => Exit::Usage,
         }
     }
+}
+
+/// Returns a line for each of these sentences.
+pub(super) fn listed(sentences: &[String]) -> String {
+    sentences.iter().map(|sentence| format!("\n  {sentence}")).collect()
 }

@@ -13,7 +13,7 @@ use gpubench_stats::{DECISION_ERROR, Ratio};
 
 use self::search::{Search, most_answers};
 use super::compare::Limits;
-use super::pairs::{Pairs, Processes, compared, in_common};
+use super::pairs::{Pairs, Processes, RunFolder, compared, in_common};
 use super::revision::{BuiltRevision, Revision, Revisions};
 use super::suites::BuiltSuite;
 use crate::args::{BisectArgs, BuildArgs, PairArgs};
@@ -28,6 +28,7 @@ pub(super) fn bisect(args: &BisectArgs, print_options: PrintOptions) -> Result<E
     let bisection = Bisection {
         good: revisions.build(&good, &args.build)?,
         revisions: &revisions,
+        folder: RunFolder::below(&revisions.home().join("bisect"))?,
         args,
         // By Bonferroni's inequality all decisions together err as often as one would.
         error: DECISION_ERROR / (most_answers(commits.len()) + 1) as f64,
@@ -71,6 +72,7 @@ pub(super) fn bisect(args: &BisectArgs, print_options: PrintOptions) -> Result<E
 struct Bisection<'a> {
     good: BuiltRevision,
     revisions: &'a Revisions,
+    folder: RunFolder,
     args: &'a BisectArgs,
     /// The error of a decision.
     error: f64,
@@ -114,7 +116,9 @@ impl Bisection<'_> {
         let bad = self.revisions.build(bad, &self.args.build)?;
         let pairs = self.pairs(limits, std::slice::from_ref(&self.args.case), &self.args.flags);
         let (mut changes, mut others) = (Vec::new(), Vec::new());
-        for suite in in_common(&self.good, &bad)? {
+        let suites = in_common(&self.good, &bad)?;
+        suites.others.iter().for_each(|other| output::warn(other));
+        for suite in suites.both {
             let found = match self.compared(&bad, suite, &pairs)? {
                 Ended::By(exit) => return Ok(Ended::By(exit)),
                 Ended::With(found) => found,
@@ -167,7 +171,7 @@ impl Bisection<'_> {
             Err(error) => return Err(error.into()),
         };
         let suite = match in_common(&self.good, &built) {
-            Ok(suites) => suites[0],
+            Ok(suites) => suites.both[0],
             Err(error) => return Ok(Ended::With(Step::Skipped(error.to_string()))),
         };
         let names = [change.row.name.clone()];
@@ -201,16 +205,8 @@ impl Bisection<'_> {
         suite: [&BuiltSuite; 2],
         pairs: &Pairs<'_>,
     ) -> Result<Ended<Vec<CaseFinding>>, CommandError> {
-        let folder = self.revisions.home().join("bisect");
         let sides = [&self.good, commit];
-        let mut processes = Processes::new(
-            sides,
-            suite,
-            &folder,
-            self.revisions.target(),
-            self.revisions.interruption(),
-            pairs,
-        );
+        let mut processes = Processes::new(sides, suite, &self.folder, self.revisions, pairs);
         let run = compared(&mut processes, pairs)?;
         if let Some(exit) = processes.interrupted() {
             return Ok(Ended::By(exit));

@@ -7,7 +7,7 @@ use gpubench_records::history::{CaseChange, CaseOfSuite, Confirmation, HistoryRe
 use gpubench_stats::DECISION_ERROR;
 
 use super::super::compare::Limits;
-use super::super::pairs::{Pairs, Processes, compared, in_common};
+use super::super::pairs::{Pairs, Processes, RunFolder, compared, in_common};
 use super::super::revision::{BuiltRevision, Revisions};
 use crate::args::HistoryArgs;
 use crate::error::{CommandError, RevisionError};
@@ -34,7 +34,9 @@ pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<
     if all.is_empty() {
         return Ok(None);
     }
-    let measuring = Measuring { revisions: Revisions::here(&args.build)?, args };
+    let revisions = Revisions::here(&args.build)?;
+    let folder = RunFolder::below(&revisions.home().join("confirm"))?;
+    let measuring = Measuring { revisions, folder, args };
     for commits in &all {
         let of_these = |case: &CaseOfSuite, change: &CaseChange| {
             change.confirmation.is_none() && around(case, change).as_ref() == Ok(commits)
@@ -91,6 +93,7 @@ fn around(case: &CaseOfSuite, change: &CaseChange) -> Result<Around, String> {
 /// The comparisons of commits.
 struct Measuring<'a> {
     revisions: Revisions,
+    folder: RunFolder,
     args: &'a HistoryArgs,
 }
 
@@ -108,7 +111,7 @@ impl Measuring<'_> {
             [Err(error), _] | [_, Err(error)] => return refused(error),
         };
         let suites = match in_common(&then, &now) {
-            Ok(suites) => suites,
+            Ok(suites) => suites.both,
             Err(error) => return refused(error),
         };
         let is_this = |name: &str, package: &str| *suite == format!("{package}/{name}");
@@ -128,15 +131,7 @@ impl Measuring<'_> {
             filters: names,
             flags: &flags,
         };
-        let folder = self.revisions.home().join("confirm");
-        let mut processes = Processes::new(
-            [&then, &now],
-            suite,
-            &folder,
-            self.revisions.target(),
-            self.revisions.interruption(),
-            &pairs,
-        );
+        let mut processes = Processes::new([&then, &now], suite, &self.folder, &self.revisions, &pairs);
         match compared(&mut processes, &pairs) {
             Ok(run) => {
                 Ok(Ok(run.and_then(|run| run.check).map_or_else(Vec::new, |Check { lines, .. }| lines)))

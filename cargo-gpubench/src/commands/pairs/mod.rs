@@ -1,6 +1,7 @@
 //! Two revisions in pairs of processes. In: both as they were built, and the cases; out: the later one's run with the change of each
 //! case, from processes that alternate on one device until every row is decided, the time is up, or a signal comes.
 
+mod folder;
 mod processes;
 
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use gpubench_records::comparison::{Answer, Check, Finding};
 use gpubench_records::record::Run;
 use gpubench_stats::{Side, process_looks, process_order};
 
+pub(super) use self::folder::RunFolder;
 use self::processes::Ended;
 pub(super) use self::processes::Processes;
 use super::compare::Limits;
@@ -35,31 +37,34 @@ pub(super) struct Pairs<'a> {
     pub(super) flags: &'a [String],
 }
 
-/// Returns the suites that both revisions have, and warns of the others.
+/// The suites of two revisions.
+pub(super) struct Suites<'a> {
+    /// Those of both, the earlier revision's first.
+    pub(super) both: Vec<[&'a BuiltSuite; 2]>,
+    /// A sentence for each that one of them lacks.
+    pub(super) others: Vec<String>,
+}
+
+/// Returns the suites that both revisions have, and those that one of them lacks.
 pub(super) fn in_common<'a>(
     then: &'a BuiltRevision,
     now: &'a BuiltRevision,
-) -> Result<Vec<[&'a BuiltSuite; 2]>, RevisionError> {
-    let is_same = |one: &BuiltSuite, other: &BuiltSuite| {
-        (&one.target.package, &one.target.name) == (&other.target.package, &other.target.name)
+) -> Result<Suites<'a>, RevisionError> {
+    let (old, new) = (&then.built.suites, &now.built.suites);
+    let of = |suites: &'a [BuiltSuite], like: &BuiltSuite| {
+        suites.iter().find(|suite| suite.target.is_of_the_name_of(&like.target))
     };
-    let pair = |new: &'a BuiltSuite| {
-        let old = then.built.suites.iter().find(|old| is_same(old, new));
-        if old.is_none() {
-            output::warn(&format!("{} is new in {}, and not measured", new.name(), now.name));
-        }
-        Some([old?, new])
-    };
-    let pairs: Vec<_> = now.built.suites.iter().filter_map(pair).collect();
-    for old in &then.built.suites {
-        if !now.built.suites.iter().any(|new| is_same(old, new)) {
-            output::warn(&format!("{} is missing in {}", old.name(), now.name));
-        }
+    let both: Vec<_> = new.iter().filter_map(|new| Some([of(old, new)?, new])).collect();
+    let is_new = new.iter().filter(|new| of(old, new).is_none());
+    let is_new = is_new.map(|suite| format!("{} is new in {}, and not measured", suite.name(), now.name));
+    let is_missing = old.iter().filter(|old| of(new, old).is_none());
+    let is_missing = is_missing.map(|suite| format!("{} is missing in {}", suite.name(), now.name));
+    let others = is_new.chain(is_missing).collect();
+    if both.is_empty() {
+        let (then, now) = (then.name.clone(), now.name.clone());
+        return Err(RevisionError::NoSuiteInCommon { then, now, others });
     }
-    if pairs.is_empty() {
-        return Err(RevisionError::NoSuiteInCommon { then: then.name.clone(), now: now.name.clone() });
-    }
-    Ok(pairs)
+    Ok(Suites { both, others })
 }
 
 /// Measures a suite in pairs of processes until every row is decided. Returns the later revision's run with the comparison; nothing
@@ -81,12 +86,15 @@ pub(super) fn compared(
             break;
         }
         output::note(&progress(pair, pairs.most, undecided.as_deref()));
+        let mut ends = [Ended::Measured; 2];
         for side in process_order(pairs.seed, pair) {
-            match processes.measure(side, undecided.as_deref())? {
-                Ended::Measured => {}
-                Ended::NothingMatched => return Ok(None),
-                Ended::Interrupted => return look(processes, &pairs.limits, error),
+            ends[side as usize] = processes.measure(side, undecided.as_deref())?;
+            if ends[side as usize] == Ended::Interrupted {
+                return look(processes, &pairs.limits, error);
             }
+        }
+        if ends.contains(&Ended::NothingMatched) {
+            return list(processes, &pairs.limits, error);
         }
         if looks.contains(&(pair + 1)) {
             found = look(processes, &pairs.limits, error)?;
@@ -115,14 +123,34 @@ fn progress(pair: usize, most: u64, undecided: Option<&[String]>) -> String {
 
 /// Holds what was measured so far against each other.
 fn look(processes: &Processes<'_>, limits: &Limits, error: f64) -> Result<Option<Run>, CommandError> {
-    let [Some(then), Some(mut run)] = [processes.joined(Side::Then)?, processes.joined(Side::Now)?] else {
+    let [Some(then), Some(now)] = [processes.joined(Side::Then)?, processes.joined(Side::Now)?] else {
         return Ok(None);
     };
-    run.threshold = limits.threshold();
-    run.sampling.band = limits.band(run.sampling.band);
-    let baseline = Baseline::of(processes.name(Side::Then).to_owned(), then);
-    run.check = Some(check_within(&run, &baseline, &|_| true, error));
-    Ok(Some(run))
+    Ok(Some(held(now, then, processes.name(Side::Then), limits, error)))
+}
+
+/// Lists the cases where nothing matched in one of the revisions: those of the other are new or missing.
+fn list(processes: &Processes<'_>, limits: &Limits, error: f64) -> Result<Option<Run>, CommandError> {
+    let nothing = |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned: 0, ..run.clone() };
+    let (then, now) = match [processes.joined(Side::Then)?, processes.joined(Side::Now)?] {
+        [None, None] => return Ok(None),
+        [Some(then), Some(now)] => (then, now),
+        [Some(then), None] => {
+            let now = nothing(&then);
+            (then, now)
+        }
+        [None, Some(now)] => (nothing(&now), now),
+    };
+    Ok(Some(held(now, then, processes.name(Side::Then), limits, error)))
+}
+
+/// Holds a run against the one before.
+fn held(mut now: Run, then: Run, name: &str, limits: &Limits, error: f64) -> Run {
+    now.threshold = limits.threshold();
+    now.sampling.band = limits.band(now.sampling.band);
+    let baseline = Baseline::of(name.to_owned(), then);
+    now.check = Some(check_within(&now, &baseline, &|_| true, error));
+    now
 }
 
 /// Returns the names of the cases that more processes may decide, each once.

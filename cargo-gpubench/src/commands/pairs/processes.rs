@@ -1,7 +1,7 @@
 //! The processes of two revisions of one suite. In: whose turn it is; out: the run that the process stored, and all runs of a
 //! revision as one.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use gpubench_records::exit::Exit;
@@ -11,15 +11,15 @@ use gpubench_records::record::{Record, Run};
 use gpubench_stats::Side;
 
 use super::Pairs;
-use crate::commands::revision::BuiltRevision;
-use crate::commands::suites::{self, BuiltSuite, Interruption};
+use super::folder::RunFolder;
+use crate::commands::revision::{BuiltRevision, Revisions};
+use crate::commands::suites::{self, BuiltSuite};
 use crate::error::{CommandError, RevisionError, RunError};
 
 /// A suite of two revisions, with the runs so far.
 pub(in crate::commands) struct Processes<'a> {
     sides: [OneSide<'a>; 2],
-    target: &'a Path,
-    interruption: &'a Interruption,
+    revisions: &'a Revisions,
     pairs: &'a Pairs<'a>,
     interrupted: Option<Exit>,
 }
@@ -42,33 +42,32 @@ pub(super) enum Ended {
 }
 
 impl<'a> Processes<'a> {
-    /// The suite before and now. Runs are stored below `folder`, and `target` is the folder that cargo builds into.
+    /// The suite before and now. Its runs are stored in `folder`.
     pub(in crate::commands) fn new(
-        revisions: [&'a BuiltRevision; 2],
+        built: [&'a BuiltRevision; 2],
         suite: [&'a BuiltSuite; 2],
-        folder: &Path,
-        target: &'a Path,
-        interruption: &'a Interruption,
+        folder: &RunFolder,
+        revisions: &'a Revisions,
         pairs: &'a Pairs<'a>,
     ) -> Self {
         let side = |number: usize, name: &str| OneSide {
-            revision: revisions[number],
+            revision: built[number],
             suite: suite[number],
-            folder: folder.join(name).join("runs"),
+            folder: folder.path().join(name).join("runs"),
             runs: Vec::new(),
         };
-        Self { sides: [side(0, "then"), side(1, "now")], target, interruption, pairs, interrupted: None }
+        Self { sides: [side(0, "then"), side(1, "now")], revisions, pairs, interrupted: None }
     }
 
     /// Runs a process of a side: of all cases that the user wants, or of those of these names.
     pub(super) fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Ended, CommandError> {
         // One that came between two processes reached none of them.
-        self.interrupted = self.interruption.exit();
+        self.interrupted = self.revisions.interruption().exit();
         if self.interrupted.is_some() {
             return Ok(Ended::Interrupted);
         }
         let flags = self.flags(names);
-        let (target, interruption) = (self.target, self.interruption);
+        let (target, interruption) = (self.revisions.target(), self.revisions.interruption());
         let side = &mut self.sides[side as usize];
         let not_started =
             |error| RunError::NotStarted { program: side.suite.program.display().to_string(), error };
@@ -76,15 +75,18 @@ impl<'a> Processes<'a> {
         let before = stored.runs();
         let mut command = suites::command(side.suite, &flags, &side.revision.built.loader_path());
         command.env("GPUBENCH_RUNS_DIR", &side.folder).env("CARGO_TARGET_DIR", target);
+        // A process of a comparison is no night's run, whatever the user's settings say.
+        command.env("GPUBENCH_HISTORY", "none");
         // Its table is one of many.
         let child = command.stdout(Stdio::null()).spawn().map_err(not_started)?;
         let status = interruption.wait(child).map_err(not_started)?;
         let ended = interruption.exit().unwrap_or_else(|| suites::exit(status));
         let run = stored.runs().into_iter().find(|run| !before.contains(run));
-        if let Some((name, path)) = &run {
-            side.runs.push(NamedRun { name: name.clone(), run: load(path)?.run });
-        }
         let name = || side.revision.name.clone();
+        if let Some((run, path)) = &run {
+            let not_read = |error| RevisionError::NotRead { name: name(), error: Box::new(error) };
+            side.runs.push(NamedRun { name: run.clone(), run: load(path).map_err(not_read)?.run });
+        }
         match ended {
             Exit::Interrupted(_) => {
                 self.interrupted = Some(ended);

@@ -79,6 +79,13 @@ impl Workspace {
     }
 }
 
+impl BenchTarget {
+    /// Returns true if it has the names of `other`, which may be of another revision.
+    pub(in crate::commands) fn is_of_the_name_of(&self, other: &Self) -> bool {
+        (&self.package, &self.name) == (&other.package, &other.name)
+    }
+}
+
 impl Package {
     fn bench_targets(&self) -> impl Iterator<Item = BenchTarget> {
         let benches = self.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "bench"));
