@@ -92,7 +92,7 @@ fn what_cannot_be_searched_is_told() {
         assert_eq!(ended.stdout(), "");
         told += &ended.stderr();
     };
-    refused(&["c0", "c1", "copy"], 1);
+    refused(&["c0", "c1", "copy"], 4);
     refused(&["c2", "c0", "copy"], 2);
     refused(&["c1", "c1", "copy"], 2);
     refused(&["c0", ".", "copy"], 2);
@@ -107,6 +107,63 @@ fn a_signal_ends_the_search() {
     repository.change("signal", "");
     repository.commit("c2");
     let ended = bisect(&repository, &["c0", "c2", "copy"]).code(130);
+    assert_eq!(ended.stdout(), "");
+}
+
+/// Four commits that each give no answer of another kind, between one before the change and one behind it.
+#[test]
+fn what_is_wrong_with_one_commit_does_not_end_the_search() {
+    let repository = history(&[100]);
+    // A file that tells the scripts what to do, and the words for what follows.
+    let faults = [
+        ("unread", "", "cargo finds no workspace"),
+        ("broken", "", "the suites could not be built"),
+        ("ends", "1", "the suite stored no run"),
+        ("ends", "2", "the suite ended with exit code 2"),
+        ("ends", "4", "it has no case"),
+        ("garbles", "", "a run that cannot be read"),
+        ("benches", "others", "--bench kernels"),
+    ];
+    for (number, (name, text, _)) in faults.iter().enumerate() {
+        repository.change(name, text);
+        repository.commit(&format!("c{}", number + 1));
+        repository.remove(name);
+    }
+    // A submodule that is nowhere.
+    repository.change(".gitmodules", "[submodule \"a\"]\n\tpath = sub\n\turl = ./nowhere\n");
+    repository.git(&["add", "."]);
+    repository.git(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        &format!("160000,{},sub", repository.hash("c0")),
+    ]);
+    repository.git(&["commit", "--quiet", "--message", "c8"]);
+    repository.git(&["rm", "--quiet", "--cached", "sub"]);
+    repository.remove(".gitmodules");
+    repository.change("speed", "103");
+    repository.commit("c9");
+    let ended = bisect(&repository, &["c0", "c9", "copy"]).code(0);
+    for words in faults.map(|(_, _, words)| words).into_iter().chain(["cannot be checked out"]) {
+        let told = ended.stderr();
+        assert!(
+            told.lines().any(|line| line.contains("gives no answer") && line.contains(words)),
+            "{words}: {told}"
+        );
+    }
+    assert_eq!(found(&ended).len(), 9);
+}
+
+/// A device that is missing is missing for all commits.
+#[test]
+fn a_missing_device_ends_the_search() {
+    let repository = history(&[100]);
+    repository.change("ends", "5");
+    repository.commit("c1");
+    repository.remove("ends");
+    repository.change("speed", "103");
+    repository.commit("c2");
+    let ended = bisect(&repository, &["c0", "c2", "copy"]).code(5);
     assert_eq!(ended.stdout(), "");
 }
 
@@ -183,7 +240,30 @@ fn good_is_on_the_line_of_first_parents() {
     // What it says to give.
     let ended = bisect(&repository, &["c0", "c2", "copy"]).code(0);
     assert_eq!(found(&ended), ["c1"]);
-    _ = bisect(&repository, &["merge", "c2", "copy"]).code(1);
+    _ = bisect(&repository, &["merge", "c2", "copy"]).code(4);
+}
+
+/// The exit code tells whether there is nothing to find, or whether it is not known.
+#[test]
+fn what_does_not_begin_a_search_has_its_exit_code() {
+    let repository = history(&[100, 100]);
+    for processes in [101, 102] {
+        repository.runs(processes, 0.02, 4);
+        repository.change("speed", &processes.to_string());
+        repository.commit(&format!("noisy{processes}"));
+    }
+    repository.change("ends", "4");
+    repository.commit("nothing");
+    repository.commit("nothing-more");
+    let told = |good: &str, bad: &str, code| {
+        let words = [good, bad, "copy", "--pairs", "4"];
+        bisect(&repository, &words).code(code).stderr()
+    };
+    assert!(told("c0", "c1", 4).contains("is not slower or faster than"));
+    assert!(told("noisy101", "noisy102", 1).contains("error: it is not decided whether"));
+    let one = told("c0", "nothing", 4);
+    assert!(one.contains("no case that c0") && one.contains("it is not in nothing"), "{one}");
+    assert!(told("nothing", "nothing-more", 4).contains("no case that"));
 }
 
 /// 64 commits, of which one is 3 % slower than the one before; processes differ by normal noise. What it prints stands in the

@@ -138,7 +138,7 @@ pub(crate) struct PairArgs {
 /// The commits to search.
 #[derive(Debug, Args)]
 pub(crate) struct BisectArgs {
-    /// A commit before the change, an ancestor of the other
+    /// A commit before the change, on the line of first parents of the other
     #[arg(value_name = "GOOD")]
     pub(crate) good: String,
     /// A commit behind the change

@@ -107,13 +107,7 @@ impl CommandError {
             ) => Exit::Failed,
             Self::Run(error) => error.exit(),
             Self::Revision(error) => error.exit(),
-            Self::Bisect(BisectError::Unchanged { rows, .. }) => {
-                if rows.is_empty() {
-                    Exit::Nothing
-                } else {
-                    Exit::Failed
-                }
-            }
+            Self::Bisect(error) => error.exit(),
             Self::History(HistoryError::Empty(_)) => Exit::Nothing,
             Self::History(HistoryError::NotAdded { .. }) => Exit::Failed,
             Self::Device(error) => error.exit(),

@@ -77,6 +77,21 @@ impl RevisionError {
             _ => Exit::Usage,
         }
     }
+
+    /// Returns true if the error says something of the revision called `revision` alone, so that others may still be measured.
+    pub(crate) fn is_of(&self, revision: &str) -> bool {
+        match self {
+            Self::NotBuilt { name, error } => name == revision && !matches!(**error, RunError::NoCargo(_)),
+            // Flags that the suites of other revisions know.
+            Self::Ended { name, exit } => name == revision && *exit == Exit::Usage,
+            Self::NotCheckedOut { name }
+            | Self::NoRun { name, .. }
+            | Self::NotRead { name, .. }
+            | Self::NotJoined { name, .. } => name == revision,
+            Self::NoSuiteInCommon { now, .. } => now == revision,
+            _ => false,
+        }
+    }
 }
 
 /// Returns a line for each of these sentences.

@@ -2,15 +2,14 @@
 //! commit, or those of which it is one. Each step compares a commit with the one before the change, in pairs of processes, and takes
 //! it for changed if it differs by more than half of the whole change.
 
+mod change;
 mod search;
 
-use std::fmt::{self, Display};
-
-use gpubench_records::comparison::{Answer, CaseFinding, Finding};
+use gpubench_records::comparison::{Answer, CaseFinding, Check, Finding};
 use gpubench_records::exit::Exit;
-use gpubench_records::method::Cache;
 use gpubench_stats::{DECISION_ERROR, Ratio};
 
+use self::change::{Change, Row, percent, told};
 use self::search::{Search, most_answers};
 use super::compare::Limits;
 use super::pairs::{Pairs, Processes, RunFolder, compared, in_common};
@@ -48,7 +47,7 @@ pub(super) fn bisect(args: &BisectArgs, print_options: PrintOptions) -> Result<E
     while let Some(number) = search.next() {
         let commit = &commits[number - 1];
         let left = count(search.candidates(), "candidate");
-        match bisection.answer(&change, commit, &latest)? {
+        match bisection.step(&change, commit, &latest)? {
             Ended::By(exit) => return Ok(exit),
             Ended::With(Step::Skipped(reason)) => {
                 output::note(&format!("{left}: {commit} gives no answer: {reason}"));
@@ -84,6 +83,35 @@ enum Ended<T> {
     By(Exit),
 }
 
+/// The rows of a comparison.
+#[derive(Default)]
+struct Found {
+    lines: Vec<CaseFinding>,
+    /// The cases that the later commit lacks.
+    missing: Vec<String>,
+}
+
+/// The rows that did not change, as far as is known.
+#[derive(Default)]
+struct Others {
+    /// A sentence for each.
+    rows: Vec<String>,
+    /// True if some were compared.
+    compared: bool,
+    /// True if some of these may have changed all the same.
+    undecided: bool,
+}
+
+impl Others {
+    fn add(&mut self, row: &Row, finding: &Finding) {
+        self.rows.push(format!("{row}: {}", told(finding)));
+        let is_same = matches!(finding, Finding::Compared { answer: Answer::Same, .. });
+        let is_new = matches!(finding, Finding::New);
+        self.compared |= !is_new;
+        self.undecided |= !is_same && !is_new;
+    }
+}
+
 /// A step of the search.
 enum Step {
     /// The commit has the change or not, by its ratio to the one before the change.
@@ -92,39 +120,21 @@ enum Step {
     Skipped(String),
 }
 
-/// A row that changed between the commits that the user named.
-struct Change {
-    row: Row,
-    ratio: Ratio,
-    /// Slower or faster.
-    answer: Answer,
-    /// The package and the bench target that have the case.
-    suite: [String; 2],
-}
-
-/// A row of a table.
-#[derive(PartialEq, Eq)]
-struct Row {
-    name: String,
-    device: String,
-    cache: Cache,
-}
-
 impl Bisection<'_> {
     /// Finds the row that changed most certainly between both commits.
     fn whole_change(&self, bad: &Revision, limits: Limits) -> Result<Ended<Change>, CommandError> {
         let bad = self.revisions.build(bad, &self.args.build)?;
         let pairs = self.pairs(limits, std::slice::from_ref(&self.args.case), &self.args.flags);
-        let (mut changes, mut others) = (Vec::new(), Vec::new());
         let suites = in_common(&self.good, &bad)?;
         suites.others.iter().for_each(|other| output::warn(other));
+        let (mut changes, mut others) = (Vec::new(), Others::default());
         for suite in suites.both {
             let found = match self.compared(&bad, suite, &pairs)? {
                 Ended::By(exit) => return Ok(Ended::By(exit)),
                 Ended::With(found) => found,
             };
             let target = &suite[1].target;
-            for line in found {
+            for line in found.lines {
                 let row = Row::of(&line);
                 match line.finding {
                     Finding::Compared {
@@ -133,26 +143,50 @@ impl Bisection<'_> {
                         let suite = [target.package.clone(), target.name.clone()];
                         changes.push(Change { row, ratio, answer, suite });
                     }
-                    finding => others.push(format!("{row}: {}", told(&finding))),
+                    finding => others.add(&row, &finding),
                 }
             }
+            others.rows.extend(found.missing.iter().map(|case| format!("{case}: it is not in {}", bad.name)));
         }
-        let unchanged = || BisectError::Unchanged {
-            case: self.args.case.clone(),
-            bad: bad.name.clone(),
-            good: self.good.name.clone(),
-            rows: others.clone(),
-        };
         changes.sort_by(|one, other| other.least().total_cmp(&one.least()));
         let mut changes = changes.into_iter();
-        let first = changes.next().ok_or_else(unchanged)?;
+        let Some(first) = changes.next() else { return Err(self.no_change(bad.name, others).into()) };
         for other in changes {
             output::note(&format!("{} changed too, less certainly: {}", other.row, percent(&other.ratio)));
         }
         Ok(Ended::With(first))
     }
 
-    /// Asks whether a commit has the change. It takes the work tree of the commit `latest`, whose build has most in common.
+    /// Returns the error of a search without a change, by the rows that have none.
+    fn no_change(&self, bad: String, others: Others) -> BisectError {
+        let (good, rows) = (self.good.name.clone(), others.rows);
+        if others.undecided {
+            BisectError::Undecided { good, bad, rows }
+        } else if others.compared {
+            BisectError::Unchanged { good, bad, rows }
+        } else {
+            BisectError::NoCase { case: self.args.case.clone(), good, bad, rows }
+        }
+    }
+
+    /// Asks whether a commit has the change, after that of the commit `latest`. What says something of the commit alone is no answer, and
+    /// the search goes on.
+    fn step(
+        &self,
+        change: &Change,
+        commit: &Revision,
+        latest: &Revision,
+    ) -> Result<Ended<Step>, CommandError> {
+        match self.answer(change, commit, latest) {
+            // The words of git, cargo or the suite stand above.
+            Err(CommandError::Revision(error)) if error.is_of(&commit.to_string()) => {
+                Ok(Ended::With(Step::Skipped(error.to_string())))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Measures a commit, in the work tree of the commit `latest`, whose build has most in common.
     fn answer(
         &self,
         change: &Change,
@@ -161,19 +195,8 @@ impl Bisection<'_> {
     ) -> Result<Ended<Step>, CommandError> {
         let [package, bench] = change.suite.clone();
         let build = BuildArgs { package: vec![package], bench: vec![bench], ..self.args.build.clone() };
-        let checked_out = self.revisions.check_out(commit, Some(latest), &build);
-        let built = match checked_out.and_then(|commit| commit.build(&build)) {
-            Ok(built) => built,
-            // Cargo's words stand above.
-            Err(RevisionError::NotBuilt { error, .. }) => {
-                return Ok(Ended::With(Step::Skipped(error.to_string())));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let suite = match in_common(&self.good, &built) {
-            Ok(suites) => suites.both[0],
-            Err(error) => return Ok(Ended::With(Step::Skipped(error.to_string()))),
-        };
+        let built = self.revisions.check_out(commit, Some(latest), &build)?.build(&build)?;
+        let suite = in_common(&self.good, &built)?.both[0];
         let names = [change.row.name.clone()];
         let exact = (!self.args.flags.iter().any(|flag| flag == "--exact")).then(|| "--exact".to_owned());
         let flags: Vec<String> = self.args.flags.iter().cloned().chain(exact).collect();
@@ -183,7 +206,7 @@ impl Bisection<'_> {
             Ended::By(exit) => return Ok(Ended::By(exit)),
             Ended::With(found) => found,
         };
-        let line = found.into_iter().find(|line| Row::of(line) == change.row);
+        let line = found.lines.into_iter().find(|line| Row::of(line) == change.row);
         Ok(Ended::With(match line.map(|line| line.finding) {
             Some(Finding::Compared { ratio, answer, .. }) if answer != Answer::Undecided => {
                 Step::Answered { has_it: answer == change.answer, ratio }
@@ -198,80 +221,24 @@ impl Bisection<'_> {
         Pairs { most: pairs, seed, time: None, error: self.error, limits, filters, flags }
     }
 
-    /// Compares a commit with the one before the change. Returns a line for each row.
+    /// Compares a commit with the one before the change. Returns a line for each row; none if no case was measured.
     fn compared(
         &self,
         commit: &BuiltRevision,
         suite: [&BuiltSuite; 2],
         pairs: &Pairs<'_>,
-    ) -> Result<Ended<Vec<CaseFinding>>, CommandError> {
+    ) -> Result<Ended<Found>, CommandError> {
         let sides = [&self.good, commit];
         let mut processes = Processes::new(sides, suite, &self.folder, self.revisions, pairs);
         let run = compared(&mut processes, pairs)?;
         if let Some(exit) = processes.interrupted() {
             return Ok(Ended::By(exit));
         }
-        Ok(Ended::With(run.and_then(|run| run.check).map(|check| check.lines).unwrap_or_default()))
+        let check = run.and_then(|run| run.check);
+        Ok(Ended::With(
+            check.map_or_else(Found::default, |Check { lines, missing, .. }| Found { lines, missing }),
+        ))
     }
-}
-
-impl Change {
-    /// Returns the least change that its interval holds, as the logarithm of a ratio.
-    fn least(&self) -> f64 {
-        if self.answer == Answer::Slower { self.ratio.low.ln() } else { -self.ratio.high.ln() }
-    }
-
-    /// Returns the fraction by which half of the change, on the scale of logarithms, makes the longer time longer.
-    fn half(&self) -> f64 {
-        (self.ratio.value.ln().abs() / 2.0).exp_m1()
-    }
-
-    fn words(&self) -> String {
-        let direction = if self.answer == Answer::Slower { "longer" } else { "less time" };
-        format!("{direction}, {},", percent(&self.ratio))
-    }
-
-    /// Returns the heading of the commits that were found.
-    fn conclusion(&self, commits: usize) -> String {
-        let Self { row, ratio, answer, .. } = self;
-        let verb = if *answer == Answer::Slower { "slower" } else { "faster" };
-        let since = match commits {
-            1 => "since this commit".to_owned(),
-            several => format!("since one of these {several} commits, of which some gave no answer"),
-        };
-        format!("{row} is {verb} {since}: {}", percent(ratio))
-    }
-}
-
-impl Row {
-    fn of(line: &CaseFinding) -> Self {
-        Self { name: line.name.clone(), device: line.device.clone(), cache: line.cache }
-    }
-}
-
-impl Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} on {}", self.name, self.cache, self.device)
-    }
-}
-
-/// Returns the reason why a finding decides nothing, or that there is no change.
-fn told(finding: &Finding) -> String {
-    match finding {
-        Finding::Compared { ratio, answer: Answer::Undecided, .. } => {
-            format!("undecided, {}: more --pairs may decide", percent(ratio))
-        }
-        Finding::Compared { ratio, .. } => format!("no change, {}", percent(ratio)),
-        Finding::NotComparable(reasons) => format!("not comparable: {}", reasons.join(", ")),
-        Finding::New => "it is not in the commit before the change".to_owned(),
-        Finding::NoNumber(reason) => format!("no number: {reason}"),
-    }
-}
-
-/// Returns the change of a time with its interval, such as `+3.05 % (+2.90 to +3.20 %)`.
-fn percent(ratio: &Ratio) -> String {
-    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(|ratio| 100.0 * (ratio - 1.0));
-    format!("{value:+.2} % ({low:+.2} to {high:+.2} %)")
 }
 
 fn count(number: usize, what: &str) -> String {
