@@ -145,3 +145,34 @@ fn cases_of_one_revision_are_listed() {
     _ = told(&["v100", "nothing", "copy", "--fail-on-regression", "5%"], 1);
     _ = told(&["nothing", "v100", "copy", "--fail-on-regression", "5%"], 1);
 }
+
+/// A pull request wants one text; the other formats hold one run, and are refused before anything is built.
+#[test]
+fn several_suites_are_sections_of_one_text() {
+    let repository = Repository::of(&[]);
+    repository.runs(100, 0.001, 4);
+    repository.runs(103, 0.001, 4);
+    for (speed, benches) in [("100", "copies kernels old_ones"), ("103", "copies kernels new_ones")] {
+        repository.change("speed", speed);
+        repository.change("benches", benches);
+        repository.commit(&format!("v{speed}"));
+    }
+    let (pull, json) = (repository.0.text("pull.md"), repository.0.text("run.json"));
+    let refused = repository.ab(&["v100", "v103", "--markdown", &pull, "--json", &json]).code(2);
+    assert_eq!(refused.stdout(), "");
+    assert!(refused.stderr().contains("error: --json is written of one suite"), "{}", refused.stderr());
+    assert_eq!(repository.lines("built").len(), 0);
+    let ended = repository.ab(&["v100", "v103", "--pairs", "4", "--markdown", &pull]).code(0);
+    let written = fs::read_to_string(&pull).expect("it was written");
+    let shown: String =
+        written.lines().filter(|line| !line.starts_with('|')).map(|line| format!("{line}\n")).collect();
+    insta::assert_snapshot!("ab-suites", without_hashes(&shown));
+    let others =
+        "a: new_ones is new in v103 (HASH), and not measured\na: old_ones is missing in v103 (HASH)\n";
+    assert!(without_hashes(&ended.stdout()).ends_with(others), "{}", ended.stdout());
+    // One suite has no heading, and any format.
+    let one = ["v100", "v103", "--pairs", "4", "--bench", "kernels", "--json", &json, "--markdown", &pull];
+    _ = repository.ab(&one).code(0);
+    assert!(!fs::read_to_string(pull).expect("it was written").contains("## "));
+    assert!(Path::new(&json).is_file());
+}

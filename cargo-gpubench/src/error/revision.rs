@@ -56,8 +56,11 @@ pub(crate) enum RevisionError {
     NotRead { name: String, error: Box<LoadRunError> },
     #[error("the processes of {name} cannot be joined: {error}")]
     NotJoined { name: String, error: Box<JoinError> },
-    #[error("formats are written of one suite, and {0} were compared: name one by --bench")]
-    SeveralSuites(usize),
+    #[error(
+        "--{format} is written of one suite, and both revisions have {suites}: name one by --bench, or write --markdown, which has a \
+         section for each"
+    )]
+    SeveralSuites { format: &'static str, suites: usize },
 }
 
 impl RevisionError {

@@ -40,6 +40,12 @@ impl<'a> CheckedOut<'a> {
         }
     }
 
+    /// Returns the number of bench targets that the other revision has too.
+    pub(in crate::commands) fn in_common(&self, other: &Self) -> usize {
+        let has = |target: &&BenchTarget| other.targets.iter().any(|other| target.is_of_the_name_of(other));
+        self.targets.iter().filter(has).count()
+    }
+
     /// Builds its suites.
     pub(in crate::commands) fn build(self, args: &BuildArgs) -> Result<BuiltRevision, RevisionError> {
         let Self { name, targets, cargo, tree } = self;
