@@ -4,6 +4,7 @@
 mod ab;
 mod bisect;
 mod commands;
+mod confirm;
 mod doctor;
 mod errors;
 mod fleet;

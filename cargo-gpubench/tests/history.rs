@@ -24,7 +24,7 @@ fn night(number: usize) -> f64 {
 }
 
 /// The run of a night: of commit `number`, whose hash begins with it, with both cases so many times as slow.
-fn run_of(template: &Run, number: usize, factors: [f64; 2]) -> Run {
+pub(super) fn run_of(template: &Run, number: usize, factors: [f64; 2]) -> Run {
     let mut run = template.clone();
     run.started = 1_767_225_600 + 86_400 * number as u64;
     run.program.package =

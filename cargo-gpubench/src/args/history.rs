@@ -1,10 +1,11 @@
 //! The flags of `history`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Arg, Args, Subcommand};
 
-use super::suites::{BuildArgs, PairArgs};
+use super::suites::{BuildArgs, PairArgs, time};
 
 /// The history to read, and the changes to tell.
 #[derive(Debug, Args)]
@@ -36,6 +37,10 @@ pub(crate) struct HistoryArgs {
     /// or not. With --fail-on-change one that is not confirmed does not count
     #[arg(long)]
     pub(crate) confirm: bool,
+    /// Begin to confirm no further change after this time, such as 90s, 10m or 2h. The newest go first, and those that are left are told as
+    /// not measured
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "30m")]
+    pub(crate) confirm_time: Duration,
     #[command(flatten)]
     pub(crate) pairs: PairArgs,
     #[command(flatten)]
@@ -52,8 +57,18 @@ pub(crate) struct HistoryArgs {
 }
 
 /// Arguments about commits that are measured again.
-const OF_CONFIRMATION: [&str; 9] =
-    ["pairs", "seed", "package", "bench", "features", "profile", "locked", "offline", "flags"];
+const OF_CONFIRMATION: [&str; 10] = [
+    "confirm_time",
+    "pairs",
+    "seed",
+    "package",
+    "bench",
+    "features",
+    "profile",
+    "locked",
+    "offline",
+    "flags",
+];
 
 /// Lets those be given with `--confirm` alone.
 fn of_confirmation(arg: Arg) -> Arg {

@@ -160,7 +160,7 @@ pub(crate) struct BisectArgs {
 }
 
 /// Reads `90`, `90s`, `10m` or `1h`.
-fn time(text: &str) -> Result<Duration, BadTime> {
+pub(super) fn time(text: &str) -> Result<Duration, BadTime> {
     let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let seconds = match unit {

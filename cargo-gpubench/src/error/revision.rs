@@ -46,6 +46,8 @@ pub(crate) enum RevisionError {
     Interrupted(Exit),
     #[error("{then} and {now} have no suite in common{}", listed(others))]
     NoSuiteInCommon { then: String, now: String, others: Vec<String> },
+    #[error("the suite {0} is no bench target of both commits here")]
+    NoSuchSuite(String),
     #[error("{name}: the suite ended with {exit}: its words are above")]
     Ended { name: String, exit: Exit },
     #[error(

@@ -1,11 +1,19 @@
 //! Changes of a history, measured again. In: the changes that are told; out: for each the answer of a comparison of the commit before it
 //! with the one behind it, in pairs of processes. Cases of one suite that changed between the same commits are measured together.
 
-use gpubench_records::comparison::{CaseFinding, Check};
+mod row;
+
+use std::cmp::Reverse;
+use std::time::Instant;
+
 use gpubench_records::exit::Exit;
-use gpubench_records::history::{CaseChange, CaseOfSuite, Confirmation, HistoryReport, RunLabel};
+use gpubench_records::history::{
+    CaseChange, CaseOfSuite, Confirmation, HistoryReport, HistorySeries, RunLabel,
+};
+use gpubench_records::record::Run;
 use gpubench_stats::DECISION_ERROR;
 
+use self::row::answer;
 use super::super::compare::Limits;
 use super::super::pairs::{Pairs, Processes, RunFolder, compared, in_common};
 use super::super::revision::{BuiltRevision, Revisions};
@@ -21,58 +29,78 @@ struct Around {
     suite: String,
 }
 
-/// Measures the commits around each change of `report` and notes the answers there. Returns the end by a signal, if one came.
+/// A change with what it is of.
+struct Told<'a> {
+    case: &'a CaseOfSuite,
+    /// The device's own name, if it has one.
+    uuid: Option<&'a str>,
+    change: &'a mut CaseChange,
+}
+
+/// Measures the commits around each change of `report`, the newest first, and notes the answers there. Returns the end by a signal, if
+/// one came.
 pub(super) fn confirm(report: &mut HistoryReport, args: &HistoryArgs) -> Result<Option<Exit>, CommandError> {
-    let mut all: Vec<Around> = Vec::new();
-    for (case, change) in each(report) {
-        match around(case, change) {
-            Ok(around) if !all.contains(&around) => all.push(around),
-            Ok(_) => {}
-            Err(reason) => change.confirmation = Some(Confirmation::NotMeasured { reason }),
-        }
-    }
+    let all = all_around(report);
     if all.is_empty() {
         return Ok(None);
     }
     let revisions = Revisions::here(&args.build)?;
     let folder = RunFolder::below(&revisions.home().join("confirm"))?;
-    let measuring = Measuring { revisions, folder, args };
-    for commits in &all {
-        let of_these = |case: &CaseOfSuite, change: &CaseChange| {
-            change.confirmation.is_none() && around(case, change).as_ref() == Ok(commits)
+    let mut measuring = Measuring { revisions, folder, args, interrupted: None };
+    let begin = Instant::now();
+    for (number, commits) in all.iter().enumerate() {
+        let of_these = |told: &Told<'_>| {
+            told.change.confirmation.is_none() && around(told.case, told.change).as_ref() == Ok(commits)
         };
-        let mut names: Vec<String> = each(report)
-            .filter(|(case, change)| of_these(case, change))
-            .map(|(case, _)| case.case.name())
-            .collect();
+        let mut names: Vec<String> =
+            each(report).filter(|told| of_these(told)).map(|told| told.case.case.name()).collect();
         names.sort_unstable();
         names.dedup();
-        let answers = match measuring.revisions.interruption().exit() {
-            Some(_) => Err("a signal ended the command before".to_owned()),
-            None => measuring.measure(commits, &names)?,
+        let found = if measuring.interrupted.is_some() {
+            Err("a signal ended the command before".to_owned())
+        } else if number > 0 && begin.elapsed() >= args.confirm_time {
+            Err("the time was up: a longer --confirm-time confirms more".to_owned())
+        } else {
+            measuring.measure(commits, &names)?
         };
-        for (case, change) in each(report) {
-            if !of_these(case, change) {
-                continue;
-            }
-            let is_row = |line: &&CaseFinding| line.name == case.case.name() && line.cache == case.case.cache;
-            change.confirmation = Some(match &answers {
+        for told in each(report).filter(|told| of_these(told)) {
+            told.change.confirmation = Some(match &found {
                 Err(reason) => Confirmation::NotMeasured { reason: reason.clone() },
-                Ok(lines) => lines.iter().find(is_row).map_or_else(
-                    || Confirmation::NotMeasured { reason: "the case was not measured".to_owned() },
-                    |line| Confirmation::of(change.ratio, &line.finding),
-                ),
+                Ok(run) => answer(run.as_ref(), &told),
             });
         }
     }
-    Ok(measuring.revisions.interruption().exit())
+    Ok(measuring.interrupted)
 }
 
-/// The changes of a report with their cases.
-fn each(report: &mut HistoryReport) -> impl Iterator<Item = (&CaseOfSuite, &mut CaseChange)> {
+/// Returns the commits around all changes, those of the newest change first. Changes without commits are noted as such.
+fn all_around(report: &mut HistoryReport) -> Vec<Around> {
+    let mut all: Vec<(u64, Around)> = Vec::new();
+    for Told { case, change, .. } in each(report) {
+        match around(case, change) {
+            Ok(around) => all.push((change.begins.started, around)),
+            Err(reason) => change.confirmation = Some(Confirmation::NotMeasured { reason }),
+        }
+    }
+    all.sort_by_key(|(started, _)| Reverse(*started));
+    let mut once: Vec<Around> = Vec::new();
+    for (_, around) in all {
+        if !once.contains(&around) {
+            once.push(around);
+        }
+    }
+    once
+}
+
+/// The changes of a report.
+fn each(report: &mut HistoryReport) -> impl Iterator<Item = Told<'_>> {
     report.cases.iter_mut().flat_map(|it| {
         let case = &it.case;
-        it.series.iter_mut().flat_map(|series| &mut series.changes).map(move |change| (case, change))
+        it.series.iter_mut().flat_map(move |series| {
+            let HistorySeries { circumstances, changes, .. } = series;
+            let uuid = circumstances.last().and_then(|last| last.uuid.as_deref());
+            changes.iter_mut().map(move |change| Told { case, uuid, change })
+        })
     })
 }
 
@@ -95,29 +123,37 @@ struct Measuring<'a> {
     revisions: Revisions,
     folder: RunFolder,
     args: &'a HistoryArgs,
+    /// The signal that ended one of them.
+    interrupted: Option<Exit>,
 }
 
 impl Measuring<'_> {
-    /// Compares these cases of both commits. Returns a line for each row, or the reason that there is none.
+    /// Compares these cases of both commits. Returns the later one's run with the comparison, if it has one, or the reason that both
+    /// cannot be compared.
     fn measure(
-        &self,
+        &mut self,
         commits: &Around,
         names: &[String],
-    ) -> Result<Result<Vec<CaseFinding>, String>, CommandError> {
+    ) -> Result<Result<Option<Run>, String>, CommandError> {
         let Around { then, now, suite } = commits;
         output::note(&format!("{suite}: {}..{}: {}", short(then), short(now), names.join(", ")));
-        let [then, now] = match [self.built(then), self.built(now)] {
-            [Ok(then), Ok(now)] => [then, now],
-            [Err(error), _] | [_, Err(error)] => return refused(error),
-        };
-        let suites = match in_common(&then, &now) {
-            Ok(suites) => suites.both,
-            Err(error) => return refused(error),
-        };
-        let is_this = |name: &str, package: &str| *suite == format!("{package}/{name}");
-        let Some(suite) = suites.into_iter().find(|[_, now]| is_this(&now.target.name, &now.target.package))
-        else {
-            return Ok(Err(format!("the suite {suite} is no bench target of both commits here")));
+        match self.run(commits, names) {
+            Ok(run) => Ok(Ok(run)),
+            Err(CommandError::Revision(RevisionError::Interrupted(exit))) => {
+                self.interrupted = Some(exit);
+                Ok(Err("a signal ended the command before".to_owned()))
+            }
+            Err(CommandError::Revision(error)) => refused(error),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn run(&mut self, commits: &Around, names: &[String]) -> Result<Option<Run>, CommandError> {
+        let [then, now] = [self.built(&commits.then)?, self.built(&commits.now)?];
+        let is_this = |name: &str, package: &str| commits.suite == format!("{package}/{name}");
+        let mut suites = in_common(&then, &now)?.both.into_iter();
+        let Some(suite) = suites.find(|[_, now]| is_this(&now.target.name, &now.target.package)) else {
+            return Err(RevisionError::NoSuchSuite(commits.suite.clone()).into());
         };
         let flags = &self.args.flags;
         let exact = (!flags.iter().any(|flag| flag == "--exact")).then(|| "--exact".to_owned());
@@ -132,13 +168,9 @@ impl Measuring<'_> {
             flags: &flags,
         };
         let mut processes = Processes::new([&then, &now], suite, &self.folder, &self.revisions, &pairs);
-        match compared(&mut processes, &pairs) {
-            Ok(run) => {
-                Ok(Ok(run.and_then(|run| run.check).map_or_else(Vec::new, |Check { lines, .. }| lines)))
-            }
-            Err(CommandError::Revision(error)) => refused(error),
-            Err(error) => Err(error),
-        }
+        let run = compared(&mut processes, &pairs)?;
+        self.interrupted = processes.interrupted();
+        Ok(run)
     }
 
     fn built(&self, commit: &str) -> Result<BuiltRevision, RevisionError> {
@@ -148,12 +180,11 @@ impl Measuring<'_> {
 }
 
 /// Returns the reason that two commits cannot be compared, for the changes between them; an error if it holds for all commits.
-fn refused(error: RevisionError) -> Result<Result<Vec<CaseFinding>, String>, CommandError> {
+fn refused(error: RevisionError) -> Result<Result<Option<Run>, String>, CommandError> {
     match error {
-        RevisionError::NoGit(_)
-        | RevisionError::NoPlace { .. }
-        | RevisionError::AllInUse(_)
-        | RevisionError::Interrupted(_) => Err(error.into()),
+        RevisionError::NoGit(_) | RevisionError::NoPlace { .. } | RevisionError::AllInUse(_) => {
+            Err(error.into())
+        }
         error => Ok(Err(error.to_string())),
     }
 }
