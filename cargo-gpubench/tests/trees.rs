@@ -119,6 +119,9 @@ fn a_signal_ends_a_build() {
         _ = repository.run_in("repository", &["bisect", commit, "last", "copy"]).code(code);
         _ = repository.run_in("repository", &["bisect", "v100", commit, "copy"]).code(code);
     }
+    // A commit between.
+    let ended = repository.run_in("repository", &["bisect", "v100", "last", "copy"]).code(130);
+    assert_eq!(ended.stdout(), "");
 }
 
 /// A manifest that cargo does not read is the commit's, and no mistake of the command line.
