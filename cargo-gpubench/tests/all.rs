@@ -9,6 +9,7 @@ mod doctor;
 mod errors;
 mod fleet;
 mod history;
+mod history_ref;
 mod init;
 mod repository;
 mod run;

@@ -41,7 +41,7 @@ pub(super) fn run_of(template: &Run, number: usize, factors: [f64; 2]) -> Run {
 }
 
 /// Forty nights: from the 25th on the first case takes 3 % longer, and from the 35th on the second 5 % less.
-fn nights() -> Vec<Run> {
+pub(super) fn nights() -> Vec<Run> {
     let template = slowed(1.0);
     let first = |number: usize| if number < 25 { 1.0 } else { 1.03 };
     let second = |number: usize| if number < 35 { 1.0 } else { 0.95 };
@@ -49,7 +49,7 @@ fn nights() -> Vec<Run> {
 }
 
 /// A project with a history in `src/history`.
-fn with_history(runs: &[Run]) -> Project {
+pub(super) fn with_history(runs: &[Run]) -> Project {
     let project = Project::new();
     fs::create_dir_all(project.path("src")).expect("it can be made");
     fs::write(project.path("src/runs.json"), list(runs)).expect("it can be written");
@@ -154,56 +154,6 @@ fn changes_are_confirmed_by_measuring_their_commits_again() {
     confirm(&["--last", "20", "--band", "4%"], 0);
     let refused = repository.run_in("repository", &["history", "--pairs", "4"]).code(2).stderr();
     assert!(refused.contains("--confirm"), "{refused}");
-}
-
-/// The same in a git repository, without a file in its working tree: two processes add to it at once, and nothing is lost.
-#[cfg(unix)]
-#[test]
-fn a_ref_of_a_git_repository_is_a_history_too() {
-    let repository = Repository::of(&[100]);
-    let (first, second) = (&nights()[..20], &nights()[20..]);
-    for (name, runs) in [("first.json", first), ("second.json", second)] {
-        fs::write(repository.0.path(name), list(runs)).expect("it can be written");
-    }
-    const REF: &str = "refs/gpubench/history";
-    let add = |file: &str| {
-        let file = repository.0.text(file);
-        repository.run_in("repository", &["history", "add", &file, "--history", REF]).code(0).stderr()
-    };
-    let told = std::thread::scope(|scope| {
-        let both = ["first.json", "second.json"].map(|file| scope.spawn(move || add(file)));
-        both.map(|thread| thread.join().expect("it ended")).concat()
-    });
-    assert_eq!(told.matches(": added: refs/gpubench/history:").count(), 40, "{told}");
-    assert_eq!(add("first.json").matches(": is there already: ").count(), 20);
-    let ended = repository.run_in("repository", &["history", REF, "--fail-on-change"]).code(3);
-    let project = with_history(&nights());
-    assert_eq!(ended.stdout(), project.run(&["history", "history"]).code(0).stdout());
-
-    let git = |words: &[&str]| {
-        let mut command = Command::new("git");
-        let told = command.arg("-C").arg(repository.0.path("repository")).args(words).output();
-        String::from_utf8(told.expect("there is git").stdout).expect("text")
-    };
-    assert_eq!(git(&["rev-list", "--count", REF]).trim(), "40", "a commit for each run");
-    assert_eq!(git(&["status", "--porcelain"]), "", "the working tree is left alone");
-    let left = fs::read_dir(repository.0.path("repository/.git")).expect("it is there");
-    let ours = left.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with("gpubench"));
-    assert_eq!(ours.count(), 0);
-    let missing = repository.run_in("repository", &["history", "refs/gpubench/other"]).code(2).stderr();
-    assert!(missing.contains("this repository has no such ref"), "{missing}");
-    let elsewhere = repository.run_in(".", &["history", REF]).code(2).stderr();
-    assert!(elsewhere.contains("refs/gpubench/history"), "{elsewhere}");
-    let first = repository.0.text("first.json");
-    let refused = |name: &str| {
-        let words = ["history", "add", &first, "--history", name];
-        repository.run_in("repository", &words).code(1).stderr()
-    };
-    assert!(refused("refs/a..b").contains("refs/a..b"));
-    // Somebody's branch is left alone.
-    let before = git(&["rev-parse", "main"]);
-    assert!(refused("refs/heads/main").contains("give a history a ref of its own"));
-    assert_eq!(git(&["rev-parse", "main"]), before);
 }
 
 #[test]

@@ -14,8 +14,8 @@ use std::time::Duration;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The value of a ref that is not there.
-const NOTHING: &str = "0000000000000000000000000000000000000000";
+/// The value of a ref that is not there, whatever the length of hashes.
+const NOTHING: &str = "";
 
 /// The name and the address that commits of a history have, whoever measured.
 const AUTHOR: [(&str, &str); 4] = [
@@ -56,7 +56,7 @@ pub(super) fn add(
         let old = told(&["rev-parse", "--verify", "--quiet", name], &[]).ok();
         let there = match &old {
             Some(old) => {
-                let top = told(&["ls-tree", "-z", "--name-only", old], &[])?;
+                let top = told(&["ls-tree", "-z", "--full-tree", "--name-only", old], &[])?;
                 if let Some(other) = top.split('\0').find(|name| !name.is_empty() && !is_ours(name)) {
                     return Err(io::Error::other(format!(
                         "it has other files, such as `{other}`: give a history a ref of its own"
@@ -139,9 +139,9 @@ fn contents(answers: &mut BufReader<ChildStdout>) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Returns the files that `git ls-tree` finds.
+/// Returns the files that `git ls-tree` finds, by their paths from the top: the current folder may be any of the repository.
 fn files(words: &[&str]) -> io::Result<Vec<File>> {
-    let told = told(&[&["ls-tree", "-z"], words].concat(), &[])?;
+    let told = told(&[&["ls-tree", "-z", "--full-tree"], words].concat(), &[])?;
     // `100644 blob HASH<tab>PATH`
     let file = |line: &str| {
         let (what, path) = line.split_once('\t')?;
