@@ -85,11 +85,27 @@ fn json_and_page_have_the_same_changes() {
     assert_eq!((commit("after"), commit("until")), ("0024".to_owned(), "0025".to_owned()));
     let ratio = change["ratio"].as_f64().expect("a number");
     assert!((ratio - 1.03).abs() < 0.002, "{ratio}");
+    let chance = change["chance"].as_f64().expect("a number");
+    assert!((1e-6..1e-3).contains(&chance), "{chance}");
 
     let page = fs::read_to_string(project.path("src/page.html")).expect("it was written");
     assert!(page.contains("2 changes: 1 slower, 1 faster") && page.contains("00240000..00250000"));
     assert_eq!(page.matches("class=\"spark\"").count(), 2);
+    // All three say how certain a change is.
+    let text = project.run(&["history", "history", "--width", "150"]).code(0).stdout();
+    for chance in chances(&found) {
+        assert!(text.contains(&chance) && page.contains(&chance.replace('<', "&lt;")), "{chance}: {text}");
+    }
     assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
+}
+
+/// The chances of all changes in JSON, as they begin where they are shown.
+fn chances(report: &Json) -> Vec<String> {
+    let all = report["cases"].as_array().expect("a list").iter();
+    let series = all.flat_map(|case| case["series"].as_array().expect("a list"));
+    let changes = series.flat_map(|series| series["changes"].as_array().expect("a list"));
+    let shown = |chance: f64| if chance > 1e-6 { "1 in " } else { "< 1 in a million" }.to_owned();
+    changes.map(|change| shown(change["chance"].as_f64().expect("a number"))).collect()
 }
 
 /// Another driver begins another series, and names of cases are escaped on the page.
@@ -139,7 +155,7 @@ fn changes_are_confirmed_by_measuring_their_commits_again() {
         }
     }
     let confirm = |flags: &[&str], code| {
-        let words = ["history", "--confirm", "--fail-on-change", "--pairs", "4", "--width", "150"];
+        let words = ["history", "--confirm", "--fail-on-change", "--pairs", "4", "--width", "170"];
         repository.run_in("repository", &[&words[..], flags].concat()).code(code)
     };
     let ended = confirm(&["--json", "changes.json"], 3);

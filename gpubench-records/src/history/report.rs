@@ -94,7 +94,7 @@ pub struct CaseChange {
     pub ratio: f64,
     /// The interval of the ratio, with a confidence of 95 %.
     pub interval: [f64; 2],
-    /// The part of orders of the series' noise with such a step, at most.
+    /// The chance that a series without a change has such a step anywhere; [`LEAST_CHANCE`](gpubench_stats::changes::LEAST_CHANCE) stands for all below.
     pub chance: f64,
     /// The time before, and after.
     pub times: [Nanoseconds; 2],

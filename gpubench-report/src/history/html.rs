@@ -2,7 +2,7 @@
 //! answer, all changes, the newest first, and a line for each case, those with the newest change first.
 
 use gpubench_records::history::{CaseHistory, HistoryReport};
-use gpubench_stats::format::{self, counted, percent};
+use gpubench_stats::format::{self, counted};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::sparkline::sparkline;
@@ -67,9 +67,9 @@ fn changes(report: &HistoryReport) -> Markup {
                             th scope="col" { "case" }
                             th.number scope="col" { "change" }
                             th.number scope="col" { "95 % interval" }
+                            th.number scope="col" { "by chance" }
                             th scope="col" { "commits" }
                             th scope="col" { "day" }
-                            th.number scope="col" { "by chance" }
                             @if again { th scope="col" { "measured again" } }
                         } }
                         tbody {
@@ -78,9 +78,9 @@ fn changes(report: &HistoryReport) -> Markup {
                                     th scope="row" { a href={ "#c" (number(of).unwrap_or_default()) } { (words::case_of(it, of)) } }
                                     td.number.slower[it.ratio > 1.0].faster[it.ratio < 1.0] { (format::change(it.ratio)) }
                                     td.number { (format::changes(it.interval[0], it.interval[1])) }
+                                    td.number { (words::chance(it)) }
                                     td { code { (words::commits(it)) } }
                                     td { (words::day(&it.begins)) }
-                                    td.number { "≤ " (percent(it.chance)) }
                                     @if again { td { (words::confirmation(it)) } }
                                 }
                             }

@@ -18,7 +18,7 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
     let mut text = heading(&words::answer(report), &format!(" ({})", words::size(report)), page);
     let found = report.changes();
     if !found.is_empty() {
-        let mut heads = vec!["case", "change", "95 % interval", "commits", "day"];
+        let mut heads = vec!["case", "change", "95 % interval", "by chance", "commits", "day"];
         let has_confirmations = words::has_confirmations(report);
         if has_confirmations {
             heads.push("measured again");
@@ -30,12 +30,13 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
                 words::case_of(it, case),
                 change(it.ratio),
                 changes(it.interval[0], it.interval[1]),
+                words::chance(it),
                 words::commits(it),
                 words::day(&it.begins),
             ];
             rows.push(row.into_iter().chain(again).collect());
         }
-        text.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
+        text.extend(columns(&rows, 1..4, page).iter().flatten().map(|line| format!("{line}\n")));
         let left = found.len().saturating_sub(MOST);
         if left > 0 {
             text += &format!("  and {left} more: --html and --json have them all\n");

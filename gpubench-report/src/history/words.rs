@@ -5,6 +5,7 @@ use gpubench_records::history::{
     CaseChange, CaseHistory, Confirmation, HistoryReport, HistorySeries, RunLabel,
 };
 use gpubench_stats::Ratio;
+use gpubench_stats::changes::LEAST_CHANCE;
 use gpubench_stats::format::{self, counted, percent};
 
 use crate::text::plain;
@@ -34,6 +35,16 @@ pub(super) fn commit(label: &RunLabel) -> String {
 /// The commits that a change came with, as git names a range: behind the first, up to the second.
 pub(super) fn commits(change: &CaseChange) -> String {
     format!("{}..{}", commit(&change.after), commit(&change.until))
+}
+
+/// The chance that noise alone has such a change, to two digits: one in so many series.
+pub(super) fn chance(change: &CaseChange) -> String {
+    if change.chance <= LEAST_CHANCE {
+        return "< 1 in a million".to_owned();
+    }
+    let series = 1.0 / change.chance;
+    let unit = 10_f64.powi((series.log10().floor() as i32 - 1).max(0));
+    format!("1 in {:.0}", (series / unit).round() * unit)
 }
 
 /// The case.

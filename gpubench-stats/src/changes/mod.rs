@@ -2,14 +2,17 @@
 //! values in the order of time; out: [`Change`]s.
 //!
 //! Steps are searched in stretches of many lengths (`intervals`), and the strength that a step needs comes of the series' own noise in
-//! other orders, a permutation test (`noise`). The strongest step is a change; stretches with it inside are left; then the next.
+//! other orders, a permutation test (`noise`), whose tail tells how certain a change is (`chance`). The strongest step is a change; stretches with it inside are left; then the next.
 //! Each change is then placed anew between its neighbours, and tested again there.
 
+mod chance;
 mod intervals;
 mod noise;
 
+pub use self::chance::LEAST_CHANCE;
+use self::chance::{Tail, together};
 use self::intervals::{Step, Sums};
-use self::noise::{ORDERS, noise, residuals, strengths_by_chance};
+use self::noise::{ORDERS, residuals, strengths_by_chance};
 use crate::median_ci::CONFIDENCE;
 use crate::student;
 
@@ -32,8 +35,10 @@ pub struct Change {
     pub ratio: f64,
     /// The ends of the interval of `ratio`, with a confidence of 95 %.
     pub interval: (f64, f64),
-    /// The part of orders of the series' noise in which there is such a step anywhere, at most.
+    /// The chance that a series without a change has such a step anywhere. It is never less than [`LEAST_CHANCE`].
     pub chance: f64,
+    /// The first value of the level before it, and the end of the new level: the places of the changes beside it.
+    pub levels: (usize, usize),
 }
 
 /// Returns the changes of a series of positive values, in the order of time.
@@ -44,7 +49,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     }
     // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
     let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
-    let series = Series { noise: noise(&logs), sums: Sums::of(&logs) };
+    let series = Series { noise: noise::noise(&logs), sums: Sums::of(&logs) };
     let found = series.steps_above(usual_strength(logs.len()));
     if found.is_empty() {
         return Vec::new();
@@ -54,9 +59,10 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
     let allowed = (FALSE_ALARMS * (ORDERS + 1) as f64) as usize;
     let needed = by_chance[ORDERS - allowed];
     let placed = series.placed(chosen(&found), needed);
+    let tail = Tail::of(&by_chance);
     let chance = |step: &Step| {
-        let weaker = by_chance.partition_point(|strength| *strength < step.strength);
-        (1 + ORDERS - weaker) as f64 / (ORDERS + 1) as f64
+        let at_one_end = together(step.at - step.begin, step.end - step.at);
+        tail.chance(step.strength).max(at_one_end).max(LEAST_CHANCE)
     };
     placed.iter().map(|step| series.change(step, chance(step))).collect()
 }
@@ -127,6 +133,7 @@ impl Series {
             ratio: size.exp(),
             interval: ((size - half).exp(), (size + half).exp()),
             chance,
+            levels: (begin, end),
         }
     }
 }
