@@ -127,6 +127,43 @@ fn drivers_are_apart_and_names_are_escaped() {
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;"));
 }
 
+/// A slowdown that was undone, and a small change that came with another driver: both are told in text and on the page, and fail nothing.
+#[test]
+fn what_is_undone_or_left_out_is_said() {
+    let template = slowed(1.0);
+    let mut runs: Vec<Run> = (0..60)
+        .map(|number| {
+            let first = if (20..40).contains(&number) { 1.03 } else { 1.0 };
+            run_of(&template, number, [first, if number < 40 { 1.0 } else { 1.0025 }])
+        })
+        .collect();
+    // Both commits before the driver's change once more, the night before.
+    let again = [38, 39].map(|number| {
+        let mut run = run_of(&template, number, [1.03, 1.0]);
+        run.started += 100 * 86_400;
+        run
+    });
+    for run in &mut runs[40..] {
+        run.started += 101 * 86_400;
+    }
+    runs.splice(40..40, again);
+    for run in &mut runs[40..] {
+        run.devices[0].properties.retain(|property| property.name != DRIVER);
+        run.devices[0].properties.push(Property::new(DRIVER, Value::Text("999.9".to_owned())));
+    }
+    let project = with_history(&runs);
+    let flags = ["--fail-on-change", "--band", "0.1%", "--width", "150"];
+    let words = [&["history", "history", "--html", "page.html", "--json", "a.json"][..], &flags].concat();
+    let ended = project.run(&words).code(0);
+    assert_snapshot!("history-undone", ended.stdout());
+    let page = fs::read_to_string(project.path("src/page.html")).expect("it was written");
+    for words in ["1 slowdown undone since", "1 change left out where two series are joined"] {
+        assert!(page.contains(words), "{words}");
+    }
+    let json = fs::read_to_string(project.path("src/a.json")).expect("it was written");
+    assert!(json.contains("\"unclear\":1") && json.contains("\"remains\":"), "{json}");
+}
+
 /// Nights of a repository: a commit makes one case slower in the history and in truth, one seems to, and one cannot be built.
 #[cfg(unix)]
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::circumstances::Circumstances;
 use super::gather::{Measured, RunLabel, Series};
+use gpubench_stats::changes::spread;
 
 /// The fewest commits that two series need in common. One alone would pass on the noise of one run as a step.
 const LEAST_COMMITS: usize = 2;
@@ -17,8 +18,35 @@ pub(super) struct Joined {
     pub(super) times: Vec<Measured>,
     /// The same under the first circumstances.
     pub(super) evened: Vec<f64>,
-    /// The first and the last of the times by which circumstances were joined. A step there may be the error of the join.
-    pub(super) joints: Vec<(usize, usize)>,
+    /// The number of its circumstances, of each time.
+    pub(super) kinds: Vec<usize>,
+    /// The standard error of each join: of the logarithms under the circumstances of the next number against those before.
+    pub(super) errors: Vec<f64>,
+}
+
+impl Joined {
+    /// Returns the standard error that joins give to the ratio of the levels `begin..at` and `at..end`: that of each, as far as one level has
+    /// more times from behind it than the other.
+    pub(super) fn error_between(&self, begin: usize, at: usize, end: usize) -> f64 {
+        let part_behind = |kinds: &[usize], join: usize| {
+            kinds.iter().filter(|kind| **kind > join).count() as f64 / kinds.len().max(1) as f64
+        };
+        let of_join = |(join, error): (usize, &f64)| {
+            error * (part_behind(&self.kinds[at..end], join) - part_behind(&self.kinds[begin..at], join))
+        };
+        self.errors.iter().enumerate().map(of_join).map(|error| error * error).sum::<f64>().sqrt()
+    }
+}
+
+/// The difference between the circumstances of two series.
+#[derive(Clone, Copy)]
+struct Shift {
+    /// The mean of the logarithms of earlier times over later ones of the same commits.
+    mean: f64,
+    /// The number of commits.
+    commits: usize,
+    /// The standard error of the mean, by how the commits differ.
+    error: f64,
 }
 
 /// A joined series, with what decides whether a later one belongs to it.
@@ -47,12 +75,14 @@ pub(super) fn joined(series: Vec<Series>, runs: &[RunLabel]) -> Vec<Joined> {
             .filter_map(|candidate| shift(&candidate.by_commit, &own).map(|shift| (candidate, shift)));
         match fitting.min_by_key(|(candidate, _)| differences(candidate)) {
             Some((candidate, shift)) => {
-                candidate.add(circumstances, &times, (own, shift), runs);
+                candidate.add(circumstances, &times, (own, shift));
                 candidate.ended = ended;
             }
             None => {
                 let evened = times.iter().map(|it| it.time.as_f64()).collect();
-                let joined = Joined { circumstances: vec![circumstances], times, evened, joints: Vec::new() };
+                let kinds = vec![0; times.len()];
+                let circumstances = vec![circumstances];
+                let joined = Joined { circumstances, times, evened, kinds, errors: Vec::new() };
                 all.push(Candidate { joined, by_commit: own, ended });
             }
         }
@@ -66,35 +96,38 @@ impl Candidate {
         &mut self,
         circumstances: Circumstances,
         times: &[Measured],
-        (mut own, shift): (BTreeMap<String, f64>, f64),
-        runs: &[RunLabel],
+        (mut own, shift): (BTreeMap<String, f64>, Shift),
     ) {
         let joined = &mut self.joined;
-        let evened = times.iter().map(|it| it.time.as_f64() * shift.exp());
-        let earlier = joined.times.iter().copied().zip(joined.evened.iter().copied());
-        let mut both: Vec<(Measured, f64)> = earlier.chain(times.iter().copied().zip(evened)).collect();
-        both.sort_by_key(|(measured, _)| measured.run);
-        let is_common = |(measured, _): &(Measured, f64)| {
-            let commit = runs[measured.run].commit.as_ref();
-            commit.is_some_and(|commit| self.by_commit.contains_key(commit) && own.contains_key(commit))
-        };
-        let first = both.iter().position(is_common).unwrap_or(0);
-        let last = both.iter().rposition(is_common).unwrap_or(first);
-        joined.joints.push((first, last + 1));
-        (joined.times, joined.evened) = both.into_iter().unzip();
+        let kind = joined.circumstances.len();
+        let later = times.iter().map(|it| (*it, it.time.as_f64() * shift.mean.exp(), kind));
+        let earlier = joined.times.iter().zip(&joined.evened).zip(&joined.kinds);
+        let mut all: Vec<(Measured, f64, usize)> =
+            earlier.map(|((time, evened), kind)| (*time, *evened, *kind)).chain(later).collect();
+        all.sort_by_key(|(measured, ..)| measured.run);
+        joined.times = all.iter().map(|it| it.0).collect();
+        joined.evened = all.iter().map(|it| it.1).collect();
+        joined.kinds = all.iter().map(|it| it.2).collect();
+        // Commits are measured again in one night as a rule: what is of that night all of them share.
+        let of_nights = spread(&joined.evened) * (1.0 + 1.0 / shift.commits as f64).sqrt();
+        joined.errors.push(of_nights.max(shift.error));
         joined.circumstances.push(circumstances);
-        own.values_mut().for_each(|log| *log += shift);
+        own.values_mut().for_each(|log| *log += shift.mean);
         self.by_commit = own;
     }
 }
 
-/// Returns the difference of the logarithms that takes times of `now` to those of `then`; nothing if they have too few commits in
-/// common.
-fn shift(then: &BTreeMap<String, f64>, now: &BTreeMap<String, f64>) -> Option<f64> {
+/// Returns the shift that takes times of `now` to those of `then`; nothing if they have too few commits in common.
+fn shift(then: &BTreeMap<String, f64>, now: &BTreeMap<String, f64>) -> Option<Shift> {
     let differences: Vec<f64> =
         now.iter().filter_map(|(commit, log)| Some(then.get(commit)? - log)).collect();
-    let enough = differences.len() >= LEAST_COMMITS;
-    enough.then(|| differences.iter().sum::<f64>() / differences.len() as f64)
+    let commits = differences.len();
+    (commits >= LEAST_COMMITS).then(|| {
+        let count = commits as f64;
+        let mean = differences.iter().sum::<f64>() / count;
+        let scatter = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>();
+        Shift { mean, commits, error: (scatter / (count - 1.0) / count).sqrt() }
+    })
 }
 
 /// Returns the mean logarithm of the times of each commit. What had changed since a commit is none.

@@ -2,20 +2,23 @@
 //! a [`HistoryReport`] of all of them.
 //!
 //! [`HistoryRun`] is a run without its samples, [`add`] and `folder` keep it in a file or, by `git_ref`, in a git repository, [`History`] gathers series of one case each,
-//! `joined` puts those together that were both measured on the same commits, and [`gpubench_stats::changes`] finds the changes.
+//! `joined` puts those together that were both measured on the same commits, and [`gpubench_stats::changes`] finds the changes, of which `judge` chooses those to tell.
 
 mod circumstances;
+mod confirmation;
 mod entry;
 mod folder;
 mod gather;
 mod git_ref;
 mod joined;
+mod judge;
 mod report;
 
 pub use self::circumstances::Circumstances;
+pub use self::confirmation::Confirmation;
 pub use self::entry::{HistoryCase, HistoryRun};
 pub use self::folder::{AddError, Added, add};
 pub use self::gather::{CaseOfSuite, CommitOrder, History, HistoryFilter, Measured, RunLabel};
 pub use self::report::{
-    CaseChange, CaseHistory, Confirmation, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,
+    CaseChange, CaseHistory, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,
 };

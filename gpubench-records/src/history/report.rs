@@ -1,17 +1,14 @@
 //! The changes of a history. In: a [`History`]; out: a [`HistoryReport`], the cases with the newest change first.
 
-use std::collections::BTreeSet;
 use std::thread;
 
 use serde::Serialize;
 
 use super::circumstances::Circumstances;
+use super::confirmation::Confirmation;
 use super::gather::{CaseOfSuite, History, Measured, RunLabel, Series};
-use super::joined::{Joined, joined};
-use crate::comparison::{Answer, Finding};
+use super::judge::judge;
 use crate::exit::Exit;
-use gpubench_stats::Ratio;
-use gpubench_stats::changes::{Change, SHORTEST_SERIES, changes};
 use gpubench_stats::units::Nanoseconds;
 
 /// The name of the format in which the changes are written.
@@ -22,7 +19,7 @@ pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
 pub struct HistoryRules {
     /// Those by at least this part.
     pub band: f64,
-    /// Those that begin in one of the last runs, so many.
+    /// Those that begin in one of the last runs of their series, so many.
     pub last: Option<usize>,
 }
 
@@ -68,6 +65,10 @@ pub struct HistorySeries {
     pub count: usize,
     /// True if there are too few to look for a change.
     pub is_short: bool,
+    /// True if another series of the case goes on without it: its changes are of the past.
+    pub is_over: bool,
+    /// The number of changes that are left out, since the error of a join may be all of them.
+    pub unclear: usize,
     /// The changes, the newest first.
     pub changes: Vec<CaseChange>,
     /// The times, in the order in which they were measured.
@@ -96,71 +97,16 @@ pub struct CaseChange {
     pub interval: [f64; 2],
     /// The chance that a series without a change has such a step anywhere; [`LEAST_CHANCE`](gpubench_stats::changes::LEAST_CHANCE) stands for all below.
     pub chance: f64,
-    /// The time before, and after.
+    /// The level before it and the new one, under the circumstances of the run at which the new one begins.
     pub times: [Nanoseconds; 2],
+    /// The latest level of the series over the one before the change: 1 or less if a slower case is as fast again.
+    pub remains: f64,
     /// The device's own name, where devices of several names have measured the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// The answer of a comparison of the commits around it, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
-}
-
-/// The answer of a comparison of the two commits around a change: the last that certainly is before it, and the first that certainly is
-/// behind it, built and measured in alternation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "answer", rename_all = "kebab-case")]
-pub enum Confirmation {
-    /// They differ as the change says, beyond doubt and by more than the band.
-    Confirmed {
-        /// The time of the later one over that of the other.
-        ratio: Ratio,
-        /// The number of processes of each, the later one's first.
-        processes: [usize; 2],
-    },
-    /// They certainly do not.
-    NotConfirmed {
-        /// As above.
-        ratio: Ratio,
-        /// As above.
-        processes: [usize; 2],
-    },
-    /// The processes do not decide it.
-    Undecided {
-        /// As above.
-        ratio: Ratio,
-        /// As above.
-        processes: [usize; 2],
-    },
-    /// They could not be compared.
-    NotMeasured {
-        /// The reason.
-        reason: String,
-    },
-}
-
-impl Confirmation {
-    /// The answer to a change by the factor `change`, of what was found about its case.
-    #[must_use]
-    pub fn of(change: f64, finding: &Finding) -> Self {
-        let not_measured = |reason| Self::NotMeasured { reason };
-        match finding {
-            Finding::Compared { ratio, answer, processes, .. } => {
-                let (ratio, processes) = (*ratio, *processes);
-                match answer {
-                    Answer::Undecided => Self::Undecided { ratio, processes },
-                    Answer::Slower if change > 1.0 => Self::Confirmed { ratio, processes },
-                    Answer::Faster if change < 1.0 => Self::Confirmed { ratio, processes },
-                    Answer::Slower | Answer::Faster | Answer::Same => Self::NotConfirmed { ratio, processes },
-                }
-            }
-            Finding::NotComparable(reasons) => {
-                not_measured(format!("not comparable: {}", reasons.join(", ")))
-            }
-            Finding::New => not_measured("the earlier commit has no such case".to_owned()),
-            Finding::NoNumber(reason) => not_measured(format!("no number: {reason}")),
-        }
-    }
 }
 
 impl History {
@@ -209,20 +155,28 @@ impl HistoryReport {
         all
     }
 
-    /// Returns the exit code: that of a regression if a case became slower and `fails`. A change that a comparison refuted is none.
+    /// Returns the exit code: that of a regression if a case became slower, and still is, and `fails`. A change that a comparison refuted is none,
+    /// nor is one of a series that is over.
     #[must_use]
     pub fn exit(&self, fails: bool) -> Exit {
-        let is_slower = |change: &CaseChange| {
-            change.ratio > 1.0 && !matches!(change.confirmation, Some(Confirmation::NotConfirmed { .. }))
-        };
-        let slower = || self.changes().iter().any(|(_, change)| is_slower(change));
+        let series = || self.cases.iter().flat_map(|case| &case.series).filter(|series| !series.is_over);
+        let is_refuted =
+            |change: &CaseChange| matches!(change.confirmation, Some(Confirmation::NotConfirmed { .. }));
+        let is_slower =
+            |change: &CaseChange| change.ratio > 1.0 && !self.is_undone(change) && !is_refuted(change);
         if self.cases.is_empty() {
             Exit::Nothing
-        } else if fails && slower() {
+        } else if fails && series().flat_map(|series| &series.changes).any(is_slower) {
             Exit::Regression
         } else {
             Exit::Done
         }
+    }
+
+    /// Returns true if the case is no longer slower, or faster, than before the change by more than the band.
+    #[must_use]
+    pub fn is_undone(&self, change: &CaseChange) -> bool {
+        if change.ratio > 1.0 { change.remains < 1.0 + self.band } else { change.remains > 1.0 - self.band }
     }
 }
 
@@ -235,50 +189,4 @@ impl CaseHistory {
     fn newest(&self) -> Option<&CaseChange> {
         self.changes().max_by_key(|change| change.begins.started)
     }
-}
-
-fn judge(case: CaseOfSuite, series: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> CaseHistory {
-    let uuids: BTreeSet<_> = series.iter().filter_map(|one| one.circumstances.uuid.clone()).collect();
-    let several = uuids.len() > 1;
-    let first = rules.last.map_or(0, |last| runs.len().saturating_sub(last));
-    let judged = |it: Joined| {
-        let Joined { circumstances, times, evened, joints } = it;
-        let is_joint = |change: &Change| {
-            joints.iter().any(|(first, last)| change.between.0 <= *last && *first <= change.between.1)
-        };
-        let matters = |change: &Change| {
-            (change.ratio - 1.0).abs() >= rules.band && times[change.at].run >= first && !is_joint(change)
-        };
-        let found = changes(&evened);
-        let label = |at: usize| runs[times[at].run].clone();
-        let uuid = circumstances.last().and_then(|last| last.uuid.clone()).filter(|_| several);
-        // The level of a series reaches to the next change.
-        let told = found.iter().enumerate().filter(|(_, change)| matters(change)).map(|(number, change)| {
-            let begin = if number == 0 { 0 } else { found[number - 1].at };
-            let end = found.get(number + 1).map_or(times.len(), |next| next.at);
-            CaseChange {
-                after: label(change.between.0 - 1),
-                until: label(change.between.1),
-                begins: label(change.at),
-                at: change.at,
-                ratio: change.ratio,
-                interval: [change.interval.0, change.interval.1],
-                chance: change.chance,
-                times: [level(&times[begin..change.at]), level(&times[change.at..end])],
-                uuid: uuid.clone(),
-                confirmation: None,
-            }
-        });
-        let mut told: Vec<CaseChange> = told.collect();
-        told.reverse();
-        let is_short = times.len() < SHORTEST_SERIES;
-        HistorySeries { circumstances, count: times.len(), is_short, changes: told, times, evened }
-    };
-    CaseHistory { case, series: joined(series, runs).into_iter().map(judged).collect() }
-}
-
-/// Returns the mean of these times on the scale of logarithms.
-fn level(times: &[Measured]) -> Nanoseconds {
-    let sum: f64 = times.iter().map(|measured| measured.time.as_f64().ln()).sum();
-    Nanoseconds((sum / times.len().max(1) as f64).exp())
 }

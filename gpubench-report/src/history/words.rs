@@ -105,7 +105,7 @@ pub(super) fn size(report: &HistoryReport) -> String {
     }
 }
 
-/// The remarks about series: which are too short, apart or joined.
+/// The remarks about changes that were not measured again, undone or left out, and about series that are too short, apart or joined.
 pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
     let all = || report.cases.iter().flat_map(|case| &case.series);
     let mut remarks: Vec<String> = Vec::new();
@@ -121,6 +121,20 @@ pub(super) fn remarks(report: &HistoryReport) -> Vec<String> {
     if short > 0 {
         let least = gpubench_stats::changes::SHORTEST_SERIES;
         remarks.push(format!("{short} series of less than {least} runs: no change is looked for"));
+    }
+    let undone = report.changes().iter().filter(|(_, it)| it.ratio > 1.0 && report.is_undone(it)).count();
+    if undone > 0 {
+        let its = if undone == 1 { "its case is" } else { "their cases are" };
+        remarks.push(format!(
+            "{} undone since: {its} no longer slower than before",
+            counted(undone, "slowdown")
+        ));
+    }
+    let unclear: usize = all().map(|series| series.unclear).sum();
+    if unclear > 0 {
+        let change = counted(unclear, "change");
+        remarks
+            .push(format!("{change} left out where two series are joined: the join may be off by as much"));
     }
     let mut steps: Vec<(String, bool, usize)> = Vec::new();
     let mut add =

@@ -217,6 +217,21 @@ fn a_larger_change_is_more_certain() {
     assert!(chance >= 2.0 / 1140.0, "{chance}");
 }
 
+/// An error that both levels have against each other widens the interval, and is the reason of a change that is not larger.
+#[test]
+fn an_error_between_levels_is_part_of_the_change() {
+    let values = series(1, 60, normal, |at| if at < 30 { 1.0 } else { 1.03 });
+    let change = changes(&values)[0];
+    assert_eq!(change.with_error(0.0, 30), Some(change));
+    let wider = change.with_error(0.005, 30).expect("six times the error");
+    let width = |change: &Change| change.interval.1 - change.interval.0;
+    // Twice 2.04 standard errors, at three percent more.
+    assert!(width(&wider) > 0.02 && width(&wider) < 0.022 && wider.ratio == change.ratio, "{wider:?}");
+    assert!(wider.chance > 1e-6 && wider.chance < 1e-5 && change.chance == LEAST_CHANCE, "{wider:?}");
+    assert_eq!(change.with_error(0.012, 30), None);
+    assert!((spread(&values) / 0.002 - 1.0).abs() < 0.3, "{}", spread(&values));
+}
+
 /// The figures of decision 94 about chances: in unchanged series, a change that is said to have a chance is as rare.
 #[test]
 #[ignore = "a simulation of minutes, which prints its figures"]
