@@ -49,6 +49,9 @@ pub struct HistoryCase {
     pub time: Nanoseconds,
     /// Its interval, with a confidence of 95 %.
     pub interval: Interval,
+    /// True if a periodic stall of the device's memory was found in its samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stall: bool,
     /// The number of processes that measured it.
     pub processes: usize,
     /// The state of its row.
@@ -88,8 +91,8 @@ impl HistoryRun {
 
 fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
     let measured = record.usable_measurement()?;
-    let processes = std::iter::once(measured).chain(&record.other_processes);
-    let medians: Vec<Median> = processes
+    let processes = || std::iter::once(measured).chain(&record.other_processes);
+    let medians: Vec<Median> = processes()
         .map(|process| Median { time: process.samples.time.median, interval: process.samples.time.median_ci })
         .collect();
     // The ratio to a time that is known exactly has the error of the other side.
@@ -107,6 +110,7 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
         circumstances,
         time: Nanoseconds(value),
         interval: Interval { low: Nanoseconds(low), high: Nanoseconds(high) },
+        stall: processes().any(|process| process.samples.stall.is_some()),
         processes: medians.len(),
         verdict: record.verdict.state,
     })

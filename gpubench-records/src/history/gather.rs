@@ -1,6 +1,6 @@
 //! The series of a history. In: runs; out: the times of each case in the order of their commits, apart where the circumstances differ.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -80,6 +80,8 @@ pub struct History {
     pub(super) runs: Vec<RunLabel>,
     pub(super) series: HashMap<CaseOfSuite, Vec<Series>>,
     pub(super) faults: Vec<String>,
+    /// The cases in some of whose times a stall of the memory was found.
+    stalled: HashSet<CaseOfSuite>,
 }
 
 impl History {
@@ -88,6 +90,7 @@ impl History {
     pub fn of(runs: impl IntoIterator<Item = HistoryRun>) -> Self {
         let mut history = Self::default();
         runs.into_iter().for_each(|run| history.add(run, &HistoryFilter::default()));
+        history.unite();
         history.sort();
         history
     }
@@ -100,6 +103,7 @@ impl History {
         let mut history = Self::default();
         let faults = folder::read(folder, |run| history.add(run, filter))?;
         history.faults = faults;
+        history.unite();
         history.sort();
         Ok(history)
     }
@@ -146,11 +150,14 @@ impl History {
         self.runs.push(RunLabel { commit, dirty, started });
         // The devices of a model that have measured a case in this run.
         let mut devices: BTreeMap<(CaseOfSuite, usize), f64> = BTreeMap::new();
-        for HistoryCase { case, fake, circumstances: at, time, .. } in cases {
+        for HistoryCase { case, fake, circumstances: at, time, stall, .. } in cases {
             if !filter.takes(&case) {
                 continue;
             }
             let case = CaseOfSuite { suite: suite.clone(), case, fake };
+            if stall {
+                self.stalled.insert(case.clone());
+            }
             let all = self.series.entry(case.clone()).or_default();
             let mut own = circumstances[at].clone();
             if filter.by_model {
@@ -170,6 +177,22 @@ impl History {
                 }
                 _ => times.push(Measured { run: number, time }),
             }
+        }
+    }
+
+    /// Makes one of series that differ only in where a stall of the memory would be, of cases that never had one.
+    fn unite(&mut self) {
+        let Self { series, stalled, .. } = self;
+        for (_, all) in series.iter_mut().filter(|(case, _)| !stalled.contains(case)) {
+            let mut united: Vec<Series> = Vec::new();
+            for mut series in all.drain(..) {
+                series.circumstances.stall_in_each = false;
+                match united.iter_mut().find(|other| other.circumstances == series.circumstances) {
+                    Some(other) => other.times.append(&mut series.times),
+                    None => united.push(series),
+                }
+            }
+            *all = united;
         }
     }
 

@@ -113,7 +113,7 @@ impl History {
     /// Finds the changes of all cases.
     #[must_use]
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
-        let Self { runs, series, faults } = self;
+        let Self { runs, series, faults, .. } = self;
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let mut all: Vec<(CaseOfSuite, Vec<Series>)> = series.into_iter().collect();
         all.sort_by(|one, other| one.0.cmp(&other.0));

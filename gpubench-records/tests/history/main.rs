@@ -1,5 +1,6 @@
 //! Histories: of a run that was recorded, with the times of a test repository in its place. In: seeds; out: the changes that are found.
 
+mod conventions;
 mod joins;
 mod kept;
 mod rules;
