@@ -73,6 +73,33 @@ fn a_ref_of_a_repository_with_longer_hashes_is_a_history_too() {
     assert!(told.contains("in 3 runs"), "{told}");
 }
 
+/// A commit that is named by its first digits is kept by its hash where the repository has it.
+#[test]
+fn first_digits_of_a_commit_are_made_its_hash() {
+    let repository = Repository::of(&[100]);
+    fs::write(repository.0.path("one.json"), list(&nights()[..1])).expect("it can be written");
+    let file = repository.0.text("one.json");
+    let hash = repository.hash("v100");
+    let add = |folder: &str, commit: &str| {
+        let words = ["history", "add", &file, "--history", "history", "--commit", commit];
+        repository.run_in(folder, &words).code(0).stderr()
+    };
+    for (folder, digits, expected) in [
+        ("repository", &hash[..8], &*hash),
+        ("repository", &hash[..8].to_uppercase(), &*hash),
+        ("repository", &hash, &*hash),
+        ("repository", "0123456789", "0123456789"),
+        // No repository.
+        (".", &hash[..8], &hash[..8]),
+    ] {
+        let told = add(folder, digits);
+        assert!(told.contains(&format!(": history/{expected}/")), "{digits}: {told}");
+    }
+    // A branch of such a name is no commit's first digits.
+    git(&repository, &["branch", "abcdef0123"]);
+    assert!(add("repository", "abcdef0123").contains(": history/abcdef0123/"));
+}
+
 /// The same in a git repository, without a file in its working tree: two processes add to it at once, and nothing is lost.
 #[test]
 fn a_ref_of_a_git_repository_is_a_history_too() {

@@ -90,6 +90,7 @@ impl History {
     pub fn of(runs: impl IntoIterator<Item = HistoryRun>) -> Self {
         let mut history = Self::default();
         runs.into_iter().for_each(|run| history.add(run, &HistoryFilter::default()));
+        history.complete_commits();
         history.unite();
         history.sort();
         history
@@ -103,6 +104,7 @@ impl History {
         let mut history = Self::default();
         let faults = folder::read(folder, |run| history.add(run, filter))?;
         history.faults = faults;
+        history.complete_commits();
         history.unite();
         history.sort();
         Ok(history)
@@ -176,6 +178,18 @@ impl History {
                     last.time = last.time * (time / last.time).powf(1.0 / *count);
                 }
                 _ => times.push(Measured { run: number, time }),
+            }
+        }
+    }
+
+    /// Puts the whole hash in place of its first digits, if one commit of the history alone begins with them.
+    fn complete_commits(&mut self) {
+        let all: BTreeSet<String> = self.runs.iter().filter_map(|run| run.commit.clone()).collect();
+        for commit in self.runs.iter_mut().filter_map(|run| run.commit.as_mut()) {
+            let longer = all.range::<String, _>(&*commit..).take_while(|other| other.starts_with(&**commit));
+            let longest = longer.clone().last().cloned().unwrap_or_default();
+            if longer.clone().all(|other| longest.starts_with(other)) {
+                *commit = longest;
             }
         }
     }

@@ -14,7 +14,7 @@ use gpubench_report::export::ExportTo;
 use gpubench_report::history as report;
 
 use super::load_all;
-use super::revision::commit_order;
+use super::revision::{commit_order, whole_hash};
 use crate::args::{HistoryArgs, HistoryCommand};
 use crate::error::{CommandError, HistoryError};
 use crate::output::{self, PrintOptions};
@@ -50,8 +50,9 @@ fn add_all(
     if commit.is_some() && runs.len() > 1 {
         return Err(HistoryError::OneCommit(runs.len()).into());
     }
+    let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
-        let Added { file, was_there, .. } = add(&folder, &named.run, commit)
+        let Added { file, was_there, .. } = add(&folder, &named.run, commit.as_deref())
             .map_err(|error| HistoryError::NotAdded { run: named.name.clone(), error })?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));

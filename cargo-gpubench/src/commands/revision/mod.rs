@@ -47,6 +47,14 @@ pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     Repository::of(Path::new(".")).and_then(|repository| repository.order(commits)).ok()
 }
 
+/// Returns the whole hash of the commit that begins with these digits in the current folder's repository; nothing if it has none.
+pub(super) fn whole_hash(digits: &str) -> Option<String> {
+    let commit = Repository::of(Path::new(".")).and_then(|repository| repository.commit(digits)).ok()?;
+    // A branch may have such a name, and another commit.
+    let hash = commit.hash();
+    hash.starts_with(&digits.to_ascii_lowercase()).then(|| hash.to_owned())
+}
+
 impl Revisions {
     /// Finds the workspace of the current folder. From now on signals end what is done with its revisions, and not this program.
     pub(super) fn here(args: &BuildArgs) -> Result<Self, CommandError> {
