@@ -3,6 +3,7 @@
 mod conventions;
 mod joins;
 mod kept;
+mod otava;
 mod rules;
 
 use gpubench_records::facts::{DRIVER, Property, Value};
