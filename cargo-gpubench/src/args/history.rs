@@ -27,10 +27,10 @@ pub(crate) struct HistoryArgs {
     /// Tell changes of at least this
     #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
     pub(crate) band: String,
-    /// Tell only changes that begin in one of the last RUNS runs
+    /// Tell only changes that begin in one of the last RUNS runs of their series, which are those of the case on its device
     #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) last: Option<u64>,
-    /// Exit with 3 if a case became slower, by what is told
+    /// Exit with 3 if a listed change is a slowdown and the case is still slower than before it; see --last
     #[arg(long)]
     pub(crate) fail_on_change: bool,
     /// Build the two commits around each change that is told and measure them in alternation, as `ab` does: the change is confirmed,

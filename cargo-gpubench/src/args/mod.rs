@@ -185,7 +185,7 @@ pub(crate) enum Command {
     },
     /// Find the changes of each case over the commits of a history: by how much, and which commits they came with
     #[command(
-        after_help = "For example: cargo bench --bench kernels -- --history history   # in CI, each night\n             \
+        after_help = "For example: cargo bench --bench kernels -- --history \"$PWD/history\"   # in CI, each night\n             \
                       cargo gpubench history history saxpy --html changes.html\n\
                       A folder that is called `add` is ./add."
     )]
