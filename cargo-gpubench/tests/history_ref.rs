@@ -143,3 +143,35 @@ fn a_ref_of_a_git_repository_is_a_history_too() {
     assert!(refused("refs/heads/main").contains("give a history a ref of its own"));
     assert_eq!(git(&["rev-parse", "main"]), before);
 }
+
+/// Two jobs of CI, each with a clone of its own: the second push is refused, and its runs are added again behind those of the first, as the page
+/// about histories has it.
+#[test]
+fn clones_share_a_ref_by_fetching_and_adding_again() {
+    let repository = Repository::of(&[100]);
+    let run = |folder: &str, words: &[&str]| {
+        let ended = Command::new("git").current_dir(repository.0.path(folder)).args(words).output();
+        ended.expect("there is git").status.success()
+    };
+    let fetch = |job: &str| run(job, &["fetch", "--quiet", "origin", "+refs/gpubench/*:refs/gpubench/*"]);
+    let push = |job: &str| run(job, &["push", "--quiet", "origin", REF]);
+    let add = |job: &str| {
+        let file = repository.0.text(&format!("{job}.json"));
+        repository.run_in(job, &["history", "add", &file, "--history", REF]).code(0);
+    };
+    assert!(run("", &["clone", "--quiet", "--bare", "repository", "shared"]));
+    let all = nights();
+    for (job, runs) in [("first", &all[..20]), ("second", &all[20..])] {
+        assert!(run("", &["clone", "--quiet", "shared", job]));
+        fs::write(repository.0.path(&format!("{job}.json")), list(runs)).expect("it can be written");
+        assert!(fetch(job), "a ref that is not there yet is no fault");
+        add(job);
+    }
+    assert!(push("first"));
+    assert!(!push("second"), "the runs of the first are not lost");
+    assert!(fetch("second"));
+    add("second");
+    assert!(push("second") && fetch("first"));
+    let told = repository.run_in("first", &["history", REF, "--fail-on-change"]).code(3).stdout();
+    assert!(told.contains("in 40 runs"), "{told}");
+}
