@@ -27,7 +27,7 @@ pub(crate) struct HistoryArgs {
     /// Tell changes of at least this
     #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
     pub(crate) band: String,
-    /// Tell only changes that begin in one of the last RUNS runs of their series, which are those of the case on its device
+    /// Tell only changes that begin in one of the last RUNS runs of the same case and device
     #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) last: Option<u64>,
     /// Exit with 3 if a listed change is a slowdown and the case is still slower than before it; see --last
