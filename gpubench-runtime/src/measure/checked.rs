@@ -27,9 +27,7 @@ pub(super) struct Group {
     pub(super) samples: usize,
     /// Its time by the device's clock, or by this machine's if that of the device is none.
     pub(super) device: Nanoseconds,
-    /// Its time by this machine's clock.
-    pub(super) wall: Nanoseconds,
-    /// The time that it takes from a budget: the larger of the two, or the device's if that is simulated.
+    /// The time that it takes from a budget: that, or its time by this machine's clock if the device is not simulated and that is more.
     pub(super) spent: Nanoseconds,
 }
 
@@ -115,7 +113,7 @@ impl CheckedGroups {
         let Timer { step, simulated, .. } = self.timer;
         let device = self.faults.count(events.iter().copied(), device, wall, (step, simulated));
         let spent = if simulated { device } else { device.max(wall) };
-        Ok(Group { samples, device, wall, spent })
+        Ok(Group { samples, device, spent })
     }
 }
 

@@ -46,14 +46,10 @@ impl ClockReadings {
     /// Returns true if the clock of the last third of the groups was lower or higher than that of the first.
     pub(super) fn moved(&self) -> bool {
         let third = self.groups.len() / 3;
-        let mean = |groups: &[GroupClock]| {
-            groups.iter().map(|group| group.clock.as_f64()).sum::<f64>() / groups.len() as f64
-        };
-        third > 0 && {
-            let (first, last) =
-                (mean(&self.groups[..third]), mean(&self.groups[self.groups.len() - third..]));
-            (last / first - 1.0).abs() > MOVED
-        }
+        let sum = |groups: &[GroupClock]| groups.iter().map(|group| group.clock.as_f64()).sum::<f64>();
+        let (first, last) = (sum(&self.groups[..third]), sum(&self.groups[self.groups.len() - third..]));
+        // Of fewer than three groups there is no third: the ratio of nothing to nothing is no number, and not more than any.
+        (last / first - 1.0).abs() > MOVED
     }
 
     fn range(&self) -> Option<Range<Hertz>> {

@@ -45,7 +45,7 @@ impl GroupSize {
         let Some(cost) = self.cost else { return self.samples };
         let time =
             if left > Nanoseconds::ZERO { (1.0 + OVER) * left + self.target } else { Nanoseconds::ZERO };
-        power_of_two(((time / cost.max(Nanoseconds(1.0))) as usize).min(self.samples))
+        power_of_two(fitting(time, cost).min(self.samples))
     }
 
     /// Moves towards the target after a group, by a factor of eight at most: the first launches of a case say little about the
@@ -53,10 +53,14 @@ impl GroupSize {
     pub(super) fn learn(&mut self, group: &Group) {
         let samples = group.samples.max(1) as f64;
         self.cost = Some(group.spent / samples);
-        let cost = group.device / samples;
-        let fitting = if cost > Nanoseconds::ZERO { (self.target / cost) as usize } else { LARGEST };
+        let fitting = fitting(self.target, group.device / samples);
         self.samples = power_of_two(fitting.clamp(1, (GROWTH * self.samples).min(LARGEST)));
     }
+}
+
+/// Returns the number of samples that fit into `time` if each costs so much; one that costs nothing counts as a nanosecond.
+fn fitting(time: Nanoseconds, cost: Nanoseconds) -> usize {
+    (time / cost.max(Nanoseconds(1.0))) as usize
 }
 
 /// Returns the largest power of two up to a number; 0 for none.
@@ -79,7 +83,7 @@ mod tests {
     /// A group whose samples cost so many nanoseconds each.
     fn group(samples: usize, cost: f64) -> Group {
         let time = Nanoseconds(cost * samples as f64);
-        Group { samples, device: time, wall: time, spent: time }
+        Group { samples, device: time, spent: time }
     }
 
     #[test]
@@ -125,7 +129,7 @@ mod tests {
     fn the_time_of_the_host_counts_against_what_is_left() {
         let mut size = GroupSize::default();
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
-        size.learn(&Group { samples: 1, device, wall, spent: wall });
+        size.learn(&Group { samples: 1, device, spent: wall });
         let within = |left| size.within(Nanoseconds(left));
         assert_eq!((size.next(), within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
     }

@@ -13,7 +13,7 @@ mod turns;
 mod warm_up;
 mod watch;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::device::{Monitor, Sampler};
 use gpubench_records::clock_faults::ClockFaults;
@@ -61,9 +61,8 @@ pub trait StepObserver {
     fn step_reached(&mut self, step: Step);
     /// Called when the interval of the result is computed from the samples so far. `half_width` is the half of it, as a part of
     /// the result.
-    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {
-        _ = (samples, half_width);
-    }
+    #[expect(unused_variables, reason = "the default ignores it")]
+    fn interval_narrowed(&mut self, samples: usize, half_width: f64) {}
 }
 
 impl<F: FnMut(Step)> StepObserver for F {
@@ -255,12 +254,21 @@ impl TakenSamples {
 
     /// Returns the last group of the warm-up of a launch so long that its budget has no room for another sample.
     fn of_warm_up(last: LastGroup, clocks: ClockReadings) -> Self {
-        let LastGroup { begin, group, events, overhead } = last;
-        let (end, elapsed) = (begin + Duration::from_nanos(group.wall.as_f64() as u64), group.device);
+        let LastGroup { begin, end, group, events, overhead } = last;
         let overheads = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
         let overheads = overheads.into_iter().collect();
         let starts = Vec::new();
-        Self { begin, end, events, starts, overheads, groups: 1, elapsed, clocks, converged: false }
+        Self {
+            begin,
+            end,
+            events,
+            starts,
+            overheads,
+            groups: 1,
+            elapsed: group.device,
+            clocks,
+            converged: false,
+        }
     }
 }
 

@@ -234,13 +234,11 @@ impl RunningComparison {
             None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
             Some(samples) => pairs_of_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
         };
-        let zero = Nanoseconds::ZERO;
-        let mut round = Group { samples: 0, device: zero, wall: zero, spent: zero };
+        let mut round = Group { samples: 0, device: Nanoseconds::ZERO, spent: Nanoseconds::ZERO };
         while round.samples < wanted {
             let group = self.checked.take_pairs(sampler, wanted - round.samples, &mut self.events)?;
             round.samples += group.samples;
             round.device += group.device;
-            round.wall += group.wall;
             round.spent += group.spent;
             let at = self.sampling_since.elapsed().into();
             self.clocks.read(&mut First::of(sampler), self.events.len(), at);

@@ -42,6 +42,7 @@ pub(super) struct WarmedUp {
 /// The last group of a warm-up.
 pub(super) struct LastGroup {
     pub(super) begin: Instant,
+    pub(super) end: Instant,
     pub(super) group: Group,
     pub(super) events: Vec<Nanoseconds>,
     pub(super) overhead: Option<Nanoseconds>,
@@ -65,7 +66,6 @@ pub(super) fn warm_up(
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.next().min(launches.saturating_sub(warm_up.launches)),
             None if warm_up.steady && budget.spent() >= sampling.warm_up => 0,
-            None if budget.left() <= Nanoseconds::ZERO => 0,
             None => size.within(budget.left()),
         };
         if wanted == 0 {
@@ -78,17 +78,18 @@ pub(super) fn warm_up(
         report_step(Step::WarmUp(warm_up.launches));
         let begin = Instant::now();
         let group = checked.take(sampler, wanted, &mut events)?;
-        clocks.read(sampler, warm_up.launches + group.samples, warm_up.elapsed);
+        let end = Instant::now();
         size.learn(&group);
         budget.pay(&group);
         warm_up.launches += group.samples;
         warm_up.elapsed += group.device;
+        clocks.read(sampler, warm_up.launches, warm_up.elapsed);
         let before = std::mem::replace(&mut median, stats::median(&events));
         let times_agree = match (before, median) {
             (Some(before), Some(median)) => (median - before).abs() <= (AGREEMENT * median).max(timer.step),
             _ => false,
         };
         warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
-        last = Some(LastGroup { begin, group, events, overhead: sampler.overhead() });
+        last = Some(LastGroup { begin, end, group, events, overhead: sampler.overhead() });
     }
 }
