@@ -296,6 +296,14 @@ mod tests {
         assert!((2..=measured.updates / 2).contains(&sensor_reads), "{sensor_reads} of {measured:?}");
     }
 
+    /// Of a counter that is updated ten times a second, ten updates take longer than a second: launches go on until they have come.
+    #[test]
+    fn launches_wait_for_a_slow_counter() {
+        let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_secs(9));
+        let Energy::Measured(measured) = energy else { panic!("{energy:?}") };
+        assert!(measured.updates >= LEAST_UPDATES, "{measured:?}");
+    }
+
     /// Too few updates come within what is left: launches go on until then, and no longer.
     #[test]
     fn what_is_left_of_a_budget_ends_launches() {

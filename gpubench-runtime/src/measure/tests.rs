@@ -1,6 +1,7 @@
 //! The protocol of a measurement against a sampler in memory: order, budgets, the stop rule, failures.
 
 mod shared;
+mod stopping;
 mod turns;
 
 use std::thread;
@@ -149,6 +150,7 @@ fn samples_are_warm_up_while_the_clock_moves() {
     assert!(clock.during.low.as_f64() >= 1.9e9 && clock.during.high.as_f64() < 1.92e9, "{clock:?}");
     let before = clock.before.expect("it was read in the warm-up");
     assert!(before.high > clock.during.high && clock.after == clock.during.low, "{clock:?}");
+    assert!(before.low.as_f64() < 1.95e9, "what was sampled before is read before: {clock:?}");
     // Unless the user says what is warm-up.
     let fixed = Sampling { warm_up_launches: Some(8), samples: Some(64), ..sampling };
     let mut sampler = FakeSampler { clock: sampler.clock, ..FakeSampler::new(steady) };

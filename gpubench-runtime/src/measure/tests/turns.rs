@@ -9,8 +9,8 @@ use gpubench_records::comparison::Answer;
 use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
-use gpubench_stats::DECISION_ERROR;
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::units::{Hertz, Nanoseconds};
+use gpubench_stats::{DECISION_ERROR, last_look, look_after};
 
 const STEP: f64 = 32.0;
 
@@ -22,6 +22,19 @@ struct FakeRounds {
     cost: Nanoseconds,
     /// The number of pairs in all groups of all rounds, those of the warm-up among them.
     pairs: usize,
+    /// The most pairs that it takes in a group.
+    most: usize,
+    /// The time that is in each event and not the launch's.
+    overhead: Nanoseconds,
+    /// The device's clock, if it has counters.
+    clock: Option<u64>,
+}
+
+impl FakeRounds {
+    fn of(differences: &'static [f64]) -> Self {
+        let (cost, overhead) = (Nanoseconds(1e6), Nanoseconds::ZERO);
+        Self { differences, begun: 0, cost, pairs: 0, most: usize::MAX, overhead, clock: None }
+    }
 }
 
 struct FakeRound<'a> {
@@ -39,17 +52,23 @@ impl Rounds for FakeRounds {
 
 impl PairSampler for FakeRound<'_> {
     fn group(&mut self, pairs: usize, events: &mut Vec<[Nanoseconds; 2]>) -> Result<Nanoseconds, Failure> {
-        events.extend(vec![[Nanoseconds(self.first), Nanoseconds(100e3)]; pairs]);
+        let pairs = pairs.min(self.rounds.most);
+        let pair = [self.first, 100e3].map(|time| Nanoseconds(time) + self.rounds.overhead);
+        events.extend(vec![pair; pairs]);
         self.rounds.pairs += pairs;
         Ok(self.rounds.cost * pairs as f64)
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        Ok(Timer::new(Nanoseconds(STEP)).simulated())
+        Ok(Timer::new(Nanoseconds(STEP)).with_floor(self.rounds.overhead).simulated())
     }
 
     fn methods(&self) -> [Method; 2] {
         [Path::Graph; 2].map(Method::new)
+    }
+
+    fn clock(&mut self) -> Option<u64> {
+        self.rounds.clock
     }
 }
 
@@ -66,11 +85,21 @@ impl StepObserver for Told {
 }
 
 fn compared(differences: &'static [f64], sampling: &Sampling) -> (ComparedSamples, FakeRounds, Told) {
-    let mut rounds = FakeRounds { differences, begun: 0, cost: Nanoseconds(1e6), pairs: 0 };
+    compared_by(FakeRounds::of(differences), sampling, Duration::from_secs(60))
+}
+
+fn compared_by(
+    mut rounds: FakeRounds,
+    sampling: &Sampling,
+    limit: Duration,
+) -> (ComparedSamples, FakeRounds, Told) {
     let mut told = Told::default();
-    let compared = compare(&mut rounds, 7, sampling, Duration::from_secs(60), None, &mut told);
+    let compared = compare(&mut rounds, 7, sampling, limit, None, &mut told);
     (compared.expect("nothing fails"), rounds, told)
 }
+
+/// A fixed number of pairs.
+const FIXED: Sampling = Sampling { samples: Some(96), warm_up_launches: Some(8), ..Sampling::USUAL };
 
 /// Two pairs of rounds in three say ten per cent more, and one ten per cent less: nothing decides that.
 const SCATTERED: &[f64] = &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1];
@@ -95,21 +124,93 @@ fn a_budget_ends_what_is_not_decided() {
 /// A number of pairs is taken as it is, and the one look at their end may use up the whole error.
 #[test]
 fn a_number_of_pairs_has_one_look() {
-    let sampling = Sampling { samples: Some(96), warm_up_launches: Some(8), ..Sampling::USUAL };
-    let (compared, rounds, _) = compared(&[0.1, 0.1, 0.12, 0.12], &sampling);
+    let (compared, rounds, Told(told)) = compared(&[0.1, 0.1, 0.12, 0.12], &FIXED);
     assert_eq!((compared.samples[0].events.len(), rounds.pairs), (96, 104));
     let ratio = compared.comparison.ratio.expect("it is known");
     assert_eq!(ratio.confidence, 1.0 - DECISION_ERROR);
     assert!(ratio.low > 1.05 && ratio.high < 1.17, "{ratio:?}");
     assert_eq!(compared.comparison.answer, Answer::Slower);
+    // Sixteen rounds, of which two are a pair: from the second pair on there is an interval, and the last is that of the answer.
+    let last = (ratio.high - ratio.low) / (2.0 * ratio.value);
+    assert_eq!(told.iter().map(|(pairs, _)| *pairs).collect::<Vec<_>>(), [24, 36, 48, 60, 72, 84, 96]);
+    assert!((told[6].1 - last).abs() < 1e-12, "{told:?}, {last} expected");
+}
+
+/// Looks share the error, so that each has its own confidence.
+#[test]
+fn a_comparison_is_decided_at_a_look_by_the_confidence_of_that_look() {
+    let (found, rounds, _) = compared(&[0.1, 0.1, 0.12, 0.12], &Sampling::USUAL);
+    assert_eq!(found.comparison.answer, Answer::Slower);
+    let ratio = found.comparison.ratio.expect("it is known");
+    assert_eq!(look_after(rounds.begun), Some(ratio.confidence), "{} rounds", rounds.begun);
+    assert!(rounds.begun < 24, "it ends once it is decided");
+    // A budget that ends between two looks leaves that of the next.
+    for limit in [0.1, 0.12, 0.14, 0.16, 0.18] {
+        let sampling = Sampling { max_time: Nanoseconds::from_seconds(limit), ..Sampling::USUAL };
+        let (spent, rounds, _) = compared(SCATTERED, &sampling);
+        let confidence = spent.comparison.ratio.expect("it is known").confidence;
+        let expected = look_after(rounds.begun).unwrap_or_else(|| last_look(rounds.begun));
+        assert_eq!(confidence, expected, "{} rounds", rounds.begun);
+    }
+}
+
+/// Inputs that take long to make are in no group, and count.
+#[test]
+fn a_limit_of_this_machines_clock_ends_a_comparison() {
+    let (compared, rounds, _) = compared_by(FakeRounds::of(SCATTERED), &Sampling::USUAL, Duration::ZERO);
+    assert_eq!((rounds.begun, compared.comparison.answer), (2, Answer::Undecided));
+}
+
+/// A group may be smaller than a round.
+#[test]
+fn a_round_goes_on_until_it_has_its_pairs() {
+    let rounds = FakeRounds { most: 4, ..FakeRounds::of(&[0.1, 0.1, 0.12, 0.12]) };
+    let (compared, rounds, _) = compared_by(rounds, &FIXED, Duration::from_secs(60));
+    assert_eq!((compared.samples[0].events.len(), rounds.pairs, rounds.begun), (96, 104, 16));
+    assert_eq!(compared.samples[0].elapsed, Nanoseconds(96e6));
+    assert!(compared.comparison.rounds.iter().all(|round| round.pairs == 6));
+}
+
+#[test]
+fn a_ratio_is_one_of_times_without_their_overhead() {
+    let ratio = |overhead| {
+        let rounds =
+            FakeRounds { overhead: Nanoseconds(overhead), ..FakeRounds::of(&[0.1, 0.1, 0.12, 0.12]) };
+        let (compared, ..) = compared_by(rounds, &FIXED, Duration::from_secs(60));
+        compared.comparison.ratio.expect("it is known").value
+    };
+    let [none, half] = [0.0, 50e3].map(ratio);
+    assert!((none - half).abs() < 1e-9, "{none} and {half}");
+}
+
+/// Two launches that never vary differ by no less than a step of the timer.
+#[test]
+fn an_interval_is_no_narrower_than_the_timer_resolves() {
+    let (compared, ..) = compared(&[0.0], &FIXED);
+    let ratio = compared.comparison.ratio.expect("it is known");
+    let half = (ratio.high / ratio.low).ln() / 2.0;
+    assert!((half / (STEP / 100e3) - 1.0).abs() < 1e-9, "{half}");
+}
+
+#[test]
+fn the_clock_of_the_device_is_kept() {
+    let rounds = FakeRounds { clock: Some(1_980_000_000), ..FakeRounds::of(&[0.1]) };
+    let (compared, ..) = compared_by(rounds, &FIXED, Duration::from_secs(60));
+    for samples in compared.samples {
+        let clock = samples.device_clock.expect("it has counters");
+        assert_eq!(
+            (clock.mean, clock.after, clock.readings),
+            (Hertz(1_980_000_000), Hertz(1_980_000_000), 16)
+        );
+        assert_eq!(clock.before.map(|before| before.low), Some(Hertz(1_980_000_000)));
+    }
 }
 
 /// It is told as a part of the ratio: a launch of twice the time has the same interval.
 #[test]
 fn an_interval_is_told_as_a_part_of_the_ratio() {
-    let sampling = Sampling { samples: Some(96), warm_up_launches: Some(8), ..Sampling::USUAL };
     let widths = |differences| {
-        let (_, _, Told(told)) = compared(differences, &sampling);
+        let (_, _, Told(told)) = compared(differences, &FIXED);
         told.iter().map(|(_, width)| *width).collect::<Vec<_>>()
     };
     let once = widths(&[0.10, 0.10, 0.12, 0.12]);

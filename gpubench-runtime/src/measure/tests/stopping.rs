@@ -1,0 +1,58 @@
+//! The end of a warm-up and of the samples: when the stop rule looks, and what a launch that never settles may take.
+
+use super::*;
+use crate::measure::StepObserver;
+
+/// The numbers of samples of which an interval was computed.
+#[derive(Default)]
+struct Looks(Vec<usize>);
+
+impl StepObserver for Looks {
+    fn step_reached(&mut self, _: Step) {}
+
+    fn interval_narrowed(&mut self, samples: usize, _: f64) {
+        self.0.push(samples);
+    }
+}
+
+/// Each look is a chance to stop by luck: the first is at the fewest samples, and each later one at a tenth more.
+#[test]
+fn looks_are_a_tenth_of_the_samples_apart() {
+    let mut sampler = FakeSampler { cost: Nanoseconds(1e5), ..FakeSampler::new(noisy) };
+    let mut looks = Looks::default();
+    measure(&mut sampler, &budget(0.2), None, &mut looks).expect("nothing fails");
+    let Looks(looks) = looks;
+    let group = *sampler.asked.iter().max().expect("it was sampled");
+    assert!(looks.len() > 10 && (MIN_SAMPLES..MIN_SAMPLES + group).contains(&looks[0]), "{looks:?}");
+    for pair in looks.windows(2) {
+        let next = (1.1 * pair[0] as f64).ceil() as usize;
+        assert!((next..next + group).contains(&pair[1]), "{pair:?} of {looks:?}");
+    }
+}
+
+/// Times that grow by a per cent from launch to launch agree in no two groups.
+#[test]
+fn a_launch_that_is_never_steady_warms_up_for_half_its_budget_or_five_times_the_warm_up() {
+    for (max_time, warm_up, longest) in [(0.2, 0.0, 0.1), (6.0, 0.0, 1.0), (0.2, 0.1, 0.5)] {
+        let [max_time, warm_up] = [max_time, warm_up].map(Nanoseconds::from_seconds);
+        let sampling = Sampling { max_time, warm_up, samples: Some(1), ..Sampling::USUAL };
+        let mut sampler = FakeSampler::new(|launch| 1e5 * 1.01_f64.powi(launch as i32));
+        let (samples, _) = measured(&mut sampler, &sampling);
+        let took = samples.warm_up.elapsed.as_seconds();
+        // A sample takes 1 ms, and a group 8 at most.
+        assert!(!samples.warm_up.steady && (longest..longest + 0.009).contains(&took), "{took}");
+    }
+}
+
+/// A clock that falls for as long as anything runs, by little from group to group.
+#[test]
+fn a_clock_that_never_settles_ends_its_warm_up_with_the_longest() {
+    let mut sampler = FakeSampler::new(steady);
+    sampler.clock = Some(|launches| 10_000_000_000 - 5_000_000 * launches as u64);
+    let sampling = Sampling { max_time: Nanoseconds::from_seconds(0.4), ..Sampling::USUAL };
+    let (samples, _) = measured(&mut sampler, &sampling);
+    let (taken, warm_up) = (samples.events.len(), samples.warm_up.elapsed.as_seconds());
+    assert!(samples.converged && (MIN_SAMPLES..MIN_SAMPLES + 16).contains(&taken), "{taken}");
+    // Half of the budget is for the warm-up: one more such set of samples would not end within it.
+    assert!(warm_up <= 0.2 && warm_up + samples.elapsed.as_seconds() > 0.2, "{warm_up}");
+}
