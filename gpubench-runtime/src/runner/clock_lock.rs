@@ -143,7 +143,7 @@ impl Drop for ClockLock {
 }
 
 /// Returns the next message: the locked clocks, or none after a reset.
-fn receive(messages: &mut BufReader<ChildStdout>) -> Result<Vec<String>, ClockLockError> {
+fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, ClockLockError> {
     let mut line = String::new();
     if messages.read_line(&mut line).map_err(ClockLockError::Unreadable)? == 0 {
         return Err(ClockLockError::Ended);
@@ -211,4 +211,32 @@ fn reset_all(gpus: &[[String; 2]]) -> Result<(), ClockRefusal> {
         reset.map_err(|error| ClockRefusal { device: device.clone(), error, still_locked: None })
     };
     gpus.iter().map(reset).fold(Ok(()), Result::and)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_are_sent() {
+        let sent = |message: &Message| serde_json::to_string(message).expect("it is JSON") + "\n";
+        let received = |text: &str| receive(&mut text.as_bytes()).map_err(|error| error.to_string());
+        let clocks = vec!["1,980 MHz".to_owned(), "2,100 MHz".to_owned()];
+        assert_eq!(received(&sent(&Message::Locked(clocks.clone()))), Ok(clocks));
+        assert_eq!(received(&sent(&Message::Reset)), Ok(Vec::new()));
+        assert_eq!(received(&sent(&Message::Refused("no".to_owned()))), Err("no".to_owned()));
+        assert_eq!(received(""), Err("the process that locks them ended".to_owned()));
+        assert!(received("hello\n").is_err_and(|error| error.starts_with("`hello`: ")));
+    }
+
+    /// A CPU has no lock, and what was not locked needs no reset.
+    #[test]
+    fn a_device_without_a_lock_is_refused_by_name() {
+        let gpus = [["host".to_owned(), "1".to_owned()]];
+        let refused = lock_all(&gpus, ClockTarget::Base).map_err(|error| error.to_string());
+        assert_eq!(refused, Err("host: clocks of such a device cannot be locked".to_owned()));
+        assert!(reset_all(&gpus).is_ok());
+        let none = ClockLock::lock(&[Available::new("host", "host")], ClockTarget::Base).map(drop);
+        assert!(matches!(none, Err(ClockLockError::NoGpu)));
+    }
 }

@@ -64,3 +64,35 @@ impl ClockedDevice {
         self.uuid.as_deref().ok_or_else(|| DeviceError::new("the driver lists it and answers nothing"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(device: &str, uuid: Option<&str>) -> ClockedDevice {
+        ClockedDevice::of(Available { uuid: uuid.map(str::to_owned), ..Available::new(device, "cuda") })
+    }
+
+    #[test]
+    fn a_device_whose_clocks_are_out_of_reach_says_why() {
+        for (found, why) in [
+            (device("host", Some("1")), "clocks of such a device cannot be locked"),
+            (device("cuda:0", None), "the driver lists it and answers nothing"),
+        ] {
+            let told =
+                [found.clocks().map(drop), found.reset()].map(|told| told.map_err(|why| why.to_string()));
+            assert_eq!(told, [(); 2].map(|()| Err(why.to_owned())));
+        }
+        assert_eq!(device("cuda:3", None).device, "cuda:3");
+    }
+
+    /// Whether this machine has a GPU or not.
+    #[test]
+    fn there_are_devices_with_clocks_or_a_reason() {
+        assert!(
+            clocked_devices()
+                .map_or(true, |found| found.iter().all(|one| kinds::clocks(&one.device).is_some()))
+        );
+        assert!(!clocked_devices().is_ok_and(|found| found.is_empty()));
+    }
+}

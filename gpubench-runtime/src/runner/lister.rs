@@ -180,6 +180,9 @@ mod tests {
                 Request::Planning(PlanningRequest::List { variants, .. }) => {
                     variants.iter().try_for_each(|variant| {
                         self.come_to(&variant.benchmark, limit)?;
+                        if variant.benchmark == "silent" {
+                            return Ok(());
+                        }
                         let axes = vec![variant.benchmark.clone()];
                         reply(PlanningReply::Listed(Ok(Listed { axes, ..Listed::default() })));
                         Ok(())
@@ -193,11 +196,20 @@ mod tests {
                         Ok(())
                     })
                 }
+                Request::Planning(PlanningRequest::Axes { variant, args }) => {
+                    assert!(args.is_empty());
+                    self.come_to(&variant.benchmark, limit)?;
+                    let names = vec![variant.benchmark.clone()];
+                    reply(PlanningReply::Axes(Ok(PartnerAxes { names, ..PartnerAxes::default() })));
+                    Ok(())
+                }
                 _ => unreachable!("nobody asks for it"),
             }
         }
 
-        fn dismiss(self: Box<Self>) {}
+        fn dismiss(self: Box<Self>) {
+            self.asked.borrow_mut().push("end".to_owned());
+        }
     }
 
     /// Asks workers of this kind, and tells what they came to.
@@ -213,13 +225,45 @@ mod tests {
         (done, asked)
     }
 
+    fn variant(name: &str) -> ListedVariant {
+        let (benchmark, device) = (name.to_owned(), "host".to_owned());
+        ListedVariant { benchmark, variant: 0, device }
+    }
+
+    /// A worker that says nothing, or that cannot be started, is no endless wait.
+    #[test]
+    fn a_list_that_nobody_makes_is_a_failure() {
+        let told = |listed: Vec<Result<Listed, Failure>>| -> Vec<String> {
+            listed
+                .into_iter()
+                .map(|listed| listed.err().map_or_else(String::new, |why| why.to_string()))
+                .collect()
+        };
+        let variants = ["good", "silent"].map(variant);
+        let (listed, asked) = with_planner(|lister| lister.list(&variants, &CaseSelection::default()));
+        assert_eq!(told(listed), ["", "args: the process sent no result"]);
+        assert_eq!(asked, ["good", "silent", "end"], "the worker ends by itself");
+        let start =
+            || -> std::io::Result<Box<dyn Worker>> { Err(std::io::Error::other("no more processes")) };
+        let supervisor = Supervisor::with_workers(Box::new(start), &|| false);
+        let mut lister = WorkerLister::new(supervisor, Duration::from_secs(7));
+        let why = "args: cannot start a process to measure in: no more processes";
+        assert_eq!(told(lister.list(&variants, &CaseSelection::default())), [why; 2]);
+    }
+
+    #[test]
+    fn the_axes_of_a_partner_are_asked_for() {
+        let axes = |name: &str| with_planner(|lister| lister.axes(&variant(name), &[])).0;
+        assert_eq!(axes("good").map(|axes| axes.names), Ok(vec!["good".to_owned()]));
+        assert_eq!(
+            axes("exits").map_err(|failure| failure.to_string()),
+            Err("args: the process exited with code 0".to_owned())
+        );
+    }
+
     /// A list that costs the worker is tried once more, unless it took its whole limit; the others are listed.
     #[test]
     fn a_list_that_costs_the_worker_costs_itself() {
-        let variant = |name: &str| {
-            let (benchmark, device) = (name.to_owned(), "host".to_owned());
-            ListedVariant { benchmark, variant: 0, device }
-        };
         let variants = ["good", "exits", "hangs", "exits once", "last"].map(variant);
         let (listed, asked) = with_planner(|lister| lister.list(&variants, &CaseSelection::default()));
         let told: Vec<String> = listed
@@ -236,7 +280,7 @@ mod tests {
                 "last"
             ]
         );
-        assert_eq!(asked, ["good", "exits", "exits", "hangs", "exits once", "exits once", "last"]);
+        assert_eq!(asked, ["good", "exits", "exits", "hangs", "exits once", "exits once", "last", "end"]);
     }
 
     #[test]
@@ -247,6 +291,6 @@ mod tests {
         let [(_, Search::Lost(why)), (_, Search::Found(host))] = &found[..] else { panic!("other results") };
         assert_eq!((&**why, host.len()), ("the process exited with code 0", 1));
         assert_eq!(library.as_deref(), Some(std::path::Path::new("/lib/libcuda.so.1")));
-        assert_eq!(asked, ["cuda", "cuda", "host"]);
+        assert_eq!(asked, ["cuda", "cuda", "host", "end"]);
     }
 }

@@ -173,6 +173,46 @@ mod tests {
         assert_eq!(mode & 0o777, EVERYBODY, "others must be able to lock it too");
     }
 
+    /// Whoever waits is told once whom for, and then goes on.
+    #[test]
+    fn a_lock_that_is_waited_for_is_had_once_it_is_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let held = take(&path, false).expect("nobody has it").expect("it can be made");
+        let mut warnings = Vec::new();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(5 * PAUSE / 2);
+                drop(held);
+            });
+            let mut warn = |warning: &str| warnings.push(warning.to_owned());
+            let waited = one(&path, "suite", "cuda:0", true, &mut warn, &|| false);
+            assert!(waited.is_ok_and(|lock| lock.is_ok()));
+        });
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(warning.starts_with("device `cuda:0` is being measured by process "), "{warning}");
+        assert!(warning.ends_with(": waiting (--no-wait does not)"), "{warning}");
+    }
+
+    /// Devices are locked by what they are, whatever their number; those without a UUID are not.
+    #[test]
+    fn devices_are_locked_by_their_uuid() {
+        let device = |name: &str, uuid: Option<String>| Available { uuid, ..Available::new(name, "cuda") };
+        let uuid = format!("test-{}", process::id());
+        let [one, same] = ["cuda:0", "cuda:7"].map(|name| device(name, Some(uuid.clone())));
+        let locked = |devices: &[Available]| {
+            let mut warn = |warning: &str| panic!("{warning}");
+            lock(devices, "suite", false, &mut warn, &|| true).map_err(|error| error.to_string())
+        };
+        let held = locked(&[one, device("host", None)]).expect("nobody has it");
+        assert_eq!(held.len(), 1);
+        let refused = locked(std::slice::from_ref(&same)).expect_err("it is held");
+        assert!(refused.starts_with("device `cuda:7` is being measured by process "), "{refused}");
+        drop(held);
+        assert_eq!(locked(&[same]).map(|held| held.len()), Ok(1));
+        _ = fs::remove_file(env::temp_dir().join(format!("gpubench-{uuid}.lock")));
+    }
+
     /// A link that another user left in the shared folder is not written through, and stops nobody.
     #[test]
     fn a_link_is_not_followed() {

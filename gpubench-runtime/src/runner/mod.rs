@@ -167,10 +167,8 @@ fn measure_by<'a>(
         runner.again(again)
     });
     let mut run = results.run;
-    // What was measured again may have ended early.
-    if config.runs > 1 || run.records.iter().any(|record| record.again > 0) {
-        run.records = merged(run.records);
-    }
+    // What was measured several times may have ended early.
+    run.records = merged(run.records);
     run.wall += Nanoseconds::from(begin.elapsed());
     (run, ended)
 }
@@ -228,12 +226,9 @@ impl Runner<'_, '_> {
     fn renew(&mut self, lanes: Range<usize>) -> Result<(), RunError> {
         for lane in lanes {
             self.lanes.send(lane, Command::Renew);
-            loop {
-                match self.lanes.wait()?.1 {
-                    LaneEvent::Done(done) => break done?,
-                    LaneEvent::Warning(warning) => self.results.observer.warning(&warning),
-                    _ => {}
-                }
+            // Nothing else is told of an end.
+            if let LaneEvent::Done(done) = self.lanes.wait()?.1 {
+                done?;
             }
         }
         Ok(())

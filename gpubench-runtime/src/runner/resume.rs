@@ -252,6 +252,26 @@ fn given(facts: &Facts) -> Vec<&Peak> {
 mod tests {
     use super::*;
 
+    /// A driver may tell more or less of the same device: that is another machine, as far as times go.
+    #[test]
+    fn another_device_is_told_by_a_property() {
+        use gpubench_records::facts::Value;
+
+        let of = |properties: &[(&str, &str)]| {
+            let mut facts = Facts::new("cuda:0", "H200");
+            let property =
+                |(name, value): &(&str, &str)| Property::new(*name, Value::Text((*value).to_owned()));
+            facts.properties = properties.iter().map(property).collect();
+            facts
+        };
+        let then = of(&[("clock", "1980 MHz"), ("driver", "580")]);
+        let told = |name| Some(format!("`cuda:0` is another device now (its {name} is another)"));
+        assert_eq!(other_device(&then, &then), None);
+        assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz"), ("driver", "590")])), told("driver"));
+        assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz")])), told("driver"));
+        assert_eq!(other_device(&of(&[("clock", "1980 MHz")]), &then), told("driver"));
+    }
+
     /// Each rule that is another is told by the flag that sets it.
     #[test]
     fn another_sampling_is_told_by_its_flag() {

@@ -1,6 +1,12 @@
 //! The runner against workers that answer in memory: order, lost workers, refused devices, interrupts, repeats.
 
+mod ended;
 mod resumed;
+pub(super) mod scripted;
+mod settings;
+mod trials;
+mod variants;
+mod verified;
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -116,10 +122,11 @@ impl Worker for FakeWorker {
         hear: &mut dyn FnMut(Answer),
     ) -> Result<(), Loss> {
         let Numbered { number, request } = numbered;
-        if let Request::Measure { job, .. } = request
-            && job.benchmark.starts_with("slow")
-        {
-            self.shared.take_part(format!("{job} on {}", job.device));
+        if let Request::Measure { job, facts, .. } = request {
+            assert_eq!(facts.device, job.device, "a job comes with the facts of its device");
+            if job.benchmark.starts_with("slow") {
+                self.shared.take_part(format!("{job} on {}", job.device));
+            }
         }
         let mut script = self.shared.lock();
         let mut reply = |reply| hear(Answer::new(*number, reply));
@@ -317,7 +324,7 @@ fn beginning() -> Beginning {
     Beginning { program: Program::default(), notes, resumed, task: None }
 }
 
-fn config(runs: usize) -> RunConfig {
+pub(super) fn config(runs: usize) -> RunConfig {
     RunConfig {
         sampling: Sampling::USUAL,
         peak_sources: PeakSources::default(),

@@ -57,7 +57,19 @@ pub(crate) fn run(
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> (Vec<Trial>, Result<(), RunError>) {
-    let mut supervisor = Supervisor::new(config.in_process, config.libraries.clone(), stop);
+    let supervisor = Supervisor::new(config.in_process, config.libraries.clone(), stop);
+    run_by(supervisor, plan, config, fail_fast, job_started, warn)
+}
+
+/// Tries jobs with the workers of `supervisor`.
+pub(super) fn run_by(
+    mut supervisor: Supervisor<'_>,
+    plan: &Plan,
+    config: &RunConfig,
+    fail_fast: bool,
+    job_started: &mut dyn FnMut(&Job),
+    warn: &mut dyn FnMut(&str),
+) -> (Vec<Trial>, Result<(), RunError>) {
     let mut trials = Vec::with_capacity(plan.jobs.len());
     for (job, fate) in &plan.jobs {
         let outcome = match fate {

@@ -59,3 +59,37 @@ pub(super) fn failures(file: &Path) -> BTreeMap<usize, String> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Shares;
+    use gpubench_records::method::Cache;
+
+    /// A profiled process tells of each case that it cannot launch, by its number, and goes on.
+    #[test]
+    fn cases_that_fail_are_told_by_their_numbers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [cases, file] = ["cases", "failures"].map(|name| folder.path().join(name));
+        let job = |device: &str| Job {
+            benchmark: "nobody has it".to_owned(),
+            args: Vec::new(),
+            device: device.to_owned(),
+            caches: vec![Cache::Hot],
+            timeout: None,
+            with: None,
+            shares: Shares::Nothing,
+        };
+        let request =
+            Request { cases: ["host", "nowhere:0"].map(job).to_vec(), launches: 3, failures: file.clone() };
+        request.write(&cases).expect("it can be written");
+        serve(&cases).expect("it can be read");
+        let told = failures(&file);
+        assert_eq!(told.keys().copied().collect::<Vec<_>>(), [0, 1], "{told:?}");
+        assert!(
+            told.values().all(|why| why.contains("nobody has it") || why.contains("nowhere")),
+            "{told:?}"
+        );
+        assert!(failures(&folder.path().join("none")).is_empty());
+    }
+}

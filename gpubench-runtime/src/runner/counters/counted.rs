@@ -181,6 +181,32 @@ mod tests {
         assert_eq!((counters.written, counters.l1_hit, counters.spills), (None, None, None));
     }
 
+    /// A launch spills if it reads and writes local memory, and moves 32 bytes with each sector of the L2.
+    #[test]
+    fn local_memory_and_sectors_are_counted() {
+        let [loads, stores] = LOCAL;
+        let figures = [(loads, 3.0), (stores, 4.0), (L2_SECTORS_READ, 10.0), (L2_SECTORS_WRITTEN, 2.0)];
+        let launch = [kernel(MARK, 1, &[]), kernel("a", 9, &figures)];
+        let found = passes(&launch, 1, &BTreeMap::new());
+        let counters = counted(&found[0]);
+        assert_eq!(counters.spills, Some(7));
+        assert_eq!((counters.l2_read, counters.l2_written), (Some(Bytes(320)), Some(Bytes(64))));
+    }
+
+    #[test]
+    fn what_cannot_be_is_not_known() {
+        let stalled = format!("{}wait{}", STALL[0], STALL[1]);
+        let odd = kernel("a", 9, &[(DURATION, 0.0), (&stalled, 1.5), (L2_HIT, 50.0)]);
+        let many = kernel("a", 9, &[(L1_HIT, 101.0), (L2_HIT, 100.0)]);
+        // The last mark is of a case that nobody asked for.
+        let launches =
+            [kernel(MARK, 1, &[]), odd, kernel(MARK, 2, &[]), many.clone(), kernel(MARK, 3, &[]), many];
+        let found = passes(&launches, 2, &BTreeMap::new());
+        let [odd, many] = [&found[0], &found[1]].map(counted);
+        assert_eq!((&odd.stall, odd.l2_hit), (&None, None), "of no time there is no share");
+        assert_eq!((many.l1_hit, many.l2_hit, many.launches), (None, Some(1.0), 1), "more than all hit");
+    }
+
     #[test]
     fn execution_is_the_cycles_of_the_busiest_multiprocessor_by_its_clock() {
         let cycles = |cycles| [(CYCLES, cycles), (CLOCK, 1.98e9)];

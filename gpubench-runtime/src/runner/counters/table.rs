@@ -117,11 +117,34 @@ mod tests {
             ("1\u{202f}234", 1234.0),
             ("1'234.5", 1234.5),
             ("12,5", 12.5),
+            ("1234,567", 1234.567),
+            ("-1,234", -1234.0),
             ("-0.5", -0.5),
         ] {
             assert_eq!(number(text), Some(expected), "{text}");
         }
         assert!(["", "n/a", "nan", "inf", "(1, 1, 1)"].iter().all(|text| number(text).is_none()));
+    }
+
+    /// Some figures keep their unit, whatever is asked for.
+    #[test]
+    fn figures_are_in_base_units() {
+        for (unit, expected) in [
+            ("s", 2e9),
+            ("second", 2e9),
+            ("ms", 2e6),
+            ("msecond", 2e6),
+            ("us", 2e3),
+            ("usecond", 2e3),
+            ("ns", 2.0),
+            ("Kbyte", 2e3),
+            ("Mbyte", 2e6),
+            ("Gbyte", 2e9),
+            ("%", 2.0),
+        ] {
+            let printed = format!("\"Kernel Name\",\"a__b\"\n\"\",\"{unit}\"\n\"sum\",\"2\"\n");
+            assert_eq!(read(&printed)[0].figure("a__b"), Some(expected), "{unit}");
+        }
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! The rest of an earlier run, in memory: its order, and which of its cases are measured again.
 
 use super::*;
+use gpubench_records::comparison::{Answer as Compares, Comparison};
+use gpubench_records::facts::{Peak, PeakSource, Quantity};
 use gpubench_records::files::EarlierRun;
-use gpubench_records::record::Package;
+use gpubench_records::id::BenchmarkId;
+use gpubench_records::record::{Compared, Package};
 use gpubench_records::sampling::Sampling;
+use gpubench_stats::units::{Nanoseconds, Rate};
 
 /// The program that measured then and measures now.
 fn program() -> Program {
@@ -18,6 +22,13 @@ fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome
     let beginning = Beginning { program, notes: Vec::new(), resumed, task: None };
     let config = RunConfig { sampling, timeout: limit, ..config(1) };
     Outcome::beginning_with(plan, Script::default(), beginning, &config, &|| false)
+}
+
+/// Returns what is valid of `earlier` for `plan`, with the settings of then.
+fn valid_of(earlier: Run, plan: &Plan) -> ResumedRecords {
+    let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
+    let limit = Duration::from_secs(7);
+    ResumedRecords::of_earlier(earlier, plan, &program(), &Sampling::USUAL, limit.into())
 }
 
 /// A run of `plan` that ended before the cases of `lost`.
@@ -46,6 +57,7 @@ fn what_is_there_is_not_measured_again_and_stands_in_the_order_of_the_plan() {
     );
     let note = done.run.resumed.expect("a part is of the earlier run");
     assert_eq!((&*note.run, note.kept, note.planned), ("then", 3, 6));
+    assert_eq!(done.heard.warnings, [""; 0], "there is nothing to remark");
 }
 
 #[test]
@@ -64,7 +76,17 @@ fn other_settings_or_another_build_measure_everything_again() {
     assert_eq!((done.heard.records.len(), done.run.resumed), (2, None));
     let mut rebuilt = earlier(&plan, &[], &[]);
     rebuilt.program.fingerprint = Some("fedcba9876543210".to_owned());
-    assert_eq!(resumed(&plan, rebuilt, Sampling::USUAL, 7).heard.records.len(), 2);
+    let done = resumed(&plan, rebuilt, Sampling::USUAL, 7);
+    assert_eq!(done.heard.records.len(), 2);
+    let told = "resuming then: this program was built anew since: all cases are measured again";
+    assert_eq!(done.heard.warnings, [told]);
+    // Of a program without a fingerprint nobody knows.
+    let mut unknown = earlier(&plan, &[], &[]);
+    unknown.program.fingerprint = None;
+    let then = EarlierRun { name: "then".to_owned(), run: unknown.clone(), remarks: Vec::new() };
+    let limit = Duration::from_secs(7).into();
+    let none = ResumedRecords::of_earlier(then, &plan, &unknown.program, &Sampling::USUAL, limit);
+    assert_eq!((none.of(&plan).len(), none.remarks()), (0, vec![told.to_owned()]));
 }
 
 #[test]
@@ -74,6 +96,8 @@ fn a_case_that_failed_for_want_of_time_is_measured_again_with_another_limit() {
     let again = resumed(&plan, hung(), Sampling::USUAL, 9);
     assert_eq!(again.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(again.heard.records, ["a hot"]);
+    let told = "resuming then: 1 case that failed for want of a device or of time: measured again";
+    assert_eq!(again.heard.warnings, [told]);
     // With the same limit it would hang again.
     let same = resumed(&plan, hung(), Sampling::USUAL, 7);
     assert_eq!((&same.rows()[0], same.heard.records.len()), (&invalid("a hot"), 0));
@@ -85,6 +109,109 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
+    let told =
+        "resuming then: 2 cases of it, such as a hot, are not among those that are selected now: left out";
+    assert_eq!(done.heard.warnings, [told]);
+}
+
+/// Whatever the limit is. What failed in its launch would fail again.
+#[test]
+fn a_case_that_had_no_device_is_measured_again() {
+    let plan = plan(&["a", "fails"], &["fake"]);
+    let mut then = earlier(&plan, &[], &[]);
+    let device = Failure::new(Stage::Device, "it is closed");
+    then.records[1] = Record::failed(then.records[1].planned(), device);
+    for limit in [7, 9] {
+        assert_eq!(resumed(&plan, then.clone(), Sampling::USUAL, limit).heard.records, ["a cold"]);
+    }
+}
+
+/// The failure of a case may be that of its comparison, which is another case.
+#[test]
+fn failures_of_a_run_with_comparisons_are_measured_again() {
+    let plan = plan(&["a", "fails"], &["fake"]);
+    let mut then = earlier(&plan, &[], &[]);
+    let measured = scripted::measurement("clockwork.jsonl");
+    for record in &mut then.records[..2] {
+        record.measurement = Some(measured.clone());
+    }
+    assert_eq!(valid_of(then.clone(), &plan).of(&plan).len(), 4);
+    let with = BenchmarkId { benchmark: "b".to_owned(), args: Vec::new() };
+    let comparison =
+        Comparison { ratio: None, band: 0.01, answer: Compares::Undecided, rounds: Vec::new(), seed: None };
+    let verdict = Verdict::of(Vec::new());
+    then.records[0].compared = Some(Box::new(Compared { with, comparison, measurement: measured, verdict }));
+    // The plan compares nothing, so that the comparison is no case of it either.
+    let left = valid_of(then, &plan);
+    assert_eq!(left.of(&plan).iter().map(|record| record.case.to_string()).collect::<Vec<_>>(), ["a cold"]);
+    assert_eq!(
+        left.remarks(),
+        [
+            "resuming then: 2 cases that failed for want of a device or of time: measured again",
+            "resuming then: 1 case of it, such as a against b hot, are not among those that are selected now: left out"
+        ]
+    );
+}
+
+#[test]
+fn a_run_is_whole_if_each_case_has_a_record_and_keeps_its_time() {
+    let mut plan = plan(&["a", "b"], &["fake"]);
+    let mut then = earlier(&plan, &[], &[]);
+    then.wall = Nanoseconds::from_seconds(1000.0);
+    let whole = valid_of(then.clone(), &plan);
+    assert!(whole.is_all_of(&plan));
+    assert_eq!(whole.wall(), then.wall);
+    let done = resumed(&plan, then.clone(), Sampling::USUAL, 7);
+    assert!((1000.0..1060.0).contains(&done.run.wall.as_seconds()), "{:?}", done.run.wall);
+    then.records.pop();
+    assert!(!valid_of(then.clone(), &plan).is_all_of(&plan));
+    // What is skipped has none.
+    plan.jobs[1].1 = Fate::Skipped("too small".to_owned());
+    then.records.truncate(2);
+    assert!(valid_of(then, &plan).is_all_of(&plan));
+}
+
+/// A device all of whose cases are there is not opened, and another is.
+#[test]
+fn a_device_is_asked_for_its_facts_if_something_is_left_to_measure_on_it() {
+    let plan = plan(&["a"], &["fake:0", "fake:1"]);
+    let mut then = earlier(&plan, &[], &[]);
+    then.records.retain(|record| record.device != "fake:1" || record.case.cache == Cache::Hot);
+    let done = resumed(&plan, then.clone(), Sampling::USUAL, 7);
+    assert_eq!(
+        done.script.asked.iter().map(|(_, what)| &**what).collect::<Vec<_>>(),
+        ["facts of fake:1", "a on fake:1"]
+    );
+    // Records of one that is another now are dropped, and those of the others kept.
+    then.devices[1].name = "another fake".to_owned();
+    let done = resumed(&plan, then, Sampling::USUAL, 7);
+    assert_eq!(done.heard.records, ["a hot", "a cold"]);
+    let told = "resuming then: `fake:1` was another fake, and is a fake: 1 case measured again";
+    assert_eq!(done.heard.warnings, [told]);
+}
+
+/// Peaks that the user gives are of a run: the same ones change nothing, and others need new verdicts.
+#[test]
+fn other_peaks_of_the_user_measure_everything_again() {
+    let plan = plan(&["a"], &["fake"]);
+    let with_peak = |bytes: f64, resumed: ResumedRecords| {
+        let mut config = config(1);
+        let peak = Peak::new(Quantity::MemoryBandwidth, Rate(bytes), PeakSource::User, "given");
+        config.peak_sources.given.push(peak);
+        let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None };
+        Outcome::beginning_with(&plan, Script::default(), beginning, &config, &|| false)
+    };
+    let mut then = with_peak(1e12, ResumedRecords::default()).run;
+    then.program = program();
+    let same = with_peak(1e12, valid_of(then.clone(), &plan));
+    assert_eq!((same.script.started, same.heard.records.len()), (0, 0));
+    assert_eq!(same.run.devices[0].peaks, then.devices[0].peaks, "each is there once");
+    let other = with_peak(2e12, valid_of(then, &plan));
+    assert_eq!(other.heard.records.len(), 2);
+    assert_eq!(
+        other.heard.warnings,
+        ["resuming then: other peaks are given for `fake` now: 2 cases measured again"]
+    );
 }
 
 /// The commit of one build may be known at one time and not at another.

@@ -1,0 +1,45 @@
+//! Runs that end early.
+
+use std::panic;
+
+use super::scripted::Scripted;
+use super::*;
+
+/// The user stops it while the second repeat is in progress: what there is of a case is one row all the same.
+#[test]
+fn repeats_that_were_interrupted_are_joined() {
+    let asked = AtomicUsize::new(0);
+    // Twice for each job, of which the first repeat has two.
+    let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 6;
+    let done = Outcome::of(&plan(&["a", "b"], &["fake"]), Script::default(), 2, &stop);
+    assert!(matches!(done.ended, Err(RunError::Interrupted)));
+    assert_eq!(done.heard.records.len(), 6);
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
+}
+
+/// A panic of this program is told where its threads are joined, and nobody waits for the lane for ever.
+#[test]
+fn a_lane_that_panics_ends_the_run() {
+    let ended = panic::catch_unwind(|| {
+        let scripted = Scripted::by(|_, request| match request {
+            Request::Facts { device } => (vec![Reply::Facts(facts(device))], None),
+            _ => panic!("this test wants it"),
+        });
+        let supervisor = || scripted.supervisor(&|| false);
+        let plan = plan(&["a"], &["fake"]);
+        let plans = Plans { plan: &plan, again: &mut |_| None };
+        let devices = [Available::new("fake", "fake")];
+        let mut heard = Heard::default();
+        measure_by(&supervisor, plans, &devices, beginning(), &config(1), &mut heard, &|| false)
+    });
+    assert!(ended.is_err());
+}
+
+/// A second repeat that cannot begin leaves the first.
+#[test]
+fn a_repeat_without_a_process_ends_the_run() {
+    let script = Script { most: Some(1), ..Script::default() };
+    let done = Outcome::of(&plan(&["a"], &["fake"]), script, 2, &|| false);
+    assert!(matches!(done.ended, Err(RunError::NoWorker(_))));
+    assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
+}

@@ -1,0 +1,114 @@
+//! Test mode against workers in memory.
+
+use super::scripted::{Replies, Scripted, failed, killed};
+use super::*;
+use crate::runner::trial::{self, Outcome as TrialOutcome, Trial};
+
+struct Tried {
+    outcomes: Vec<(String, String)>,
+    ended: Result<(), RunError>,
+    started: Vec<String>,
+    warnings: Vec<String>,
+    workers: Vec<usize>,
+}
+
+fn outcomes(trials: &[Trial]) -> Vec<(String, String)> {
+    let told = |trial: &Trial| match &trial.outcome {
+        TrialOutcome::Failed(failure) => format!("{}: {failure}", trial.outcome),
+        other => other.to_string(),
+    };
+    trials.iter().map(|trial| (trial.name.clone(), told(trial))).collect()
+}
+
+fn tried(
+    plan: &Plan,
+    config: &RunConfig,
+    fail_fast: bool,
+    stop: &Stop<'_>,
+    script: fn(usize, &Request) -> Replies,
+) -> Tried {
+    let (scripted, mut started, mut warnings) = (Scripted::by(script), Vec::new(), Vec::new());
+    let mut begun = |job: &Job| started.push(job.to_string());
+    let mut warn = |warning: &str| warnings.push(warning.to_owned());
+    let supervisor = scripted.supervisor(stop);
+    let (trials, ended) = trial::run_by(supervisor, plan, config, fail_fast, &mut begun, &mut warn);
+    let workers = scripted.workers();
+    Tried { outcomes: outcomes(&trials), ended, started, warnings, workers }
+}
+
+/// Answers by the name of the benchmark.
+fn by_name(_: usize, request: &Request) -> Replies {
+    let Request::Test { job } = request else { panic!("{request:?}") };
+    match &*job.benchmark {
+        "checked" => (vec![Reply::Remark("it prints much".to_owned()), Reply::Tested(Ok(true))], None),
+        "launched" => (vec![Reply::Tested(Ok(false))], None),
+        "wrong" => (vec![Reply::Tested(Err(failed(Stage::Check)))], None),
+        "closed" => (vec![Reply::NoDevice("it is closed".to_owned())], None),
+        "silent" => (Vec::new(), None),
+        _ => (Vec::new(), Some(killed())),
+    }
+}
+
+fn told(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(name, outcome)| ((*name).to_owned(), (*outcome).to_owned())).collect()
+}
+
+#[test]
+fn each_job_has_its_outcome_and_costs_no_other() {
+    let names = ["checked", "skipped", "broken", "wrong", "closed", "silent", "killed", "launched"];
+    let mut plan = plan(&names, &["fake"]);
+    plan.jobs[1].1 = Fate::Skipped("too small".to_owned());
+    plan.jobs[2].1 = Fate::Broken(failed(Stage::Args));
+    let done = tried(&plan, &config(1), false, &|| false, by_name);
+    let expected = told(&[
+        ("checked", "ok"),
+        ("skipped", "skipped: too small"),
+        ("broken", "FAILED: args: out of paper"),
+        ("wrong", "FAILED: check: out of paper"),
+        ("closed", "FAILED: device: it is closed"),
+        ("silent", "FAILED: worker: sent no result"),
+        ("killed", "FAILED: worker: the process was ended by signal SIGKILL"),
+        ("launched", "ok (launched, nothing to check)"),
+    ]);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.outcomes, expected);
+    assert_eq!(done.started, ["checked", "wrong", "closed", "silent", "killed", "launched"]);
+    assert_eq!(done.warnings, ["it prints much"]);
+}
+
+/// Something that an earlier job left behind may be at fault. In this process there is no other to try it in.
+#[test]
+fn a_failure_in_a_worker_that_was_used_is_tried_again_alone() {
+    let (both, alone) = (plan(&["checked", "wrong"], &["fake"]), plan(&["wrong"], &["fake"]));
+    let workers = |plan: &Plan, config: &RunConfig| tried(plan, config, false, &|| false, by_name).workers;
+    assert_eq!(workers(&both, &config(1)), [1, 1, 2]);
+    assert_eq!(workers(&alone, &config(1)), [1], "nothing was before it");
+    assert_eq!(workers(&both, &RunConfig { in_process: true, ..config(1) }), [1, 1]);
+    let once: fn(usize, &Request) -> Replies = |number, request| match number {
+        2 => by_name(number, request),
+        _ => (vec![Reply::Tested(Ok(true))], None),
+    };
+    let done = tried(&both, &config(1), false, &|| false, once);
+    assert_eq!(done.outcomes, told(&[("checked", "ok"), ("wrong", "ok")]));
+}
+
+#[test]
+fn tests_end_at_a_failure_or_an_interrupt() {
+    let plan = plan(&["checked", "wrong", "launched"], &["fake"]);
+    let done = tried(&plan, &config(1), true, &|| false, by_name);
+    assert!(done.ended.is_ok());
+    assert_eq!(done.outcomes.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["checked", "wrong"]);
+    let stopped = tried(&plan, &config(1), false, &|| true, by_name);
+    assert!(matches!(stopped.ended, Err(RunError::Interrupted)));
+    assert!(stopped.outcomes.is_empty() && stopped.started.is_empty());
+}
+
+#[test]
+fn what_needs_a_missing_device_is_ignored_unless_that_is_demanded() {
+    let mut plan = plan(&["a"], &["fake"]);
+    let (job, _) = plan.jobs.remove(0);
+    plan.absent.push((job, "there is no GPU".to_owned()));
+    let absent = |demanded| outcomes(&trial::absent(&plan, demanded).collect::<Vec<_>>());
+    assert_eq!(absent(false), told(&[("a", "ignored, there is no GPU")]));
+    assert_eq!(absent(true), told(&[("a", "FAILED: device: there is no GPU")]));
+}

@@ -1,0 +1,113 @@
+//! Records that are held back until their launches were traced, or until it is known what they write.
+
+use super::scripted::{Replies, Scripted, job, killed, measurement, record};
+use super::*;
+use gpubench_records::certificate::CuptiPass;
+use gpubench_records::launch::Written;
+use gpubench_stats::units::Bytes;
+
+/// Measures these jobs by a script, and returns the records with the workers of the requests for jobs.
+fn run(
+    jobs: Vec<Job>,
+    config: &RunConfig,
+    script: impl Fn(&Request) -> Replies + Send + Sync + 'static,
+) -> (Run, Vec<(usize, Request)>) {
+    let whole = move |_, request: &Request| match request {
+        Request::Facts { device } => (vec![Reply::Facts(facts(device))], None),
+        other => script(other),
+    };
+    let (scripted, stop) = (Scripted::by(whole), || false);
+    let supervisor = || scripted.supervisor(&stop);
+    let plan = Plan { jobs: jobs.into_iter().map(|job| (job, Fate::Measured)).collect(), ..Plan::default() };
+    let plans = Plans { plan: &plan, again: &mut |_| None };
+    let devices = [Available::new("fake", "fake")];
+    let (run, ended) =
+        measure_by(&supervisor, plans, &devices, beginning(), config, &mut Heard::default(), &stop);
+    ended.expect("nothing ends it");
+    let asked = scripted.asked();
+    (run, asked.into_iter().filter(|(_, request)| !matches!(request, Request::Facts { .. })).collect())
+}
+
+fn cupti(record: &Record) -> Option<CuptiPass> {
+    record.measurement.as_ref()?.verification.as_ref()?.cupti.clone()
+}
+
+/// Every sampled case has a trace, or the reason that there is none; and what traced is not used again.
+#[test]
+fn each_sampled_case_is_traced_or_says_why_not() {
+    let known = measurement("clockwork.jsonl");
+    let mut config = config(1);
+    config.verifiers.cupti = true;
+    let both = || Job { caches: vec![Cache::Hot, Cache::Cold], ..job("a") };
+    let of = move |job: &Job, cache| {
+        let one = Job { caches: vec![cache], ..job.clone() };
+        Reply::Record(Box::new(record(&one, known.clone())))
+    };
+    let pass = |cache: Cache| Reply::Traced { cache, pass: CuptiPass::Failed(format!("{cache} is odd")) };
+    let failed = |why: &str| Some(CuptiPass::Failed(why.to_owned()));
+    // The states of the cache that are traced before the worker is lost, if it is.
+    for (traced, is_lost, expected) in [
+        (vec![Cache::Hot, Cache::Cold], false, ["hot is odd", "cold is odd"]),
+        (vec![Cache::Cold], false, ["nothing came of it", "cold is odd"]),
+        (vec![Cache::Hot], true, ["hot is odd", "the process was ended by signal SIGKILL"]),
+    ] {
+        let of = of.clone();
+        let script = move |request: &Request| {
+            let Request::Measure { job, .. } = request else { panic!("{request:?}") };
+            let mut replies = vec![Reply::Step(Step::Setup)];
+            replies.extend(job.caches.iter().map(|cache| of(job, *cache)));
+            let is_first = job.benchmark == "a";
+            replies.extend(traced.iter().filter(|_| is_first).map(|cache| pass(*cache)));
+            (replies, (is_lost && is_first).then(killed))
+        };
+        let (run, asked) = run(vec![both(), job("b")], &config, script);
+        assert_eq!(run.records.iter().map(cupti).take(2).collect::<Vec<_>>(), expected.map(failed));
+        let next = asked
+            .iter()
+            .find(|(_, request)| matches!(request, Request::Measure { job, .. } if job.benchmark == "b"));
+        assert_eq!(next.map(|(number, _)| *number), Some(2), "tracing leaves something behind");
+    }
+    // Without it nothing is said of it.
+    config.verifiers.cupti = false;
+    let script = move |request: &Request| {
+        let Request::Measure { job, .. } = request else { panic!("{request:?}") };
+        (job.caches.iter().map(|cache| of(job, *cache)).collect(), None)
+    };
+    let (run, _) = run(vec![both()], &config, script);
+    assert!(run.records.len() == 2 && run.records.iter().all(|record| cupti(record).is_none()));
+}
+
+/// A launch that changes no memory may have written what was there already: it runs once more on other contents.
+#[test]
+fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
+    let mut known = measurement("gpu.jsonl");
+    known.seen.written = Some(Written::new(Bytes(1 << 20), Bytes(256), Bytes(0)));
+    let claimed = Bytes(known.counts.writes.expect("it claims some"));
+    let answers = |found: Option<Bytes>, lost: fn() -> Option<Loss>, in_process| {
+        let known = known.clone();
+        let script = move |request: &Request| match request {
+            Request::Measure { job, .. } => (vec![Reply::Record(Box::new(record(job, known.clone())))], None),
+            Request::Writes { enough, .. } => {
+                assert_eq!(*enough, claimed);
+                (vec![Reply::Writes(found)], lost())
+            }
+            _ => unreachable!("nobody asks for it"),
+        };
+        let config = RunConfig { in_process, ..config(1) };
+        let (run, asked) = run(vec![job("a"), job("b")], &config, script);
+        let changed = run.records[0].measurement.as_ref().and_then(|it| it.seen.written.clone());
+        let written = changed.expect("it was looked at");
+        let workers: Vec<usize> = asked.iter().map(|(worker, _)| *worker).collect();
+        (run.records[0].verdict.state, written.changed_when_altered, workers)
+    };
+    let none: fn() -> Option<Loss> = || None;
+    let (state, changed, workers) = answers(Some(claimed), none, false);
+    assert_eq!((state, changed), (State::Valid, Some(claimed)));
+    assert_eq!(workers, [1, 1, 2, 2], "what may have gone astray is not used again");
+    let (state, changed, _) = answers(Some(Bytes(0)), none, false);
+    assert_eq!((state == State::Valid, changed), (false, Some(Bytes(0))), "it writes nothing");
+    let lost: fn() -> Option<Loss> = || Some(killed());
+    assert_eq!(answers(Some(claimed), lost, false).1, None, "of a lost worker nothing is known");
+    let (_, changed, workers) = answers(Some(claimed), none, true);
+    assert_eq!((changed, workers), (None, vec![1, 1]), "this process is not sent astray");
+}
