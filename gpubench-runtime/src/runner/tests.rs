@@ -63,6 +63,8 @@ struct Script {
     faults: Vec<Fault>,
     closed: Vec<&'static str>,
     started: usize,
+    /// The number of workers that were let end by themselves.
+    ended: usize,
     /// The number of processes that can be started, if it is limited.
     most: Option<usize>,
     asked: Vec<(usize, String)>,
@@ -203,7 +205,9 @@ impl Worker for FakeWorker {
         Ok(())
     }
 
-    fn dismiss(self: Box<Self>) {}
+    fn dismiss(self: Box<Self>) {
+        self.shared.lock().ended += 1;
+    }
 }
 
 fn facts(device: &str) -> Facts {
@@ -616,7 +620,7 @@ fn an_interrupt_keeps_what_there_is() {
 fn each_repeat_has_workers_of_its_own_and_each_case_one_record() {
     let done = Outcome::of(&plan(&["a"], &["fake"]), Script::default(), 3, &|| false);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
-    assert_eq!((done.script.started, done.heard.records.len()), (3, 6));
+    assert_eq!((done.script.started, done.script.ended, done.heard.records.len()), (3, 3, 6));
 }
 
 #[test]

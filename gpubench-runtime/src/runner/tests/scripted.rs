@@ -16,6 +16,8 @@ type Script = dyn Fn(usize, &Request) -> Replies + Send + Sync;
 pub(super) struct Scripted {
     script: Box<Script>,
     started: AtomicUsize,
+    /// The number of workers that ended by themselves.
+    ended: AtomicUsize,
     asked: Mutex<Vec<(usize, Request)>>,
 }
 
@@ -26,8 +28,8 @@ struct ScriptedWorker {
 
 impl Scripted {
     pub(super) fn by(script: impl Fn(usize, &Request) -> Replies + Send + Sync + 'static) -> Arc<Self> {
-        let (started, asked) = (AtomicUsize::new(0), Mutex::default());
-        Arc::new(Self { script: Box::new(script), started, asked })
+        let (started, ended, asked) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::default());
+        Arc::new(Self { script: Box::new(script), started, ended, asked })
     }
 
     pub(super) fn supervisor<'a>(self: &Arc<Self>, stop: &'a Stop<'a>) -> Supervisor<'a> {
@@ -41,6 +43,11 @@ impl Scripted {
 
     pub(super) fn asked(&self) -> Vec<(usize, Request)> {
         self.asked.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Returns the numbers of workers that were started and that were let end by themselves.
+    pub(super) fn lives(&self) -> [usize; 2] {
+        [&self.started, &self.ended].map(|count| count.load(Ordering::SeqCst))
     }
 
     /// Returns the number of the worker of each request.
@@ -64,7 +71,9 @@ impl Worker for ScriptedWorker {
         lost.map_or(Ok(()), Err)
     }
 
-    fn dismiss(self: Box<Self>) {}
+    fn dismiss(self: Box<Self>) {
+        self.scripted.ended.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// Returns the first measurement of a recorded run.

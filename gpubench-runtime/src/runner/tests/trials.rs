@@ -10,6 +10,8 @@ struct Tried {
     started: Vec<String>,
     warnings: Vec<String>,
     workers: Vec<usize>,
+    /// The numbers of workers that were started and that were let end by themselves.
+    lives: [usize; 2],
 }
 
 fn outcomes(trials: &[Trial]) -> Vec<(String, String)> {
@@ -32,8 +34,8 @@ fn tried(
     let mut warn = |warning: &str| warnings.push(warning.to_owned());
     let supervisor = scripted.supervisor(stop);
     let (trials, ended) = trial::run_by(supervisor, plan, config, fail_fast, &mut begun, &mut warn);
-    let workers = scripted.workers();
-    Tried { outcomes: outcomes(&trials), ended, started, warnings, workers }
+    let (workers, lives) = (scripted.workers(), scripted.lives());
+    Tried { outcomes: outcomes(&trials), ended, started, warnings, workers, lives }
 }
 
 /// Answers by the name of the benchmark.
@@ -74,6 +76,14 @@ fn each_job_has_its_outcome_and_costs_no_other() {
     assert_eq!(done.outcomes, expected);
     assert_eq!(done.started, ["checked", "wrong", "closed", "silent", "killed", "launched"]);
     assert_eq!(done.warnings, ["it prints much"]);
+}
+
+/// A worker that ends by itself prints what it has buffered.
+#[test]
+fn each_device_has_a_worker_of_its_own_that_ends_by_itself() {
+    let plan = plan(&["checked", "launched"], &["fake:0", "fake:1"]);
+    let done = tried(&plan, &config(1), false, &|| false, by_name);
+    assert_eq!((done.workers, done.lives), (vec![1, 1, 2, 2], [2, 2]));
 }
 
 /// Something that an earlier job left behind may be at fault. In this process there is no other to try it in.
