@@ -229,6 +229,25 @@ mod tests {
         assert!(received("hello\n").is_err_and(|error| error.starts_with("`hello`: ")));
     }
 
+    /// However a run ends: that process ends with it, and has reset the clocks by then.
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_is_dropped_waits_for_the_reset() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let reset = folder.path().join("reset");
+        let mut process = Command::new("sh")
+            .args(["-c", r#"cat; sleep 0.2; echo > "$0""#])
+            .arg(&reset)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("every Unix has it");
+        let (run, messages) = (process.stdin.take(), process.stdout.take().expect("a pipe"));
+        let messages = BufReader::new(messages);
+        drop(ClockLock { process, run, messages, gpus: Vec::new(), locked: Vec::new() });
+        assert!(reset.exists());
+    }
+
     /// A CPU has no lock, and what was not locked needs no reset.
     #[test]
     fn a_device_without_a_lock_is_refused_by_name() {
