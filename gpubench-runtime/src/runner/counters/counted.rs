@@ -215,6 +215,11 @@ mod tests {
             counted(&passes(launch, 1, &BTreeMap::new())[0]).executed_for.map(|time| time.0.round())
         };
         assert_eq!(known(&launch), Some(300.0));
+        assert_eq!(
+            known(&[&launch[..], &launch[..]].concat()),
+            Some(300.0),
+            "of a launch, however many there are"
+        );
         // A clock that stands still, and a kernel of which nothing is known.
         let still = [kernel(MARK, 1, &[]), kernel("a", 9, &[(CYCLES, 396.0), (CLOCK, 0.0)])];
         let unknown = [&launch[..], &[kernel("c", 9, &[])]].concat();
