@@ -226,9 +226,10 @@ impl Runner<'_, '_> {
     fn renew(&mut self, lanes: Range<usize>) -> Result<(), RunError> {
         for lane in lanes {
             self.lanes.send(lane, Command::Renew);
-            // Nothing else is told of an end.
-            if let LaneEvent::Done(done) = self.lanes.wait()?.1 {
-                done?;
+            loop {
+                if let LaneEvent::Done(done) = self.lanes.wait()?.1 {
+                    break done?;
+                }
             }
         }
         Ok(())
