@@ -187,6 +187,7 @@ fn medians(record: &Record, own: &Measurement, confidence: f64) -> Vec<Median> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::Answer;
     use crate::files::read;
 
     /// A run of one benchmark with these values of its argument.
@@ -218,5 +219,61 @@ mod tests {
         let named = |words: &str| Finding::NotComparable(vec![words.to_owned()]);
         assert_eq!(other(&["1", "2"]), named("args n=9, were n=1 or n=2"));
         assert_eq!(other(&["1", "2", "3", "4", "5"]), named("args n=9, were n=1 or n=2 or n=3 or 2 others"));
+    }
+
+    /// A case without a number, now or then, is told so and is neither faster nor slower.
+    #[test]
+    fn a_case_without_a_number_is_told_so() {
+        let whole = run(&["1"]);
+        let changed = |change: fn(&mut Record)| {
+            let mut run = whole.clone();
+            change(&mut run.records[0]);
+            run
+        };
+        let failed = changed(|record| record.measurement = None);
+        let invalid = changed(|record| record.verdict.state = State::Invalid);
+        let suspect = changed(|record| record.verdict.state = State::Suspect);
+        let other_work = changed(|record| {
+            record.measurement.as_mut().expect("it was measured").counts.flops = Some(1);
+        });
+        let found = |now: &Run, then: &Run| {
+            let baseline = Baseline::of("b".to_owned(), then.clone());
+            check(now, &baseline, &|_| true).lines.remove(0).finding
+        };
+        let none = |words: &str| Finding::NoNumber(words.to_owned());
+        assert_eq!(found(&failed, &whole), none("failed now"));
+        assert_eq!(found(&invalid, &whole), none("invalid now"));
+        assert_eq!(found(&whole, &failed), none("failed then"));
+        assert_eq!(found(&whole, &invalid), none("invalid then"));
+        assert!(matches!(found(&suspect, &suspect), Finding::Compared { .. }));
+        let differs = Finding::NotComparable(vec!["flops 1, were 1600".to_owned()]);
+        assert_eq!(found(&other_work, &whole), differs);
+    }
+
+    /// A case that was slower in all of its processes may be a regression; one that another process found as fast as before is none.
+    #[test]
+    fn cases_that_seem_to_be_regressions_are_those_slower_by_the_threshold() {
+        let (mut now, then) = (run(&["1", "2", "3"]), run(&["1", "2", "3"]));
+        let slower = |record: &mut Record, by: f64| {
+            let samples = &mut record.measurement.as_mut().expect("it was measured").samples;
+            samples.events = samples.events.iter().map(|event| by * *event).collect();
+            samples.time.median = by * samples.time.median;
+        };
+        slower(&mut now.records[1], 2.0);
+        slower(&mut now.records[2], 2.0);
+        now.records[2].other_processes = vec![then.records[2].measurement.clone().expect("it was measured")];
+        let baseline = Baseline::of("b".to_owned(), then);
+        let seem = seem_regressed(&now, &baseline, Threshold::Part(0.05));
+        assert_eq!(seem, [&now.records[1]]);
+        let checked = check(&now, &baseline, &|_| true);
+        let of = |finding: &Finding| match finding {
+            Finding::Compared { processes, answer, .. } => (*processes, *answer),
+            other => panic!("{other:?}"),
+        };
+        let found: Vec<_> = checked.lines.iter().map(|line| of(&line.finding)).collect();
+        assert_eq!(found[0], ([1, 1], Answer::Undecided), "a step of the timer is one in a hundred");
+        assert_eq!(found[1], ([1, 1], Answer::Slower));
+        assert_eq!(found[2], ([2, 1], Answer::Undecided));
+        assert_eq!(checked.together, Some(3));
     }
 }

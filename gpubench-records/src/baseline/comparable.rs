@@ -140,6 +140,7 @@ fn device_properties(facts: Option<&Facts>) -> &[Property] {
 mod tests {
     use super::*;
     use crate::baseline::fixture::stored_run;
+    use crate::method::{Flush, Path};
     use gpubench_stats::MemoryStall;
     use gpubench_stats::units::Nanoseconds;
 
@@ -206,6 +207,66 @@ mod tests {
             assert!(same_device(now, then), "one of them has no UUID");
             assert_eq!(remarks(now, then), ["driver 590.2 now, not told then"]);
         });
+    }
+
+    /// Changes the first record of a run and its measurement.
+    fn changed(change: impl Fn(&mut Record, &mut Measurement)) -> Run {
+        let mut run = run(None, true);
+        let mut measurement = run.records[0].measurement.take().expect("it was measured");
+        change(&mut run.records[0], &mut measurement);
+        run.records[0].measurement = Some(measurement);
+        run
+    }
+
+    /// Times of other work, or taken another way, are not compared: each difference is named with both sides.
+    #[test]
+    fn a_difference_of_work_or_method_is_named_with_both_sides() {
+        let then = changed(|_, _| ());
+        let told = |change: fn(&mut Record, &mut Measurement)| found(&changed(change), &then);
+        assert_eq!(told(|_, now| now.counts.flops = Some(1601)), ["flops 1601, were 1600"]);
+        assert_eq!(told(|_, now| now.counts.flops = None), ["flops not counted, were 1600"]);
+        assert_eq!(told(|_, now| now.counts.items = Some(7)), ["items 7, were not counted"]);
+        assert_eq!(told(|_, now| now.counts.reads = Some(1)), ["bytes read 1, were 6400"]);
+        assert_eq!(told(|_, now| now.counts.writes = None), ["bytes written not counted, were 3200"]);
+        assert_eq!(told(|_, now| now.samples.method.path = Path::Stream), ["path stream, was host"]);
+        assert_eq!(told(|_, now| now.samples.method.flush = Flush::Write), ["flush write, was none"]);
+        assert_eq!(
+            told(|_, now| now.samples.timer.empty_launch = Some(Nanoseconds(9.0))),
+            ["overhead half of an empty launch, was none"]
+        );
+        assert_eq!(
+            told(|now, _| now.fake = true),
+            ["device a clock with known hands (a fake), was a clock with known hands"]
+        );
+    }
+
+    /// The sum of bytes is work of its own only where it is not told apart.
+    #[test]
+    fn bytes_are_compared_as_reads_and_writes_if_these_are_known() {
+        let sum = |bytes| {
+            move |_: &mut Record, now: &mut Measurement| {
+                now.counts = Counts { bytes: Some(bytes), ..Counts::default() };
+            }
+        };
+        assert_eq!(found(&changed(sum(5)), &changed(sum(6))), ["bytes 5, were 6"]);
+        assert_eq!(found(&changed(|_, now| now.counts.bytes = Some(5)), &changed(|_, _| ())), [""; 0]);
+        let writes_alone =
+            |bytes| changed(move |_, now| (now.counts.reads, now.counts.bytes) = (None, Some(bytes)));
+        assert_eq!(found(&writes_alone(5), &writes_alone(6)), [""; 0]);
+    }
+
+    /// The optimisation of the program is a part of what was measured where the program's own code was.
+    #[test]
+    fn the_optimisation_counts_where_the_programs_own_code_was_measured() {
+        let of = |opt_level: &str, runs_program_code| {
+            let mut run = run(None, true);
+            opt_level.clone_into(&mut run.program.opt_level);
+            run.devices[0].runs_program_code = runs_program_code;
+            run
+        };
+        assert_eq!(found(&of("0", true), &of("3", true)), ["opt-level 0, was 3"]);
+        assert_eq!(found(&of("0", true), &of("3", false)), ["opt-level 0, was 3"], "an old run does not say");
+        assert_eq!(found(&of("0", false), &of("3", false)), [""; 0]);
     }
 
     #[test]
