@@ -451,3 +451,12 @@ fn a_drift_is_told_with_its_direction() {
     assert_eq!(told(0.02), "drift: the last third of the samples takes 2.00 % longer than the first");
     assert_eq!(told(-0.02), "drift: the last third of the samples takes 2.00 % less than the first");
 }
+
+/// The words of reports are those of files.
+#[test]
+fn states_are_words() {
+    for (state, word) in [(State::Valid, "valid"), (State::Suspect, "suspect"), (State::Invalid, "invalid")] {
+        assert_eq!(state.to_string(), word);
+        assert_eq!(serde_json::to_value(state).expect("a word"), word);
+    }
+}
