@@ -117,3 +117,22 @@ pub(super) mod journal {
         if refused { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some shared file systems take no sync of a folder, as `/dev/null` takes none. Other errors are told.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_takes_no_sync_needs_none() {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        let null = || File::open("/dev/null").expect("it is open to all");
+        assert_eq!(null().sync_all().expect_err("it takes none").kind(), io::ErrorKind::InvalidInput);
+        assert!(sync_folder(&null().into()).is_ok());
+        // Linux's `O_PATH`: it is open for nothing.
+        let path_only = fs::OpenOptions::new().read(true).custom_flags(0o10_000_000).open("/dev/null");
+        assert!(sync_folder(&path_only.expect("it is there").into()).is_err());
+    }
+}

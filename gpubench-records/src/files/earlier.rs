@@ -184,6 +184,36 @@ mod tests {
         store.path().to_owned()
     }
 
+    #[test]
+    fn a_run_to_resume_has_its_name_and_its_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let suite = run("n1", None, 0).program.suite;
+        let told = |wanted: &str, suite: &str| {
+            EarlierRun::open(folder.path(), wanted, suite).expect_err("there is none").to_string()
+        };
+        let place = folder.path().display();
+        assert_eq!(told("best", &suite), format!("there is no run `best`; the runs in {place} are: none"));
+        assert_eq!(told(LAST, &suite), format!("there is no run of `{suite}` in {place}"));
+        let path = interrupted(folder.path(), &run("n1", None, 0), 2);
+        let name = "1970-01-01T00-00-00Z";
+        let run_folder = path.parent().expect("a folder").to_str().expect("UTF-8");
+        for wanted in [name, run_folder, path.to_str().expect("UTF-8"), LAST] {
+            let found = EarlierRun::open(folder.path(), wanted, &suite).expect("it is there");
+            assert_eq!((&*found.name, found.run.records.len(), found.remarks), (name, 2, vec![]), "{wanted}");
+        }
+        _ = interrupted(folder.path(), &run("n1", None, 1), 0);
+        assert!(told("best", &suite).ends_with(&format!(" are: {name}, 1970-01-01T00-00-01Z")));
+        assert_eq!(told(name, "ours"), format!("{} is a run of `{suite}`; this is `ours`", path.display()));
+        // A line that was cut off is measured again.
+        let whole = std::fs::read(&path).expect("it is there");
+        std::fs::write(&path, &whole[..whole.len() - 5]).expect("it can be written");
+        let found = EarlierRun::open(folder.path(), name, &suite).expect("it is there");
+        assert_eq!(found.run.records.len(), 1);
+        assert_eq!(found.remarks, ["its last line is cut off: that case is measured again"]);
+        std::fs::write(&path, "{}").expect("it can be written");
+        assert!(told(name, &suite).starts_with(&format!("{} is no run of gpubench", path.display())));
+    }
+
     /// The host to which a task comes back may be hours behind the one where it began.
     #[test]
     fn a_task_finds_its_own_run_whatever_the_hosts_clocks_say() {

@@ -304,6 +304,8 @@ mod tests {
         let path = store.path().to_owned();
         for (number, record) in (3..).zip(new) {
             store.add(record).expect("it is written");
+            let length = fs::metadata(&path).expect("it is there").len();
+            assert_eq!(store.length, length, "a part of the next line would be cut off behind this");
             let read = lines::read(File::open(&path).expect("it is there")).expect("a run");
             assert_eq!(read.run.records, run.records[..number]);
         }

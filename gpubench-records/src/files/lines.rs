@@ -321,6 +321,46 @@ mod tests {
         assert!(told.contains("line 1: that of a run is missing"), "{told}");
     }
 
+    /// A line that somebody changed by hand is no record, and a first line like that no run. In a file with checksums each line has one.
+    #[test]
+    fn a_changed_line_is_refused() {
+        let run = read(CLOCKWORK).expect("a run").run;
+        let record = Line::Record { at: run.wall, record: Cow::Borrowed(&run.records[0]) };
+        let record = String::from_utf8(record.written().expect("a vector takes everything")).expect("UTF-8");
+        let head = Line::Run(Cow::Owned(Run { records: Vec::new(), ..run })).written();
+        let head = String::from_utf8(head.expect("a vector takes everything")).expect("UTF-8");
+        let stored = |head: &str, record: &str| read(format!("{head}{record}").as_bytes());
+        let whole = stored(&head, &record).expect("a run");
+        assert_eq!((whole.run.records.len(), whole.faults()), (1, vec![]));
+        let by_hand = record.replace("\"flops\":1600", "\"flops\":9999");
+        let (unsummed, _) = record.rsplit_once(",\"crc32\"").expect("it has a checksum");
+        for (record, why) in [(by_hand, CHANGED), (format!("{unsummed}}}}}\n"), "it has no checksum")] {
+            let found = stored(&head, &record).expect("a run");
+            let told = found.faults().concat();
+            assert!(
+                found.run.records.is_empty() && told.contains(&format!("line 2 is no record ({why}")),
+                "{told}"
+            );
+        }
+        let told =
+            stored(&head.replace("\"planned\":8", "\"planned\":1"), &record).expect_err("it is no run");
+        assert_eq!(told.to_string(), format!("is no run of gpubench: line 1: {CHANGED}"));
+        let cut_off = stored(&head, &record[..record.len() - 9]).expect("a run");
+        assert_eq!(cut_off.faults(), ["its last line is cut off: the case in it is left out"]);
+    }
+
+    /// What is no file of ours, such as a disk image, is not read into memory as one line.
+    #[test]
+    fn a_line_that_is_longer_than_any_of_a_run_ends_the_reading() {
+        let head = CLOCKWORK.split_inclusive(|byte| *byte == b'\n').next().expect("the first line");
+        let longer = head.chain(io::repeat(b' ').take(LONGEST + 1)).chain(&b"\n"[..]);
+        let told = read(longer).expect_err("it is refused").to_string();
+        assert_eq!(told, "cannot be read: line 2 is longer than any of a run");
+        let longest = head.chain(io::repeat(b' ').take(LONGEST - 1)).chain(&b"\n"[..]);
+        let stored = read(longest).expect("a run");
+        assert_eq!((stored.remarks.len(), stored.is_cut_off), (1, false), "it is a line like any other");
+    }
+
     /// The most samples that a user may ask for, each as long as a number can be.
     #[test]
     fn the_longest_record_is_read_back() {

@@ -176,6 +176,24 @@ mod tests {
         let newer = told(r#"{"schema": "gpubench/999"}"#);
         assert!(newer.ends_with("a newer gpubench wrote it; update gpubench to read it"), "{newer}");
     }
+    #[test]
+    fn an_error_names_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.json");
+        let told = || load(&path).expect_err("it is no run").to_string();
+        assert!(told().starts_with(&format!("{}: ", path.display())), "{}", told());
+        for text in ["{", r#"{"run":{}}"#] {
+            std::fs::write(&path, text).expect("it can be written");
+            assert!(told().starts_with(&path.display().to_string()), "{}", told());
+            assert!(
+                told().ends_with(". Give a file that --json wrote, or the folder of a run"),
+                "{}",
+                told()
+            );
+        }
+        assert_eq!(shown(Path::new("-")), "standard input");
+    }
+
     /// A list has a place for each fault, and is no run.
     #[test]
     fn a_list_of_runs_is_none_and_a_fault_in_it_has_its_line() {

@@ -127,5 +127,7 @@ mod tests {
     fn folders_that_outlive_a_run_are_of_ours_and_never_where_a_user_happens_to_be() {
         assert!(kept().ends_with("gpubench"), "{:?}", kept());
         assert!(state().is_none_or(|folder| folder.is_absolute()), "{:?}", state());
+        let is_ours = |folder: PathBuf| folder.is_absolute() && folder.ends_with("gpubench");
+        assert!(cache().is_none_or(is_ours), "{:?}", cache());
     }
 }

@@ -391,6 +391,17 @@ mod tests {
         }
     }
 
+    /// What people look at is shown as to people, also by its name. `/dev/ptmx` is a new terminal each time that it is opened.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_terminal_is_one_and_files_and_other_devices_are_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let is_terminal = |path: &Path| Destination::open(path).expect("it can be written").is_terminal();
+        assert!(!is_terminal(&folder.path().join("file")) && !is_terminal(Path::new("/dev/null")));
+        let terminal = Path::new("/dev/ptmx");
+        assert!(!terminal.exists() || is_terminal(terminal));
+    }
+
     #[test]
     fn a_device_is_written_to_and_stays() {
         _ = Destination::open(Path::new("/dev/full")).expect("it is open to all");

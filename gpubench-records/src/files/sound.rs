@@ -121,6 +121,15 @@ mod tests {
             (|it| samples(it).time.median = Nanoseconds(0.0), "a median of 0.000 ns"),
             (|it| samples(it).time.median = Nanoseconds(-1.0), "a median of -1.000 ns"),
             (|it| samples(it).wall = Nanoseconds(-1.0), "a wall time of -1.000 ns"),
+            (|it| samples(it).elapsed = Nanoseconds(-2.0), "a sampling time of -2.000 ns"),
+            (
+                |it| {
+                    let mut other = it.measurement.clone().expect("it was measured");
+                    other.samples.wall = Nanoseconds(-3.0);
+                    it.other_processes = vec![other];
+                },
+                "a wall time of -3.000 ns",
+            ),
         ] {
             let told = told(change).expect_err("it is refused");
             let expected = format!(": `{case}` has {words}, which no clock gives");
@@ -131,6 +140,20 @@ mod tests {
         }
         let infinite = told(|it| samples(it).time.median = Nanoseconds(f64::INFINITY));
         assert!(infinite.is_err_and(|told| told.starts_with("not a stored run: line 3, ")));
+    }
+
+    /// A launch may be too short for the clock of the whole, and nobody uses the median of an invalid row.
+    #[test]
+    fn times_of_nothing_are_read_where_they_can_be() {
+        assert!(
+            told(|it| (samples(it).events[0], samples(it).wall) = (Nanoseconds::ZERO, Nanoseconds::ZERO))
+                .is_ok()
+        );
+        let invalid = told(|it| {
+            samples(it).time.median = Nanoseconds::ZERO;
+            it.verdict = Verdict { state: State::Invalid, reasons: Vec::new() };
+        });
+        assert!(invalid.is_ok(), "{invalid:?}");
     }
 
     /// An event time below zero is evidence against a clock, which is kept.

@@ -225,6 +225,8 @@ impl StoredRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Store;
+    use crate::record::Run;
 
     /// The number of a run in the list, which a baseline may have for a name.
     #[test]
@@ -263,13 +265,121 @@ mod tests {
         let mut files = Vec::new();
         for suite in ["ours", "theirs"] {
             let program = crate::record::Program { suite: suite.to_owned(), ..run.program.clone() };
-            let bare = crate::record::Run { program, records: Vec::new(), ..run.clone() };
-            let store = crate::files::Store::create(folder.path(), &bare, &[]).expect("it can be written");
+            let bare = Run { program, records: Vec::new(), ..run.clone() };
+            let store = Store::create(folder.path(), &bare, &[]).expect("it can be written");
             files.push(store.path().to_owned());
         }
         for (suite, file) in ["ours", "theirs"].into_iter().zip(files) {
             let found = StoredRuns::of_program(suite, Some(folder.path())).file("last");
             assert_eq!(found.expect("it is there"), Some(file), "{suite}");
         }
+    }
+
+    fn clockwork() -> Run {
+        let lines = include_bytes!("../../../gpubench-runtime/tests/parsing/corpus/runs/clockwork.jsonl");
+        crate::files::read(&lines[..]).expect("a run").run
+    }
+
+    /// The runs of a project with these beginnings, each with a record.
+    fn project(home: &Path, started: &[u64]) -> StoredRuns {
+        for started in started {
+            let run = Run { started: *started, records: Vec::new(), ..clockwork() };
+            let record = &clockwork().records[0];
+            _ = Store::create(&home.join("runs"), &run, &[record]).expect("it can be written");
+        }
+        StoredRuns::within(home.to_owned())
+    }
+
+    #[test]
+    fn a_run_is_loaded_by_each_of_its_names() {
+        let home = tempfile::tempdir().expect("a folder");
+        let none = StoredRuns::within(home.path().to_owned());
+        assert!(
+            matches!(none.load("last"), Err(LoadRunError::NoRuns(runs)) if runs == home.path().join("runs"))
+        );
+        let stored = project(home.path(), &[1_785_587_590, 1_785_587_650]);
+        let [(newest, file), (oldest, _)] = &stored.runs()[..] else { panic!("{:?}", stored.runs()) };
+        assert_eq!([&**newest, oldest], ["2026-08-01T12-34-10Z", "2026-08-01T12-33-10Z"]);
+        let folder = file.parent().expect("a folder").to_str().expect("UTF-8");
+        for wanted in [newest, folder, file.to_str().expect("UTF-8"), "1", "last", &format!("{newest}#1")] {
+            let loaded = stored.load(wanted).expect("it is there");
+            assert_eq!((loaded.run.started, loaded.run.records.len()), (1_785_587_650, 1), "{wanted}");
+        }
+        for wanted in [oldest, "2"] {
+            assert_eq!(stored.load(wanted).expect("it is there").run.started, 1_785_587_590, "{wanted}");
+        }
+        for number in ["0", "3"] {
+            assert!(
+                matches!(stored.load(number), Err(LoadRunError::NoSuchNumber { count: 2, .. })),
+                "{number}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_run_of_a_list_is_loaded_by_its_number() {
+        let home = tempfile::tempdir().expect("a folder");
+        let stored = StoredRuns::within(home.path().join("home"));
+        let write = |runs: &[u64]| {
+            let runs: Vec<Run> =
+                runs.iter().map(|started| Run { started: *started, ..clockwork() }).collect();
+            let path = home.path().join("runs.json");
+            fs::write(&path, serde_json::to_vec(&runs).expect("JSON")).expect("it can be written");
+            path.to_str().expect("UTF-8").to_owned()
+        };
+        let loaded = |wanted: &str| -> Vec<(String, u64)> {
+            let runs = stored.load_all(wanted).expect("runs").into_iter();
+            runs.map(|run| (run.name, run.stored.run.started)).collect()
+        };
+        let path = write(&[7]);
+        assert_eq!(loaded(&path), [(path.clone(), 7)], "one alone needs no number");
+        let path = write(&[7, 8]);
+        let named = |number: u64| (format!("{path}#{number}"), number + 6);
+        assert_eq!(loaded(&path), [named(1), named(2)]);
+        assert_eq!([1, 2].map(|number| loaded(&named(number).0)), [1, 2].map(|number| vec![named(number)]));
+        assert!(matches!(stored.load(&path), Err(LoadRunError::SeveralRuns { count: 2, .. })));
+        for number in [0, 3] {
+            let told = stored.load(&format!("{path}#{number}")).expect_err("there are two").to_string();
+            assert_eq!(told, format!("{path} has 2 runs, and no #{number}"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_those_that_are_there() {
+        let home = tempfile::tempdir().expect("a folder");
+        let told = |wanted: &str| {
+            StoredRuns::within(home.path().to_owned()).load(wanted).expect_err("it is not there").to_string()
+        };
+        assert!(told("main").contains(" there is: nothing. Give "), "{}", told("main"));
+        let stored = project(home.path(), &[0, 1, 2, 3, 4, 5, 6]);
+        stored.baseline("main").prepare().expect("a folder");
+        stored.baseline("main").save(&clockwork()).expect("it is written");
+        assert_eq!(stored.load("main").expect("it was stored").run.records, clockwork().records);
+        let eight = told("other");
+        assert!(
+            eight.contains("there is: `main`, `1970-01-01T00-00-06Z`, ") && !eight.contains("more"),
+            "{eight}"
+        );
+        assert!(eight.contains("`1970-01-01T00-00-00Z`. Give "), "{eight}");
+        _ = project(home.path(), &[8, 9]);
+        assert!(told("other").contains("`1970-01-01T00-00-02Z`, 2 more. Give "), "{}", told("other"));
+        // What is clearly a path is missing, and no name.
+        for path in ["no/such", "run.json", "run.jsonl"] {
+            assert!(told(path).starts_with(&format!("{path}: No such file")), "{}", told(path));
+        }
+        let folder = home.path().join("runs").to_str().expect("UTF-8").to_owned();
+        assert_eq!(told(&folder), format!("{folder}: there is no {RECORDS} in this folder"));
+    }
+
+    /// The nearest target folder above that has stored something, unless the user names one.
+    #[test]
+    fn the_runs_of_a_project_are_in_its_target_folder() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (ours, inner) = (home.path().join("target/gpubench"), home.path().join("inner/src"));
+        fs::create_dir_all(&ours).expect("a folder");
+        fs::create_dir_all(inner.join("target")).expect("a folder");
+        let found = StoredRuns::of_project(&inner).expect("it is above");
+        let named = env::var_os("CARGO_TARGET_DIR").map(|target| Path::new(&target).join("gpubench"));
+        assert_eq!(found.home(), named.unwrap_or(ours));
     }
 }

@@ -82,10 +82,17 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let bare = Run { records: Vec::new(), ..run.clone() };
         let mut store = Store::create(folder.path(), &bare, &[]).expect("it can be written");
+        let path = store.path().to_owned();
         run.records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
         let times = times_of_last(folder.path(), &run.program.suite);
         assert_eq!(times.len(), run.records.len());
         assert!(run.records.iter().all(|record| times.contains_key(&record.planned())));
         assert!(times_of_last(folder.path(), "another").is_empty());
+        // A file that takes long to read is left alone.
+        let file = File::options().write(true).open(path).expect("it is there");
+        for (length, count) in [(LARGEST, run.records.len()), (LARGEST + 1, 0)] {
+            file.set_len(length).expect("it can be longer");
+            assert_eq!(times_of_last(folder.path(), &run.program.suite).len(), count, "{length}");
+        }
     }
 }

@@ -110,8 +110,8 @@ fn in_nanoseconds(fields: &mut Object, names: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::record::Run;
-    use crate::resumed::Resumed;
     use gpubench_stats::units::Nanoseconds;
 
     /// A run as version 1 had it.
@@ -148,5 +148,41 @@ mod tests {
         );
         let damaged = told(&OLD.replace("planned", "plan"));
         assert!(damaged.starts_with("not a stored run: missing field `planned`"), "{damaged}");
+    }
+
+    /// A record of version 1 in a document and in a line: measured by two processes, in turns with another case.
+    #[test]
+    fn records_have_the_names_of_today() {
+        let measurement = |first: u32| json!({ "samples": [first], "in_a_row": 3.0, "counts": {}, "measurement": "another of this name" });
+        let record = json!({
+            "measurement": measurement(1),
+            "others": [measurement(2)],
+            "compared": { "measurement": measurement(3) },
+        });
+        let seen = json!({ "kernels": [], "kernel_count": 0, "multiprocessors": null, "written": null });
+        let upgraded = |first: u32| json!({ "events": [first], "back_to_back": 3.0, "counts": {}, "seen": seen, "measurement": "another of this name" });
+        let in_turns = |first: u32| {
+            let mut measurement = upgraded(first);
+            measurement["in_turns"] = true.into();
+            measurement
+        };
+        let expected = json!({
+            "measurement": in_turns(1),
+            "other_processes": [upgraded(2)],
+            "compared": { "measurement": in_turns(3) },
+        });
+        let mut document = json!({ "records": [record] });
+        run_of_version_1(&mut document);
+        assert_eq!(document["records"][0], expected);
+        let mut line = json!({ "record": { "at": 1.5, "record": record } });
+        run_of_version_1(&mut line);
+        assert_eq!(line, json!({ "record": { "at": 1.5e9, "record": expected } }));
+        let mut end = json!({ "end": { "wall": 2.0 } });
+        run_of_version_1(&mut end);
+        assert_eq!(end, json!({ "end": { "wall": 2e9 } }));
+        // What alone ran took no turns, and what was seen of a launch stays.
+        let mut alone = json!({ "records": [{ "measurement": { "seen": 7 } }] });
+        run_of_version_1(&mut alone);
+        assert_eq!(alone["records"][0]["measurement"], json!({ "seen": 7 }));
     }
 }
