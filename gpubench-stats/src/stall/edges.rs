@@ -74,3 +74,50 @@ impl Edges {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: f64 = 1000.0;
+
+    /// Samples every 10 ns of the period, of which those that start from `from` on for `width` are slow.
+    fn planted(from: f64, width: f64) -> (Vec<f64>, Vec<f64>) {
+        let starts: Vec<f64> = (0..300).map(|number| 5.0 + 10.0 * f64::from(number)).collect();
+        let slow = Span { period: PERIOD, from, width, z: 0.0 };
+        let part = width / PERIOD;
+        // Of mean 0 and variance 1.
+        let (high, low) = (((1.0 - part) / part).sqrt(), -(part / (1.0 - part)).sqrt());
+        let scores = starts.iter().map(|start| if slow.holds(*start) { high } else { low }).collect();
+        (starts, scores)
+    }
+
+    /// The first search has bins: its span is a little off, and the ends are found between two samples.
+    #[test]
+    fn ends_are_found_to_the_sample() {
+        for from in [0.0, 200.0, 850.0] {
+            for (off, wider) in [(0.0, 0.0), (-30.0, 50.0), (40.0, -60.0)] {
+                let (starts, scores) = planted(from, 300.0);
+                let rough = Span { period: PERIOD, from: from + off, width: 300.0 + wider, z: 0.0 };
+                let Edges { span, widths } = Edges::of(&starts, &scores, rough).expect("it holds samples");
+                let away = (span.from - from + PERIOD / 2.0).rem_euclid(PERIOD) - PERIOD / 2.0;
+                assert!(away.abs() < 1e-9 && (0.0..PERIOD).contains(&span.from), "{from}, {off}: {span:?}");
+                assert!((span.width - 300.0).abs() < 1e-9 && span.period == PERIOD, "{span:?}");
+                // All samples are told apart by it.
+                assert!((span.z - 300.0_f64.sqrt()).abs() < 1e-9, "{span:?}");
+                // Each end lies between two samples of three periods; a few samples more or less are as likely.
+                assert!(widths.start < 300.0 && 300.0 < widths.end, "{widths:?}");
+                assert!((widths.start + widths.end - 600.0).abs() < 20.0 && widths.end < 360.0, "{widths:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_span_without_samples_has_no_ends() {
+        let (starts, scores) = ([5.0, 6.0], [1.0, -1.0]);
+        assert_eq!(
+            Edges::of(&starts, &scores, Span { period: PERIOD, from: 500.0, width: 10.0, z: 0.0 }),
+            None
+        );
+    }
+}

@@ -137,3 +137,98 @@ impl<'a> Folded<'a> {
         period * narrow / 4.0 / periods
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: f64 = 1280.0;
+
+    /// Starts every nanosecond for so many periods, and scores that are high in this part of each.
+    fn planted(periods: usize, part: std::ops::Range<f64>) -> (Vec<f64>, Vec<f64>) {
+        let starts: Vec<f64> = (0..periods * PERIOD as usize).map(|start| start as f64).collect();
+        let is_slow = |start: &f64| part.contains(&(start.rem_euclid(PERIOD) / PERIOD));
+        let scores = starts.iter().map(|start| if is_slow(start) { 3.0 } else { -1.0 }).collect();
+        (starts, scores)
+    }
+
+    /// By hand: the median is 10, the median deviation 1, and 1000 counts as 10 + 4 · 1.4826.
+    #[test]
+    fn scores_are_clipped_and_have_mean_0_and_variance_1() {
+        let times = [9.0, 10.0, 11.0, 10.0, 1000.0, 9.0, 11.0, 10.0, 11.0].map(Nanoseconds);
+        let found = scores(&times, Nanoseconds(0.1)).expect("they differ");
+        let count = found.len() as f64;
+        let variance = found.iter().map(|score| score * score).sum::<f64>() / count;
+        assert!(found.iter().sum::<f64>().abs() < 1e-9 && (variance - 1.0).abs() < 1e-9, "{found:?}");
+        let over = (found[4] - found[1]) / (found[2] - found[1]);
+        assert!((over - 4.0 * OF_DEVIATION).abs() < 1e-9, "{over}");
+        // A step of the timer is no outlier where all others are alike.
+        let mut ticks = [Nanoseconds(320.0); 9];
+        ticks[3] = Nanoseconds(352.0);
+        let found = scores(&ticks, Nanoseconds(32.0)).expect("one differs");
+        assert!((found[3] - found[0] - 9.0 / 8.0_f64.sqrt()).abs() < 1e-9, "{found:?}");
+        assert_eq!(scores(&[Nanoseconds(3.0); 9], Nanoseconds(1.0)), None);
+    }
+
+    #[test]
+    fn the_best_span_is_the_planted_one() {
+        // From 0.25 on a quarter; and one that reaches over the end of the period.
+        for (part, from, width) in [(0.25..0.5, 320.0, 320.0), (0.0..0.25, 0.0, 320.0)] {
+            let (starts, scores) = planted(3, part);
+            let found = Folded::new(&starts, &scores).best(PERIOD, &(0.05..=0.25));
+            assert_eq!((found.from, found.width, found.period), (from, width, PERIOD));
+        }
+        let (starts, scores) = planted(3, 0.125..0.875);
+        let slow: Vec<f64> = scores.iter().map(|score| -score).collect();
+        let found = Folded::new(&starts, &slow).best(PERIOD, &(0.25..=0.5));
+        assert_eq!((found.from, found.width), (0.875 * PERIOD, 0.25 * PERIOD));
+    }
+
+    /// Six from 0.1 to 0.3, to a bin.
+    #[test]
+    fn widths_are_tried_from_the_least_to_the_greatest() {
+        for part in [0.1, 0.18, 0.3] {
+            let (starts, scores) = planted(2, 0.5..0.5 + part);
+            let found = Folded::new(&starts, &scores).best(PERIOD, &(0.1..=0.3));
+            assert!((found.width / PERIOD - part).abs() <= 1.0 / BINS as f64, "{part}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_period_is_found_within_the_range() {
+        let (starts, scores) = planted(40, 0.25..0.5);
+        let folded = Folded::new(&starts, &scores);
+        let widths = 0.2..=0.3;
+        let apart = folded.resolution(PERIOD, &widths);
+        let found = folded.search(PERIOD - 9.0..=PERIOD + 7.0, &widths);
+        assert!((found.period - PERIOD).abs() <= apart, "{found:?}");
+        assert!((found.from / PERIOD - 0.25).abs() < 0.05 && (found.width / PERIOD - 0.25).abs() < 0.05);
+    }
+
+    /// By hand: over 10 periods the phase moves by 10 times the change, which is a quarter of 0.2 periods.
+    #[test]
+    fn a_period_is_resolved_to_a_quarter_of_the_least_width() {
+        let (starts, scores) = ([100.0, 500.0, 1100.0], [0.0; 3]);
+        let folded = Folded::new(&starts, &scores);
+        assert_eq!((folded.length(), folded.count(), folded.first(2).length()), (1000.0, 3, 400.0));
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
+        near(folded.resolution(100.0, &(0.2..=0.5)), 100.0 * 0.05 / 10.0);
+        near(folded.resolution(100.0, &(0.2..=0.9)), 100.0 * 0.025 / 10.0);
+        near(folded.resolution(100.0, &(0.0..=0.5)), 100.0 * (2.0 / BINS as f64 / 4.0) / 10.0);
+        near(folded.resolution(5000.0, &(0.2..=0.5)), 5000.0 * 0.05);
+    }
+
+    /// The stall that begins last before the middle begins there by either period.
+    #[test]
+    fn a_span_keeps_its_place_halfway_through_by_another_period() {
+        let starts = [1000.0, 2000.0, 3000.0];
+        let folded = Folded::new(&starts, &[0.0; 3]);
+        let span = Span { period: 100.0, from: 30.0, width: 10.0, z: 0.0 };
+        for period in [99.0, 100.0, 101.5] {
+            let moved = folded.moved(&span, period);
+            assert!((0.0..period).contains(&moved), "{moved}");
+            let away = (1930.0 - moved) / period;
+            assert!((away - away.round()).abs() < 1e-9, "{period}: {moved}");
+        }
+    }
+}

@@ -141,8 +141,8 @@ fn parts(middle: Nanoseconds, device: &StallPeriod) -> Option<RangeInclusive<f64
     if !(least > 0.0 && greatest.is_finite()) {
         return None;
     }
-    let wraps = least.floor() < greatest.floor();
-    let (least, greatest) = if wraps { (0.0, 1.0) } else { (least.fract(), greatest.fract()) };
+    // A launch of a period or more may meet one stall more than otherwise in any part.
+    let (least, greatest) = if greatest < 1.0 { (least, greatest) } else { (0.0, 1.0) };
     let within = |part: f64| part.clamp(*PARTS.start(), *PARTS.end());
     Some(within(least)..=within(greatest))
 }
@@ -184,4 +184,89 @@ fn sharpened(folded: &Folded<'_>, span: Span, parts: &RangeInclusive<f64>) -> Op
         }
     }
     Some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEVICE: StallPeriod =
+        StallPeriod { period: Nanoseconds(100e3), error: Nanoseconds(20.0), length: Nanoseconds(2e3) };
+
+    #[track_caller]
+    fn has_parts(time: f64, expected: [f64; 2]) {
+        let found = parts(Nanoseconds(time), &DEVICE).expect("it has a time");
+        let away = [found.start() - expected[0], found.end() - expected[1]];
+        assert!(away.iter().all(|away| away.abs() < 1e-12), "{time}: {found:?}");
+    }
+
+    /// A launch meets the stall that begins while it waits, and half of one in which it starts.
+    #[test]
+    fn the_part_of_starts_that_meet_the_stall_is_the_time_of_a_launch_in_periods() {
+        // By hand: 0.4 · 50 + 1 to 1.1 · 50 + 1 µs of 100.
+        has_parts(50e3, [0.21, 0.56]);
+        has_parts(1e3, [0.015, 0.021]);
+        // 1.1 · 89 + 1 µs are just below a period; from there on it may be any part.
+        has_parts(89e3, [0.366, 0.985]);
+        for time in [91e3, 110e3, 250e3, 1e6] {
+            has_parts(time, [0.015, 0.985]);
+        }
+        for time in [f64::NAN, f64::INFINITY, -1e5] {
+            assert_eq!(parts(Nanoseconds(time), &DEVICE), None, "{time}");
+        }
+    }
+
+    /// By hand: a fifth of launches is delayed by 1000 ns, which is 200 for each.
+    #[test]
+    fn evened_times_have_the_mean_delay() {
+        let stall = MemoryStall {
+            period: Nanoseconds(100.0),
+            length: Nanoseconds(1000.0),
+            from: Nanoseconds(90.0),
+            width: Nanoseconds(20.0),
+            share: 0.2,
+            error: Nanoseconds(0.0),
+        };
+        assert_eq!(stall.mean_delay(), Nanoseconds(200.0));
+        let (starts, times) = ([0.0, 50.0, 95.0, 195.0, 250.0], [5000.0, 4000.0, 5000.0, 5001.0, 4003.0]);
+        let found = stall.evened(&starts.map(Nanoseconds), &times.map(Nanoseconds));
+        assert_eq!(found, [4200.0, 4200.0, 4200.0, 4201.0, 4203.0].map(Nanoseconds));
+    }
+
+    /// Launches of 40 µs, each of which starts 7.9 µs later in the period than the one before. Those that start in the first 41 µs meet
+    /// the stall.
+    fn samples(delayed: impl Fn(usize, bool) -> f64) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
+        let at = |number: usize| 107.9e3 * number as f64;
+        let times = (0..400).map(|number| {
+            let meets = at(number).rem_euclid(100e3) < 41e3;
+            Nanoseconds(40e3 + (number * 7 % 11) as f64 * 20.0 + delayed(number, meets))
+        });
+        ((0..400).map(at).map(Nanoseconds).collect(), times.collect())
+    }
+
+    #[test]
+    fn a_planted_stall_is_found_and_what_is_none_is_not() {
+        let find = |delayed: &dyn Fn(usize, bool) -> f64| {
+            let (starts, times) = samples(delayed);
+            MemoryStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE)
+        };
+        let found = find(&|_, meets| if meets { 2e3 } else { 0.0 }).expect("it is planted");
+        assert!((found.period.0 - 100e3).abs() < 5.0 && (found.length.0 - 2e3).abs() < 100.0, "{found:?}");
+        assert!((found.share - 0.41).abs() < 0.005 && (found.width.0 - 41e3).abs() < 1e3, "{found:?}");
+        assert!(found.from.0 < 2e3 || found.from.0 > 98e3, "{found:?}");
+        assert!(found.error.0 > 0.0 && found.error.0 < 0.02 * found.length.0, "{found:?}");
+        assert_eq!(find(&|_, _| 0.0), None, "no stall");
+        assert_eq!(find(&|_, meets| if meets { 800.0 } else { 0.0 }), None, "less than half of the device's");
+        assert_eq!(find(&|_, meets| if meets { 3500.0 } else { 0.0 }), None, "more than one and a half");
+        assert_eq!(find(&|number, _| if number % 5 < 2 { 2e3 } else { 0.0 }), None, "slow at other times");
+        let (starts, times) = samples(|_, meets| if meets { 2e3 } else { 0.0 });
+        let few =
+            |count: usize| MemoryStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
+        assert_eq!(few(FEWEST - 1), None);
+        assert_eq!(
+            MemoryStall::find(&starts[1..], &times, Nanoseconds(1.0), &DEVICE),
+            None,
+            "a start is missing"
+        );
+    }
 }

@@ -154,3 +154,69 @@ fn tail(all: usize, count: usize, part: f64) -> f64 {
     let rest = if share < 1.0 { (1.0 - share) * ((1.0 - share) / (1.0 - part)).ln() } else { 0.0 };
     (-(all as f64) * (share * (share / part).ln() + rest)).exp()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The chance that so many of all or more fall into the part, exactly.
+    fn exact(all: u32, count: u32, part: f64) -> f64 {
+        let of = |k: u32| {
+            let ways: f64 = (0..k).map(|i| f64::from(all - i) / f64::from(k - i)).product();
+            ways * part.powi(k.cast_signed()) * (1.0 - part).powi((all - k).cast_signed())
+        };
+        (count..=all).map(of).sum()
+    }
+
+    #[test]
+    fn the_bound_is_no_less_than_the_chance_and_near_it() {
+        for (all, count, part) in [(20, 15, 0.25), (20, 20, 0.25), (100, 40, 0.1), (30, 16, 0.5)] {
+            let (bound, chance) = (tail(all, count, part), exact(all as u32, count as u32, part));
+            assert!(
+                bound >= chance * (1.0 - 1e-9) && bound < 20.0 * chance,
+                "{count} of {all}: {bound}, {chance}"
+            );
+        }
+        assert!((tail(20, 20, 0.25) - 0.25_f64.powi(20)).abs() < 1e-20, "all of them: exactly");
+        assert_eq!([tail(20, 5, 0.25), tail(20, 0, 0.25)], [1.0; 2], "as many as chance gives");
+    }
+
+    #[test]
+    fn a_window_may_reach_over_the_end_of_the_period() {
+        let bin = 10.0;
+        let period = BINS as f64 * bin;
+        let at = |bins: &[usize]| -> Vec<f64> {
+            bins.iter()
+                .enumerate()
+                .map(|(turn, place)| turn as f64 * period + (*place as f64 + 0.5) * bin)
+                .collect()
+        };
+        assert_eq!(most_in_a_window(&at(&[10, 11, 12, 40]), period, 3), 3);
+        assert_eq!(most_in_a_window(&at(&[10, 12, 13]), period, 3), 2);
+        assert_eq!(most_in_a_window(&at(&[BINS - 1, 0, 1, 30]), period, 3), 3);
+        assert_eq!(most_in_a_window(&at(&[0, 1, 30]), period, 2), 2);
+        assert_eq!(most_in_a_window(&at(&[BINS - 2, BINS - 1, 30]), period, 2), 2);
+    }
+
+    /// Slow reads of about every fourth stall, up to 1.8 µs behind its begin; and some that share no phase.
+    #[test]
+    fn starts_that_share_a_phase_have_its_period() {
+        let period = 100e3;
+        let starts: Vec<f64> = (0..40)
+            .map(|turn| f64::from(4 * turn + turn * turn % 5) * period + f64::from(turn % 7) * 300.0)
+            .collect();
+        let found = most_together(&starts, 4e3).expect("forty of forty");
+        // Or a part of it, by which they share a phase too.
+        let times = period / found;
+        assert!((times - times.round()).abs() < 0.02 && PERIODS.contains(&found), "{found}");
+        let spread: Vec<f64> = (0..40).map(|turn| f64::from(turn * turn) * 7919.0).collect();
+        assert_eq!(most_together(&spread, 4e3), None);
+        assert_eq!(most_together(&[], 4e3), None);
+    }
+
+    #[test]
+    fn slow_reads_start_in_a_part_of_the_period() {
+        assert_eq!(widths(10e3, 100e3), 0.05..=0.12);
+        assert_eq!(widths(90e3, 100e3), 0.45..=0.9, "never in all of it");
+    }
+}

@@ -23,3 +23,25 @@ pub(super) fn z(sum: f64, count: f64, all: f64) -> f64 {
     let others = all - count;
     if count < 1.0 || others < 1.0 { f64::NEG_INFINITY } else { sum / (count * others / all).sqrt() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_may_reach_over_the_end_of_the_period() {
+        let span = Span { period: 100.0, from: 90.0, width: 20.0, z: 0.0 };
+        let held = [89.0, 90.0, 109.0, 110.0, 190.0, 205.0, 250.0, -5.0].map(|start| span.holds(start));
+        assert_eq!(held, [false, true, true, false, true, true, false, true]);
+    }
+
+    /// By hand: of 100 scores with a sum of 0 the 20 in the span have a sum of 40. The mean of those has the variance 1/20, the mean of
+    /// the others 1/80, and they differ by 2 + 0.5.
+    #[test]
+    fn z_is_the_difference_of_two_means_over_its_error() {
+        let by_hand = 2.5 / (1.0_f64 / 20.0 + 1.0 / 80.0).sqrt();
+        assert!((z(40.0, 20.0, 100.0) - by_hand).abs() < 1e-12);
+        assert!((z(3.0, 1.0, 2.0) - 3.0 / 0.5_f64.sqrt()).abs() < 1e-12, "one on each side will do");
+        assert_eq!([z(0.0, 0.0, 9.0), z(0.0, 9.0, 9.0)], [f64::NEG_INFINITY; 2], "nothing on one side");
+    }
+}
