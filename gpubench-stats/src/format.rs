@@ -274,6 +274,14 @@ mod tests {
         assert_eq!([640, 34_359_738_368].map(operations), ["640 FLOP", "34.4 GFLOP"]);
         let shown = [0.5, 12_300.0, 2.5e9, 1e13].map(|rate| items(ItemsPerSecond(rate), "keys"));
         assert_eq!(shown, ["0.50 keys/s", "12.3 k keys/s", "2.50 G keys/s", "10.0 T keys/s"]);
+        let first = [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000].map(operations);
+        assert_eq!(
+            first,
+            ["1.00 kFLOP", "1.00 MFLOP", "1.00 GFLOP", "1.00 TFLOP"],
+            "the first of each prefix"
+        );
+        assert_eq!([1e-3, 1.0].map(|joules| energy(Joules(joules))), ["1.00 mJ", "1.00 J"]);
+        assert_eq!([1024, 1 << 20].map(|size| bytes(Bytes(size))), ["1 KiB", "1 MiB"]);
     }
 
     #[test]

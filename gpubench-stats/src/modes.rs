@@ -150,6 +150,17 @@ mod tests {
         assert_eq!((modes.low.0, modes.high.0), (3200.0, 3520.0));
     }
 
+    /// A part of less than a tenth are outliers, on either side.
+    #[test]
+    fn each_mode_holds_a_tenth_of_the_samples() {
+        let modes = |fast, slow| Modes::of(&ticks(&[(3200.0, fast), (3520.0, slow)]), STEP);
+        for (fast, share) in [(20, 0.9), (180, 0.1)] {
+            let found = modes(fast, 200 - fast).expect("each has a tenth");
+            assert_eq!((found.low.0, found.high.0, found.share_high), (3200.0, 3520.0, share));
+        }
+        assert_eq!([modes(19, 181), modes(181, 19)], [None; 2]);
+    }
+
     /// A correction may have moved times off the timer's multiples, and rounding a little further.
     #[test]
     fn ticks_need_not_be_multiples_of_the_step() {

@@ -473,6 +473,17 @@ mod tests {
         assert!(matches!(standings(&ties)[..], [Slower, Best, Tie, Slower] | [Slower, Tie, Best, Slower]));
     }
 
+    /// The leader need not be the fastest: within the band, either way, a difference does not matter.
+    #[test]
+    fn what_is_faster_or_slower_by_less_than_the_band_is_a_tie() {
+        use Standing::{Best, Slower, Tie};
+        let first = coarse(&[100.0, 101.0, 102.0]);
+        assert_eq!(standings(&raced(Race::new(&first, RULES), &[100.0, 99.8, 100.2])), [Best, Tie, Tie]);
+        // Either end of the band is that of the ratio: 1/1.005 is 0.49751 % faster.
+        assert_eq!(standings(&raced(Race::new(&first, RULES), &[100.0, 99.505, 100.495])), [Best, Tie, Tie]);
+        assert_eq!(standings(&raced(Race::new(&first, RULES), &[100.0, 99.5, 99.9])), [Slower, Best, Tie]);
+    }
+
     /// Two are faster than the leader: the next leader is the faster of them.
     #[test]
     fn of_several_faster_ones_the_fastest_leads() {
