@@ -214,6 +214,47 @@ mod tests {
         assert_eq!(most_together(&[], 4e3), None);
     }
 
+    /// Reads of 5 µs every 7.9 µs, of which those that start in the first 7 µs of a period of 100 are slow.
+    fn reads(count: usize, slow: impl Fn(usize, bool) -> bool) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
+        let at = |number: usize| 7.9e3 * number as f64;
+        let time = |number: usize| {
+            let is_slow = slow(number, at(number).rem_euclid(100e3) < 7e3);
+            Nanoseconds(5e3 + (number * 7 % 11) as f64 * 20.0 + if is_slow { 2e3 } else { 0.0 })
+        };
+        ((0..count).map(at).map(Nanoseconds).collect(), (0..count).map(time).collect())
+    }
+
+    #[test]
+    fn a_planted_period_is_found_and_slow_reads_at_other_times_have_none() {
+        let step = Nanoseconds(32.0);
+        let (starts, times) = reads(1000, |_, meets| meets);
+        let found = StallPeriod::find(&starts, &times, step).expect("it is planted");
+        assert!((found.period.0 - 100e3).abs() <= found.error.0 && found.error.0 < 100.0, "{found:?}");
+        assert!((found.length.0 - 2e3).abs() < 100.0, "{found:?}");
+        assert_eq!(StallPeriod::find(&starts[1..], &times, step), None, "a start is missing");
+        assert_eq!(
+            StallPeriod::find(&starts[..100], &times[..100], step),
+            None,
+            "eight slow reads are too few"
+        );
+        let of = |slow: &dyn Fn(usize, bool) -> bool| {
+            let (starts, times) = reads(1000, slow);
+            StallPeriod::find(&starts, &times, step)
+        };
+        let drawn = |number: usize| crate::random::random(number as u64);
+        assert_eq!(of(&|_, _| false), None, "none is slow");
+        assert_eq!(of(&|number, _| number % 5 < 2 || number % 7 == 0), None, "too many are slow");
+        assert_eq!(
+            of(&|number, meets| meets && drawn(number) % 5 < 2),
+            None,
+            "two in five that meet it are slow"
+        );
+        assert_eq!(of(&|number, meets| meets || number % 11 == 0), None, "as many are slow at other times");
+        assert!(of(&|number, meets| meets && drawn(number) % 5 > 0).is_some(), "four in five are");
+        // A late read is no longer than noise where the timer is coarse.
+        assert_eq!(StallPeriod::find(&starts, &times, Nanoseconds(600.0)), None);
+    }
+
     #[test]
     fn slow_reads_start_in_a_part_of_the_period() {
         assert_eq!(widths(10e3, 100e3), 0.05..=0.12);
