@@ -310,6 +310,35 @@ mod tests {
         assert_eq!([per_joule(105.4e9, "FLOP"), per_joule(512.0, "B")], ["105 GFLOP/J", "512 B/J"]);
     }
 
+    /// The ends of what is shown in digits, and what is beyond them.
+    #[test]
+    fn each_way_to_show_a_number_ends_where_it_says() {
+        let shown = [9.99e12, 1e13].map(|rate| throughput(FlopsPerSecond(rate)));
+        assert_eq!(shown, ["9990 GFLOP/s", "10.0 TFLOP/s"]);
+        assert_eq!(
+            [999.99, 1000.0, -999.99, -1000.0].map(percent),
+            ["99999 %", ">99999 %", "-99999 %", "<-99999 %"]
+        );
+        let shown = [999.99, 1000.0, -0.004, -999.99, -1000.0].map(signed_percent);
+        assert_eq!(shown, ["+99999.0 %", ">+99999 %", "-0.4 %", "-99999.0 %", "<-99999 %"]);
+        assert_eq!(
+            [10.99, 11.0, 1000.0, 1001.0].map(change),
+            ["+999.00 %", "+1000 %", "+99900 %", ">+99999 %"]
+        );
+        assert_eq!(
+            [0.9999, 1.0, 9.994, 9.996].map(plus_minus),
+            ["± 99.99 %", "± 100 %", "± 999 %", "± >999 %"]
+        );
+        assert_eq!([-0.0042, -20.0].map(plus_minus), ["± 0.42 %", "± >999 %"]);
+        assert_eq!([f64::NAN, f64::INFINITY].map(percent), ["? %", ">99999 %"]);
+        assert_eq!([intensity(13.94), power(Watts(212.4))], ["13.9 flop/byte", "212 W"]);
+        assert_eq!([bytes(Bytes(1023)), bytes(Bytes(5 << 50))], ["1023 B", "5120 TiB"]);
+        assert_eq!([f64::NAN, f64::INFINITY, 1e-12, 1e12].map(number), ["NaN", "inf", "0", "1000000000000"]);
+        let megahertz = |low, high| from_to(Range { low: Hertz(low), high: Hertz(high) }, clock);
+        assert_eq!(megahertz(1_980_000_000, 1_980_400_000), "1980 MHz", "both are shown the same");
+        assert_eq!(megahertz(345_000_000, 1_980_000_000), "345 MHz to 1980 MHz");
+    }
+
     #[test]
     fn what_is_counted_has_its_plural() {
         let told = [(1, "case"), (2, "case"), (0, "case"), (1, "launch"), (3, "launch")]

@@ -161,6 +161,35 @@ mod tests {
         assert_eq!([modes(19, 181), modes(181, 19)], [None; 2]);
     }
 
+    /// All splits of 40 random times of two to four gatherings, tried one by one.
+    #[test]
+    fn samples_are_split_where_that_explains_most_of_their_variance() {
+        for seed in 0..200_u64 {
+            let draw = |number: u64| {
+                (crate::random::random(seed << 32 | number) >> 11) as f64 / (1_u64 << 53) as f64
+            };
+            let gatherings = 2 + seed % 3;
+            let place = |number: u64| (draw(100 + (draw(number) * gatherings as f64) as u64) * 40.0).round();
+            let mut sorted: Vec<f64> =
+                (0..40).map(|number| 100.0 + place(number) + (9.0 * draw(50 + number)).round()).collect();
+            sorted.sort_unstable_by(f64::total_cmp);
+            let (least, greatest) = (quantile(&sorted, 0.025), quantile(&sorted, 0.975));
+            let between = |at: usize| {
+                let mean = |part: &[f64]| {
+                    part.iter().map(|time| time.clamp(least, greatest)).sum::<f64>() / part.len() as f64
+                };
+                let (fast, slow) = sorted.split_at(at);
+                (fast.len() * slow.len()) as f64 * (mean(fast) - mean(slow)).powi(2)
+            };
+            let best = (4..=36).filter(|at| sorted[at - 1] < sorted[*at]).map(between).fold(0.0, f64::max);
+            let found = split(&sorted).map(between);
+            assert!(
+                found.is_some_and(|found| found >= best * (1.0 - 1e-9)),
+                "{seed}: {found:?} of {best}, {sorted:?}"
+            );
+        }
+    }
+
     /// A correction may have moved times off the timer's multiples, and rounding a little further.
     #[test]
     fn ticks_need_not_be_multiples_of_the_step() {

@@ -212,6 +212,15 @@ mod tests {
         assert!((summary.cv - (32.0_f64 / 7.0).sqrt() / 5.0).abs() < 1e-15);
     }
 
+    #[test]
+    fn percentiles_are_where_so_many_samples_lie_below() {
+        let samples: Vec<f64> = (0..101).map(|number| f64::from(1000 + number * 37 % 101)).collect();
+        let summary = Summary::of(&times(&samples), Nanoseconds(1.0)).expect("samples");
+        let found = [summary.min, summary.p5, summary.median, summary.p95, summary.p99, summary.max];
+        assert_eq!(found, [1000.0, 1005.0, 1050.0, 1095.0, 1099.0, 1100.0].map(Nanoseconds));
+        assert_eq!(summary.iqr, Nanoseconds(50.0));
+    }
+
     /// A naive sum of squares would lose all digits here.
     #[test]
     fn a_small_spread_on_a_long_time_keeps_its_digits() {
