@@ -259,6 +259,16 @@ mod tests {
         assert_eq!(find(&|_, meets| if meets { 800.0 } else { 0.0 }), None, "less than half of the device's");
         assert_eq!(find(&|_, meets| if meets { 3500.0 } else { 0.0 }), None, "more than one and a half");
         assert_eq!(find(&|number, _| if number % 5 < 2 { 2e3 } else { 0.0 }), None, "slow at other times");
+        // A launch that waits for memory for less than 0.4 of its time has no stall, give or take a quarter: 12.75 µs of starts.
+        let start = |number: usize| (107.9e3 * number as f64).rem_euclid(100e3);
+        let of_width = |width: f64| find(&|number, _| if start(number) < width { 2e3 } else { 0.0 });
+        assert!(
+            of_width(15e3).is_some_and(|found| (found.width.0 - 15e3).abs() < 1e3),
+            "{:?}",
+            of_width(15e3)
+        );
+        assert_eq!(of_width(10e3), None, "forty late samples");
+        assert_eq!(of_width(1e3), None, "a few late samples");
         let (starts, times) = samples(|_, meets| if meets { 2e3 } else { 0.0 });
         let few =
             |count: usize| MemoryStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
