@@ -250,6 +250,18 @@ mod tests {
         assert_eq!(found(&other_work, &whole), differs);
     }
 
+    #[test]
+    fn a_difference_of_devices_is_told_once_for_all_cases() {
+        let then = run(&["1", "2", "3"]);
+        let mut now = then.clone();
+        now.devices[0]
+            .properties
+            .push(crate::facts::Property::new("driver", crate::facts::Value::Text("590.2".to_owned())));
+        let checked = check(&now, &Baseline::of("b".to_owned(), then), &|_| true);
+        assert_eq!(checked.remarks, ["driver 590.2 now, not told then"]);
+        assert_eq!((checked.lines.len(), checked.missing), (3, vec![]));
+    }
+
     /// A case that was slower in all of its processes may be a regression; one that another process found as fast as before is none.
     #[test]
     fn cases_that_seem_to_be_regressions_are_those_slower_by_the_threshold() {

@@ -142,7 +142,7 @@ mod tests {
     use crate::baseline::fixture::stored_run;
     use crate::method::{Flush, Path};
     use gpubench_stats::MemoryStall;
-    use gpubench_stats::units::Nanoseconds;
+    use gpubench_stats::units::{Bytes, Nanoseconds};
 
     /// A run whose first record has a stall in its time, if it has a length, and knows when its samples began.
     fn run(stall: Option<f64>, starts: bool) -> Run {
@@ -207,6 +207,9 @@ mod tests {
             assert!(same_device(now, then), "one of them has no UUID");
             assert_eq!(remarks(now, then), ["driver 590.2 now, not told then"]);
         });
+        on(&[], &old, |now, then| assert_eq!(remarks(now, then), ["driver 580.1 then, not told now"]));
+        let cache = |bytes| [("cache", Value::Bytes(Bytes(bytes)))];
+        on(&cache(1), &cache(2), |now, then| assert_eq!(remarks(now, then), ["another cache"]));
     }
 
     /// Changes the first record of a run and its measurement.

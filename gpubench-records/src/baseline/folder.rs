@@ -282,6 +282,19 @@ mod tests {
     }
 
     #[test]
+    fn a_baseline_is_a_name_or_a_path() {
+        let path = |name: &str| Place::within(Path::new("all"), name).path;
+        assert_eq!(
+            ["main", "main.json", "a/b"].map(path),
+            ["all/main", "main.json", "a/b"].map(PathBuf::from)
+        );
+        assert!(Place::of("main").path.ends_with("baselines/main"));
+        let there =
+            |names: &[&str]| there_is(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!([there(&[]), there(&["`a`", "`b`"])], ["", "; there is `a`, `b`"]);
+    }
+
+    #[test]
     fn a_file_is_prepared_where_it_will_be() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| Place::of(folder.path().join(name).to_str().expect("UTF-8"));
