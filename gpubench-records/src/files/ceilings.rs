@@ -253,6 +253,29 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_named_by_all_that_its_ceilings_depend_on() {
+        let gpu = facts("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
+        let name = Owner::of(&gpu).expect("it has a UUID and a driver").file();
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(name, format!("GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json"));
+    }
+
+    #[test]
+    fn ceilings_are_in_the_order_of_their_quantities_and_the_highest_is_the_first() {
+        let of = |quantity: Quantity, value| {
+            let peak = Peak::new(quantity, Rate(value), PeakSource::Measured, "reads");
+            Ceiling { name: "read".to_owned(), peak }
+        };
+        let (memory, link) = (Quantity::MemoryBandwidth, Quantity::HostToDevice);
+        let mut sorted = [(&link, 1.0), (&memory, 3.0), (&link, 2.0), (&memory, 4.0)]
+            .map(|(of_what, value)| of(of_what.clone(), value));
+        Ceiling::sort(&mut sorted);
+        let values = sorted.map(|ceiling| ceiling.peak.value.0);
+        let by_quantity = if memory < link { [4.0, 3.0, 2.0, 1.0] } else { [2.0, 1.0, 4.0, 3.0] };
+        assert_eq!(values, by_quantity);
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_written_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("a file");

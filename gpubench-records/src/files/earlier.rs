@@ -241,6 +241,19 @@ mod tests {
         assert!(other.expect("it can be read").is_none(), "no run of another suite");
     }
 
+    /// Each run of a task begins with the records of the one before: of as many, the last has them all.
+    #[test]
+    fn of_two_runs_of_a_task_with_as_many_records_the_last_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (host, restarts, started) in [("n1", None, 3), ("n2", Some(2), 1), ("n3", Some(1), 2)] {
+            _ = interrupted(folder.path(), &run(host, Some(task(1, restarts)), started), 2);
+        }
+        let suite = run("n1", None, 0).program.suite;
+        let found = EarlierRun::of_task(folder.path(), &task(1, Some(3)), &suite, None);
+        let found = found.expect("it can be read").expect("there are three");
+        assert_eq!(found.run.environment.host.as_deref(), Some("n2"));
+    }
+
     /// `--resume` by hand never takes the run of a task, which may be in progress on another host.
     #[test]
     fn the_last_run_is_no_tasks() {

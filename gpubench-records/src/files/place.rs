@@ -124,6 +124,22 @@ mod tests {
     }
 
     #[test]
+    fn a_target_folder_has_the_tag_of_cargo_or_its_cache() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let with = |name: &str, text: &str| {
+            let place = folder.path().join(name);
+            fs::write(&place, text).expect("it can be written");
+            let found = is_of_cargo(folder.path());
+            fs::remove_file(place).expect("it is there");
+            found
+        };
+        assert!(!is_of_cargo(folder.path()) && !with("CACHEDIR.TAG", "created by another"));
+        assert!(with("CACHEDIR.TAG", "# This file is a cache directory tag created by cargo."));
+        assert!(with(".rustc_info.json", "{}"));
+        assert!(runs().is_some_and(|runs| home().is_some_and(|home| runs == home.join("runs"))));
+    }
+
+    #[test]
     fn folders_that_outlive_a_run_are_of_ours_and_never_where_a_user_happens_to_be() {
         assert!(kept().ends_with("gpubench"), "{:?}", kept());
         assert!(state().is_none_or(|folder| folder.is_absolute()), "{:?}", state());

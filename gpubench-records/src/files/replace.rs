@@ -302,6 +302,12 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_name_is_in_the_folder_where_the_user_is() {
+        let folders = ["run.json", "a/run.json", "/run.json"].map(|path| folder(Path::new(path)));
+        assert_eq!(folders, [".", "a", "/"].map(Path::new));
+    }
+
+    #[test]
     fn readers_and_writers_at_once_see_whole_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("run.json");
@@ -368,7 +374,8 @@ mod tests {
 
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out.txt");
-        let file = File::create(&path).expect("it can be made");
+        let mut file = File::create(&path).expect("it can be made");
+        file.write_all(b"earlier, and longer").expect("it can be written");
         let name = format!("/proc/self/fd/{}", file.as_raw_fd());
         replace(Path::new(&name), &text("new")).expect("it can be written");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
