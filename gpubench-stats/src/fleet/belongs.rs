@@ -253,4 +253,41 @@ mod tests {
         let (two, one) = (p_of_last(&[0.049, 0.051]), p_of_last(&[0.05]));
         assert!(one > 1.01 * two, "{one} of one process, {two} of two");
     }
+
+    /// By hand: others of 0 ± 0.01, whose mean has the error 0.01/√3; Student's t of 95 % for three degrees of freedom is 3.182.
+    #[test]
+    fn an_effect_has_students_interval() {
+        let column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
+        let result = column.result(&[false, false, false, true], 0.01);
+        let found = result.gpus[3].as_ref().expect("it was measured");
+        let half = 3.182_446 * 0.01 / 3.0_f64.sqrt();
+        for (found, log) in [(found.effect, 0.05), (found.low, 0.05 - half), (found.high, 0.05 + half)] {
+            assert!((found.ln_1p() - log).abs() < 1e-6, "{found}, {log} expected");
+        }
+        assert_eq!((found.verdict, found.processes, found.between_processes), (FleetVerdict::Slow, 2, 0.0));
+        assert!((result.spread.gpus - 0.01).abs() < 1e-12 && result.spread.count == 4, "{:?}", result.spread);
+        assert_eq!((result.spread.common_to_host, result.spread.processes), (0.0, Some(0.0)));
+        assert!(result.gpus[..3].iter().flatten().all(|gpu| gpu.verdict == FleetVerdict::Normal));
+    }
+
+    #[test]
+    fn a_verdict_needs_gpus_and_processes_enough() {
+        let verdict = |gpus: usize, processes: usize| {
+            let effects = (0..gpus).map(|gpu| GpuEffect::of(vec![gpu as f64 * 1e-4; processes])).collect();
+            let result = Column::new(effects, &[0; 9]).result(&[false; 9][..gpus], 0.01);
+            result.gpus[0].as_ref().expect("it was measured").verdict
+        };
+        assert_eq!(verdict(3, 2), FleetVerdict::NotEnoughData(Lack::Gpus { gpus: 3 }));
+        assert_eq!(verdict(4, 2), FleetVerdict::Normal);
+        assert_eq!(verdict(7, 1), FleetVerdict::NotEnoughData(Lack::Processes));
+        assert_eq!(verdict(8, 1), FleetVerdict::Normal);
+    }
+
+    #[test]
+    fn between_whole_degrees_of_freedom_a_probability_is_on_the_line() {
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
+        near(above(2.0, 3.25), 0.75 * student::above(2.0, 3) + 0.25 * student::above(2.0, 4));
+        near(above(2.0, 3.0), student::above(2.0, 3));
+        near(above(2.0, 0.5), student::above(2.0, 1));
+    }
 }

@@ -128,4 +128,27 @@ mod tests {
         assert!((all.center - 0.022).abs() < 1e-12);
         assert!((all.variance - (0.00108 + 0.0004) / (5.0 - alike)).abs() < 1e-12, "{}", all.variance);
     }
+
+    /// The others of a GPU are all but that one, and all of them if it is none.
+    #[test]
+    fn the_others_of_a_gpu_are_all_without_it() {
+        let hosts = [0, 0, 1, 1, 2, 0];
+        let values = [0.0, 0.02, 0.03, 0.05, 0.01, 0.7];
+        let members: Vec<(usize, f64)> = values[..5].iter().copied().enumerate().collect();
+        let told = |of: Option<Together>| {
+            of.map(|of| {
+                [of.center, of.variance, of.common_to_host, of.independent].map(|it| (it * 1e9).round())
+            })
+        };
+        let crowd = Crowd::of(&members, &hosts, 1e-4);
+        for (number, value) in values.iter().enumerate() {
+            let rest: Vec<_> = members.iter().copied().filter(|(other, _)| *other != number).collect();
+            let gpu = GpuEffect::of(vec![*value]).expect("a value");
+            let expected = told(Crowd::of(&rest, &hosts, 1e-4).all());
+            assert_eq!(told(crowd.without(number, &gpu)), expected, "{number}");
+        }
+        let alone = Crowd::of(&members[..1], &hosts, 1e-4);
+        assert_eq!(told(alone.all()), Some([0.0, 1e5, 0.0, 1e9]), "one has no spread but the least");
+        assert!(alone.without(0, &GpuEffect::of(vec![0.0]).expect("a value")).is_none());
+    }
 }

@@ -156,4 +156,15 @@ mod tests {
         assert_eq!((mirrored.value, mirrored.processes()), (-0.02, 3));
         assert!((mirrored.range() - 0.02).abs() < 1e-15);
     }
+
+    /// By hand: the median of three and more has π/2 times the variance of their mean.
+    #[test]
+    fn the_effect_of_more_processes_has_less_variance() {
+        let variance = |count: usize| gpu(&vec![0.0; count]).expect("processes").variance(0.3);
+        let half_pi = std::f64::consts::FRAC_PI_2;
+        for (count, expected) in [(1, 0.09), (2, 0.045), (3, 0.03 * half_pi), (9, 0.01 * half_pi)] {
+            assert!((variance(count) - expected).abs() < 1e-12, "{count}: {}", variance(count));
+        }
+        assert_eq!([0.5, 1.3, 10.0, 50.0].map(efficient_freedom), [1, 1, 8, 41]);
+    }
 }
