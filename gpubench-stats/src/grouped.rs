@@ -132,4 +132,16 @@ mod tests {
         assert!((found.time - Nanoseconds(320.0)).abs() < Nanoseconds(0.01), "{found:?}");
         assert_eq!((of(&[59, 1, 0, 0, 0, 0]), of(&[11; 6])), (None, None));
     }
+
+    /// By hand: six medians with a standard deviation of √3.5 · 10, t(95 %, 5) = 2.571, and an error of 4 that all share.
+    #[test]
+    fn the_interval_is_students_with_the_shared_error() {
+        let times: Vec<_> = (0..60).map(|number| Nanoseconds(1000.0 + f64::from(number / 10 * 10))).collect();
+        let groups = Groups { sizes: &[10; 6], shared_error: Nanoseconds(4.0) };
+        let found = Median::of_groups(&times, groups, Nanoseconds(0.0), 0.95).expect("six groups");
+        let error = (10.0 * 3.5_f64.sqrt() / 6.0_f64.sqrt()).hypot(4.0);
+        assert_eq!(found.time, Nanoseconds(1025.0));
+        assert!((found.interval.high.0 - 1025.0 - 2.570_582 * error).abs() < 1e-4, "{found:?}");
+        assert!((found.interval.low.0 + found.interval.high.0 - 2050.0).abs() < 1e-9, "{found:?}");
+    }
 }

@@ -217,4 +217,14 @@ mod tests {
         let sorted: Vec<f64> = (0..10).flat_map(|tick| vec![f64::from(tick); at(tick)]).collect();
         assert!(has_gap(&sorted, 0.0, 9.0, 1.0), "3 · 14 are less than a quarter of 2 · 100");
     }
+
+    /// A gap of no samples between two modes is chance where one of them has nine, and none where it has a quarter of theirs.
+    #[test]
+    fn a_gap_is_deeper_than_chance_and_than_a_quarter() {
+        let modes = |fast| Modes::of(&ticks(&[(3200.0, fast), (3520.0, 60)]), STEP);
+        assert!(modes(10).is_some() && modes(9).is_none());
+        let at = |tick: i32| if (2..8).contains(&tick) { 17 } else { 100 };
+        let sorted: Vec<f64> = (0..10).flat_map(|tick| vec![f64::from(tick); at(tick)]).collect();
+        assert!(!has_gap(&sorted, 0.0, 9.0, 1.0), "3 · 17 are more than a quarter of 2 · 100");
+    }
 }

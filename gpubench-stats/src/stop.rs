@@ -174,4 +174,22 @@ mod tests {
             }
         }
     }
+
+    /// The width of an interval goes with the square root of the time: twice as wide takes four times as long.
+    #[test]
+    fn an_interval_twice_as_wide_needs_four_times_the_samples() {
+        let rule = rule();
+        let growth = |half: f64, median: f64| {
+            let mut summary = summary(100, median, 0.0);
+            summary.median_ci.low = Nanoseconds(median - half);
+            summary.median_ci.high = Nanoseconds(median + half);
+            rule.growth(&summary, STEP)
+        };
+        for (half, median, expected) in
+            [(5e3, 1e6, 1.0), (10e3, 1e6, 4.0), (2.5e3, 1e6, 0.25), (64.0, 100.0, 4.0)]
+        {
+            let found = growth(half, median);
+            assert!((found - expected).abs() < 1e-9, "± {half} of {median}: {found}");
+        }
+    }
 }

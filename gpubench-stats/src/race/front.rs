@@ -336,4 +336,37 @@ mod tests {
         assert!(wrong <= 6, "{wrong} of {races} are wrong");
         assert!(certain > 600, "{certain} of {} are decided", 5 * races);
     }
+
+    /// A variant with these ends of its time and its energy.
+    fn point(time: [f64; 2], [low, high]: [f64; 2]) -> Point {
+        let energy = Some(Ratio { value: f64::midpoint(low, high), low, high, confidence: 0.99 });
+        Point { variant: 0, time, logs: Vec::new(), energy, standing: Undecided }
+    }
+
+    /// The band is half a percent: `one` has a lead if the other is certainly beyond it, and takes no more if it certainly is not.
+    #[test]
+    fn one_dominates_if_it_takes_no_more_of_both_and_certainly_less_of_one() {
+        let front = Front::new(&[time(1.0)], 0, RULES);
+        let told =
+            |one: &Point, other: &Point| (front.dominates(one, other), front.cannot_dominate(one, other));
+        let first = point([1.0, 1.0], [1.0, 1.0]);
+        let certain = (true, false);
+        let never = (false, true);
+        let open = (false, false);
+        for (time, energy, by_first, by_other) in [
+            ([1.02, 1.03], [1.02, 1.03], certain, never),
+            ([1.02, 1.03], [0.996, 1.004], certain, never),
+            ([0.996, 1.004], [1.02, 1.03], certain, never),
+            ([1.02, 1.03], [0.97, 0.98], never, never),
+            ([0.97, 0.98], [1.02, 1.03], never, never),
+            ([0.996, 1.004], [0.996, 1.004], never, never),
+            ([0.97, 0.98], [0.996, 1.004], never, certain),
+            ([1.02, 1.03], [0.98, 1.02], open, never),
+            ([1.004, 1.006], [0.996, 1.004], open, never),
+        ] {
+            let other = point(time, energy);
+            assert_eq!(told(&first, &other), by_first, "{time:?} {energy:?} by the first");
+            assert_eq!(told(&other, &first), by_other, "{time:?} {energy:?} by the other");
+        }
+    }
 }
