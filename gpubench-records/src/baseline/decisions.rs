@@ -145,9 +145,12 @@ mod tests {
         assert_eq!(answers(&[1.0 / 1.0065]), [Answer::Faster]);
         let mut many = vec![1.0; 99];
         many.push(1.0065);
+        let inverse = |ratios: &[f64]| answers(&ratios.iter().map(|ratio| 1.0 / ratio).collect::<Vec<_>>());
         assert_eq!((answers(&many)[0], answers(&many)[99]), (Answer::Same, Answer::Undecided));
+        assert_eq!((inverse(&many)[0], inverse(&many)[99]), (Answer::Same, Answer::Undecided));
         many.push(1.02);
         assert_eq!(answers(&many)[100], Answer::Slower, "that is beyond chance");
+        assert_eq!(inverse(&many)[100], Answer::Faster);
         assert_eq!(answers(&[1.0065; 100]), [Answer::Slower; 100], "all of them are");
     }
 
