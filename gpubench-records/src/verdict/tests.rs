@@ -424,6 +424,7 @@ fn a_second_method_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim
         assert_eq!(disagrees(median, allowed + 1.0), Some(Reason::MethodsDisagree { time, marginal }));
         assert!(disagrees(median, -allowed - 1.0).is_some(), "{median}");
     }
+    assert_eq!(disagrees(4_840.0, 300.0), None, "no more than that");
     assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
     let reason = disagrees(4_840.0, 400.0).expect("it is off by 0.4 µs");
     assert!(reason.is_about_precision());
