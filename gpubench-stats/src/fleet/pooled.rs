@@ -259,6 +259,8 @@ mod tests {
         let (found, count) = error([(0.06, 0.01), (-0.01, 0.02)].into_iter(), 0.0);
         let expected = (2.0 * (150.0_f64.powi(2) + 25.0_f64.powi(2))).sqrt() / 5000.0;
         assert!((found - expected).abs() < 1e-12, "{found}");
+        let (around_a_tenth, _) = error([(0.16, 0.01), (0.09, 0.02)].into_iter(), 0.1);
+        assert!((around_a_tenth - expected).abs() < 1e-12, "{around_a_tenth}");
         assert_eq!((count, error([(0.06, 0.01)].into_iter(), 0.0)), (2, (0.0, 1)));
     }
 
