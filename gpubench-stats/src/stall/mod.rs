@@ -244,6 +244,18 @@ mod tests {
         ((0..400).map(at).map(Nanoseconds).collect(), times.collect())
     }
 
+    /// The period is known the better, the longer samples take.
+    #[test]
+    fn more_samples_make_the_period_sharper() {
+        let at = |number: usize| 107.9e3 * number as f64;
+        let delay = |number: usize| if at(number).rem_euclid(100e3) < 41e3 { 2e3 } else { 0.0 };
+        let time = |number: usize| Nanoseconds(40e3 + (number * 7 % 11) as f64 * 20.0 + delay(number));
+        let starts: Vec<_> = (0..3000).map(at).map(Nanoseconds).collect();
+        let times: Vec<_> = (0..3000).map(time).collect();
+        let found = MemoryStall::find(&starts, &times, Nanoseconds(1.0), &DEVICE).expect("it is planted");
+        assert!((found.period.0 - 100e3).abs() < 1.0 && (found.share - 0.41).abs() < 0.002, "{found:?}");
+    }
+
     #[test]
     fn a_planted_stall_is_found_and_what_is_none_is_not() {
         let find = |delayed: &dyn Fn(usize, bool) -> f64| {
