@@ -271,6 +271,12 @@ mod tests {
         assert_eq!(find(&|_, meets| if meets { 800.0 } else { 0.0 }), None, "less than half of the device's");
         assert_eq!(find(&|_, meets| if meets { 3500.0 } else { 0.0 }), None, "more than one and a half");
         assert_eq!(find(&|number, _| if number % 5 < 2 { 2e3 } else { 0.0 }), None, "slow at other times");
+        let of_some =
+            |some: usize| find(&|number, meets| if meets && number % 10 < some { 2e3 } else { 0.0 });
+        assert!(
+            of_some(9).is_some() && of_some(6).is_none(),
+            "three in four of those that meet it are slower"
+        );
         // A launch that waits for memory for less than 0.4 of its time has no stall, give or take a quarter: 12.75 µs of starts.
         let start = |number: usize| (107.9e3 * number as f64).rem_euclid(100e3);
         let of_width = |width: f64| find(&|number, _| if start(number) < width { 2e3 } else { 0.0 });
