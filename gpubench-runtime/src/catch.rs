@@ -4,9 +4,10 @@
 use std::any::Any;
 use std::collections::HashSet;
 use std::fs;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::mem;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 
 use gpubench_records::failure::{Failure, Stage};
@@ -17,29 +18,49 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
     let before = panics().len();
     CATCHING.fetch_add(1, Ordering::SeqCst);
     let result = catch_unwind(AssertUnwindSafe(code));
-    CATCHING.fetch_sub(1, Ordering::SeqCst);
-    let mut panics = panics();
-    let before = before.min(panics.len());
-    match result {
+    let caught = match result {
         Ok(done) => {
             // The code has caught those of this thread itself.
-            let own = thread::current().id();
-            let mut place = 0;
-            panics.retain(|panic| {
-                place += 1;
-                place <= before || panic.thread != own
-            });
+            forget_own(before);
             done
         }
         Err(payload) => {
             let own = thread::current().id();
-            let mut new: Vec<Panic> = panics.drain(before..).collect();
+            let mut new = take_since(before);
             // Those of a pool's threads are passed on to this one: the last is the one that arrives.
             let place = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
             let recorded = place.map(|place| new.swap_remove(place).text);
             let message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
+            drop_quietly(payload);
+            forget_own(before);
             Err(Failure::new(stage, format_args!("panicked at {message}")))
         }
+    };
+    CATCHING.fetch_sub(1, Ordering::SeqCst);
+    caught
+}
+
+/// Takes the panics that are remembered behind the first `before`.
+fn take_since(before: usize) -> Vec<Panic> {
+    let mut panics = panics();
+    let before = before.min(panics.len());
+    panics.drain(before..).collect()
+}
+
+/// Forgets those of this thread.
+fn forget_own(before: usize) {
+    let own = thread::current().id();
+    let mut place = 0;
+    panics().retain(|panic| {
+        place += 1;
+        place <= before || panic.thread != own
+    });
+}
+
+/// Drops what a panic carries. It may panic once more, and what that carries is not dropped.
+fn drop_quietly(payload: Box<dyn Any + Send>) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(another);
     }
 }
 
@@ -64,20 +85,28 @@ fn panics() -> MutexGuard<'static, Vec<Panic>> {
     PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The hook that the program had before the first job.
+static UNCAUGHT: OnceLock<Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>> = OnceLock::new();
+
 /// Keeps the place and message of a caught panic for the row of its case, and does not print them.
 fn keep_caught_panics_quiet() {
-    let uncaught = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        if CATCHING.load(Ordering::SeqCst) == 0 {
-            uncaught(info);
-        }
-        let place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
-        let text = format!("{place}: {}", payload_text(info.payload()));
-        let mut panics = panics();
-        if panics.len() < REMEMBERED {
-            panics.push(Panic { thread: thread::current().id(), task: task(), text });
-        }
-    }));
+    // A later one is ours, or one that a benchmark has left.
+    _ = UNCAUGHT.set(panic::take_hook());
+    panic::set_hook(Box::new(remember));
+}
+
+fn remember(info: &PanicHookInfo<'_>) {
+    if CATCHING.load(Ordering::SeqCst) == 0
+        && let Some(uncaught) = UNCAUGHT.get()
+    {
+        uncaught(info);
+    }
+    let place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let text = format!("{place}: {}", payload_text(info.payload()));
+    let mut panics = panics();
+    if panics.len() < REMEMBERED {
+        panics.push(Panic { thread: thread::current().id(), task: task(), text });
+    }
 }
 
 /// The panics of threads that nobody waits for, while a job is in progress.
@@ -87,9 +116,10 @@ pub(crate) struct ThreadPanics {
 }
 
 impl ThreadPanics {
-    /// Begins a job. Returns the panics of threads since the job before it has ended.
+    /// Begins a job, with the hook of its own in the place of one that an earlier job may have left. Returns the panics of threads since
+    /// that has ended.
     pub(crate) fn watch() -> (Self, Vec<String>) {
-        HOOK.call_once(keep_caught_panics_quiet);
+        keep_caught_panics_quiet();
         let late = panics().drain(..).map(|panic| panic.text).collect();
         let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let older = tasks.filter_map(|task| task.file_name().into_string().ok()).collect();
@@ -126,4 +156,34 @@ fn task() -> Option<String> {
 fn payload_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+
+    use super::*;
+
+    /// Panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("it goes off");
+        }
+    }
+
+    fn message(failure: Result<(), Failure>) -> String {
+        failure.expect_err("it panics").to_string()
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_place_whatever_it_carries_and_whoever_had_set_a_hook() {
+        let told = message(catch(Stage::Launch, || panic_any(Bomb)));
+        assert!(told.contains("panicked at ") && told.ends_with(": (no message)"), "{told}");
+        panic::set_hook(Box::new(|_| ()));
+        _ = ThreadPanics::watch();
+        let told = message(catch(Stage::Launch, || panic!("here")));
+        assert!(told.contains("catch.rs:") && told.ends_with(": here"), "{told}");
+    }
 }

@@ -43,6 +43,7 @@ pub const PARTS: [Part; 5] = [
             "a `setup` that never ends",
             "a child that is left behind",
             "working directory, environment, umask or limits left changed",
+            "floating-point control, nice value, score for the end of memory, many open files or a busy thread left",
             "an alarm that is left",
             "error of a launch that comes once",
             "`abort` that comes once",

@@ -37,6 +37,30 @@ fn what_a_benchmark_leaves_changed_reaches_no_other() {
 }
 
 #[test]
+fn each_thing_left_changed_costs_its_worker() {
+    let (ended, run) = measured(&["one_thing"]);
+    let ended = ended.with_code(0);
+    for what in ["denormals", "rounding", "nice", "score", "descriptors", "thread", "nothing"] {
+        is_valid(&run, &ended, &format!("leaves_one_thing[what={what}]"));
+    }
+    row(
+        here!(),
+        "floating-point control, nice value, score for the end of memory, many open files or a busy thread left",
+        "measured; its worker is replaced",
+        OTHERS,
+    );
+}
+
+#[test]
+fn a_panic_is_told_whatever_hook_an_earlier_benchmark_has_set() {
+    let (ended, run) = measured(&["hides_panics", "panics_after"]);
+    let ended = ended.with_code(1);
+    is_valid(&run, &ended, "hides_panics");
+    let failure = record(&run, "leaves::panics_after_that hot").failure().expect("it failed").to_string();
+    assert!(failure.contains("src/bin/leaves.rs:") && failure.ends_with(": it is not hidden"), "{failure}");
+}
+
+#[test]
 fn an_alarm_costs_no_row() {
     let (ended, run) = measured(&["alarm"]);
     let ended = ended.with_code(0);

@@ -1,17 +1,18 @@
 //! A suite whose benchmarks leave their process in another state than they found it, or fail for reasons that are not theirs.
 //! Those whose names begin with `after` find nothing of it.
 
+use std::arch::asm;
 use std::ffi::c_char;
 use std::fs::File;
 use std::path::Path;
-use std::thread;
+use std::sync::{Mutex, Once};
 use std::time::Duration;
-use std::{env, process};
+use std::{env, fs, hint, mem, process, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::gpu_bench;
 use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit, umask};
 
 gpubench::main!();
 
@@ -48,6 +49,69 @@ fn after_everything(stream: &Clockwork) -> Result<(), String> {
         return Err(format!("with the umask {mask:?} and the limit {limit:?}"));
     }
     Ok(())
+}
+
+/// Each case leaves one thing changed, and finds no process in which another has.
+#[gpu_bench(args(what = ["denormals", "rounding", "nice", "score", "descriptors", "thread", "nothing"]))]
+fn leaves_one_thing(stream: &Clockwork, what: &str) -> Result<(), String> {
+    static LEFT: Mutex<Option<String>> = Mutex::new(None);
+
+    stream.advance(LAUNCH);
+    match LEFT.lock().expect("no panic").replace(what.to_owned()) {
+        Some(earlier) if earlier != what => return Err(format!("in the process of `{earlier}`")),
+        _ => {}
+    }
+    match what {
+        "denormals" => control_arithmetic(0x8040, 1 << 24),
+        "rounding" => control_arithmetic(0x2000, 1 << 23),
+        "nice" => setpriority_process(None, 19).map_err(|error| error.to_string())?,
+        "score" => fs::write("/proc/self/oom_score_adj", "1000").map_err(|error| error.to_string())?,
+        "descriptors" => once(|| (0..200).for_each(|_| mem::forget(File::open("/dev/null")))),
+        "thread" => once(|| {
+            drop(thread::spawn(|| {
+                loop {
+                    hint::spin_loop()
+                }
+            }))
+        }),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn once(leak: fn()) {
+    static LEAK: Once = Once::new();
+    LEAK.call_once(leak);
+}
+
+/// Sets these bits of the floating-point control beside the usual ones, as a library in C may.
+#[expect(unsafe_code, reason = "writes a register")]
+fn control_arithmetic(x86: u32, arm: u64) {
+    _ = (x86, arm);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: exceptions stay masked.
+    unsafe {
+        let control = x86 | 0x1f80;
+        asm!("ldmxcsr [{}]", in(reg) &raw const control);
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: exceptions stay masked.
+    unsafe {
+        asm!("msr fpcr, {}", in(reg) arm);
+    }
+}
+
+/// Sets a hook that hides panics.
+#[gpu_bench]
+fn hides_panics(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    std::panic::set_hook(Box::new(|_| ()));
+}
+
+#[gpu_bench]
+fn panics_after_that(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    panic!("it is not hidden");
 }
 
 /// It ends the process while another benchmark is measured.
