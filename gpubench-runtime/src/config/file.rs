@@ -53,7 +53,8 @@ impl ConfigFile {
     pub fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Option<Self>, FileError> {
         for folder in folders.into_iter().flat_map(Path::ancestors) {
             let own = folder.join(NAME);
-            if own.is_file() {
+            // Also what is no file or leads to none: whoever put it there wants its settings.
+            if own.symlink_metadata().is_ok() {
                 return Self::read(&own).map(Some);
             }
             let manifest = folder.join(MANIFEST);
@@ -77,6 +78,9 @@ impl ConfigFile {
         let is_file = fs::metadata(path).map(|file| file.is_file() || file.is_dir());
         let text = match is_file {
             Ok(false) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+            Err(error) if path.is_symlink() => {
+                Err(io::Error::new(error.kind(), format!("it is a link that leads to no file: {error}")))
+            }
             Ok(true) | Err(_) => fs::read_to_string(path),
         };
         Self::parse(&text.map_err(|error| FileError::Unreadable { path: path.to_owned(), error })?, path)
@@ -250,6 +254,30 @@ f64 = "2TFLOP/s"
         let missing =
             ConfigFile::read(&folder.path().join("nothing.toml")).expect_err("it is not there").to_string();
         assert!(missing.contains("nothing.toml: No such file"), "{missing}");
+    }
+
+    /// Its settings, such as `fail-on-regression`, are not passed over.
+    #[test]
+    #[cfg(unix)]
+    fn what_cannot_be_read_as_a_file_is_an_error() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        let told = || ConfigFile::find([folder.path()]).expect_err("it is no file").to_string();
+        for (target, words) in
+            [("moved.toml", "leads to no file: No such file"), (NAME, "leads to no file: Too many")]
+        {
+            symlink(target, &path).expect("a link");
+            assert!(told().contains(words), "{}", told());
+            fs::remove_file(&path).expect("it is there");
+        }
+        fs::create_dir(&path).expect("a folder");
+        assert!(told().contains("gpubench.toml: Is a directory"), "{}", told());
+        fs::remove_dir(&path).expect("it is there");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o666.into(), 0)
+            .expect("a pipe");
+        assert!(told().contains("gpubench.toml: it is no file"), "{}", told());
     }
 
     #[test]
