@@ -34,7 +34,7 @@ pub struct SelectedCase<'a> {
 
 /// A text that is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the expression `{text}` cannot be read at {}: {why}", parse::place(rest))]
+#[error("the expression `{}` cannot be read at {}: {why}", parse::shown(text), parse::place(rest))]
 #[non_exhaustive]
 pub struct BadExpression {
     /// The expression as it is written.

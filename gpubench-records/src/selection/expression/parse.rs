@@ -13,11 +13,14 @@ use crate::method::Cache;
 use crate::selection::amount::amount;
 use crate::selection::filter::{BadFilter, NameFilter};
 
+/// The number of brackets and `!` around a test, beyond which an expression would need more stack than there may be.
+const DEEPEST: usize = 100;
+
 impl FromStr for Expression {
     type Err = BadExpression;
 
     fn from_str(text: &str) -> Result<Self, BadExpression> {
-        let parsed = any_of.parse(text);
+        let parsed = (|input: &mut _| any_of(input, DEEPEST)).parse(text);
         let node = parsed.map_err(|error| {
             let rest = text.get(error.offset()..).unwrap_or_default().to_owned();
             BadExpression { text: text.to_owned(), rest, why: expected(error.inner()) }
@@ -26,9 +29,20 @@ impl FromStr for Expression {
     }
 }
 
+/// The letters of an expression that an error shows.
+const SHOWN: usize = 200;
+
+/// Returns the part of a text that an error shows.
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
 /// Returns the place of a mistake in words.
 pub(super) fn place(rest: &str) -> String {
-    if rest.is_empty() { "its end".to_owned() } else { format!("`{rest}`") }
+    if rest.is_empty() { "its end".to_owned() } else { format!("`{}`", shown(rest)) }
 }
 
 /// Returns what an error's cause says, or what was expected.
@@ -119,18 +133,28 @@ fn arg(content: &str) -> Result<Node, Mistake> {
     Ok(Node::Arg { name: name.trim().to_owned(), test })
 }
 
-fn any_of(input: &mut &str) -> ModalResult<Node> {
-    separated(1.., all_of, symbol('|')).map(|parts| one_or(parts, Node::Any)).parse_next(input)
+/// Reads tests with `|` between them, in which `depth` brackets and `!` may be around one.
+fn any_of(input: &mut &str, depth: usize) -> ModalResult<Node> {
+    let part = |input: &mut _| all_of(input, depth);
+    separated(1.., part, symbol('|')).map(|parts| one_or(parts, Node::Any)).parse_next(input)
 }
 
-fn all_of(input: &mut &str) -> ModalResult<Node> {
-    separated(1.., cut_err(operand), symbol('&')).map(|parts| one_or(parts, Node::All)).parse_next(input)
+fn all_of(input: &mut &str, depth: usize) -> ModalResult<Node> {
+    let part = cut_err(|input: &mut _| operand(input, depth));
+    separated(1.., part, symbol('&')).map(|parts| one_or(parts, Node::All)).parse_next(input)
 }
 
-fn operand(input: &mut &str) -> ModalResult<Node> {
-    let negated = preceded(symbol('!'), cut_err(operand)).map(|node| Node::Not(Box::new(node)));
+fn operand(input: &mut &str, depth: usize) -> ModalResult<Node> {
+    let Some(within) = depth.checked_sub(1) else {
+        return cut_err(fail)
+            .context(expects("at most 100 brackets and `!` around a test"))
+            .parse_next(input);
+    };
+    let negated = preceded(symbol('!'), cut_err(|input: &mut _| operand(input, within)));
+    let negated = negated.map(|node| Node::Not(Box::new(node)));
     let closed = cut_err(symbol(')')).context(expects("`)`"));
-    alt((negated, delimited(symbol('('), any_of, closed), test))
+    let in_brackets = delimited(symbol('('), |input: &mut _| any_of(input, within), closed);
+    alt((negated, in_brackets, test))
         .context(expects("a test such as device(cuda) or arg(n>=1M)"))
         .parse_next(input)
 }
@@ -186,6 +210,22 @@ fn one_or(mut parts: Vec<Node>, several: fn(Vec<Node>) -> Node) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_need_too_much_stack_is_refused() {
+        let nested = |depth, open: &str, close: &str| {
+            format!("{}cache(hot){}", open.repeat(depth), close.repeat(depth)).parse::<Expression>()
+        };
+        for (open, close) in [("(", ")"), ("!", ""), ("!(", ")")] {
+            assert!(nested(DEEPEST / 2 - 1, open, close).is_ok(), "{open}");
+            let told = nested(100_000, open, close).expect_err("too deep").to_string();
+            assert!(
+                told.ends_with("give at most 100 brackets and `!` around a test"),
+                "{open}: {}",
+                told.len()
+            );
+        }
+    }
 
     #[test]
     fn mistakes_are_told_with_their_place_and_what_to_write() {
