@@ -36,6 +36,7 @@ pub mod sampling;
 pub mod selection;
 pub mod task;
 pub mod text;
+pub mod threads;
 pub mod tuning;
 pub mod verdict;
 pub mod work;

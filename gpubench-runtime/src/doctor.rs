@@ -7,11 +7,11 @@ use std::env;
 use std::io::{self, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use crate::device::finding::{Finding, Level};
 use crate::devices::kinds::KINDS;
+use gpubench_records::threads;
 
 /// The first argument of a process that asks the drivers.
 const FLAG: &str = "--gpubench-doctor";
@@ -63,7 +63,7 @@ fn ask(kind: &str) -> io::Result<Result<Vec<Finding>, String>> {
         .spawn()?;
     let (send, receive) = mpsc::channel();
     if let Some(answer) = child.stdout.take() {
-        thread::spawn(move || drop(send.send(io::read_to_string(answer))));
+        threads::start("answer", move || drop(send.send(io::read_to_string(answer))))?;
     }
     let answer = receive.recv_timeout(PATIENCE);
     let findings =

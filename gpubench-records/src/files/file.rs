@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::disk::{self, Folder, sync_folder};
@@ -18,6 +18,7 @@ use super::names::{candidates, is_ours, outdated};
 use super::place::{RECORDS, run_names};
 use crate::record::{Environment, Record, Run};
 use crate::task::file_name_part;
+use crate::threads;
 use gpubench_stats::units::Nanoseconds;
 
 /// A run on disk that grows.
@@ -52,7 +53,7 @@ impl Store {
         let mut file = in_progress::create(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
-        let syncing = Syncing::of(file.try_clone()?, Folder::open(&path)?);
+        let syncing = Syncing::of(file.try_clone()?, Folder::open(&path)?)?;
         syncing.wake();
         remove_old(folder, run);
         let path = path.join(RECORDS);
@@ -161,9 +162,10 @@ struct Syncing {
 }
 
 impl Syncing {
-    fn of(file: File, folder: Folder) -> Self {
+    fn of(file: File, folder: Folder) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
-        Self { wake: Some(wake), thread: Some(thread::spawn(move || sync(&file, &folder, &woken))) }
+        let thread = threads::start("sync", move || sync(&file, &folder, &woken))?;
+        Ok(Self { wake: Some(wake), thread: Some(thread) })
     }
 
     fn wake(&self) {
@@ -230,7 +232,7 @@ mod tests {
             (unsyncable(&path), named(), true),
             (file(), unsyncable(folder.path()), true),
         ] {
-            let mut syncing = Syncing::of(file, folder.into());
+            let mut syncing = Syncing::of(file, folder.into()).expect("it starts");
             syncing.wake();
             assert_eq!(syncing.end().is_err(), fails);
         }
@@ -244,7 +246,8 @@ mod tests {
         let store = || {
             let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
             store.syncing.end().expect("it is synced");
-            store.syncing = Syncing::of(unsyncable(&store.path), unsyncable(folder.path()).into());
+            store.syncing =
+                Syncing::of(unsyncable(&store.path), unsyncable(folder.path()).into()).expect("it starts");
             store
         };
         let mut added = store();

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
 use crate::device::Sampler;
 use gpubench_records::failure::Failure;
 use gpubench_records::samples::{Energy, EnergyMeasurement};
+use gpubench_records::threads;
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 
 /// Back-to-back launches go on at least this long, then until there are enough updates, and no longer than `LONGEST` or than
@@ -53,6 +53,8 @@ enum EnergyError {
     NeedsReset,
     #[error("{0}")]
     Launch(Failure),
+    #[error("{0}")]
+    NoThread(String),
     #[error("the counter of energy could not be read")]
     Unreadable,
     #[error(
@@ -78,10 +80,11 @@ fn launch_and_read(
     launch()?;
     let seen = Arc::new(AtomicUsize::new(0));
     let (end, ended) = channel();
-    let counter = thread::spawn({
+    let counter = threads::start("energy", {
         let seen = Arc::clone(&seen);
         move || read(monitor, &seen, &ended)
-    });
+    })
+    .map_err(|error| EnergyError::NoThread(error.to_string()))?;
     let begin = Instant::now();
     let mut launches = 0;
     let launched = loop {
@@ -153,6 +156,8 @@ fn evaluate(
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
     use gpubench_records::conditions::Reading;
     use gpubench_records::failure::Stage;

@@ -2,11 +2,12 @@
 //! samples; out: the [`Conditions`] in that span.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
 use gpubench_records::conditions::{Conditions, Reading, Span, TimedReading};
+use gpubench_records::threads;
 
 /// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -21,7 +22,8 @@ impl Watch {
     /// Starts the thread.
     pub(super) fn over(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
-        Self { end: Some(end), thread: Some(thread::spawn(move || read(monitor, &ended))) }
+        // If there is no thread for them, there are no conditions.
+        Self { end: Some(end), thread: threads::start("conditions", move || read(monitor, &ended)).ok() }
     }
 
     /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples, with at most
@@ -75,6 +77,7 @@ fn read(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Read
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use std::thread;
 
     use super::*;
     use gpubench_stats::units::Range;

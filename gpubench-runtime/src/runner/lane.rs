@@ -17,6 +17,7 @@ use crate::worker::{Reply, Request};
 use gpubench_records::facts::Facts;
 use gpubench_records::failure::{Stage, Step};
 use gpubench_records::record::Record;
+use gpubench_records::threads;
 
 /// The stack of a lane: with `--in-process` user code runs there, and expects as much as a main thread has.
 const STACK: usize = 8 << 20;
@@ -79,7 +80,9 @@ impl Lanes {
                 Lane { refused, confirmed, supervisor, config, number, events: sender }.run(&wanted);
             };
             let thread = Builder::new().name(format!("lane {number}")).stack_size(STACK);
-            thread.spawn_scoped(scope, lane).map_err(RunError::NoWorker)?;
+            thread
+                .spawn_scoped(scope, lane)
+                .map_err(|error| RunError::NoWorker(threads::not_started(&error)))?;
             commands.push(command);
         }
         let of = devices.iter().enumerate();

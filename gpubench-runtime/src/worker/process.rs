@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::message::{decode, send};
 use super::{Answer, Loss, Numbered, Reply, Request, Worker};
 use crate::system::children::{self, Family, Requests};
+use gpubench_records::threads;
 
 /// The first argument of a worker process.
 pub const FLAG: &str = "--gpubench-worker";
@@ -129,8 +130,10 @@ impl Process {
         command.arg(FLAG).envs(libraries.variables());
         let (family, requests, stream) = Family::start_with_channel(command)?;
         let (sender, replies) = channel();
-        thread::spawn(move || forward(stream, &sender));
-        Ok(Self { family, requests, replies, gone: false })
+        // Made first, so that the process is ended if there is no thread to listen to it.
+        let process = Self { family, requests, replies, gone: false };
+        threads::start("replies", move || forward(stream, &sender))?;
+        Ok(process)
     }
 
     /// Returns the loss of the process. If somebody else ended it, waits a little for this process to be ended too: the loss is

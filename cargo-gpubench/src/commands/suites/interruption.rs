@@ -6,9 +6,9 @@ use std::panic::resume_unwind;
 use std::process::{Child, ExitStatus, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::thread;
 
 use gpubench_records::exit::Exit;
+use gpubench_records::threads;
 
 #[cfg(unix)]
 pub(in crate::commands) use self::unix::Interruption;
@@ -31,10 +31,10 @@ impl Interruption {
     pub(in crate::commands) fn output(&self, mut program: Child) -> io::Result<Output> {
         let printed = program.stdout.take();
         // Of its own, since a program that nobody reads from waits.
-        let reading = thread::spawn(move || {
+        let reading = threads::start("output", move || {
             let mut text = Vec::new();
             printed.map_or(Ok(0), |mut printed| printed.read_to_end(&mut text)).map(|_| text)
-        });
+        })?;
         let status = self.wait(program)?;
         let stdout = reading.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         Ok(Output { status, stdout, stderr: Vec::new() })
@@ -49,7 +49,7 @@ mod unix {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, Ordering, io, thread};
+    use super::{Arc, Child, Exit, ExitStatus, FirstSignal, Ordering, io, threads};
 
     /// The signals that end this run early, from now on.
     #[derive(Debug)]
@@ -65,7 +65,7 @@ mod unix {
             let this = Self { first: FirstSignal::default(), suite: Arc::default() };
             let (first, suite) = (this.first.clone(), Arc::clone(&this.suite));
             // It listens until this process ends.
-            thread::spawn(move || {
+            threads::start("signals", move || {
                 for signal in signals.forever() {
                     _ = first.0.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
                     // A terminal sends Ctrl-C to the suite too, which would take a second one for impatience.
@@ -79,7 +79,7 @@ mod unix {
                         _ = kill_process(process, passed_on);
                     }
                 }
-            });
+            })?;
             Ok(this)
         }
 

@@ -3,12 +3,14 @@
 
 use std::cell::OnceCell;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::placement::Placement;
 use crate::device::DeviceError;
+use gpubench_records::threads;
 
 /// An in-order stream of work for this machine's CPU.
 ///
@@ -50,8 +52,9 @@ impl Stream {
                 return Ok(stream.clone());
             }
             let built = ThreadPoolBuilder::new().use_current_thread().build();
-            let built =
-                built.map_err(|error| DeviceError::new(format!("cannot start the thread pool: {error}")))?;
+            let built = built.map_err(|error| {
+                DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
+            })?;
             let placement = Placement::of(&built);
             Ok(pool.get_or_init(|| Self { pool: Arc::new(built), placement }).clone())
         })
