@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use gpubench_stats::format;
 use gpubench_stats::units::Bytes;
 
-use super::cpu_name;
 use super::topology::allowed_processors;
+use super::{cpu_name, quota};
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
 use crate::system::machine::file_system_size;
@@ -24,7 +24,8 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 
 fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     let cpu = Finding::good("CPU", format!("{}, {} processors", cpu_name(), processors.len()));
-    let rest = [governor(machine, processors), quota(machine), memory(machine), shared_memory(machine)];
+    let rest =
+        [governor(machine, processors), processor_time(machine), memory(machine), shared_memory(machine)];
     [cpu].into_iter().chain(rest.into_iter().flatten()).collect()
 }
 
@@ -47,22 +48,9 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
 }
 
 /// The processor time that a container may use.
-fn quota(machine: &Machine) -> Option<Finding> {
-    let (quota, period) = match machine.read("/sys/fs/cgroup/cpu.max") {
-        Some(both) => {
-            let (quota, period) = both.split_once(' ')?;
-            (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?)
-        }
-        None => {
-            let read =
-                |name: &str| machine.read(&format!("/sys/fs/cgroup/cpu/cpu.cfs_{name}_us"))?.parse().ok();
-            (read("quota")?, read("period")?)
-        }
-    };
-    if quota <= 0.0 || period <= 0.0 {
-        return None;
-    }
-    let found = format!("limited to the time of {} processors", format::number(quota / period));
+fn processor_time(machine: &Machine) -> Option<Finding> {
+    let processors = quota::processors(machine)?;
+    let found = format!("limited to the time of {} processors", format::number(processors));
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
                   processors (`--cpuset-cpus`) rather than a part of their time";
     Some(Finding::of("CPU time", Level::Warning, found, advice))

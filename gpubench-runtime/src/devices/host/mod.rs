@@ -8,6 +8,7 @@ mod others;
 mod peaks;
 #[cfg_attr(not(target_os = "linux"), path = "placement_elsewhere.rs")]
 mod placement;
+mod quota;
 mod stream;
 mod threads;
 #[cfg_attr(windows, path = "topology_windows.rs")]
