@@ -4,6 +4,7 @@
 use std::io;
 
 use super::audit::OtherRecords;
+use super::lock::LostLock;
 use super::supervisor::Ended;
 use gpubench_records::failure::Failure;
 
@@ -21,6 +22,9 @@ pub enum RunError {
         /// The reason.
         why: DeviceRefusal,
     },
+    /// Another suite measures on a device too.
+    #[error(transparent)]
+    LostLock(#[from] LostLock),
     /// The records are not those of the plan.
     #[error(transparent)]
     OtherRecords(#[from] OtherRecords),

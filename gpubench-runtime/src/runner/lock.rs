@@ -5,7 +5,7 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,51 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A held lock. It is released when this is dropped, and at the latest when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+    path: PathBuf,
+    device: String,
+    suite: String,
+}
+
+impl Lock {
+    /// Makes sure that others still see the lock. Its file may have been removed, as cleaners of temporary files do: then it is made
+    /// anew.
+    ///
+    /// # Errors
+    /// Returns an error if another suite has locked the device meanwhile.
+    pub(crate) fn keep(&mut self) -> Result<(), LostLock> {
+        if lock_file::keep(&self.file, &self.path) {
+            return Ok(());
+        }
+        match lock_file::try_lock(&self.path) {
+            Ok(Tried::Locked(mut file)) => {
+                sign(&mut file, &self.suite);
+                self.file = file;
+                Ok(())
+            }
+            Ok(Tried::Held(file)) => {
+                Err(LostLock { device: self.device.clone(), path: self.path.clone(), holder: in_words(file) })
+            }
+            // What stands there is no lock, and nobody can take it for one.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// A device that another suite has locked too, since the file of this one's lock was removed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "device `{device}` is now being measured by {holder} too: {} was removed while this suite had it locked; keep cleaners of \
+     temporary files away from it",
+    path.display()
+)]
+pub struct LostLock {
+    /// The device.
+    pub device: String,
+    /// The file of the lock.
+    pub path: PathBuf,
+    /// The other suite, in words.
+    pub holder: String,
 }
 
 /// The reason that there is no lock.
@@ -97,13 +141,14 @@ fn one(
         let held = match lock_file::try_lock(path) {
             Ok(Tried::Locked(mut file)) => {
                 sign(&mut file, suite);
-                return Ok(Ok(Lock { _file: file }));
+                let [device, suite] = [device, suite].map(str::to_owned);
+                return Ok(Ok(Lock { file, path: path.to_owned(), device, suite }));
             }
             Ok(Tried::Held(file)) => file,
             Err(error) => return Ok(Err(error)),
         };
         if !wait || !warned {
-            let holder = held.map_or_else(|| UNKNOWN.to_owned(), |mut file| holder(&mut file));
+            let holder = in_words(held);
             if !wait {
                 return Err(BusyDevice { device: device.to_owned(), holder }.into());
             }
@@ -132,7 +177,12 @@ fn sign(file: &mut File, suite: &str) {
 /// A holder that the file does not name.
 const UNKNOWN: &str = "another process";
 
-/// Returns the holder in words. Any user may have written anything there.
+/// Returns the holder of a lock in words, from its file.
+fn in_words(held: Option<File>) -> String {
+    held.map_or_else(|| UNKNOWN.to_owned(), |mut file| holder(&mut file))
+}
+
+/// Reads the holder from a file. Any user may have written anything there.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
@@ -211,6 +261,28 @@ mod tests {
         drop(held);
         assert_eq!(locked(&[same]).map(|held| held.len()), Ok(1));
         _ = fs::remove_file(env::temp_dir().join(format!("gpubench-{uuid}.lock")));
+    }
+
+    #[test]
+    fn a_lock_outlives_its_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let mut lock = take(&path, false).expect("nobody has it").expect("it can be made");
+        let old = SystemTime::now() - Duration::from_secs(1 << 20);
+        lock.file.set_modified(old).expect("it is ours");
+        lock.keep().expect("it is there");
+        let modified = fs::metadata(&path).and_then(|file| file.modified()).expect("it is there");
+        assert!(modified > old, "cleaners look for old files");
+        fs::remove_file(&path).expect("it is there");
+        lock.keep().expect("nobody has it");
+        let refused = take(&path, false).expect_err("it is held again").to_string();
+        assert!(refused.contains(&format!("process {} (`suite`", process::id())), "{refused}");
+        fs::remove_file(&path).expect("it is there");
+        let _another = take(&path, false).expect("nobody is seen to have it").expect("it can be made");
+        let lost = lock.keep().expect_err("another has it").to_string();
+        let says =
+            format!("device `cuda:0` is now being measured by process {} (`suite`, since ", process::id());
+        assert!(lost.starts_with(&says) && lost.contains("lock was removed while"), "{lost}");
     }
 
     /// A link that another user left in the shared folder is not written through, and stops nobody.

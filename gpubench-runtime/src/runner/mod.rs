@@ -35,6 +35,7 @@ pub use self::events::RunEvents;
 
 use self::counters::CaseCounters;
 use self::lane::{Command, LaneEvent, Lanes, MakeSupervisor};
+use self::lock::Lock;
 use self::results::{Rows, RunResults};
 use self::schedule::{Schedule, Scheduled};
 use self::supervisor::Supervisor;
@@ -91,7 +92,7 @@ impl RunConfig {
 
 /// The facts that a run begins with, beside its plan.
 #[derive(Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct Beginning<'a> {
     /// The program that measures.
     pub program: Program,
     /// Notes that a reader must see first.
@@ -100,6 +101,8 @@ pub(crate) struct Beginning {
     pub resumed: ResumedRecords,
     /// The task that the run is, if it is one of several.
     pub task: Option<Task>,
+    /// The locks of its devices.
+    pub locks: &'a mut [Lock],
 }
 
 /// Returns true if the user wants to stop.
@@ -118,7 +121,7 @@ pub(crate) struct Plans<'a> {
 pub(crate) fn measure(
     plans: Plans<'_>,
     devices: &[Available],
-    beginning: Beginning,
+    beginning: Beginning<'_>,
     config: &RunConfig,
     observer: &mut dyn RunEvents,
     stop: &Stop<'_>,
@@ -132,12 +135,12 @@ fn measure_by<'a>(
     supervisor: &MakeSupervisor<'a>,
     Plans { plan, again }: Plans<'_>,
     devices: &[Available],
-    beginning: Beginning,
+    beginning: Beginning<'_>,
     config: &RunConfig,
     observer: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, Result<(), RunError>) {
-    let Beginning { program, notes, resumed, task } = beginning;
+    let Beginning { program, notes, resumed, task, locks } = beginning;
     let begin = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let run = Run {
@@ -161,7 +164,7 @@ fn measure_by<'a>(
     let mut results = RunResults::new(run, observer);
     let ended = thread::scope(|scope| {
         let lanes = Lanes::start(scope, devices, config, supervisor)?;
-        let mut runner = Runner { results: &mut results, resumed, lanes, config, counters, stop };
+        let mut runner = Runner { results: &mut results, resumed, lanes, config, counters, locks, stop };
         runner.devices(devices, plan)?;
         runner.plans(plan)?;
         runner.again(again)
@@ -189,6 +192,7 @@ struct Runner<'a, 'r> {
     config: &'a RunConfig,
     /// The counters of cases, by a profiler.
     counters: CaseCounters,
+    locks: &'a mut [Lock],
     stop: &'a Stop<'a>,
 }
 
@@ -304,6 +308,7 @@ impl Runner<'_, '_> {
                 if (self.stop)() {
                     return Err(RunError::Interrupted);
                 }
+                self.locks.iter_mut().try_for_each(Lock::keep)?;
                 self.results.observer.job_started(job);
                 let facts = self.results.run.devices.iter().find(|facts| facts.device == job.device);
                 let facts = facts.cloned().map(Box::new);

@@ -323,9 +323,9 @@ impl Outcome {
     }
 }
 
-fn beginning() -> Beginning {
+fn beginning() -> Beginning<'static> {
     let (notes, resumed) = (Vec::new(), ResumedRecords::default());
-    Beginning { program: Program::default(), notes, resumed, task: None }
+    Beginning { program: Program::default(), notes, resumed, task: None, locks: &mut [] }
 }
 
 pub(super) fn config(runs: usize) -> RunConfig {

@@ -207,7 +207,7 @@ impl SuiteError {
             Self::Ended { cause: RunError::Interrupted, signal, .. } => {
                 Exit::Interrupted(signal.unwrap_or(signal_hook::consts::SIGINT as u8))
             }
-            Self::Ended { cause: RunError::Device { .. }, .. }
+            Self::Ended { cause: RunError::Device { .. } | RunError::LostLock(_), .. }
             | Self::NoSuchDevice(_)
             | Self::NothingFor { .. }
             | Self::NoGpu

@@ -145,13 +145,13 @@ impl<'a> Prepared<'a> {
         if let Some(folder) = &self.runs_folder {
             events.timed_earlier(&store::times_of_last(folder, &self.program.suite));
         }
-        let (mut _locks, mut clock_lock) = (Vec::new(), None);
+        let (mut locks, mut clock_lock) = (Vec::new(), None);
         // If nothing is left to measure, the devices are not touched.
         let is_measured = !self.resumed.is_all_of(&self.plan);
         if is_measured {
             let (suite, wait) = (&self.program.suite, !options.no_wait);
             let mut warn = |warning: &str| events.warning(warning);
-            _locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
+            locks = lock::lock(&self.devices, suite, wait, &mut warn, &stops)
                 .map_err(|error| SuiteError::of_lock(error, stop.signal()))?;
             clock_lock = lock_clocks(options, &self.devices)?;
         }
@@ -159,7 +159,8 @@ impl<'a> Prepared<'a> {
         events.devices_opening();
         self.program.package = self.checkout.end();
         let task = self.sharing.task().cloned();
-        let beginning = Beginning { program: self.program, notes: self.notes, resumed: self.resumed, task };
+        let (program, notes, resumed) = (self.program, self.notes, self.resumed);
+        let beginning = Beginning { program, notes, resumed, task, locks: &mut locks };
         let config = run_config(options, self.peak_sources, locked, self.library);
         let mut recorder = Recorder::new(events, self.runs_folder.as_deref(), options);
         // Without worker processes there are no new ones.

@@ -19,7 +19,7 @@ fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let (program, limit) = (program(), Duration::from_secs(limit));
     let resumed = ResumedRecords::of_earlier(earlier, plan, &program, &sampling, limit.into());
-    let beginning = Beginning { program, notes: Vec::new(), resumed, task: None };
+    let beginning = Beginning { program, notes: Vec::new(), resumed, task: None, locks: &mut [] };
     let config = RunConfig { sampling, timeout: limit, ..config(1) };
     Outcome::beginning_with(plan, Script::default(), beginning, &config, &|| false)
 }
@@ -243,7 +243,7 @@ fn damage_of_the_earlier_file_is_told() {
     let earlier = EarlierRun { name: "then".to_owned(), run, remarks };
     let limit = Duration::from_secs(7);
     let resumed = ResumedRecords::of_earlier(earlier, &plan, &program(), &Sampling::USUAL, limit.into());
-    let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None };
+    let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [] };
     let done = Outcome::beginning_with(&plan, Script::default(), beginning, &config(1), &|| false);
     assert_eq!(done.heard.warnings, ["resuming then: line 3 is damaged"]);
 }

@@ -5,7 +5,10 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, futimens};
+
+/// The time at which the system reads it.
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
 
 /// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
 pub(crate) const EVERYBODY: u32 = 0o666;
@@ -34,6 +37,14 @@ pub(crate) fn try_lock(path: &Path) -> io::Result<Tried> {
             Err(TryLockError::WouldBlock) => return Ok(Tried::Held(Some(file))),
         }
     }
+}
+
+/// Returns true if others still find the locked `file` at `path`, where cleaners of old files may remove it. Makes it a new file to them.
+pub(crate) fn keep(file: &File, path: &Path) -> bool {
+    let now = Timestamps { last_access: NOW, last_modification: NOW };
+    // A file of another user's may have to grow old.
+    _ = futimens(file, &now);
+    is_at(file, path)
 }
 
 /// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not

@@ -26,6 +26,13 @@ fn holder(folder: &TempDir) -> Child {
     let mut suite = suite(folder, &["cuda::fill"]);
     let holder = suite.env("GPUBENCH_FAKE_KERNEL", "fill:never-ends").stdout(Stdio::null()).spawn();
     let holder = holder.expect("the suite starts");
+    wait_for_lock(folder);
+    holder
+}
+
+/// Waits until a suite has signed the file of its lock.
+#[track_caller]
+fn wait_for_lock(folder: &TempDir) {
     let deadline = Instant::now() + Duration::from_secs(20);
     let signed = || {
         let files = fs::read_dir(folder.path()).expect("it is there").flatten();
@@ -35,7 +42,6 @@ fn holder(folder: &TempDir) -> Child {
         assert!(Instant::now() < deadline, "nobody has locked anything");
         thread::sleep(Duration::from_millis(10));
     }
-    holder
 }
 
 /// Starts a suite that waits, and returns once it says for whom.
@@ -94,4 +100,20 @@ fn one_gpu_is_measured_by_one_suite() {
         "–",
     );
     row(here!(), "that suite killed", "the GPU is free: the lock goes with its process", "measured at once");
+}
+
+/// Cleaners of temporary files remove it. The next job makes it anew.
+#[test]
+fn a_lock_outlives_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut measuring = suite(&folder, &["cuda::"]);
+    let measuring =
+        measuring.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
+    wait_for_lock(&folder);
+    let files = fs::read_dir(folder.path()).expect("it is there").flatten();
+    let locks: Vec<_> = files.map(|file| file.path()).filter(|path| path.extension().is_some()).collect();
+    locks.iter().for_each(|lock| fs::remove_file(lock).expect("it is there"));
+    wait_for_lock(&folder);
+    let ended = ended(measuring).with_code(0);
+    assert_eq!(ended.stderr, "");
 }
