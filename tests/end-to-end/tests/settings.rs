@@ -176,3 +176,25 @@ fn completions_and_a_manual_page_are_printed() {
     let page = run(SUITE, &["--man"]).with_code(0).stdout;
     assert!(page.contains(".TH two_devices 1") && page.contains("GPUBENCH_PRECISION"), "{page}");
 }
+
+/// A gate that does not hold is worse than a stop.
+#[test]
+fn a_misspelt_variable_is_no_setting() {
+    let variable = [("GPUBENCH_FAIL_ON_REGRESION", "20%")];
+    run_with(SUITE, &["--list"], &variable).with_code(2).says_only(
+        "GPUBENCH_FAIL_ON_REGRESION is no variable of this program: write GPUBENCH_FAIL_ON_REGRESSION",
+    );
+    // An empty one counts as unset, and what is like no name of ours is the user's own.
+    let others = [("GPUBENCH_FAIL_ON_REGRESION", ""), ("GPUBENCH_INPUTS", "inputs.bin")];
+    assert_eq!(run_with(SUITE, &["--list"], &others).with_code(0).stderr, "");
+}
+
+/// Its settings are not passed over, as those of a link that leads nowhere would be.
+#[test]
+fn a_file_that_cannot_be_read_stops_the_suite() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink("moved.toml", folder.path().join("gpubench.toml")).expect("a link");
+    in_package(folder.path(), &["--list"], &[])
+        .with_code(2)
+        .says_only("gpubench.toml: it is a link that leads to no file: No such file or directory");
+}

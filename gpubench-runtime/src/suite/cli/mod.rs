@@ -11,6 +11,7 @@ mod origins;
 mod peaks;
 mod settings;
 mod values;
+mod variables;
 
 use std::env;
 use std::ffi::OsString;
@@ -115,6 +116,9 @@ impl Settings {
             }
             given => given.map_err(|error| of_variable(error, &parser, arguments))?,
         };
+        if let Some(misspelt) = variables::misspelt_variable(&command) {
+            return Err(command.clone().error(ErrorKind::ValueValidation, misspelt));
+        }
         let without_environment = parser.clone().mut_args(|arg| arg.env(Resettable::Reset));
         let args = Args::from_arg_matches(&given).map_err(|error| error.format(&mut command.clone()))?;
         let file = FileSettings::of(&without_environment, &given, &args)
