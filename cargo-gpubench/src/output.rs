@@ -9,6 +9,7 @@ use gpubench_records::files::{Contents, Destination, StoredRuns, fill};
 use gpubench_records::record::Run;
 use gpubench_report::export::{Export, ExportTo, write_visibly};
 use gpubench_report::{Page, no_records};
+use gpubench_runtime::__private::system::Patient;
 
 use crate::error::CommandError;
 use gpubench_records::text::printable_lines;
@@ -36,7 +37,12 @@ pub(crate) fn print(text: &str, options: PrintOptions) -> Result<(), CommandErro
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     };
-    let mut out = AutoStream::new(io::stdout(), choice);
+    // A console of Windows is written to as what it is.
+    #[cfg(windows)]
+    let out = io::stdout();
+    #[cfg(not(windows))]
+    let out: Box<dyn Write> = Box::new(Patient(io::stdout()));
+    let mut out = AutoStream::new(out, choice);
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     no_error_if_closed(printed).map_err(CommandError::Unprintable)
 }
@@ -54,19 +60,19 @@ pub(crate) fn outlive_file_limits() {
 /// Prints a warning on standard error.
 pub(crate) fn warn(what: &str) {
     // If standard error is closed, nobody reads it.
-    _ = writeln!(io::stderr(), "warning: {}", printable_lines(what));
+    _ = writeln!(Patient(io::stderr()), "warning: {}", printable_lines(what));
 }
 
 /// Prints an error on standard error.
 pub(crate) fn error(error: &dyn std::error::Error) {
     // If standard error is closed, the exit code still reports the error.
-    _ = writeln!(io::stderr(), "error: {}", printable_lines(&error.to_string()));
+    _ = writeln!(Patient(io::stderr()), "error: {}", printable_lines(&error.to_string()));
 }
 
 /// Prints a note on standard error.
 pub(crate) fn note(what: &str) {
     // If standard error is closed, nobody reads it.
-    _ = writeln!(io::stderr(), "{}", printable_lines(what));
+    _ = writeln!(Patient(io::stderr()), "{}", printable_lines(what));
 }
 
 /// Makes sure that each of `exports` can be written, and that none is a file that one of `runs` is read from.
@@ -126,7 +132,7 @@ pub(crate) fn write_to(
         ExportTo::StandardOutput => {
             let out = io::stdout().lock();
             let contents = contents(out.is_terminal());
-            no_error_if_closed(fill(out, contents))
+            no_error_if_closed(fill(Patient(out), contents))
         }
         ExportTo::File(path) => Destination::open(path)
             .and_then(|destination| destination.write(contents(destination.is_terminal()))),

@@ -9,6 +9,11 @@ pub mod machine {
     pub use crate::runner::clocks::{ClockedDevice, clocked_devices};
 }
 
+/// For `cargo gpubench`, which prints as suites do.
+pub mod system {
+    pub use crate::system::stdio::Patient;
+}
+
 /// For tests of single steps.
 pub mod steps {
     pub use crate::config::ConfigFile;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::SuiteError;
 use crate::suite::cli::Exit;
+use crate::system::stdio::Patient;
 use gpubench_records::text::printable_lines;
 
 /// Returns the exit code of a suite. Prints the error, if it ended with one: nothing else in the runtime does both.
@@ -48,5 +49,5 @@ pub(super) fn remark(remark: &str) {
 
 /// Prints a message, whose names, paths and words of drivers change nothing on a terminal.
 fn say(message: &str) {
-    _ = writeln!(io::stderr(), "{}", printable_lines(message));
+    _ = writeln!(Patient(io::stderr()), "{}", printable_lines(message));
 }

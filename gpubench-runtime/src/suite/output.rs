@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use anstream::AutoStream;
 use anstream::stream::{AsLockedWrite, RawStream};
 
-use crate::system::stdio;
+use crate::system::stdio::{self, Patient};
 use gpubench_records::files::{Contents, Destination, fill};
 use gpubench_records::record::Run;
 use gpubench_report::Page;
@@ -49,15 +49,18 @@ impl StandardOutput {
     /// Prints `text`, coloured as the user and the terminal want it.
     pub(super) fn print(&self, text: &str, color: clap::ColorChoice) -> io::Result<()> {
         match self {
-            Self::Own(file) => print(text, color, file.try_clone()?),
-            Self::Shared => print(text, color, io::stdout()),
+            Self::Own(file) => {
+                let out: Box<dyn Write> = Box::new(Patient(file.try_clone()?));
+                print(text, colors(color, file), out)
+            }
+            Self::Shared => print(text, colors(color, &io::stdout()), io::stdout()),
         }
     }
 
     /// Writes all of the contents.
     fn fill(&self, contents: Contents<'_>) -> io::Result<()> {
         no_error_if_closed(match self {
-            Self::Own(file) => fill(file, contents),
+            Self::Own(file) => fill(Patient(file), contents),
             Self::Shared => fill(io::stdout(), contents),
         })
     }
@@ -70,14 +73,18 @@ impl StandardOutput {
     }
 }
 
-/// Prints `text` to `out`, coloured as the user and the terminal want it.
-fn print(text: &str, color: clap::ColorChoice, out: impl RawStream + AsLockedWrite) -> io::Result<()> {
-    let choice = match color {
-        clap::ColorChoice::Auto => AutoStream::choice(&out),
+/// Returns the colours of `out`, as the user and the terminal want it.
+fn colors(color: clap::ColorChoice, out: &impl RawStream) -> anstream::ColorChoice {
+    match color {
+        clap::ColorChoice::Auto => AutoStream::choice(out),
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
-    };
-    let mut out = AutoStream::new(out, choice);
+    }
+}
+
+/// Prints `text` to `out`.
+fn print(text: &str, colors: anstream::ColorChoice, out: impl RawStream + AsLockedWrite) -> io::Result<()> {
+    let mut out = AutoStream::new(out, colors);
     no_error_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 

@@ -10,6 +10,7 @@ use std::{io, process};
 use super::message::send;
 use super::{Answer, Reply};
 use crate::system::children;
+use crate::system::stdio::Patient;
 
 /// The worker that this process is, or is a copy of.
 static WORKER: OnceLock<Original> = OnceLock::new();
@@ -53,7 +54,7 @@ pub(super) fn end_marked() {
 pub(super) fn end_copy() {
     let Some(worker) = WORKER.get() else { return };
     if process::id() != worker.process {
-        let (number, mut replies) = (worker.request.load(Ordering::Relaxed), &worker.replies);
+        let (number, mut replies) = (worker.request.load(Ordering::Relaxed), Patient(&worker.replies));
         // Nothing that it has inherited is dropped or written: all of it belongs to the worker.
         _ = send(&mut replies, &Answer { is_copy: true, ..Answer::new(number, Reply::Done) });
         children::end_this_process();

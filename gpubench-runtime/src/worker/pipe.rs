@@ -6,11 +6,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process;
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
 
 use super::message::{decode, send};
 use super::{Answer, Numbered, Reply, Request, WorkerState, copies};
+use crate::system::stdio::Patient;
 use crate::system::{children, stdio};
+use gpubench_records::threads;
 
 /// Answers requests until there are no more: the whole life of a worker process.
 ///
@@ -21,10 +22,11 @@ pub fn serve() -> io::Result<()> {
     _ = gpubench_driver::interpose();
     children::begin_work();
     // No child inherits the channel, since its closing tells the supervisor that the worker has ended.
-    let (from, mut replies) = stdio::take_channel()?;
+    let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();
-    thread::spawn(move || receive(from, &sender));
+    threads::start("requests", move || receive(from, &sender))?;
     copies::watch(&replies)?;
+    let mut replies = Patient(replies);
     let mut worker = WorkerState::for_one_device();
     for request in requests {
         let Numbered { number, request } = request?;
@@ -37,7 +39,7 @@ pub fn serve() -> io::Result<()> {
 /// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
 /// doing, and then ends the worker.
 fn receive(from: File, to: &Sender<io::Result<Numbered>>) {
-    for line in BufReader::new(from).lines() {
+    for line in BufReader::new(Patient(from)).lines() {
         match line.and_then(|line| decode(&line)) {
             Ok(Numbered { request: Request::End, .. }) => return,
             request => {
@@ -50,10 +52,10 @@ fn receive(from: File, to: &Sender<io::Result<Numbered>>) {
 }
 
 /// Sends an answer of the worker. A copy of the worker sends that it is one, and ends.
-fn say(replies: &mut File, answer: &Answer) {
+fn say(replies: &mut Patient<File>, answer: &Answer) {
     copies::end_copy();
     // Printed output comes before the reply.
-    let sent = io::stdout().flush().and_then(|()| send(replies, answer));
+    let sent = Patient(io::stdout()).flush().and_then(|()| send(replies, answer));
     if sent.is_err() {
         children::end_own_family();
     }

@@ -423,3 +423,24 @@ fn a_run_tells_the_package_and_its_commit() {
         .with_code(0)
         .shows(&format!("end-to-end {version}, commit unknown; measured by gpubench {version}"));
 }
+
+/// As a parent such as node has it: a socket that does not block, and that is read late.
+#[test]
+fn output_that_takes_nothing_for_a_moment_is_waited_for() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    const MANY: &str = env!("CARGO_BIN_EXE_many");
+    let expected = run(MANY, &["--list", "--format", "json"]).with_code(0).stdout;
+    let (mut ours, theirs) = UnixStream::pair().expect("a socket");
+    theirs.set_nonblocking(true).expect("it is open");
+    let mut suite = command(MANY);
+    suite.args(["--list", "--format", "json"]).stdin(Stdio::null()).stdout(OwnedFd::from(theirs));
+    let mut listing = suite.spawn().expect("the suite starts");
+    drop(suite);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let mut text = String::new();
+    ours.read_to_string(&mut text).expect("UTF-8");
+    assert!(text == expected, "{} of {} bytes", text.len(), expected.len());
+    assert!(listing.wait().expect("it was started").success());
+}

@@ -1,9 +1,13 @@
 //! The standard streams, taken away from the user's code, so that what it reads and prints does not mix with what this process sends
-//! and prints itself. In: the streams that this process was started with; out: files of its own, which no child inherits.
+//! and prints itself. In: the streams that this process was started with; out: files of its own, which no child inherits, and
+//! streams that are waited for.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::RawFd;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, RawFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
 
 /// The first descriptor after the standard ones.
 const FIRST_FREE: RawFd = 3;
@@ -23,4 +27,64 @@ pub(crate) fn take_output() -> io::Result<Option<File>> {
     let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok(Some(File::from(ours)))
+}
+
+/// A stream that is waited for while it takes or has nothing. All processes that share a pipe share that it does not block: whoever
+/// started this one may have it so, and a benchmark may set it.
+#[derive(Debug)]
+pub struct Patient<S>(pub S);
+
+impl<S: AsFd> Patient<S> {
+    /// Does `work`, and once more each time that the stream is `ready`, until it is done or fails.
+    fn when<T>(&mut self, ready: PollFlags, mut work: impl FnMut(&mut S) -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match work(&mut self.0) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    retry_on_intr(|| poll(&mut [PollFd::new(&self.0, ready)], None))?;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl<S: AsFd + Write> Write for Patient<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.when(PollFlags::OUT, |stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.when(PollFlags::OUT, Write::flush)
+    }
+}
+
+impl<S: AsFd + Read> Read for Patient<S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.when(PollFlags::IN, |stream| stream.read(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_block_is_waited_for() {
+        let (ours, theirs) = UnixStream::pair().expect("a socket");
+        for end in [&ours, &theirs] {
+            end.set_nonblocking(true).expect("it is open");
+        }
+        // More than any socket holds.
+        let text = "a line\n".repeat(1 << 18);
+        let written = thread::spawn({
+            let text = text.clone();
+            move || Patient(ours).write_all(text.as_bytes())
+        });
+        let read = io::read_to_string(Patient(theirs)).expect("all of it");
+        assert!(read == text, "{} of {} bytes", read.len(), text.len());
+        written.join().expect("no panic").expect("all of it");
+    }
 }

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "replaces the standard streams of the system and of the C library")]
 
 use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::windows::io::{AsHandle, AsRawHandle, IntoRawHandle, OwnedHandle};
 
 use windows_sys::Win32::System::Console::{STD_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle};
@@ -67,4 +67,24 @@ fn put((descriptor, stream): (i32, STD_HANDLE), handle: OwnedHandle) -> io::Resu
     // SAFETY: the descriptor is open, and stays so.
     let set = unsafe { SetStdHandle(stream, libc::get_osfhandle(descriptor) as *mut _) };
     if set == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A stream that is waited for while it takes or has nothing, as all are here.
+#[derive(Debug)]
+pub struct Patient<S>(pub S);
+
+impl<S: Write> Write for Patient<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl<S: Read> Read for Patient<S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
 }
