@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         return exit;
     }
     output::outlive_file_limits();
+    gpubench_runtime::__private::system::remember_ends();
     let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
         Ok(cargo) => cargo,
         Err(message) => {

@@ -9,8 +9,9 @@ pub mod machine {
     pub use crate::runner::clocks::{ClockedDevice, clocked_devices};
 }
 
-/// For `cargo gpubench`, which prints as suites do.
+/// For `cargo gpubench`, which prints as suites do and starts them.
 pub mod system {
+    pub use crate::system::children::remember_ends;
     pub use crate::system::stdio::Patient;
 }
 

@@ -46,7 +46,7 @@ use self::messages::{conclude, warn};
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
 use crate::runner::RunEvents;
-use crate::system::stopping;
+use crate::system::{children, stopping};
 use gpubench_records::files::Destination;
 use gpubench_records::record::Program;
 use gpubench_report::tuning;
@@ -58,6 +58,7 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
         return conclude(ended).into();
     }
     stopping::outlive_file_limits();
+    children::remember_ends();
     match cli::parse(env::args_os(), &caller(&program, bench_target)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => {

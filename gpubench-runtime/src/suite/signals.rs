@@ -1,22 +1,19 @@
 //! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP, or what the system has. Out: the signal that came. A run looks
 //! for it between two looks at its worker. A second signal ends the process at once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use crate::system::stopping;
+use crate::system::stopping::SignalWatch;
 
 /// Remembers the signal that asked the run to end.
-pub(super) struct Stop(Arc<AtomicUsize>);
+pub(super) struct Stop(SignalWatch);
 
 impl Stop {
     /// Makes the first signal end the run rather than the process. The second one ends the process too.
     pub(super) fn on_signals() -> Self {
-        Self(stopping::watch())
+        Self(SignalWatch::start())
     }
 
     /// Returns the signal that came, if any.
     pub(super) fn signal(&self) -> Option<u8> {
-        u8::try_from(self.0.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
+        u8::try_from(self.0.signal()).ok().filter(|signal| *signal > 0)
     }
 }

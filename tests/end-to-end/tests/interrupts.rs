@@ -356,3 +356,30 @@ fn ends_early(arguments: &[&str]) {
     let ended = ended.with_code(143);
     assert!(ended.stderr.contains("error: interrupted"), "{ended}");
 }
+
+/// The suite, started by `env` with one of its flags for signals.
+fn by_env(flag: &str, arguments: &[&str]) -> Command {
+    let mut suite = command("env");
+    suite.arg(flag).arg(env!("CARGO_BIN_EXE_faults")).args(arguments);
+    suite.args(["--quick", "--device", "clockwork", "--cache", "hot"]).stdin(Stdio::null());
+    suite
+}
+
+/// `trap '' CHLD` and some daemons have it so: the system then forgets how children ended.
+#[test]
+fn the_end_of_a_worker_is_known_whatever_signals_are_ignored() {
+    let ended: Ended = by_env("--ignore-signal=CHLD", &["aborts"]).output().expect("it starts").into();
+    ended.with_code(1).shows("the process was ended by signal SIGABRT");
+}
+
+#[test]
+fn a_signal_ends_a_run_that_was_started_with_it_blocked() {
+    let mut suite = by_env("--block-signal=TERM", &["never_ends", "--timeout", "100"]);
+    let suite = suite.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    thread::sleep(Duration::from_secs(1));
+    let begin = Instant::now();
+    kill_process(Pid::from_child(&suite), Signal::TERM).expect("it runs");
+    let ended: Ended = suite.wait_with_output().expect("it was started").into();
+    _ = ended.with_code(143);
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}

@@ -9,12 +9,15 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, ExitStatus};
+use std::sync::{Arc, Once};
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_current_process_group, kill_process,
     kill_process_group, waitid,
 };
-use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
+
+use super::stopping::is_ignored;
 
 /// A child process and everything that it starts and that is still in its group.
 pub(crate) struct Family {
@@ -30,6 +33,7 @@ pub(crate) type Replies = UnixStream;
 impl Family {
     /// Starts `command` in a group of its own, which a terminal's Ctrl-C does not reach.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+        remember_ends();
         let child = command.process_group(0).spawn()?;
         let group = Pid::from_child(&child);
         Ok(Self { child, group })
@@ -73,6 +77,19 @@ impl Family {
     pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
+}
+
+/// Has the system remember how children end until they are waited for. It forgets that at once in a process that was started with
+/// SIGCHLD ignored, as `trap '' CHLD` has it.
+pub fn remember_ends() {
+    static CHECKED: Once = Once::new();
+
+    CHECKED.call_once(|| {
+        if is_ignored(SIGCHLD) {
+            // Any handler has it remember. This cannot fail: the signal can be caught. The flag is nobody's.
+            _ = signal_hook::flag::register(SIGCHLD, Arc::default());
+        }
+    });
 }
 
 /// Returns the path of this running program, which stays valid if its file was replaced: a run uses one build only.

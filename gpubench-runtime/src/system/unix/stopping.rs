@@ -4,30 +4,56 @@ use std::ffi::c_int;
 use std::fs;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
 
-/// Returns the place of the number of the signal that comes from now on, 0 before. A second one ends the process.
-pub(crate) fn watch() -> Arc<AtomicUsize> {
-    let seen = Arc::new(AtomicUsize::new(0));
-    let again = Arc::new(AtomicBool::new(false));
-    // `nohup` ignores the end of the terminal, and its child processes inherit that.
-    let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
-        // Registration fails only for signals that cannot be caught, and these can. The handler that
-        // notes a signal is registered last, so that the first signal finds no earlier one.
-        _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
-        _ = register(signal, Arc::clone(&again));
-        _ = register_usize(signal, Arc::clone(&seen), signal as usize);
+/// The signals that ask this process to end.
+const ASKING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Looks for a signal that asks this process to end.
+pub(crate) struct SignalWatch {
+    /// The number of the signal that came, 0 before.
+    seen: Arc<AtomicUsize>,
+    /// True if the process was started with some of them blocked.
+    some_blocked: bool,
+}
+
+impl SignalWatch {
+    /// Begins to look. A second signal ends the process.
+    pub(crate) fn start() -> Self {
+        let seen = Arc::new(AtomicUsize::new(0));
+        let again = Arc::new(AtomicBool::new(false));
+        // `nohup` ignores the end of the terminal, and its child processes inherit that.
+        for signal in ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP)) {
+            // Registration fails only for signals that cannot be caught, and these can. The handler that
+            // notes a signal is registered last, so that the first signal finds no earlier one.
+            _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
+            _ = register(signal, Arc::clone(&again));
+            _ = register_usize(signal, Arc::clone(&seen), signal as usize);
+        }
+        Self { seen, some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
     }
-    seen
+
+    /// Returns the number of the first signal that came, 0 before.
+    pub(crate) fn signal(&self) -> usize {
+        match self.seen.load(Ordering::SeqCst) {
+            // A blocked signal reaches no handler, and waits.
+            0 if self.some_blocked => waiting().unwrap_or(0) as usize,
+            seen => seen,
+        }
+    }
+}
+
+/// Returns a signal that waits for this process to unblock it.
+fn waiting() -> Option<c_int> {
+    ASKING.into_iter().find(|signal| is_in("ShdPnd:", *signal))
 }
 
 /// Has all such signals end nothing.
 pub(crate) fn outlive() -> io::Result<()> {
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    for signal in ASKING {
         register(signal, Arc::new(AtomicBool::new(false)))?;
     }
     Ok(())
@@ -40,13 +66,18 @@ pub(crate) fn outlive_file_limits() {
 }
 
 /// Returns true if this process was started with `signal` ignored, as far as the system reports it.
-fn is_ignored(signal: c_int) -> bool {
-    fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, signal))
+pub(super) fn is_ignored(signal: c_int) -> bool {
+    is_in("SigIgn:", signal)
 }
 
-/// Looks for `signal` in the mask of ignored signals. The lowest bit is that of signal 1.
-fn mask_has(status: &str, signal: c_int) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+/// Looks for `signal` in the mask of this `name` in the status of this process.
+fn is_in(name: &str, signal: c_int) -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, name, signal))
+}
+
+/// Looks for `signal` in a mask. The lowest bit is that of signal 1.
+fn mask_has(status: &str, name: &str, signal: c_int) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix(name));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
@@ -58,7 +89,9 @@ mod tests {
     #[test]
     fn ignored_signals_are_bits_of_a_mask() {
         let status = "Name:\tsuite\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
-        assert!(mask_has(status, SIGHUP) && mask_has(status, 13));
-        assert!(!mask_has(status, SIGINT) && !mask_has("Name:\tsuite\n", SIGHUP));
+        let ignores = |signal| mask_has(status, "SigIgn:", signal);
+        assert!(ignores(SIGHUP) && ignores(13) && !ignores(SIGINT));
+        assert!(mask_has(status, "SigBlk:", SIGHUP) && !mask_has(status, "SigBlk:", 13));
+        assert!(!mask_has("Name:\tsuite\n", "SigIgn:", SIGHUP));
     }
 }

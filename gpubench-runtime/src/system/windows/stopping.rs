@@ -10,15 +10,25 @@ use signal_hook::consts::SIGINT;
 /// The places where an event is noted.
 static SEEN: Mutex<Vec<Arc<AtomicUsize>>> = Mutex::new(Vec::new());
 
-/// Returns the place of the number of the signal that comes from now on, 0 before. A second one ends the process.
-pub(crate) fn watch() -> Arc<AtomicUsize> {
-    static LISTENING: Once = Once::new();
+/// Looks for an event that asks this process to end.
+pub(crate) struct SignalWatch(Arc<AtomicUsize>);
 
-    let seen = Arc::new(AtomicUsize::new(0));
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&seen));
-    // Fails if the program listens itself: such events are its own then.
-    LISTENING.call_once(|| _ = ctrlc::set_handler(note));
-    seen
+impl SignalWatch {
+    /// Begins to look. A second event ends the process.
+    pub(crate) fn start() -> Self {
+        static LISTENING: Once = Once::new();
+
+        let seen = Arc::new(AtomicUsize::new(0));
+        SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&seen));
+        // Fails if the program listens itself: such events are its own then.
+        LISTENING.call_once(|| _ = ctrlc::set_handler(note));
+        Self(seen)
+    }
+
+    /// Returns the number of the signal that an event is told as, 0 before.
+    pub(crate) fn signal(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 /// Notes an event, or ends the process if there was one before.
