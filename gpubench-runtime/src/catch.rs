@@ -85,8 +85,10 @@ fn panics() -> MutexGuard<'static, Vec<Panic>> {
     PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
+
 /// The hook that the program had before the first job.
-static UNCAUGHT: OnceLock<Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>> = OnceLock::new();
+static UNCAUGHT: OnceLock<Hook> = OnceLock::new();
 
 /// Keeps the place and message of a caught panic for the row of its case, and does not print them.
 fn keep_caught_panics_quiet() {

@@ -68,11 +68,11 @@ fn leaves_one_thing(stream: &Clockwork, what: &str) -> Result<(), String> {
         "score" => fs::write("/proc/self/oom_score_adj", "1000").map_err(|error| error.to_string())?,
         "descriptors" => once(|| (0..200).for_each(|_| mem::forget(File::open("/dev/null")))),
         "thread" => once(|| {
-            drop(thread::spawn(|| {
+            thread::spawn(|| {
                 loop {
-                    hint::spin_loop()
+                    hint::spin_loop();
                 }
-            }))
+            });
         }),
         _ => {}
     }
