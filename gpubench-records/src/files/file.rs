@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::disk::{self, Folder, sync_folder};
+use super::identity;
 use super::in_progress;
 use super::lines::{self, Line, is_done};
 use super::names::{candidates, is_ours, outdated};
@@ -69,8 +70,9 @@ impl Store {
     /// Adds a record. A process that ends from here on leaves it behind.
     ///
     /// # Errors
-    /// If it cannot be written. The records before it stay.
+    /// If it cannot be written, or the file was removed: records in it would end with this process. Otherwise those before it stay.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
+        self.is_there()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
         let line = Line::Record { at, record: Cow::Borrowed(record) }.written()?;
         let written = self.file.write_all(&line);
@@ -88,12 +90,24 @@ impl Store {
     /// Ends the run, which took `wall`, and waits until all of it is on the disk.
     ///
     /// # Errors
-    /// If a part of it could not be written.
+    /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
+        self.is_there()?;
         let line = Line::End { wall }.written()?;
         self.file.write_all(&line)?;
         self.syncing.wake();
         self.syncing.end()
+    }
+
+    /// Checks that the file still has its name: `cargo clean`, say, may have removed it.
+    fn is_there(&self) -> io::Result<()> {
+        match identity::is_at(&self.file, &self.path)? {
+            true => Ok(()),
+            false => {
+                let gone = format!("{} was removed meanwhile", self.path.display());
+                Err(io::Error::new(io::ErrorKind::NotFound, gone))
+            }
+        }
     }
 }
 
@@ -117,7 +131,7 @@ fn claim(folder: &Path, run: &Run) -> io::Result<PathBuf> {
 }
 
 /// Removes the oldest runs of the suite that `run` is of, except those in progress and those that can be resumed. Folders with
-/// other names or with other files in them stay.
+/// other names or with other files in them stay. A link stays too, and does not count: what it leads to was put elsewhere to be kept.
 ///
 /// A lock tells of progress on this host alone, and clocks differ between hosts: runs of other hosts stay, and so do all that
 /// are tasks.
@@ -127,10 +141,12 @@ fn remove_old(folder: &Path, run: &Run) {
     }
     let mut ours = run_names(folder).unwrap_or_default();
     ours.retain(|name| {
-        if !is_ours(name) {
+        let run_folder = folder.join(name);
+        let records = run_folder.join(RECORDS);
+        if !is_ours(name) || run_folder.is_symlink() || records.is_symlink() {
             return false;
         }
-        let stored = File::open(folder.join(name).join(RECORDS)).map_err(lines::NotARun::Unreadable);
+        let stored = File::open(records).map_err(lines::NotARun::Unreadable);
         stored.and_then(lines::head_of).is_ok_and(|other| is_of_same_host(run, &other))
     });
     for name in outdated(&ours) {
@@ -205,8 +221,9 @@ fn sync(file: &File, folder: &Folder, woken: &Receiver<()>) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs::{OpenOptions, TryLockError};
-    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::fs::{OpenOptionsExt, symlink};
 
+    use super::super::names::KEPT;
     use super::*;
 
     /// Linux's `O_PATH`: the file is open for nothing, and whoever syncs it is told so.
@@ -278,6 +295,53 @@ mod tests {
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
         store.end(Nanoseconds::ZERO).expect("it is written");
         assert!(other.try_lock().is_ok());
+    }
+
+    /// As `cargo clean` does, or who puts another file in its place.
+    #[test]
+    fn a_file_that_was_removed_takes_no_record() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = run();
+        let store = || Store::create(folder.path(), &run, &[]).expect("it is written");
+        let is_told = |told: io::Result<()>| {
+            let told = told.expect_err("it was removed");
+            assert!(told.to_string().ends_with("records.jsonl was removed meanwhile"), "{told}");
+        };
+        let (mut removed, ended, mut replaced) = (store(), store(), store());
+        for store in [&removed, &ended, &replaced] {
+            fs::remove_file(store.path()).expect("it is there");
+        }
+        fs::write(replaced.path(), "another\n").expect("it can be written");
+        is_told(removed.add(&run.records[0]));
+        is_told(ended.end(run.wall));
+        is_told(replaced.add(&run.records[0]));
+        assert_eq!(fs::read_to_string(replaced.path()).expect("it is there"), "another\n");
+    }
+
+    /// Whoever moves a run to another disk and leaves a link in its place keeps it.
+    #[test]
+    fn a_link_in_place_of_a_run_is_never_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let archive = tempfile::tempdir().expect("a folder");
+        let bare = Run { records: Vec::new(), ..run() };
+        let stored = || {
+            let store = Store::create(folder.path(), &bare, &[]).expect("it is written");
+            let path = store.path().to_owned();
+            store.end(bare.wall).expect("it is written");
+            path
+        };
+        let place = |records: &Path| records.parent().expect("a folder").to_owned();
+        let (first, second) = (stored(), stored());
+        let (whole, records) = (archive.path().join("run"), archive.path().join("records"));
+        fs::rename(place(&first), &whole).expect("it can be moved");
+        symlink(&whole, place(&first)).expect("it can be made");
+        fs::rename(&second, &records).expect("it can be moved");
+        symlink(&records, &second).expect("it can be made");
+        let later: Vec<PathBuf> = (0..=KEPT).map(|_| stored()).collect();
+        assert!(whole.join(RECORDS).is_file() && records.is_file(), "what links lead to stays");
+        assert!(place(&first).is_symlink() && second.is_symlink(), "so do links");
+        let left = later.iter().filter(|path| path.exists()).count();
+        assert_eq!(left, KEPT, "links do not count");
     }
 
     /// What an earlier run took counts.

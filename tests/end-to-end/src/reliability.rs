@@ -110,6 +110,7 @@ pub const PARTS: [Part; 5] = [
             "standard output closed midway",
             "JSON file full",
             "file of the run full",
+            "file of the run removed",
             "output path under a file",
             "folder of runs under a file",
         ],

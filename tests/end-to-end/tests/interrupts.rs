@@ -211,6 +211,18 @@ fn an_interrupted_run_of_several_processes_names_no_way_to_resume_it() {
     assert!(ended.stderr.ends_with("error: interrupted\n"), "{ended}");
 }
 
+/// Nothing is left to go on with.
+#[test]
+fn an_interrupted_run_whose_file_is_removed_names_no_way_to_resume_it() {
+    let waiting = Waiting::start();
+    fs::remove_dir_all(waiting.folder.path().join("runs")).expect("it is there");
+    waiting.signal(Signal::INT);
+    let (ended, _folder) = waiting.end();
+    let ended = ended.with_code(130);
+    assert!(ended.stderr.contains("warning: this run is no longer kept: "), "{ended}");
+    assert!(ended.stderr.ends_with("error: interrupted\n"), "{ended}");
+}
+
 /// A terminal sends Ctrl-C to a whole group of processes, of which the worker is none: it is ended in order.
 #[test]
 fn ctrl_c_in_a_terminal_is_one_too() {

@@ -15,6 +15,7 @@ use gpubench_records::record::{Run, SCHEMA};
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 const FAULTS: &str = env!("CARGO_BIN_EXE_faults");
+const LEAVES: &str = env!("CARGO_BIN_EXE_leaves");
 const CLOCKWORK: [&str; 3] = ["--quick", "--device", "clockwork"];
 const ESCAPE: char = '\u{1b}';
 
@@ -209,6 +210,31 @@ fn a_run_that_no_longer_fits_the_disk_is_measured_to_its_end() {
         "file of the run full",
         &format!("exit 1, {}", quoted(ended.stderr.trim())),
         "all measured and printed; those before it in the file",
+    );
+}
+
+/// Results that are nowhere must not look kept, whether records follow or not.
+#[test]
+fn a_run_whose_file_is_removed_meanwhile_is_told_to_be_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
+    for (names, shown) in [
+        (&["removes_the_runs"] as &[_], "1 case: 1 valid"),
+        (&["removes_the_runs", "after_everything"], "2 cases: 2 valid"),
+    ] {
+        let arguments = [&["--quick", "--device", "clockwork"], names].concat();
+        let ended = run_with(LEAVES, &arguments, &environment).with_code(1);
+        ended.shows(shown);
+        let (begin, end) = ("warning: this run is no longer kept: ", "records.jsonl was removed meanwhile\n");
+        assert!(ended.stderr.starts_with(begin) && ended.stderr.ends_with(end) && !runs.exists(), "{ended}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+    }
+    row(
+        here!(),
+        "file of the run removed",
+        "exit 1, `warning: this run is no longer kept: …/records.jsonl was removed meanwhile`",
+        "all measured and printed",
     );
 }
 

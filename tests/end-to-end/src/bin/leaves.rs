@@ -114,6 +114,16 @@ fn panics_after_that(stream: &Clockwork) {
     panic!("it is not hidden");
 }
 
+/// As `cargo clean` does in another terminal.
+#[gpu_bench]
+fn removes_the_runs(stream: &Clockwork) {
+    stream.advance(LAUNCH);
+    if let Some(runs) = env::var_os("GPUBENCH_RUNS_DIR") {
+        // It fails from the second launch on.
+        _ = fs::remove_dir_all(runs);
+    }
+}
+
 /// It ends the process while another benchmark is measured.
 #[gpu_bench]
 #[expect(unsafe_code, reason = "sets an alarm, as a library in C may")]
