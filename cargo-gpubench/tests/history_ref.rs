@@ -137,11 +137,22 @@ fn a_ref_of_a_git_repository_is_a_history_too() {
         let words = ["history", "add", &first, "--history", name];
         repository.run_in("repository", &words).code(1).stderr()
     };
-    assert!(refused("refs/a..b").contains("refs/a..b"));
+    for name in ["refs/a..b", "refs/a b"] {
+        let told = refused(name);
+        assert!(told.contains(&format!("{name}: git does not allow this name for a ref: ")), "{told}");
+    }
+    let words = ["history", "add", &first, "--history", REF];
+    let outside = repository.run_in(".", &words).code(1).stderr();
+    assert!(outside.contains("the current folder is in none: go into one, or give a folder"), "{outside}");
     // Somebody's branch is left alone.
     let before = git(&["rev-parse", "main"]);
     assert!(refused("refs/heads/main").contains("give a history a ref of its own"));
     assert_eq!(git(&["rev-parse", "main"]), before);
+    // One without files too.
+    let empty = git(&["commit-tree", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "-m", "begin"]);
+    git(&["branch", "begun", &empty]);
+    assert!(refused("refs/heads/begun").contains("it has no runs: give a history a ref of its own"));
+    assert_eq!(git(&["rev-parse", "begun"]), empty);
 }
 
 /// Two jobs of CI, each with a clone of its own: the second push is refused, and its runs are added again behind those of the first, as the page

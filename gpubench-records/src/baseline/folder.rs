@@ -77,6 +77,24 @@ impl Place {
         Self { name: name.to_owned(), path }
     }
 
+    /// Returns the name that the user gave.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the file that it is, unless it is a folder.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        Some(&*self.path).filter(|path| is_json(path) || path.is_file())
+    }
+
+    /// Returns the files of the runs in its folder.
+    #[must_use]
+    pub fn stored(&self) -> Vec<PathBuf> {
+        self.files().unwrap_or_default()
+    }
+
     /// Reads the stored runs.
     ///
     /// # Errors

@@ -78,9 +78,17 @@ impl EarlierRun {
     /// # Errors
     /// See [`NoRun`].
     pub fn open(folder: &Path, wanted: &str, suite: &str) -> Result<Self, NoRun> {
+        Self::read(Self::path(folder, wanted, suite)?, suite, true)
+    }
+
+    /// The file of that run.
+    ///
+    /// # Errors
+    /// If there is none.
+    #[doc(hidden)]
+    pub fn path(folder: &Path, wanted: &str, suite: &str) -> Result<PathBuf, NoRun> {
         let is_whole = |run: &Run| run.environment.task.is_none();
-        let path = if wanted == LAST { last(folder, suite, is_whole)? } else { named(folder, wanted)? };
-        Self::read(path, suite, true)
+        if wanted == LAST { last(folder, suite, is_whole) } else { named(folder, wanted) }
     }
 
     /// The run to go on with in `folder` for `task` of `suite`, which may have been started on other nodes before: of its own runs

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::HistoryRun;
 use super::git_ref;
-use crate::files::{self, Checksum, create, time_of_day};
+use crate::files::{self, Checksum, Destination, create, time_of_day};
 use crate::record::Run;
 
 /// The folder of runs of which no commit is known.
@@ -51,6 +51,22 @@ pub enum AddError {
     },
 }
 
+/// Checks that a run can be added to the history in `folder`, before it is measured. A folder that is not there is made.
+///
+/// # Errors
+/// If it cannot.
+pub fn prepare(folder: &Path) -> Result<(), AddError> {
+    let prepared = match git_ref::name_of(folder) {
+        Some(name) => git_ref::check(name, is_ours),
+        None if folder.exists() && !folder.is_dir() => {
+            Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, and a history is a folder"))
+        }
+        None => fs::create_dir_all(folder)
+            .and_then(|()| Destination::open(&folder.join(NO_COMMIT).with_extension(ENDING)).map(drop)),
+    };
+    prepared.map_err(|error| AddError::NotWritten { path: folder.to_owned(), error })
+}
+
 /// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own. A name that begins with `refs/` is a ref of the
 /// git repository that the current folder is in.
 ///
@@ -74,7 +90,6 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<Added, AddE
     };
     let (commit, cases) = (folder_name(kept.commit.as_deref()), kept.cases.len());
     if let Some(name) = git_ref::name_of(folder) {
-        let is_ours = |name: &str| folder_name(Some(name)) == name;
         let added =
             git_ref::add(name, commit, file_name, &line, is_ours).map_err(|error| written(error, folder))?;
         let (file, was_there) = added;
@@ -103,6 +118,11 @@ fn line(run: &HistoryRun) -> io::Result<Vec<u8>> {
 fn folder_name(commit: Option<&str>) -> &str {
     let is_hash = |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     commit.filter(is_hash).unwrap_or(NO_COMMIT)
+}
+
+/// Returns true for the name of a folder that a run may be in.
+fn is_ours(name: &str) -> bool {
+    folder_name(Some(name)) == name
 }
 
 /// Reads all runs below `folder`, or behind the ref of that name, and gives each to `take`. Returns a sentence for each file that is none.

@@ -37,8 +37,48 @@ pub(super) fn name_of(place: &Path) -> Option<&str> {
     place.to_str().filter(|name| name.starts_with("refs/"))
 }
 
-/// Adds a file of these contents below `folder`, with the first of `names` that is free. Returns its path, and true if it was there. A ref
-/// with anything at its top that is not ours, by its name, is somebody's branch, and left alone.
+/// Checks that a run can be added to the history behind this ref: git allows its name, and it is new or a history.
+///
+/// # Errors
+/// If it cannot.
+pub(super) fn check(name: &str, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+    check_name(name)?;
+    old(name, &is_ours).map(drop)
+}
+
+/// Checks that the current folder is in a repository, and that git allows this name for a ref.
+fn check_name(name: &str) -> io::Result<()> {
+    told(&["rev-parse", "--git-dir"], &[]).map_err(|error| match error.kind() {
+        io::ErrorKind::Other => io::Error::other(format!(
+            "a ref is part of a git repository, and the current folder is in none: go into one, or give a folder ({error})"
+        )),
+        _ => error,
+    })?;
+    if told(&["check-ref-format", name], &[]).is_err() {
+        return Err(io::Error::other(
+            "git does not allow this name for a ref: give another, such as refs/gpubench/history",
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the commit of a history behind this ref, if there is one. A ref with nothing at its top, or anything that is not ours by its
+/// name, is somebody's branch, and left alone.
+fn old(name: &str, is_ours: &impl Fn(&str) -> bool) -> io::Result<Option<String>> {
+    let Ok(old) = told(&["rev-parse", "--verify", "--quiet", name], &[]) else { return Ok(None) };
+    let top = told(&["ls-tree", "-z", "--full-tree", "--name-only", &old], &[])?;
+    let mut names = top.split('\0').filter(|name| !name.is_empty()).peekable();
+    let has = match names.peek() {
+        None => Some("no runs".to_owned()),
+        Some(_) => names.find(|name| !is_ours(name)).map(|other| format!("other files, such as `{other}`")),
+    };
+    match has {
+        Some(has) => Err(io::Error::other(format!("it has {has}: give a history a ref of its own"))),
+        None => Ok(Some(old)),
+    }
+}
+
+/// Adds a file of these contents below `folder`, with the first of `names` that is free. Returns its path, and true if it was there.
 ///
 /// # Errors
 /// If git says so, or the ref is no history.
@@ -49,23 +89,13 @@ pub(super) fn add(
     contents: &[u8],
     is_ours: impl Fn(&str) -> bool,
 ) -> io::Result<(PathBuf, bool)> {
-    told(&["check-ref-format", name], &[])?;
+    check_name(name)?;
     let hash = told(&["hash-object", "-w", "--stdin"], contents)?;
     let mut refused = io::Error::other("it was moved by others again and again");
     for _ in 0..TRIES {
-        let old = told(&["rev-parse", "--verify", "--quiet", name], &[]).ok();
-        let there = match &old {
-            Some(old) => {
-                let top = told(&["ls-tree", "-z", "--full-tree", "--name-only", old], &[])?;
-                if let Some(other) = top.split('\0').find(|name| !name.is_empty() && !is_ours(name)) {
-                    return Err(io::Error::other(format!(
-                        "it has other files, such as `{other}`: give a history a ref of its own"
-                    )));
-                }
-                files(&[old, &format!("{folder}/")])?
-            }
-            None => Vec::new(),
-        };
+        let old = old(name, &is_ours)?;
+        let there =
+            old.as_deref().map_or_else(|| Ok(Vec::new()), |old| files(&[old, &format!("{folder}/")]))?;
         let path = |number| format!("{folder}/{}", names(number));
         let found = |path: &String| there.iter().find(|file| file.path == *path);
         let mut taken = (1..).map(path).take_while(|path| found(path).is_some());

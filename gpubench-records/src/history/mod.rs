@@ -17,7 +17,7 @@ mod report;
 pub use self::circumstances::Circumstances;
 pub use self::confirmation::Confirmation;
 pub use self::entry::{HistoryCase, HistoryRun};
-pub use self::folder::{AddError, Added, add};
+pub use self::folder::{AddError, Added, add, prepare};
 pub use self::gather::{CaseOfSuite, CommitOrder, History, HistoryFilter, Measured, RunLabel};
 pub use self::report::{
     CaseChange, CaseHistory, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,

@@ -4,7 +4,7 @@
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 
-use gpubench_records::files::resolved;
+use gpubench_records::files::is_one_file;
 
 use super::Format;
 
@@ -43,11 +43,11 @@ impl ExportTo {
         if path.as_os_str() == "-" { Self::StandardOutput } else { Self::File(path) }
     }
 
-    /// Returns true if `other` is the same place, whatever its spelling.
+    /// Returns true if `other` is the same place, by whatever name.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::File(one), Self::File(other)) => resolved(one) == resolved(other),
+            (Self::File(one), Self::File(other)) => is_one_file(one, other),
             (one, other) => one == other,
         }
     }

@@ -14,6 +14,7 @@ use gpubench_report::export::Export;
 use gpubench_stats::format::counted;
 
 use super::cli::Exit;
+use super::named_files::OneFile;
 use super::options::OptionsError;
 use super::sharing::ShareError;
 use crate::config::FileError;
@@ -82,6 +83,9 @@ pub enum SuiteError {
     /// A baseline cannot be stored.
     #[error(transparent)]
     BaselineNotSaved(BaselineError),
+    /// A run could not be added to this history. Nothing is measured then.
+    #[error("--history: {0}")]
+    History(AddError),
     /// The run cannot be added to a history.
     #[error("--history: {0}")]
     HistoryNotAdded(AddError),
@@ -123,14 +127,22 @@ pub enum SuiteError {
         /// The reason.
         error: io::Error,
     },
-    /// Results would be written over the run that is shown.
-    #[error("{0} would be written over the run that is read from it: give another file")]
-    WrittenOver(Export),
+    /// Two flags name one file.
+    #[error(transparent)]
+    OneFile(#[from] OneFile),
     /// Results cannot be written.
     #[error("{export}: {error}")]
     OutputNotWritten {
         /// The format and its destination.
         export: Export,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The file for the answer of races cannot be opened. Nothing is raced then.
+    #[error("--save-tuning {}: {error}", file.display())]
+    TuningNotOpened {
+        /// The file.
+        file: PathBuf,
         /// The reason.
         error: io::Error,
     },
@@ -224,7 +236,9 @@ impl SuiteError {
             | Self::Baseline(_)
             | Self::ClocksNotLocked { .. }
             | Self::StoredRun(_)
-            | Self::WrittenOver(_)
+            | Self::OneFile(_)
+            | Self::History(_)
+            | Self::TuningNotOpened { .. }
             | Self::NothingToTune
             | Self::OutputNotOpened { .. } => Exit::Usage,
             Self::Ended { cause: RunError::NoWorker(_) | RunError::OtherRecords(_), .. }

@@ -1,10 +1,11 @@
 //! A measurement, from options to a run. In: the task, the program and its [`MeasureOptions`]. Out: a [`MeasuredRun`],
 //! compared with baselines and stored as requested. Nothing here prints: observers get [`RunEvents`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::again::MeasureAgain;
 use super::checkout::Lookup;
+use super::named_files::NamedFile;
 use super::options::MeasureOptions;
 use super::prepare::{RunSetup, Task, lister, run_setup, runs_folder};
 use super::recorder::{Recorder, RunFile};
@@ -103,6 +104,9 @@ impl<'a> Prepared<'a> {
         let (peak_sources, remarks) = ceilings::peak_sources(task, &entries, options)?;
         notes.extend(remarks);
         let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;
+        if let Some(folder) = history_of(task, options) {
+            history::prepare(folder).map_err(SuiteError::History)?;
+        }
         if program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
@@ -131,6 +135,16 @@ impl<'a> Prepared<'a> {
         let task = self.sharing.task().filter(|_| self.plan.jobs.is_empty())?;
         let cases = counted(task.cases.unwrap_or_default(), "case");
         Some(format!("share {}/{}: no case is left for this task ({cases} in all)", task.number, task.of))
+    }
+
+    /// The files that the options name.
+    pub(super) fn files(&self) -> Vec<NamedFile> {
+        let resumed = self.runs_folder.as_deref().zip(self.options.resume.as_deref());
+        let resumed = resumed.and_then(|(folder, name)| {
+            let path = store::EarlierRun::path(folder, name, &self.program.suite).ok()?;
+            Some(NamedFile::run("--resume", name.as_ref(), path))
+        });
+        NamedFile::of_options(self.options).into_iter().chain(resumed).collect()
     }
 
     /// Measures the plan until it is done or a signal comes.
@@ -218,9 +232,14 @@ pub(super) fn save(run: &mut Run, baselines: &OpenBaselines) -> Result<(), Suite
     saved
 }
 
-/// Adds a run to the history, if there is one. Ceilings are no run of the suite, and a run without a number is told elsewhere.
+/// Returns the history that a run is added to, if there is one. Ceilings are no run of the suite.
+fn history_of(task: Task, options: &MeasureOptions) -> Option<&Path> {
+    options.history.as_deref().filter(|_| task == Task::Measure)
+}
+
+/// Adds a run to the history, if there is one. A run without a number is told elsewhere.
 fn add_to_history(run: &Run, task: Task, options: &MeasureOptions) -> Result<(), SuiteError> {
-    let Some(folder) = options.history.as_deref().filter(|_| task == Task::Measure) else { return Ok(()) };
+    let Some(folder) = history_of(task, options) else { return Ok(()) };
     match history::add(folder, run, None) {
         Ok(_) | Err(AddError::NoCases) => Ok(()),
         Err(error) => Err(SuiteError::HistoryNotAdded(error)),

@@ -12,6 +12,7 @@ mod list;
 mod live;
 mod measure;
 mod messages;
+mod named_files;
 pub(crate) mod options;
 mod output;
 mod prepare;
@@ -30,7 +31,7 @@ mod tune;
 mod tuned;
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(crate) use self::error::{RunsFolderError, StoredRunError, SuiteError};
@@ -43,6 +44,7 @@ use self::cli::{Action, Caller, Exit, Options};
 use self::live::Live;
 use self::measure::Prepared;
 use self::messages::{conclude, warn};
+use self::named_files::{NamedFile, each_has_one_purpose};
 use self::prepare::Task;
 use self::show::{LiveOutput, Printer};
 use crate::runner::RunEvents;
@@ -114,6 +116,7 @@ fn measure_and_show(
         live.warning(&empty);
         return Ok(Exit::Done);
     }
+    each_has_one_purpose(&[printer.files(), prepared.files()].concat())?;
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut live)?;
     printer.show(measured, live.end(), &outputs)
@@ -126,19 +129,19 @@ fn tune_and_show(
     printer: &Printer<'_>,
     mut progress: Progress,
 ) -> Result<Exit, SuiteError> {
-    let save = wanted.save.as_ref().map(|file| (file, Destination::open(file)));
-    let not_saved = |file: &Path, error| SuiteError::TuningNotSaved { file: file.to_owned(), error };
-    let save = match save {
-        Some((file, Err(error))) => return Err(not_saved(file, error)),
-        Some((file, Ok(destination))) => Some((file, destination)),
-        None => None,
+    each_has_one_purpose(&[NamedFile::of_options(options), NamedFile::of_races(wanted)].concat())?;
+    let open = |file: &PathBuf| match Destination::open(file) {
+        Ok(destination) => Ok((file.clone(), destination)),
+        Err(error) => Err(SuiteError::TuningNotOpened { file: file.clone(), error }),
     };
+    let save = wanted.save.as_ref().map(open).transpose()?;
     let tuned = tune::tune(program, options, wanted, &mut progress)?;
     drop(progress);
     printer.print(&tuning(&tuned.tuning, printer.page()))?;
     let exit = tuned.exit();
     if let Some((file, destination)) = save {
-        destination.write(&|out| tuned.tuning.write(out)).map_err(|error| not_saved(file, error))?;
+        let not_saved = |error| SuiteError::TuningNotSaved { file, error };
+        destination.write(&|out| tuned.tuning.write(out)).map_err(not_saved)?;
     }
     match tuned.problems.into_iter().next() {
         Some(problem) => Err(problem),
@@ -153,9 +156,9 @@ fn show_stored(
     printer: &Printer<'_>,
 ) -> Result<Exit, SuiteError> {
     let entries = Task::Measure.entries();
-    if let Some(source) = stored::file(file, suite, options)? {
-        printer.keep(&source)?;
-    }
+    let source = stored::file(file, suite, options)?.map(|path| NamedFile::run("--from", file, path));
+    let files = [source.into_iter().collect(), printer.files(), NamedFile::of_options(options)].concat();
+    each_has_one_purpose(&files)?;
     let run = stored::read(file, suite, &entries, options)?;
     let baselines = options.baselines().open().map_err(SuiteError::Baseline)?;
     let outputs = printer.open_outputs()?;

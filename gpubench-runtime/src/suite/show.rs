@@ -8,6 +8,7 @@ use super::SuiteError;
 use super::cli::{Exit, OutputOptions};
 use super::measure::MeasuredRun;
 use super::messages::warn;
+use super::named_files::NamedFile;
 use super::output::{Output, StandardOutput};
 use gpubench_records::record::Run;
 use gpubench_records::text::printable;
@@ -52,13 +53,9 @@ impl<'a> Printer<'a> {
         self.options.exports.iter().map(open).collect()
     }
 
-    /// Makes sure that no result is written over `source`, the file that is shown.
-    pub(super) fn keep(&self, source: &Path) -> Result<(), SuiteError> {
-        let source = ExportTo::File(source.to_owned());
-        match self.options.exports.iter().find(|export| export.to.is(&source)) {
-            Some(export) => Err(SuiteError::WrittenOver(export.clone())),
-            None => Ok(()),
-        }
+    /// The files that results are written to.
+    pub(super) fn files(&self) -> Vec<NamedFile> {
+        NamedFile::of_exports(&self.options.exports)
     }
 
     /// The page that results are printed on.

@@ -12,6 +12,7 @@ mod leaves;
 mod limits;
 mod lists;
 mod numbers;
+mod one_file;
 mod options;
 mod own_device;
 mod programs;

@@ -137,7 +137,7 @@ fn races_refuse_what_they_do_not_obey() {
     assert!(lone.contains("--budget is for races: add --tune"), "{lone}");
     assert!(refused(&["without_variants"], 2).contains("none of the selected benchmarks says `tune(…)`"));
     assert!(refused(&["equal", "--budget", "0"], 2).contains("--budget 0"));
-    let told = refused(&["equal", "--save-tuning", "no/such/folder/file.json"], 1);
+    let told = refused(&["equal", "--save-tuning", "no/such/folder/file.json"], 2);
     assert!(told.contains("--save-tuning no/such/folder/file.json"), "{told}");
 }
 
