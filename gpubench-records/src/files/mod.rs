@@ -37,5 +37,5 @@ pub use self::place::{cache, fingerprint, home, kept, program, runs};
 pub(crate) use self::replace::create;
 pub use self::replace::{Contents, Destination, fill, replace, resolved};
 pub(crate) use self::sound::sound_records;
-pub use self::stored_runs::{NamedStored, StoredRuns};
+pub use self::stored_runs::{NamedStored, StoredRuns, is_name_of_run};
 pub use self::times::times_of_last;

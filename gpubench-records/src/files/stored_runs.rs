@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::earlier::{LAST, last as last_of};
 use super::lines::Stored;
 use super::load::{LoadRunError, STANDARD_INPUT, load_all};
+use super::names;
 use super::place::{self, RECORDS, kept, run_names, state};
 use crate::baseline::Place;
 
@@ -222,11 +223,29 @@ impl StoredRuns {
     }
 }
 
+/// Returns true if `name` means a stored run, or a part of a file, whatever baselines there are: no new one is called so.
+#[must_use]
+pub fn is_name_of_run(name: &str) -> bool {
+    let is_number = |name: &str| name.parse::<usize>().is_ok();
+    let is_part = || name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
+    [LAST, STANDARD_INPUT].contains(&name) || is_number(name) || is_part() || names::is_ours(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::Store;
     use crate::record::Run;
+
+    #[test]
+    fn names_of_runs_are_known() {
+        for name in ["last", "-", "1", "007", "main#2", "2026-08-01T12-33-10Z", "2026-08-01T12-33-10Z-2"] {
+            assert!(is_name_of_run(name), "{name}");
+        }
+        for name in ["main", "last-year", "v1", "1.2", "2026-08-01", "#main"] {
+            assert!(!is_name_of_run(name), "{name}");
+        }
+    }
 
     /// The number of a run in the list, which a baseline may have for a name.
     #[test]

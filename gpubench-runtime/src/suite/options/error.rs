@@ -99,7 +99,9 @@ pub enum OptionsError {
         beside: &'static str,
     },
     /// A repeated run is to be resumed.
-    #[error("--resume goes on with a run of one process: leave out --runs")]
+    #[error(
+        "--resume and --runs: a run of several processes cannot go on; leave out --resume to measure it anew"
+    )]
     ResumedRepetition,
     /// A run is to be resumed, and runs are not stored.
     #[error("--resume needs a folder of runs: leave out `--runs-dir none`")]
@@ -144,6 +146,11 @@ pub enum OptionsError {
         /// The name.
         name: String,
     },
+    /// A baseline would be called as a run is.
+    #[error(
+        "--save-baseline `{0}`: a run is meant by this name, such as `last`, its number or its time; give another name"
+    )]
+    BaselineIsRun(String),
     /// A clock target cannot be read.
     #[error("--lock-clocks {given}: {why}")]
     ClockTarget {

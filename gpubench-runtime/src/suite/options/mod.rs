@@ -23,6 +23,7 @@ use gpubench_records::baseline::{BaselineOptions, Place};
 use gpubench_records::certificate::Verifiers;
 use gpubench_records::comparison::Threshold;
 use gpubench_records::facts::Peak;
+use gpubench_records::files::is_name_of_run;
 use gpubench_records::method::Path;
 use gpubench_records::sampling::Sampling;
 use gpubench_records::selection::NoArg;
@@ -164,6 +165,9 @@ impl MeasureOptions {
                 return Err(OptionsError::BaselineName { flag, name: name.clone() });
             }
         }
+        if let Some(name) = self.save_baseline.as_ref().filter(|name| is_name_of_run(name)) {
+            return Err(OptionsError::BaselineIsRun(name.clone()));
+        }
         for (name, values) in &self.selection.cases.args {
             if name.is_empty() || values.is_empty() || values.iter().any(String::is_empty) {
                 return Err(NoArg(format!("{name}={}", values.join(","))).into());
@@ -258,6 +262,14 @@ mod tests {
             ),
             (options().baseline(".."), "--baseline `..`: give a name, or a path with a `/` in it"),
             (
+                options().save_baseline("last"),
+                "--save-baseline `last`: a run is meant by this name, such as `last`, its number or its time; give another name",
+            ),
+            (
+                options().save_baseline("12"),
+                "--save-baseline `12`: a run is meant by this name, such as `last`, its number or its time; give another name",
+            ),
+            (
                 options().fail_on_regression(Threshold::Noise),
                 "--fail-on-regression: say against what, by --baseline or --compare-with",
             ),
@@ -271,7 +283,7 @@ mod tests {
             ),
             (
                 options().resume("last").runs(2),
-                "--resume goes on with a run of one process: leave out --runs",
+                "--resume and --runs: a run of several processes cannot go on; leave out --resume to measure it anew",
             ),
         ] {
             assert_eq!(refused(wrong), text);
