@@ -9,12 +9,14 @@ mod output;
 
 use std::env;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
 use gpubench_records::exit::Exit;
 
 use self::args::Cargo;
+use self::error::CommandError;
 
 fn main() -> ExitCode {
     if let Some(exit) = gpubench_runtime::__private::machine::run_as_child() {
@@ -25,9 +27,15 @@ fn main() -> ExitCode {
     let Cargo::Gpubench(args) = match Cargo::try_parse_from(as_subcommand(env::args_os())) {
         Ok(cargo) => cargo,
         Err(message) => {
-            let exit = if message.use_stderr() { Exit::Usage } else { Exit::Done };
-            // If even this cannot be printed, the exit code still reports it.
-            drop(message.print());
+            let exit = match message.print() {
+                // If even this cannot be printed, the exit code still reports it.
+                _ if message.use_stderr() => Exit::Usage,
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                    output::error(&CommandError::Unprintable(error));
+                    Exit::Failed
+                }
+                _ => Exit::Done,
+            };
             return exit.into();
         }
     };

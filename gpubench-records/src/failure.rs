@@ -124,9 +124,15 @@ impl Display for Failure {
 }
 
 impl Failure {
-    /// A failure of `stage` that reads as `message`.
+    /// A failure of `stage` that reads as `message`, or says that there is none.
     pub fn new(stage: Stage, message: impl Display) -> Self {
-        Self { stage, step: None, message: message.to_string() }
+        let message = message.to_string();
+        let is_empty = message.trim().is_empty();
+        Self {
+            stage,
+            step: None,
+            message: if is_empty { "an error without a message".to_owned() } else { message },
+        }
     }
 
     /// The same failure in other words.
@@ -139,5 +145,18 @@ impl Failure {
     #[must_use]
     pub fn at(self, step: Step) -> Self {
         Self { step: self.step.or(Some(step)), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_message_is_told_as_one() {
+        for empty in ["", " \n"] {
+            assert_eq!(Failure::new(Stage::Setup, empty).to_string(), "setup: an error without a message");
+        }
+        assert_eq!(Failure::new(Stage::Setup, "no").to_string(), "setup: no");
     }
 }

@@ -123,12 +123,11 @@ pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
 
 /// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
 pub(crate) fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
-    let mut contents = Vec::new();
     let read = match path.as_os_str() == STANDARD_INPUT {
-        true => io::stdin().lock().read_to_end(&mut contents),
-        false => File::open(path).and_then(|mut file| file.read_to_end(&mut contents)),
+        true => all_of(io::stdin().lock(), LARGEST),
+        false => open(path).and_then(|file| all_of(file, LARGEST)),
     };
-    read.map_err(|error| LoadRunError::Unreadable { path: path.to_owned(), error })?;
+    let contents = read.map_err(|error| LoadRunError::Unreadable { path: path.to_owned(), error })?;
     if contents.starts_with(b"{\"run\":") {
         let run =
             read_lines(&*contents).map_err(|why| LoadRunError::NotARun { path: path.to_owned(), why })?;
@@ -136,6 +135,42 @@ pub(crate) fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     }
     let runs = documents(&contents).map_err(|why| LoadRunError::Damaged { path: path.to_owned(), why })?;
     Ok(runs.into_iter().map(|run| Stored { run, remarks: Vec::new(), is_cut_off: false }).collect())
+}
+
+/// The largest file that is read: more than the most cases that anybody has measured, and less than memory without an end.
+const LARGEST: u64 = 16 << 30;
+
+/// Opens a file, or a pipe: a device such as `/dev/zero` may have no end.
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    let is_device = || {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::FileTypeExt;
+            file.metadata().map(|it| it.file_type().is_block_device() || it.file_type().is_char_device())
+        }
+        #[cfg(not(unix))]
+        {
+            io::Result::Ok(false)
+        }
+    };
+    match is_device()? {
+        true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, and no file or pipe")),
+        false => Ok(file),
+    }
+}
+
+/// Reads all there is, if that is no more than `most` bytes.
+fn all_of(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    from.take(most + 1).read_to_end(&mut contents)?;
+    match contents.len() as u64 > most {
+        true => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is longer than {} GiB, which no run is", most >> 30),
+        )),
+        false => Ok(contents),
+    }
 }
 
 /// Reads a run, or a list of runs.
@@ -161,6 +196,14 @@ fn documents(json: &[u8]) -> Result<Vec<Run>, FormatError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let told = load(Path::new("/dev/zero")).expect_err("it has no end").to_string();
+        assert_eq!(told, "/dev/zero: it is a device, and no file or pipe");
+        assert_eq!(all_of(io::repeat(0), 9).expect_err("it has no end").kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(all_of(&[0; 9][..], 9).expect("it fits").len(), 9);
+    }
 
     /// What to give instead is told of a file that is nothing of ours, and not of a run of another version.
     #[test]

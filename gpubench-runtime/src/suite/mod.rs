@@ -31,6 +31,7 @@ mod tune;
 mod tuned;
 
 use std::env;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -63,11 +64,14 @@ pub fn main(program: Program, bench_target: bool) -> ExitCode {
     children::remember_ends();
     match cli::parse(env::args_os(), &caller(&program, bench_target)) {
         Ok(options) => conclude(run(&options, program)).into(),
-        Err(message) => {
+        Err(message) => match message.print() {
             // If even this cannot be printed, the exit code still reports it.
-            drop(message.print());
-            if message.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
-        }
+            _ if message.use_stderr() => Exit::Usage.into(),
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                conclude(Err(SuiteError::NotPrinted(error))).into()
+            }
+            _ => Exit::Done.into(),
+        },
     }
 }
 

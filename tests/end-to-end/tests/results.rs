@@ -176,6 +176,10 @@ fn output_that_cannot_be_written_is_an_error() {
     ended.says_only("the results cannot be printed: ");
     row(here!(), "standard output full", &format!("exit 1, {}", quoted(ended.stderr.trim())), "all measured");
 
+    let mut help = command(SUITE);
+    let ended: Ended = help.arg("--help").stdout(full()).output().expect("the suite starts").into();
+    ended.with_code(1).says_only("the results cannot be printed: ");
+
     let arguments = [&CLOCKWORK[..], &["s::beat", "--json", "/dev/full"]].concat();
     let ended = run_with(SUITE, &arguments, &[]).with_code(1);
     assert!(ended.stderr.contains("--json /dev/full: "), "{ended}");
