@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
+use crate::baseline::other_work;
 use crate::id::PlannedCase;
 use crate::record::{Measurement, Record};
+use crate::verdict::Reason;
 use gpubench_stats::units::Nanoseconds;
 
 /// One record for each case, in the order in which cases first came.
@@ -43,7 +45,24 @@ fn of_case(mut records: Vec<Record>) -> Option<Record> {
     let Process::Record(mut shown) = processes.remove(shown) else { return None };
     shown.other_processes = processes.into_iter().filter_map(Process::into_measurement).collect();
     shown.again = again;
+    judge_work(&mut shown);
     Some(*shown)
+}
+
+/// Makes a record invalid if its processes claim different work: what they measured is not one thing.
+fn judge_work(record: &mut Record) {
+    let mut counts =
+        record.measurement.iter().chain(&record.other_processes).map(|measured| &measured.counts);
+    let Some(first) = counts.next() else { return };
+    let Some(differences) = counts.map(|other| other_work(first, other)).find(|found| !found.is_empty())
+    else {
+        return;
+    };
+    let is_told = |reason: &Reason| matches!(reason, Reason::OtherWork { .. });
+    if !record.verdict.reasons.iter().any(is_told) {
+        record.verdict =
+            record.verdict.clone().and(Reason::OtherWork { differences: differences.join("; ") });
+    }
 }
 
 /// A process that measured the case.
@@ -110,6 +129,27 @@ mod tests {
         // The one in the middle is the second of the later ones: of those merged before only the shown one has its verdict.
         assert_eq!(medians(&merged[0]), [3.0, 1.0, 2.0, 4.0, 5.0]);
         assert_eq!(merged[0].again, 2);
+    }
+
+    /// A benchmark that counts differently each time.
+    #[test]
+    fn processes_that_claim_different_work_make_a_case_invalid() {
+        let claiming = |bytes: u64| {
+            let mut record = record("a", bytes as f64);
+            let counts = &mut record.measurement.as_mut().expect("it was measured").counts;
+            (counts.bytes, counts.reads, counts.writes) = (Some(bytes), None, None);
+            record
+        };
+        assert_eq!(merged(vec![claiming(1); 3])[0].verdict.state, State::Valid);
+        let once = merged([1, 2, 3].map(claiming).to_vec());
+        let again = merged([once.clone(), vec![claiming(2)]].concat());
+        for (merged, processes) in [(once, 3), (again, 4)] {
+            assert_eq!((merged.len(), medians(&merged[0]).len()), (1, processes), "nothing is lost");
+            let told: Vec<String> = merged[0].verdict.reasons.iter().map(ToString::to_string).collect();
+            assert_eq!(merged[0].verdict.state, State::Invalid);
+            let claims = "other work: processes that measured it claim different work (bytes 2, were 1)";
+            assert!(told.len() == 1 && told[0].starts_with(claims), "{told:?}");
+        }
     }
 
     #[test]

@@ -34,16 +34,13 @@ const COUNTS: [(&str, CountOf); 5] = [
 
 /// The reasons that `now` and `then` cannot be compared; none if they can.
 pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
-    let mut found = Vec::new();
+    let (new, old) = (now.measurement, then.measurement);
+    let mut found = other_work(&new.counts, &old.counts);
     let mut hold = |what: &str, now: String, then: String| {
         if now != then {
             found.push(format!("{what} {now}, {} {then}", was(what)));
         }
     };
-    let (new, old) = (now.measurement, then.measurement);
-    for (what, count) in COUNTS {
-        hold(what, counted(count(&new.counts)), counted(count(&old.counts)));
-    }
     hold("path", new.samples.method.path.to_string(), old.samples.method.path.to_string());
     hold("flush", new.samples.method.flush.to_string(), old.samples.method.flush.to_string());
     let convention = |measured: &Measurement| measured.samples.timer.convention().unwrap_or("none");
@@ -66,6 +63,15 @@ pub(crate) fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> 
         }
     }
     found
+}
+
+/// The differences between the work of two launches.
+pub(crate) fn other_work(now: &Counts, then: &Counts) -> Vec<String> {
+    let differs = |(what, count): (&'static str, CountOf)| {
+        let [now, then] = [now, then].map(count);
+        (now != then).then(|| format!("{what} {}, {} {}", counted(now), was(what), counted(then)))
+    };
+    COUNTS.into_iter().filter_map(differs).collect()
 }
 
 /// The other differences: properties of the device, some of them known on one side alone. They may be the very change that

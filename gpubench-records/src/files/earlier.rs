@@ -63,6 +63,15 @@ pub enum NoRun {
         /// The suite that this is.
         ours: String,
     },
+    /// Several processes measured its cases.
+    #[error(
+        "{} is a run of several processes (--runs), which cannot go on: leave out --resume to measure it anew; `cargo gpubench \
+         report` shows what it has", path.display()
+    )]
+    Repeated {
+        /// The file.
+        path: PathBuf,
+    },
     /// It has not ended yet.
     #[error("{} is still being measured by another process", path.display())]
     InProgress {
@@ -136,6 +145,10 @@ impl EarlierRun {
         if run.program.suite != suite {
             let (theirs, ours) = (run.program.suite, suite.to_owned());
             return Err(NoRun::OtherSuite { path, theirs, ours });
+        }
+        // What was measured again belongs to a run of one process.
+        if run.records.iter().any(|record| record.other_processes.len() > record.again) {
+            return Err(NoRun::Repeated { path });
         }
         let name = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         Ok(Self { name: name.unwrap_or_else(|| path.display().to_string()), run, remarks })

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::checksum::{self, Checksum};
 use super::fault::Fault;
 use super::format::{FormatError, RUN, SchemaVersion, by_newer};
-use super::sound::unsound_time;
-use crate::merge::merged;
+use super::sound::{Records, unsound};
 use crate::record::{Record, Run, SCHEMA};
 use crate::sampling::MOST_SAMPLES;
 use gpubench_stats::format;
@@ -55,7 +54,7 @@ impl Line<'_> {
 /// A run as it is found on disk.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// The run. Of a case with several records it has the last.
+    /// The run, with one record for each case, which has the measurements of all processes.
     pub run: Run,
     /// The faults of its file, a sentence each.
     pub remarks: Vec<String>,
@@ -98,29 +97,27 @@ pub fn read(from: impl Read) -> Result<Stored, NotARun> {
     let mut lines = Lines { from: BufReader::new(from), number: 0 };
     let Head { version, mut run, is_summed } = lines.head()?;
     let (mut remarks, mut is_cut_off) = (Remarks::default(), false);
+    let mut records = Records::default();
     loop {
         match lines.next().map_err(NotARun::Unreadable)? {
             None => break,
             Some(Found::CutOff) => is_cut_off = true,
             Some(Found::Whole(line)) => match read_line(version, &line, is_summed) {
-                Ok(Line::Record { at, record }) => match unsound_time(&record) {
-                    None => {
-                        run.wall = run.wall.max(at);
-                        run.records.push(record.into_owned());
+                Ok(Line::Record { at, record }) => {
+                    let record = record.into_owned();
+                    match unsound(&record).map_or_else(|| records.add(record), Err) {
+                        Ok(()) => run.wall = run.wall.max(at),
+                        Err(unsound) => remarks.add(lines.number, &unsound.to_string()),
                     }
-                    Some(unsound) => remarks.add(lines.number, &unsound.to_string()),
-                },
+                }
                 Ok(Line::End { wall }) => run.wall = run.wall.max(wall),
                 Ok(Line::Run(_)) => remarks.add(lines.number, "begins a second run"),
                 Err(why) => remarks.add(lines.number, &why),
             },
         }
     }
+    run.records = records.of_cases();
     run.name_models();
-    // What was measured again belongs to the row that it was measured for.
-    if run.records.iter().any(|record| record.again > 0) {
-        run.records = merged(run.records);
-    }
     Ok(Stored { run, remarks: remarks.sentences(), is_cut_off })
 }
 
@@ -263,6 +260,7 @@ impl<R: Read> Lines<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::merged;
 
     #[test]
     fn a_run_is_done_if_it_has_its_end_and_all_records() {
@@ -310,6 +308,35 @@ mod tests {
         assert!(one.starts_with("line 2 is no record (") && one.ends_with("): left out"), "{one}");
         assert!(two.ends_with("), and 1 line like it: left out"), "{two}");
         assert!(four.ends_with("), and 3 lines like it: left out"), "{four}");
+    }
+
+    /// As `--runs 3` leaves it: one row, as the suite showed it. A line that is there twice counts once.
+    #[test]
+    fn a_case_has_one_record_of_all_its_processes() {
+        let run = read(CLOCKWORK).expect("a run").run;
+        let processes: Vec<Record> = (1..=3)
+            .map(|factor| {
+                let mut record = run.records[0].clone();
+                let time = &mut record.measurement.as_mut().expect("it was measured").samples.time;
+                time.median = f64::from(factor) * time.median;
+                record
+            })
+            .collect();
+        let bare = Run { records: Vec::new(), ..run };
+        let mut file = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
+        for record in processes.iter().chain([&processes[0]]) {
+            let line = Line::Record { at: Nanoseconds(1.0), record: Cow::Borrowed(record) };
+            file.extend(line.written().expect("a vector takes everything"));
+        }
+        let stored = read(&*file).expect("a run");
+        assert_eq!(stored.run.records, merged(processes));
+        assert_eq!(stored.run.records[0].processes().map(|(_, count)| count), Some(3));
+        let told = stored.remarks.concat();
+        assert!(
+            told.starts_with("line 5 is no record (`")
+                && told.ends_with("` is there twice, with the same measurement): left out"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -1,34 +1,51 @@
-//! Times that a clock can give. In: records as they are read; out: the same, or the first time that was never measured. A launch
-//! takes longer than nothing; only a row that says it is below the timer's resolution has a time that is not above zero.
+//! Records that a run can have. In: records as they are read; out: the same, or the first that no run has. A launch takes longer than
+//! nothing: only a row that says it is below the timer's resolution has a time that is not above zero. A case without a
+//! measurement is invalid, and no measurement is there twice.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use crate::id::CaseId;
+use crate::id::{CaseId, PlannedCase};
+use crate::merge::merged;
 use crate::record::{Measurement, Record};
 use crate::verdict::{Reason, State};
 use gpubench_stats::format;
 use gpubench_stats::units::Nanoseconds;
 
-/// A time of a case that no clock gives.
+/// A record that no run has.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{case}` has {what} of {}, which no clock gives", format::time(*.time))]
-pub(super) struct UnsoundTime {
-    case: CaseId,
-    what: &'static str,
-    time: Nanoseconds,
+pub(super) enum Unsound {
+    /// It has a time that no clock gives.
+    #[error("`{case}` has {what} of {}, which no clock gives", format::time(*.time))]
+    Time { case: CaseId, what: &'static str, time: Nanoseconds },
+    /// It was not measured, and does not say why.
+    #[error("`{case}` is {state} without a measurement")]
+    NoMeasurement { case: CaseId, state: State },
+    /// Its measurement is there already.
+    #[error("`{case}` is there twice, with the same measurement")]
+    Twice { case: CaseId },
+}
+
+/// Returns what no record of a run has.
+pub(super) fn unsound(record: &Record) -> Option<Unsound> {
+    let state = record.verdict.state;
+    if record.measurement.is_none() && state != State::Invalid {
+        return Some(Unsound::NoMeasurement { case: record.case.clone(), state });
+    }
+    unsound_time(record)
 }
 
 /// Returns the first time of `record` that was never measured.
-pub(super) fn unsound_time(record: &Record) -> Option<UnsoundTime> {
+fn unsound_time(record: &Record) -> Option<Unsound> {
     let compared = record.compared.iter().map(|compared| &compared.measurement);
     let all = record.measurement.iter().chain(&record.other_processes).chain(compared);
     let is_unsound = |(_, time): &(&str, Nanoseconds)| *time < Nanoseconds::ZERO;
     let negative = all.flat_map(times).find(is_unsound);
-    let unsound = |(what, time)| UnsoundTime { case: record.case.clone(), what, time };
+    let unsound = |(what, time)| Unsound::Time { case: record.case.clone(), what, time };
     negative.or_else(|| median_of_nothing(record)).map(unsound)
 }
 
@@ -51,13 +68,42 @@ fn median_of_nothing(record: &Record) -> Option<(&'static str, Nanoseconds)> {
     is_unsound.then_some(("a median", median))
 }
 
-/// Reads records, and refuses the first with a time that was never measured.
-pub(crate) fn sound_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec<Record>, D::Error> {
-    let records = Vec::<SoundRecord>::deserialize(records)?;
-    Ok(records.into_iter().map(|SoundRecord(record)| record).collect())
+/// The records of a run so far. Processes that measured the same case have a measurement each.
+#[derive(Default)]
+pub(super) struct Records {
+    records: Vec<Record>,
+    places: HashMap<PlannedCase, Vec<usize>>,
 }
 
-/// A record whose times could have been measured. Checked while its object is read, so that the error has its line.
+impl Records {
+    /// Adds a record, unless its measurement is there already.
+    pub(super) fn add(&mut self, record: Record) -> Result<(), Unsound> {
+        let places = self.places.entry(record.planned()).or_default();
+        let is_same = |place: &usize| self.records[*place].measurement == record.measurement;
+        if record.measurement.is_some() && places.iter().any(is_same) {
+            return Err(Unsound::Twice { case: record.case });
+        }
+        places.push(self.records.len());
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Returns one record for each case, as the suite showed it.
+    pub(super) fn of_cases(self) -> Vec<Record> {
+        if self.places.len() < self.records.len() { merged(self.records) } else { self.records }
+    }
+}
+
+/// Reads records, and refuses the first that no run has. Those of several processes become one.
+pub(crate) fn sound_records<'de, D: Deserializer<'de>>(records: D) -> Result<Vec<Record>, D::Error> {
+    let mut all = Records::default();
+    for SoundRecord(record) in Vec::<SoundRecord>::deserialize(records)? {
+        all.add(record).map_err(D::Error::custom)?;
+    }
+    Ok(all.of_cases())
+}
+
+/// A record that a run can have. Checked while its object is read, so that the error has its line.
 struct SoundRecord(Record);
 
 impl<'de> Deserialize<'de> for SoundRecord {
@@ -73,8 +119,7 @@ impl<'de> Deserialize<'de> for SoundRecord {
 
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<SoundRecord, A::Error> {
                 let record = Record::deserialize(MapAccessDeserializer::new(fields))?;
-                unsound_time(&record)
-                    .map_or(Ok(SoundRecord(record)), |unsound| Err(A::Error::custom(unsound)))
+                unsound(&record).map_or(Ok(SoundRecord(record)), |unsound| Err(A::Error::custom(unsound)))
             }
         }
 
@@ -154,6 +199,25 @@ mod tests {
             it.verdict = Verdict { state: State::Invalid, reasons: Vec::new() };
         });
         assert!(invalid.is_ok(), "{invalid:?}");
+    }
+
+    #[test]
+    fn a_case_that_was_not_measured_is_refused_unless_it_is_invalid() {
+        let case = run().records[1].case.to_string();
+        let told = told(|it| it.measurement = None).expect_err("it is refused");
+        assert!(told.ends_with(&format!(": `{case}` is valid without a measurement")), "{told}");
+    }
+
+    #[test]
+    fn a_measurement_that_is_there_twice_is_refused() {
+        let mut run = run();
+        run.records.push(run.records[0].clone());
+        let json = serde_json::to_vec(&run).expect("it can be written");
+        let told = Run::parse(&json).expect_err("it is refused").to_string();
+        assert!(
+            told.ends_with(&format!("`{}` is there twice, with the same measurement", run.records[0].case)),
+            "{told}"
+        );
     }
 
     /// An event time below zero is evidence against a clock, which is kept.

@@ -30,6 +30,11 @@ pub enum Reason {
     FailedAfterwards(Failure),
     /// The clock gave readings that are no times of launches.
     BrokenClock(ClockFaults),
+    /// Processes that measured it claim different work, so that they did not measure the same.
+    OtherWork {
+        /// The differences, such as "bytes 2, were 1".
+        differences: String,
+    },
     /// The time is too short for the work that the launch claims to do.
     ImpossibleSpeed(ImpossibleSpeed),
     /// The launch claims to write, and changes no memory, whatever its contents.
@@ -150,6 +155,7 @@ impl Reason {
             Self::Failed(_)
             | Self::FailedAfterwards(_)
             | Self::BrokenClock(_)
+            | Self::OtherWork { .. }
             | Self::ImpossibleSpeed(_)
             | Self::StaleOutputs(_) => State::Invalid,
             Self::NothingWritten { .. }
@@ -195,6 +201,7 @@ impl Reason {
             Self::Failed(_)
             | Self::SecondTry(_)
             | Self::BrokenClock(_)
+            | Self::OtherWork { .. }
             | Self::ImpossibleSpeed(_)
             | Self::NothingWritten { .. }
             | Self::ClaimsTooMuch(_)
@@ -224,6 +231,10 @@ impl Display for Reason {
             Self::BrokenClock(faults) => {
                 write!(f, "broken clock: {faults}: nothing that it read can be used")
             }
+            Self::OtherWork { differences } => write!(
+                f,
+                "other work: processes that measured it claim different work ({differences}): make counts the same in each process"
+            ),
             Self::ImpossibleSpeed(speed) => f.write_str(&impossible(speed)),
             Self::NothingWritten { claimed, may_be_read } => {
                 let claimed = format::bytes(*claimed);

@@ -335,6 +335,38 @@ fn what_processes_differ_by_is_noise() {
     target.run(&["told", "--runs", "0"], &[]).with_code(2).says_only("--runs 0: give at least 1");
 }
 
+/// `--runs` shows a row for each case, and so does everything that reads its run again. It is not gone on with.
+#[test]
+fn a_stored_run_of_several_processes_is_what_the_suite_showed() {
+    let target = Target::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = target.path("runs");
+    let each = [("SUITE_PROCESSES", text(folder.path())), ("GPUBENCH_RUNS_DIR", text(&runs))];
+    let ended = target.run(&["told", "--cache", "hot", "--runs", "3"], &each).with_code(0);
+    ended.shows("2 cases: 2 valid");
+    let from = target.run(&["--from", "last", "--json", "-"], &each).with_code(0);
+    let run = Run::parse(from.stdout.as_bytes()).expect("a run");
+    let processes: Vec<_> = run.records.iter().filter_map(|record| Some(record.processes()?.1)).collect();
+    assert_eq!(processes, [3, 3]);
+    target.run(&["--from", "last"], &each).with_code(0).shows("2 cases: 2 valid");
+    let told =
+        "is a run of several processes (--runs), which cannot go on: leave out --resume to measure it anew";
+    target.run(&["told", "--resume"], &each).with_code(2).says_only(told);
+}
+
+/// What each process measured is kept, and the row says that it is not one thing.
+#[test]
+fn processes_that_claim_different_work_are_told() {
+    let target = Target::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let each = [("SUITE_PROCESSES", text(folder.path())), ("SUITE_BYTES", "each")];
+    let (ended, run) = target.measure(&["told[n=10]", "--cache", "hot", "--runs", "3"], &each);
+    ended
+        .with_code(1)
+        .shows("invalid: other work: processes that measured it claim different work (bytes read ");
+    assert_eq!((run.records.len(), run.records[0].other_processes.len()), (1, 2));
+}
+
 /// One of several processes that fails costs the row, and what the others measured is kept.
 #[test]
 fn a_process_that_fails_shows() {

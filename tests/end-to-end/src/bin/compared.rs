@@ -107,8 +107,16 @@ fn number_of_process() -> u64 {
     })
 }
 
+/// The percentage of bytes, `each` process one more.
+fn bytes() -> u64 {
+    match env::var("SUITE_BYTES") {
+        Ok(bytes) if bytes == "each" => 100 + number_of_process(),
+        _ => percent("SUITE_BYTES"),
+    }
+}
+
 /// As long, and as many bytes, as the environment says.
-#[gpu_bench(args(n = [1, 10]), reads = 64 * n * percent("SUITE_BYTES"), cold)]
+#[gpu_bench(args(n = [1, 10]), reads = 64 * n * bytes(), cold)]
 fn told(n: u64, stream: &Clockwork) -> Result<(), String> {
     let process = number_of_process();
     if env::var("SUITE_FAILS").is_ok_and(|fails| fails.split(',').any(|fails| fails == process.to_string())) {
