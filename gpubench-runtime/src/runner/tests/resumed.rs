@@ -198,7 +198,8 @@ fn other_peaks_of_the_user_measure_everything_again() {
         let mut config = config(1);
         let peak = Peak::new(Quantity::MemoryBandwidth, Rate(bytes), PeakSource::User, "given");
         config.peak_sources.given.push(peak);
-        let beginning = Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [] };
+        let beginning =
+            Beginning { program: program(), notes: Vec::new(), resumed, task: None, locks: &mut [] };
         Outcome::beginning_with(&plan, Script::default(), beginning, &config, &|| false)
     };
     let mut then = with_peak(1e12, ResumedRecords::default()).run;
