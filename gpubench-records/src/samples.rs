@@ -71,6 +71,9 @@ pub struct Samples {
     /// The event times of samples that other programs interrupted, in the order they ran. They are in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupted: Vec<Nanoseconds>,
+    /// The number of interrupted samples among `events`: all count if too few would be left without these.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub interrupted_events: usize,
     /// The groups of these, where each has an overhead of its own; otherwise that of the timer is taken off them all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<GroupOverhead>,
@@ -195,6 +198,10 @@ impl Samples {
         let modes = Modes::of(&self.evened(), self.timer.step)?;
         (modes.high - modes.low > self.timer.spread).then_some(modes)
     }
+}
+
+fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Threads wait for this part of their time at most on a machine that does nothing else: each begins some microseconds after it is

@@ -78,6 +78,10 @@ impl Notes {
             Reason::TooFewSamples { .. } => format!(
                 "too few samples: a 95 % interval of the median needs {SMALLEST_SAMPLE} (--samples gives more)"
             ),
+            Reason::Interrupted { .. } => {
+                "interrupted: other programs used the processors during samples, too many to leave them out (measure while they rest, or raise --max-time)"
+                    .to_owned()
+            }
             Reason::WideInterval { .. } => format!(
                 "wide interval: the median is known to no better than ± {}",
                 format::percent(precision.max(WIDEST))

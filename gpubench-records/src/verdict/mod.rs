@@ -119,6 +119,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &Claim<'_>, facts: &Facts) -
         return Verdict::of(reasons.into_iter().flatten().collect());
     }
     let mut reasons: Vec<_> = resolution.or_else(|| imprecise(samples, wanted)).into_iter().collect();
+    reasons.extend(interrupted(samples));
     reasons.extend(samples.drift().map(Reason::Drift));
     reasons.extend(samples.modes().map(Reason::TwoModes));
     let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
@@ -145,6 +146,12 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
         let steps = 2.0 * samples.timer.step / time.median;
         (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
     }
+}
+
+/// Returns the reservation about samples that other programs interrupted and that could not be left out.
+fn interrupted(samples: &Samples) -> Option<Reason> {
+    let Samples { interrupted_events: interrupted, .. } = *samples;
+    (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.events.len() })
 }
 
 /// The methods of timing a launch agree if their times differ by no more than [`AGREED`], or by this fraction.

@@ -83,6 +83,13 @@ pub enum Reason {
         /// The number that an interval needs.
         needed: usize,
     },
+    /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
+    Interrupted {
+        /// The number of samples that were interrupted.
+        interrupted: usize,
+        /// The number of all.
+        samples: usize,
+    },
     /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
     /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
     WideInterval {
@@ -166,6 +173,7 @@ impl Reason {
             | Self::GpuIdle { .. }
             | Self::NotConverged { .. }
             | Self::TooFewSamples { .. }
+            | Self::Interrupted { .. }
             | Self::WideInterval { .. }
             | Self::MethodsDisagree { .. }
             | Self::CuptiDisagrees { .. }
@@ -191,6 +199,7 @@ impl Reason {
         match self {
             Self::NotConverged { .. }
             | Self::TooFewSamples { .. }
+            | Self::Interrupted { .. }
             | Self::WideInterval { .. }
             | Self::MethodsDisagree { .. }
             | Self::CuptiDisagrees { .. }
@@ -287,6 +296,11 @@ impl Display for Reason {
             Self::TooFewSamples { samples, needed } => write!(
                 f,
                 "too few samples: {samples}, where a 95 % interval of the median needs {needed} (--samples gives more)"
+            ),
+            Self::Interrupted { interrupted, samples } => write!(
+                f,
+                "interrupted: other programs used the processors during {interrupted} of {samples} samples, too many to leave them out \
+                 (measure while they rest, or raise --max-time)"
             ),
             Self::WideInterval { reached, limit } => {
                 let [reached, limit] = [*reached, *limit].map(format::plus_minus);

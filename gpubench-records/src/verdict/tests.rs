@@ -82,6 +82,16 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(imprecise(&few, 0.005), Some(Reason::NotConverged { .. })));
 }
 
+#[test]
+fn samples_that_others_interrupted_and_that_count_are_a_reservation() {
+    assert_eq!(interrupted(&samples(1e5)), None);
+    let reason = interrupted(&Samples { interrupted_events: 58, ..samples(1e5) }).expect("they count");
+    assert_eq!(reason.state(), State::Suspect);
+    let told =
+        "interrupted: other programs used the processors during 58 of 60 samples, too many to leave them out";
+    assert!(reason.to_string().starts_with(told), "{reason}");
+}
+
 /// A launch of 100 µs ± 1 % of which others interrupt some samples, for up to 4 ms each: a row whose budget was spent is valid
 /// only if its median is right.
 #[test]
@@ -223,6 +233,7 @@ fn samples(median: f64) -> Samples {
         events,
         overheads: Vec::new(),
         interrupted: Vec::new(),
+        interrupted_events: 0,
         since_last: Vec::new(),
     }
 }

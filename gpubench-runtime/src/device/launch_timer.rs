@@ -42,6 +42,9 @@ pub trait LaunchTimer {
         _ = times;
     }
 
+    /// Has each of those threads run, so that a wait that is under way ends and counts. Called once behind the samples.
+    fn end_waits(&mut self) {}
+
     /// Returns the time that other programs have used on the processors of those threads so far, if the system counts it.
     fn others_time(&mut self) -> Option<Nanoseconds> {
         None

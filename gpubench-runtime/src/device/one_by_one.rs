@@ -187,7 +187,12 @@ impl<D: LaunchTimer> Sampler for OneByOne<'_, D, &mut dyn Work> {
     }
 
     fn waited(&mut self) -> Option<f64> {
-        self.interruptions.as_mut()?.waited(self.device)
+        let waits = self.interruptions.as_mut()?;
+        self.device.end_waits();
+        // Of cold samples, what is waited for behind the last belongs to none for certain.
+        let back_to_back = self.flush == Flush::None && !self.works.resets();
+        waits.behind(self.device, 0, Nanoseconds::ZERO, back_to_back);
+        waits.waited(self.device)
     }
 
     fn interrupted(&mut self) -> Option<&[bool]> {

@@ -28,6 +28,11 @@ pub(super) fn split(events: &[Nanoseconds], marks: Option<&[bool]>) -> Option<[V
     leaves_out.then_some([undisturbed, interrupted])
 }
 
+/// Returns the number of the last `events` samples that something interrupted.
+pub(super) fn among(events: usize, marks: Option<&[bool]>) -> usize {
+    marks.map_or(0, |marks| marks.iter().rev().take(events).filter(|mark| **mark).count())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +62,7 @@ mod tests {
         assert_eq!(split(&events, Some(&[true; 6])), None, "some have no mark");
         assert_eq!(split(&events, None), None);
         assert_eq!(undisturbed(&events, None), events);
+        assert_eq!(among(3, Some(&[true, false, true, true])), 2);
+        assert_eq!((among(3, Some(&[true])), among(3, None)), (1, 0));
     }
 }

@@ -113,9 +113,16 @@ pub fn measure(
         },
     };
     let TakenSamples { begin, end, events, starts, overheads, groups, elapsed, clocks, converged } = taken;
-    let split = interrupted::split(&events, sampler.interrupted());
-    let [events, interrupted] = split.unwrap_or_else(|| [events, Vec::new()]);
+    // Threads that wait now are known to have waited behind this.
     let waited = sampler.waited();
+    let marks = sampler.interrupted();
+    let (events, interrupted, interrupted_events) = match interrupted::split(&events, marks) {
+        Some([undisturbed, interrupted]) => (undisturbed, interrupted, 0),
+        None => {
+            let among = interrupted::among(events.len(), marks);
+            (events, Vec::new(), among)
+        }
+    };
     let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
     progress.step_reached(Step::Afterwards(events.len()));
     let method = sampler.method();
@@ -144,6 +151,7 @@ pub fn measure(
         since_last: since_last(&starts),
         events,
         interrupted,
+        interrupted_events,
         overheads,
     };
     if samples.time.median < SHORT {

@@ -159,6 +159,7 @@ pub fn compare(
             marginal: None,
             events,
             interrupted: Vec::new(),
+            interrupted_events: 0,
             overheads: Vec::new(),
             since_last: Vec::new(),
         })

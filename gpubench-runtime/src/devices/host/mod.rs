@@ -121,6 +121,10 @@ impl LaunchTimer for Host {
         self.threads.times(times);
     }
 
+    fn end_waits(&mut self) {
+        self.stream.on_each_thread(|| ());
+    }
+
     fn others_time(&mut self) -> Option<Nanoseconds> {
         others::time(&self.processors)
     }

@@ -88,6 +88,7 @@ fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
     let sampling = Sampling { samples: Some(40), warm_up_launches: Some(66), ..Sampling::USUAL };
     let (samples, _) = measured(&mut sampler, &sampling);
     assert_eq!((samples.events.len(), samples.interrupted.len()), (40, 0), "five are too few");
+    assert_eq!(samples.interrupted_events, 35);
 }
 
 /// A launch on the CPU whose median is known to about ± 10 % after 0.3 s, and to ± 5 % within its budget of 3 s, never to ± 0.5 %.
