@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn kernels_stand_between_other_lines() {
         let printed = "\
-==PROF== Connected to process 4711 (/work/suite)
+==PROF== Connected to process 4711 (suite)
 ==PROF== Profiling \"sum\" - 0: 0%....50%....100% - 8 passes
 a line of the program
 \"ID\",\"Process ID\",\"Kernel Name\",\"Grid Size\",\"gpu__time_duration.sum\",\"dram__bytes_read.sum\",\"lts__t_sector_hit_rate.pct\"
