@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::case::{CaseChange, CaseHistory, HistoryRules, HistorySeries};
 use super::gather::{CaseOfSuite, RunLabel, Series};
 use super::joined::{Joined, joined};
-use super::report::{CaseChange, CaseHistory, HistoryRules, HistorySeries};
 use gpubench_stats::changes::{Change, SHORTEST_SERIES, changes};
 use gpubench_stats::units::Nanoseconds;
 

@@ -4,6 +4,7 @@
 //! [`HistoryRun`] is a run without its samples, [`add`] and `folder` keep it in a file or, by `git_ref`, in a git repository, [`History`] gathers series of one case each,
 //! `joined` puts those together that were both measured on the same commits, and [`gpubench_stats::changes`] finds the changes, of which `judge` chooses those to tell.
 
+mod case;
 mod circumstances;
 mod confirmation;
 mod entry;
@@ -14,11 +15,10 @@ mod joined;
 mod judge;
 mod report;
 
+pub use self::case::{CaseChange, CaseHistory, HistoryRules, HistorySeries};
 pub use self::circumstances::Circumstances;
 pub use self::confirmation::Confirmation;
 pub use self::entry::{HistoryCase, HistoryRun};
 pub use self::folder::{AddError, Added, add, prepare};
 pub use self::gather::{CaseOfSuite, CommitOrder, History, HistoryFilter, Measured, RunLabel};
-pub use self::report::{
-    CaseChange, CaseHistory, HISTORY_REPORT_SCHEMA, HistoryReport, HistoryRules, HistorySeries,
-};
+pub use self::report::{HISTORY_REPORT_SCHEMA, HistoryReport};

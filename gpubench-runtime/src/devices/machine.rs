@@ -25,6 +25,19 @@ impl Machine {
         Self { root: root.to_owned(), path: Vec::new() }
     }
 
+    /// A machine with these files alone, and the folder that they lie in.
+    #[cfg(test)]
+    pub(crate) fn of_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
+        let root = tempfile::tempdir().expect("a folder");
+        let machine = Self::below(root.path());
+        for (name, text) in files {
+            let path = machine.path(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+            fs::write(path, text).expect("it can be written");
+        }
+        (root, machine)
+    }
+
     /// Returns the place of an absolute path.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))

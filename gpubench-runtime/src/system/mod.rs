@@ -5,8 +5,10 @@
 //! - `stdio`: the standard streams, taken away from the user's code;
 //! - `stopping`: the signals that ask a run to end;
 //! - `lock_file`: a lock that all programs of a machine see;
-//! - `machine`: its name, its kernel and the times of its threads.
+//! - `machine`: its name, its kernel and the times of its threads;
+//! - `stat`: the words of Linux on a process or a thread, from text.
 
+pub(crate) mod stat;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde::de::DeserializeOwned;
 
+use super::ended::killed;
 use super::interruption::Interruption;
-use super::started::killed;
 use super::toolchain::Toolchain;
 use crate::error::RunError;
 

@@ -3,6 +3,7 @@
 
 mod build;
 mod cargo;
+mod ended;
 mod interruption;
 mod started;
 mod toolchain;
@@ -13,8 +14,9 @@ use crate::output;
 
 pub(super) use self::build::{Built, BuiltSuite, build};
 pub(super) use self::cargo::Cargo;
+pub(super) use self::ended::{exit, killed};
 pub(super) use self::interruption::Interruption;
-pub(super) use self::started::{command, exit, killed};
+pub(super) use self::started::command;
 pub(super) use self::toolchain::Toolchain;
 pub(super) use self::workspace::{BenchTarget, Workspace};
 

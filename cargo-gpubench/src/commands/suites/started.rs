@@ -1,12 +1,10 @@
-//! A suite as a child process. In: its program and flags; out: its exit code. What it prints reaches the user as it is.
+//! A suite as a child process. In: its program and flags; out: the command that starts it.
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
-
-use gpubench_records::exit::Exit;
 
 use super::build::BuiltSuite;
 
@@ -51,22 +49,4 @@ pub(in crate::commands) fn command(
         .env("CARGO_PKG_VERSION", &target.version)
         .env(loader_path.0, &loader_path.1);
     command
-}
-
-/// Returns the exit code of a suite in the words of all programs here. A program that ended in another way failed.
-pub(in crate::commands) fn exit(status: ExitStatus) -> Exit {
-    let code = || Exit::of_code(u8::try_from(status.code()?).ok()?);
-    killed(status).or_else(code).unwrap_or(Exit::Failed)
-}
-
-/// Returns the end of a program by one of the signals that end a run; nothing if it ended by itself.
-pub(in crate::commands) fn killed(status: ExitStatus) -> Option<Exit> {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status)
-        && let 1 | 2 | 15 = signal
-    {
-        return Some(Exit::Interrupted(signal as u8));
-    }
-    _ = status;
-    None
 }

@@ -160,18 +160,10 @@ fn tools(machine: &Machine) -> [Finding; 2] {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn counters_of(files: &[(&str, &str)]) -> Finding {
-        let root = tempfile::tempdir().expect("a folder");
-        let machine = Machine::below(root.path());
-        for (name, text) in files {
-            let path = machine.path(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-            fs::write(path, text).expect("it can be written");
-        }
+        let (_root, machine) = Machine::of_files(files);
         counters(&machine)
     }
 

@@ -87,19 +87,11 @@ fn shared_memory(machine: &Machine) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// The findings on a machine with these files, but for its CPU.
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let root = tempfile::tempdir().expect("a folder");
-        let machine = Machine::below(root.path());
-        for (name, text) in files {
-            let path = machine.path(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-            fs::write(path, text).expect("it can be written");
-        }
+        let (_root, machine) = Machine::of_files(files);
         let words = |finding: &Finding| format!("{:?} {}: {}", finding.level, finding.topic, finding.found);
         findings(&machine, &[0, 1]).iter().skip(1).map(words).collect()
     }

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use crate::system::stat::Stat;
 use gpubench_stats::units::Nanoseconds;
 
 /// The unit of these times: a hundred to the second, for programs, on all of Linux's architectures but Alpha.
@@ -11,7 +12,7 @@ const TICK: Nanoseconds = Nanoseconds(10e6);
 /// Returns the time so far that these processors worked for other programs, for the system, or for another virtual machine.
 pub(super) fn time(processors: &[usize]) -> Option<Nanoseconds> {
     let busy = busy(&fs::read_to_string("/proc/stat").ok()?, processors)?;
-    let own = own(&fs::read_to_string("/proc/self/stat").ok()?)?;
+    let own = Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.ticks()?;
     Some((busy as f64 - own as f64) * TICK)
 }
 
@@ -25,13 +26,6 @@ fn busy(stat: &str, processors: &[usize]) -> Option<u64> {
         processors.contains(&processor).then(|| user + nice + system + rest.iter().take(3).sum::<u64>())
     };
     stat.lines().filter_map(of).reduce(|sum, one| sum + one)
-}
-
-/// The ticks that this process has run, in its own code and in the system's: the 14th and the 15th word. The second is its name, in
-/// brackets, which may have spaces.
-fn own(stat: &str) -> Option<u64> {
-    let mut words = stat.rsplit_once(") ")?.1.split_whitespace().skip(11);
-    Some(words.next()?.parse::<u64>().ok()? + words.next()?.parse::<u64>().ok()?)
 }
 
 #[cfg(test)]
@@ -48,9 +42,6 @@ mod tests {
         assert_eq!(busy(stat, &[0, 1]), Some(654_323));
         assert_eq!(busy(stat, &[1]), Some(2));
         assert_eq!(busy(stat, &[7]), None);
-        let own_stat = "17 (a) b) R 1 2 3 4 5 6 7 8 9 10 700 44 12 13 20";
-        assert_eq!(own(own_stat), Some(744));
-        assert_eq!(own(""), None);
     }
 
     #[test]

@@ -49,18 +49,10 @@ fn limit(quota: &str, period: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn limited(files: &[(&str, &str)]) -> Option<f64> {
-        let root = tempfile::tempdir().expect("a folder");
-        let machine = Machine::below(root.path());
-        for (name, text) in files {
-            let path = machine.path(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-            fs::write(path, text).expect("it can be written");
-        }
+        let (_root, machine) = Machine::of_files(files);
         processors(&machine)
     }
 
@@ -78,9 +70,9 @@ mod tests {
 
     #[test]
     fn both_versions_are_read() {
-        let own = ("/proc/self/cgroup", "9:cpuset:/other\n4:cpu,cpuacct:/attack\n0::/\n");
-        let quota = ("/sys/fs/cgroup/cpu/attack/cpu.cfs_quota_us", "10000\n");
-        let period = ("/sys/fs/cgroup/cpu/attack/cpu.cfs_period_us", "100000\n");
+        let own = ("/proc/self/cgroup", "9:cpuset:/other\n4:cpu,cpuacct:/job\n0::/\n");
+        let quota = ("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "10000\n");
+        let period = ("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
         assert_eq!(limited(&[own, quota, period]), Some(0.1));
         // As a container sees its files at the root, whatever the path is that it has on the machine.
         let own = ("/proc/self/cgroup", "4:cpu,cpuacct:/docker/17\n");

@@ -15,6 +15,7 @@ use std::{env, fs};
 
 use self::arithmetic::Arithmetic;
 use self::usage::Usage;
+use crate::system::stat::Stat;
 
 /// The lines of `/proc/thread-self/status` that user code can change.
 const STATUS: [(&str, &str); 13] = [
@@ -109,10 +110,9 @@ fn text(path: &str) -> Option<String> {
 
 /// Returns the nice value, the real-time priority and the policy of this thread.
 fn scheduling() -> Option<String> {
-    // Counted behind the name, which may hold spaces: the 19th, the 40th and the 41st word of all.
-    let words = text("/proc/thread-self/stat")?;
-    let words: Vec<&str> = words.rsplit_once(") ")?.1.split_whitespace().collect();
-    Some([16, 37, 38].map(|place| words.get(place).copied().unwrap_or_default()).join(" "))
+    let text = text("/proc/thread-self/stat")?;
+    let stat = Stat::read(&text)?;
+    Some([19, 40, 41].map(|number| stat.word(number).unwrap_or_default()).join(" "))
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{iter, thread};
+
+use crate::system::stat::Stat;
 
 /// The longest time for a thread to come to rest. A thread of a pool looks for more work for a moment.
 const REST: Duration = Duration::from_millis(100);
@@ -39,20 +41,11 @@ fn running() -> Running {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let others = tasks.filter(|task| task.file_name() != own);
     let read = |task: fs::DirEntry| {
-        let ticks = ticks(&fs::read_to_string(task.path().join("stat")).ok()?)?;
-        Some((task.file_name().into_string().ok()?, ticks))
+        let text = fs::read_to_string(task.path().join("stat")).ok()?;
+        let stat = Stat::read(&text).filter(Stat::is_runnable)?;
+        Some((task.file_name().into_string().ok()?, stat.ticks()?))
     };
     others.filter_map(read).collect()
-}
-
-/// Returns the ticks of a thread that runs: `17 (name) R …`, with the times in its own code and in the system's as the 14th and the
-/// 15th word.
-fn ticks(stat: &str) -> Option<u64> {
-    let mut words = stat.rsplit_once(") ")?.1.split_whitespace();
-    let runs = words.next()? == "R";
-    let mut times = words.skip(10).take(2);
-    let ticks = iter::from_fn(|| times.next()?.parse::<u64>().ok()).sum();
-    runs.then_some(ticks)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -61,13 +54,6 @@ mod tests {
     use std::hint::black_box;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-
-    #[test]
-    fn states_and_times_read_as_linux_writes_them() {
-        assert_eq!(ticks("17 (a) b) R 1 2 3 4 5 6 7 8 9 10 700 44 12 13"), Some(744));
-        assert_eq!(ticks("17 (a) S 1 2 3 4 5 6 7 8 9 10 700 44 12 13"), None);
-        assert_eq!(ticks(""), None);
-    }
 
     #[test]
     fn a_thread_that_spins_is_found() {
