@@ -6,16 +6,15 @@
 //! cargo run --release --manifest-path peers/wgpu/Cargo.toml
 //! ```
 
-use std::error::Error;
 use std::time::Instant;
 
 use wgpu::{
-    Backends, BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
-    ComputePassDescriptor, ComputePassTimestampWrites, ComputePipeline, ComputePipelineDescriptor, Device,
-    DeviceDescriptor, Features, Instance, InstanceDescriptor, MapMode, PipelineCompilationOptions, PollType,
-    PowerPreference, QuerySet, QuerySetDescriptor, QueryType, Queue, RequestAdapterOptions,
-    ShaderModuleDescriptor, ShaderSource,
+    BindGroup, BindGroupDescriptor, BindGroupEntry, BufferUsages, ComputePassDescriptor, ComputePipeline,
+    ComputePipelineDescriptor, PipelineCompilationOptions, ShaderModuleDescriptor, ShaderSource,
 };
+use wgpu_peer::kernel::grid;
+use wgpu_peer::stamps::Stamps;
+use wgpu_peer::{Failure, Gpu, median};
 
 const KERNELS: &str = include_str!("../../../gpubench-kernels/src/wgpu/elementwise.wgsl");
 /// The threads of a workgroup, each of which moves 16 bytes.
@@ -25,23 +24,12 @@ const MOST_IN_X: u64 = 32_768;
 const WARM_UP: usize = 50;
 const LAUNCHES: usize = 200;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut descriptor = InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = Backends::VULKAN;
-    let instance = Instance::new(descriptor);
-    let wanted =
-        RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
-    let adapter = pollster::block_on(instance.request_adapter(&wanted))?;
-    let descriptor = DeviceDescriptor {
-        required_features: Features::TIMESTAMP_QUERY,
-        required_limits: adapter.limits(),
-        ..Default::default()
-    };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
-    println!("{}, hot\n", adapter.get_info().name);
+fn main() -> Result<(), Failure> {
+    let gpu = Gpu::open()?;
+    println!("{}, hot\n", gpu.name);
     println!("{:>9}  {:>14}  {:>16}", "an array", "Instant, µs", "its pass, µs");
     for size in [1 << 16, 1 << 20, 1 << 24, 40 << 20, 1 << 28, 1 << 30] {
-        let copy = Copy::new(&device, &queue, size);
+        let mut copy = Copy::new(&gpu, size)?;
         for _ in 0..WARM_UP {
             copy.time()?;
         }
@@ -52,29 +40,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
 /// A copy with a place for its timestamps.
 struct Copy<'a> {
-    device: &'a Device,
-    queue: &'a Queue,
+    gpu: &'a Gpu,
     pipeline: ComputePipeline,
     arrays: BindGroup,
-    workgroups: u64,
-    stamps: QuerySet,
-    resolved: Buffer,
-    read: Buffer,
+    grid: [u32; 2],
+    stamps: Stamps<'a>,
 }
 
 impl<'a> Copy<'a> {
-    fn new(device: &'a Device, queue: &'a Queue, size: u64) -> Self {
-        let buffer = |size, usage| {
-            device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-        };
-        let arrays = [(); 2].map(|()| buffer(size, BufferUsages::STORAGE | BufferUsages::COPY_DST));
+    fn new(gpu: &'a Gpu, size: u64) -> Result<Self, Failure> {
+        let device = &gpu.device;
+        let arrays = [(); 2].map(|()| gpu.buffer(size, BufferUsages::STORAGE | BufferUsages::COPY_DST));
         let source = ShaderSource::Wgsl(KERNELS.into());
         let module = device.create_shader_module(ShaderModuleDescriptor { label: None, source });
         let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
@@ -90,54 +68,23 @@ impl<'a> Copy<'a> {
         let layout = &pipeline.get_bind_group_layout(0);
         let arrays =
             device.create_bind_group(&BindGroupDescriptor { label: None, layout, entries: &entries });
-        Self {
-            device,
-            queue,
-            pipeline,
-            arrays,
-            workgroups: size.div_ceil(16 * WIDTH),
-            stamps: device.create_query_set(&QuerySetDescriptor {
-                label: None,
-                ty: QueryType::Timestamp,
-                count: 2,
-            }),
-            resolved: buffer(16, BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
-            read: buffer(16, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
-        }
+        let grid = grid(size.div_ceil(16 * WIDTH), MOST_IN_X);
+        Ok(Self { gpu, pipeline, arrays, grid, stamps: Stamps::new(gpu, 1)? })
     }
 
     /// The time of a launch by `Instant` and by its pass, in µs.
-    fn time(&self) -> Result<[f64; 2], Box<dyn Error>> {
+    fn time(&mut self) -> Result<[f64; 2], Failure> {
         let begin = Instant::now();
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        let timestamp_writes = ComputePassTimestampWrites {
-            query_set: &self.stamps,
-            beginning_of_pass_write_index: Some(0),
-            end_of_pass_write_index: Some(1),
-        };
-        let descriptor = ComputePassDescriptor { label: None, timestamp_writes: Some(timestamp_writes) };
-        let mut pass = encoder.begin_compute_pass(&descriptor);
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let timestamp_writes = Some(self.stamps.of_pass());
+        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes });
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.arrays, &[]);
-        let x = self.workgroups.min(MOST_IN_X);
-        pass.dispatch_workgroups(x as u32, self.workgroups.div_ceil(x) as u32, 1);
+        pass.dispatch_workgroups(self.grid[0], self.grid[1], 1);
         drop(pass);
-        self.queue.submit([encoder.finish()]);
-        self.device.poll(PollType::wait_indefinitely())?;
+        self.gpu.queue.submit([encoder.finish()]);
+        self.gpu.wait()?;
         let instant = begin.elapsed().as_secs_f64() * 1e6;
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.resolve_query_set(&self.stamps, 0..2, &self.resolved, 0);
-        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.read, 0, 16);
-        self.queue.submit([encoder.finish()]);
-        self.read.slice(..).map_async(MapMode::Read, |_| {});
-        self.device.poll(PollType::wait_indefinitely())?;
-        let pass = {
-            let bytes = self.read.slice(..).get_mapped_range()?;
-            let [begin, end] =
-                [0, 8].map(|at| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte])));
-            end.wrapping_sub(begin) as f64 * f64::from(self.queue.get_timestamp_period()) / 1e3
-        };
-        self.read.unmap();
-        Ok([instant, pass])
+        Ok([instant, self.stamps.take()?[0]])
     }
 }

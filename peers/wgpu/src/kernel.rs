@@ -1,0 +1,97 @@
+//! A compute shader with its buffers. In: WGSL; out: a pipeline and a bind group, launched in a pass.
+
+use wgpu::{
+    BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayoutDescriptor, BindGroupLayoutEntry,
+    BindingResource, BindingType, BufferBindingType, CommandEncoder, ComputePassDescriptor,
+    ComputePassTimestampWrites, ComputePipeline, ComputePipelineDescriptor, PipelineCompilationOptions,
+    PipelineLayoutDescriptor, ShaderModuleDescriptor, ShaderRuntimeChecks, ShaderSource, ShaderStages,
+};
+
+use crate::Gpu;
+
+/// The checks of a shader by naga.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Checks {
+    /// Indices and loops are bounded, as by `create_shader_module`.
+    On,
+    Off,
+}
+
+/// A compute shader with its buffers.
+pub struct Kernel {
+    pipeline: ComputePipeline,
+    buffers: BindGroup,
+    grid: [u32; 2],
+}
+
+impl Kernel {
+    /// Compiles `entry` of `wgsl`. Binding 0 is read and written, binding 1 too, binding 2 read, whether the shader uses them or not: what
+    /// is bound is what wgpu puts barriers for.
+    pub fn new(
+        gpu: &Gpu,
+        (wgsl, entry): (&str, &str),
+        checks: Checks,
+        buffers: &[BindingResource<'_>],
+        grid: [u32; 2],
+    ) -> Self {
+        let source = ShaderModuleDescriptor { label: None, source: ShaderSource::Wgsl(wgsl.into()) };
+        let module = match checks {
+            Checks::On => gpu.device.create_shader_module(source),
+            // SAFETY: every shader here compares its index with the array's length, and its loops end.
+            Checks::Off => unsafe {
+                gpu.device.create_shader_module_trusted(source, ShaderRuntimeChecks::unchecked())
+            },
+        };
+        let entries = [false, false, true].map(|read_only| BindGroupLayoutEntry {
+            binding: 0,
+            visibility: ShaderStages::COMPUTE,
+            ty: BindingType::Buffer {
+                ty: BufferBindingType::Storage { read_only },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        });
+        let entries: Vec<_> = (0..)
+            .zip(entries)
+            .take(buffers.len())
+            .map(|(binding, entry)| BindGroupLayoutEntry { binding, ..entry })
+            .collect();
+        let layout = gpu
+            .device
+            .create_bind_group_layout(&BindGroupLayoutDescriptor { label: None, entries: &entries });
+        let of_pipeline = gpu.device.create_pipeline_layout(&PipelineLayoutDescriptor {
+            bind_group_layouts: &[Some(&layout)],
+            ..Default::default()
+        });
+        let pipeline = gpu.device.create_compute_pipeline(&ComputePipelineDescriptor {
+            label: None,
+            layout: Some(&of_pipeline),
+            module: &module,
+            entry_point: Some(entry),
+            compilation_options: PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        let entries: Vec<_> = (0..)
+            .zip(buffers)
+            .map(|(binding, resource)| BindGroupEntry { binding, resource: resource.clone() })
+            .collect();
+        let descriptor = BindGroupDescriptor { label: None, layout: &layout, entries: &entries };
+        Self { pipeline, buffers: gpu.device.create_bind_group(&descriptor), grid }
+    }
+
+    /// Encodes a pass with a launch.
+    pub fn encode(&self, encoder: &mut CommandEncoder, stamps: Option<ComputePassTimestampWrites<'_>>) {
+        let descriptor = ComputePassDescriptor { label: None, timestamp_writes: stamps };
+        let mut pass = encoder.begin_compute_pass(&descriptor);
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.buffers, &[]);
+        pass.dispatch_workgroups(self.grid[0], self.grid[1], 1);
+    }
+}
+
+/// Returns a grid of so many workgroups in rows of `row`.
+pub fn grid(workgroups: u64, row: u64) -> [u32; 2] {
+    let x = workgroups.clamp(1, row);
+    [x as u32, workgroups.div_ceil(x) as u32]
+}
