@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::system::stat::Stat;
 
-/// The longest time for a thread to come to rest. A thread of a pool looks for more work for a moment.
-const REST: Duration = Duration::from_millis(100);
+/// The processor time, in the system's ticks of 10 ms, by which a thread has come to rest or works on. A thread of a pool looks for more
+/// work for a moment, and is counted in processor time for it: beside other busy programs that moment takes a hundred times as long.
+const REST: u64 = 8;
+/// The longest wait for that. A thread that got less time until then is let be.
+const PATIENCE: Duration = Duration::from_millis(800);
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -21,18 +24,21 @@ type Running = BTreeMap<String, u64>;
 pub(super) fn work_on() -> bool {
     let begin = Instant::now();
     let first = running();
-    let mut always = first.clone();
-    while !always.is_empty() && begin.elapsed() < REST {
+    let mut always: Vec<String> = first.keys().cloned().collect();
+    while !always.is_empty() && begin.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
         let now = running();
-        always = always.into_keys().filter_map(|task| now.get_key_value(&task)).map(owned).collect();
+        always.retain(|task| now.contains_key(task));
+        if always.iter().any(|task| has_worked(first[task], now[task])) {
+            return true;
+        }
     }
-    // One that only waited for a processor all the time has used none.
-    always.iter().any(|(task, ticks)| first.get(task).is_some_and(|before| ticks > before))
+    false
 }
 
-fn owned((task, ticks): (&String, &u64)) -> (String, u64) {
-    (task.clone(), *ticks)
+/// Returns true if a thread that was never seen at rest has used too much time for one that is about to rest.
+fn has_worked(first: u64, now: u64) -> bool {
+    now >= first + REST
 }
 
 fn running() -> Running {
@@ -54,6 +60,15 @@ mod tests {
     use std::hint::black_box;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Waiting for a processor is no work, and a tick may begin at any moment.
+    #[test]
+    fn what_counts_is_processor_time() {
+        assert_eq!(
+            [(100, 100), (100, 107), (100, 108)].map(|(first, now)| has_worked(first, now)),
+            [false, false, true]
+        );
+    }
 
     #[test]
     fn a_thread_that_spins_is_found() {
