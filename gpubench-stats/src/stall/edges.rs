@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::span::{Span, z};
+use super::span::{Span, phase, root, z_squared};
 
 /// Ends of a span are as likely as the best while the square of `z` is lower by no more than this: a likelihood ratio test of one
 /// parameter at 95 %.
@@ -24,9 +24,8 @@ impl Edges {
     pub(super) fn of(starts: &[f64], scores: &[f64], span: Span) -> Option<Self> {
         // Phases from the middle of the others on, so that the span does not wrap around.
         let origin = span.from - (span.period - span.width) / 2.0;
-        let phase = |start: f64| (start - origin).rem_euclid(span.period);
-        let mut samples: Vec<(f64, f64)> =
-            starts.iter().zip(scores).map(|(start, score)| (phase(*start), *score)).collect();
+        let phases = starts.iter().map(|start| phase(start - origin, span.period));
+        let mut samples: Vec<(f64, f64)> = phases.zip(scores.iter().copied()).collect();
         samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let sums: Vec<f64> = std::iter::once(0.0)
             .chain(samples.iter().scan(0.0, |sum, (_, score)| {
@@ -35,44 +34,53 @@ impl Edges {
             }))
             .collect();
         let all = samples.len();
-        let z = |first: usize, end: usize| z(sums[end] - sums[first], (end - first) as f64, all as f64);
+        let square =
+            |first: usize, end: usize| z_squared(sums[end] - sums[first], (end - first) as f64, all as f64);
         let place = |phase: f64| samples.partition_point(|sample| sample.0 < phase);
         let low = (span.period - span.width) / 2.0;
         let (mut first, mut end) = (place(low), place(low + span.width));
         if first >= end {
             return None;
         }
-        let best = |places: Range<usize>, z: &dyn Fn(usize) -> f64| {
-            places.max_by(|a, b| z(*a).total_cmp(&z(*b))).unwrap_or_default()
-        };
         for _ in 0..TURNS {
-            first = best(0..end, &|first| z(first, end));
-            end = best(first + 1..all + 1, &|end| z(first, end));
+            let before = (first, end);
+            first = best(0..end, |first| square(first, end));
+            end = best(first + 1..all + 1, |end| square(first, end));
+            if before == (first, end) {
+                break;
+            }
         }
-        let found = z(first, end);
-        let likely = |z: f64| z > 0.0 && z * z >= found * found - AS_LIKELY;
+        let found = square(first, end);
+        let likely = |square: f64| square > 0.0 && square >= found - AS_LIKELY;
         // An end lies anywhere between two samples.
         let before = |place: usize| if place == 0 { 0.0 } else { samples[place - 1].0 };
         let at = |place: usize| if place == all { span.period } else { samples[place].0 };
-        let begins = (0..end).filter(|first| likely(z(*first, end)));
+        let begins = (0..end).filter(|first| likely(square(*first, end)));
         let begins = begins.fold(before(first)..at(first), |range, place| {
             range.start.min(before(place))..range.end.max(at(place))
         });
-        let ends = (first + 1..all + 1).filter(|end| likely(z(first, *end)));
+        let ends = (first + 1..all + 1).filter(|end| likely(square(first, *end)));
         let ends = ends.fold(before(end)..at(end), |range, place| {
             range.start.min(before(place))..range.end.max(at(place))
         });
         let (from, until) = (f64::midpoint(before(first), at(first)), f64::midpoint(before(end), at(end)));
         Some(Self {
             span: Span {
-                from: (origin + from).rem_euclid(span.period),
+                from: phase(origin + from, span.period),
                 width: until - from,
-                z: found,
+                z: root(found),
                 ..span
             },
             widths: (ends.start - begins.end).max(0.0)..(ends.end - begins.start).min(span.period),
         })
     }
+}
+
+/// Returns the place with the largest square, the last one of equals.
+fn best(places: Range<usize>, square: impl Fn(usize) -> f64) -> usize {
+    let squares = places.map(|place| (square(place), place));
+    let best = squares.reduce(|best, next| if next.0 >= best.0 { next } else { best });
+    best.map_or(0, |(_, place)| place)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::edges::Edges;
-use super::span::{Span, z};
+use super::span::{Span, phase, root, z_squared};
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
@@ -70,13 +70,14 @@ impl<'a> Folded<'a> {
     pub(super) fn best(&self, period: f64, widths: &RangeInclusive<f64>) -> Span {
         let mut bins = [(0.0, 0.0); BINS];
         for (start, score) in self.starts.iter().zip(self.scores) {
-            let phase = start.rem_euclid(period) / period * BINS as f64;
-            let (sum, count) = &mut bins[(phase as usize).min(BINS - 1)];
+            let bin = phase(*start, period) / period * BINS as f64;
+            let (sum, count) = &mut bins[(bin as usize).min(BINS - 1)];
             *sum += score;
             *count += 1.0;
         }
         let all = self.scores.len() as f64;
-        let mut best = Span { period, from: 0.0, width: 0.0, z: f64::NEG_INFINITY };
+        let (mut best, mut greatest_square) =
+            (Span { period, from: 0.0, width: 0.0, z: 0.0 }, f64::NEG_INFINITY);
         let (least, greatest) = (widths.start() * BINS as f64, widths.end() * BINS as f64);
         let mut last = 0;
         for number in 0..WIDTHS {
@@ -89,17 +90,18 @@ impl<'a> Folded<'a> {
             let (mut sum, mut count) =
                 bins[..width].iter().fold((0.0, 0.0), |(sum, count), bin| (sum + bin.0, count + bin.1));
             for from in 0..BINS {
-                let z = z(sum, count, all);
-                if z > best.z {
+                let square = z_squared(sum, count, all);
+                if square > greatest_square {
+                    greatest_square = square;
                     let bin = period / BINS as f64;
-                    best = Span { period, from: from as f64 * bin, width: width as f64 * bin, z };
+                    best = Span { from: from as f64 * bin, width: width as f64 * bin, ..best };
                 }
                 let (leaves, enters) = (bins[from], bins[(from + width) % BINS]);
                 sum += enters.0 - leaves.0;
                 count += enters.1 - leaves.1;
             }
         }
-        best
+        Span { z: root(greatest_square), ..best }
     }
 
     /// Returns the span of the best period within `range`. Periods are tried so close together that over all samples a phase
@@ -127,7 +129,7 @@ impl<'a> Folded<'a> {
     pub(super) fn moved(&self, span: &Span, period: f64) -> f64 {
         let middle = self.starts.first().copied().unwrap_or_default() + self.length() / 2.0;
         let passed = ((middle - span.from) / span.period).floor();
-        (span.from + passed * (span.period - period)).rem_euclid(period)
+        phase(span.from + passed * (span.period - period), period)
     }
 
     /// Returns by how much the period changes if the phase moves by a quarter of the least width over all samples.

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::folded::{Folded, scores};
-use super::span::Span;
+use super::span::{Span, phase};
 use crate::median;
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
@@ -121,8 +121,8 @@ fn most_together(starts: &[f64], width: f64) -> Option<f64> {
 fn most_in_a_window(starts: &[f64], period: f64, bins: usize) -> usize {
     let mut counts = [0_usize; BINS];
     for start in starts {
-        let phase = start.rem_euclid(period) / period * BINS as f64;
-        counts[(phase as usize).min(BINS - 1)] += 1;
+        let bin = phase(*start, period) / period * BINS as f64;
+        counts[(bin as usize).min(BINS - 1)] += 1;
     }
     let mut count: usize = counts[..bins].iter().sum();
     let mut most = count;

@@ -14,14 +14,28 @@ pub(super) struct Span {
 impl Span {
     /// Returns true if a sample that starts at this time starts in the span.
     pub(super) fn holds(&self, start: f64) -> bool {
-        (start - self.from).rem_euclid(self.period) < self.width
+        phase(start - self.from, self.period) < self.width
     }
 }
 
-/// Returns the number of standard errors by which `count` of `all` scores, with this `sum`, are above the others.
-pub(super) fn z(sum: f64, count: f64, all: f64) -> f64 {
+/// Returns what is left of a time behind the last whole period, from 0 to below a period: `rem_euclid` to a rounding error, in a tenth of
+/// its time.
+pub(super) fn phase(time: f64, period: f64) -> f64 {
+    let left = time - (time / period) as i64 as f64 * period;
+    let left = if left < 0.0 { left + period } else { left };
+    if left < period { left } else { 0.0 }
+}
+
+/// Returns the number of standard errors by which `count` of `all` scores, with this `sum`, are above the others; times itself, with
+/// its sign. That is in the same order, and takes no root of each span that is tried.
+pub(super) fn z_squared(sum: f64, count: f64, all: f64) -> f64 {
     let others = all - count;
-    if count < 1.0 || others < 1.0 { f64::NEG_INFINITY } else { sum / (count * others / all).sqrt() }
+    if count < 1.0 || others < 1.0 { f64::NEG_INFINITY } else { sum * sum.abs() * all / (count * others) }
+}
+
+/// Returns the number whose square has this value and this sign.
+pub(super) fn root(squared: f64) -> f64 {
+    squared.abs().sqrt().copysign(squared)
 }
 
 #[cfg(test)]
@@ -35,12 +49,31 @@ mod tests {
         assert_eq!(held, [false, true, true, false, true, true, false, true]);
     }
 
+    #[test]
+    fn a_phase_is_the_rest_of_a_division() {
+        let times = [0.0, 1.0, 99.9, 100.0, 250.0, 1e9 + 3.0, -5.0, -100.0, -250.0];
+        let found = times.map(|time| phase(time, 100.0));
+        assert_eq!(found, [0.0, 1.0, 99.9, 0.0, 50.0, 3.0, 95.0, 0.0, 50.0]);
+        // Periods that divide nothing evenly, and times beside whole ones.
+        for number in 0..100_000_u32 {
+            let (time, period) = (f64::from(number) * 33.37 * 0.999_999_9, 33.37);
+            let (found, exact) = (phase(time, period), time.rem_euclid(period));
+            let away = (found - exact).abs();
+            assert!(
+                (0.0..period).contains(&found) && away.min(period - away) < 1e-8,
+                "{time}: {found}, {exact}"
+            );
+        }
+    }
+
     /// By hand: of 100 scores with a sum of 0 the 20 in the span have a sum of 40. The mean of those has the variance 1/20, the mean of
     /// the others 1/80, and they differ by 2 + 0.5.
     #[test]
     fn z_is_the_difference_of_two_means_over_its_error() {
         let by_hand = 2.5 / (1.0_f64 / 20.0 + 1.0 / 80.0).sqrt();
+        let z = |sum, count, all| root(z_squared(sum, count, all));
         assert!((z(40.0, 20.0, 100.0) - by_hand).abs() < 1e-12);
+        assert!((z(-40.0, 20.0, 100.0) + by_hand).abs() < 1e-12, "faster ones");
         assert!((z(3.0, 1.0, 2.0) - 3.0 / 0.5_f64.sqrt()).abs() < 1e-12, "one on each side will do");
         assert_eq!([z(0.0, 0.0, 9.0), z(0.0, 9.0, 9.0)], [f64::NEG_INFINITY; 2], "nothing on one side");
     }
