@@ -69,12 +69,22 @@ impl Ratio {
     /// narrower than ± `resolution`.
     #[must_use]
     pub fn of_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
-        let (pairs, _) = rounds.as_chunks::<2>();
-        let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();
-        let TrimmedMean { mean, error, freedom } = TrimmedMean::of(&means)?;
-        let half = (student::quantile(confidence, freedom) * error).max(resolution);
-        Some(Self::around(mean, half, half, confidence))
+        Some(Self::of_mean(mean_of_rounds(rounds)?, resolution, confidence))
     }
+
+    /// The ratio whose logarithm is this mean, with Student's interval.
+    pub(crate) fn of_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
+        let TrimmedMean { mean, error, freedom } = mean;
+        let half = (student::quantile(confidence, freedom) * error).max(resolution);
+        Self::around(mean, half, half, confidence)
+    }
+}
+
+/// Returns the trimmed mean of pairs of `rounds`; nothing of fewer than two.
+pub(crate) fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
+    let (pairs, _) = rounds.as_chunks::<2>();
+    let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();
+    TrimmedMean::of(&means)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 mod cover;
 mod error;
 mod front;
+mod noise;
 
 pub use self::cover::{Cover, best_alone, cover};
 pub use self::front::{Front, FrontPlacing, FrontStanding};
@@ -17,7 +18,11 @@ pub use self::front::{Front, FrontPlacing, FrontStanding};
 use serde::{Deserialize, Serialize};
 
 use crate::ratio::Ratio;
+use crate::rounds::mean_of_rounds;
+use crate::trimmed::TrimmedMean;
 use crate::units::Nanoseconds;
+
+use self::noise::CommonNoise;
 
 /// The pairs of rounds in a step.
 pub const PAIRS_OF_A_STEP: usize = 8;
@@ -128,10 +133,17 @@ impl Contender {
         self.standing == Standing::Undecided
     }
 
-    /// Computes its ratio to the leader so far.
-    fn ratio(&self, confidence: f64) -> Option<Ratio> {
+    /// Computes the logarithm of its ratio to the leader so far, with the number of pairs of rounds.
+    fn mean(&self) -> Option<(TrimmedMean, usize)> {
+        Some((mean_of_rounds(&self.rounds)?, self.rounds.len() / 2))
+    }
+
+    /// Computes its ratio to the leader so far. It has the noise of its own rounds, and what is common to all.
+    fn ratio(&self, noise: Option<CommonNoise>, confidence: f64) -> Option<Ratio> {
+        let (mean, pairs) = self.mean()?;
+        let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
         let resolution = self.unresolved / self.steps.max(1) as f64;
-        Ratio::of_rounds(&self.rounds, resolution, confidence)
+        Some(Ratio::of_mean(mean, resolution, confidence))
     }
 
     /// Forgets what it was compared with.
@@ -316,9 +328,12 @@ impl Race {
         let number = self.epochs.len() - 1;
         let confidence = error::confidence(self.rules.error, number, epoch.contenders, epoch.look);
         let (least, most) = (1.0 / (1.0 + self.rules.band), 1.0 + self.rules.band);
+        let is_of_epoch = |one: &&Contender| one.races() || one.ratio.is_some_and(|(of, _)| of == number);
+        let means: Vec<_> = self.contenders.iter().filter(is_of_epoch).filter_map(Contender::mean).collect();
+        let noise = CommonNoise::of(&means);
         let mut faster: Option<(usize, Ratio)> = None;
         for (one, contender) in self.contenders.iter_mut().enumerate().filter(|(_, one)| one.races()) {
-            let Some(ratio) = contender.ratio(confidence) else { continue };
+            let Some(ratio) = contender.ratio(noise, confidence) else { continue };
             contender.ratio = Some((number, ratio));
             if ratio.low > most {
                 (contender.standing, contender.decided_at) = (Standing::Slower, Some(self.looks));
