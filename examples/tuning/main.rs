@@ -12,8 +12,11 @@
 
 mod expected;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::env;
 use std::fs;
+use std::sync::Mutex;
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;
@@ -36,7 +39,7 @@ const STATIC_SHARED: usize = 48 << 10;
 
 /// A kernel that was compiled with some values, and its launch.
 struct Variant {
-    module: Module,
+    module: &'static Module,
     grid: (u32, u32),
     threads: u32,
     /// Bytes of shared memory that a block asks for.
@@ -53,9 +56,7 @@ impl Variant {
     ) -> Result<Self, Refusal> {
         let values: String = values.iter().map(|(name, value)| format!("-{name}{value}")).collect();
         let folder = env::var("TUNING_KERNELS").unwrap_or_else(|_| "target/tuning".to_owned());
-        let path = format!("{folder}/{kernel}{values}.cubin");
-        let image = fs::read(&path).map_err(|error| format!("{path}: {error}: `compile` makes it"))?;
-        let module = Module::from_cubin(&image, &[])?;
+        let module = loaded(format!("{folder}/{kernel}{values}.cubin"))?;
         Ok(Self { module, grid: (grid.0 as u32, grid.1 as u32), threads: threads as u32, shared: 0 })
     }
 
@@ -67,6 +68,21 @@ impl Variant {
         match unsafe { sys::cuFuncSetAttribute(function, attribute, bytes as i32) } {
             CUresult::CUDA_SUCCESS => Ok(Self { shared: bytes as u32, ..self }),
             _ => Err(format!("a block takes {bytes} bytes of shared memory, and is refused them").into()),
+        }
+    }
+}
+
+/// Loads a module once for each device, and keeps it as long as the process: a race sets a variant up hundreds of times.
+fn loaded(path: String) -> Result<&'static Module, Refusal> {
+    static MODULES: Mutex<BTreeMap<(i32, String), &Module>> = Mutex::new(BTreeMap::new());
+    let mut modules = MODULES.lock().map_err(|_| "an earlier setup panicked")?;
+    let device = CurrentContext::get_device()?.as_raw();
+    match modules.entry((device, path)) {
+        Entry::Occupied(known) => Ok(known.get()),
+        Entry::Vacant(place) => {
+            let path = &place.key().1;
+            let image = fs::read(path).map_err(|error| format!("{path}: {error}: `compile` makes it"))?;
+            Ok(place.insert(Box::leak(Box::new(Module::from_cubin(&image, &[])?))))
         }
     }
 }

@@ -5,8 +5,9 @@ use gpubench_records::sampling::Sampling;
 use gpubench_stats::race::PAIRS_OF_A_STEP;
 use gpubench_stats::units::Nanoseconds;
 
-/// The longest sampling of a variant alone, and the precision that is enough earlier.
-const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.01);
+/// The longest sampling of a variant alone, and the precision that is enough earlier. Some forty samples of 12 µs, cold on an H200, are
+/// within 1 % of many; where inputs lie moves them more than that.
+const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
 const ALONE_PRECISION: f64 = 0.02;
 /// The sampling of a step, if launches are so short that more than the fewest pairs fit.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
@@ -63,12 +64,12 @@ mod tests {
         ..Sampling::USUAL
     };
 
-    /// A variant alone is timed for 10 ms at most, to 2 %, whatever is asked of cases. The rest is as the user wants it.
+    /// A variant alone is timed for 4 ms at most, to 2 %, whatever is asked of cases. The rest is as the user wants it.
     #[test]
     fn a_variant_alone_takes_milliseconds() {
         let found = alone(OURS);
         assert_eq!((found.precision, found.samples), (0.02, None));
-        assert_eq!((found.min_time, found.max_time), (Nanoseconds::ZERO, Nanoseconds(1e7)));
+        assert_eq!((found.min_time, found.max_time), (Nanoseconds::ZERO, Nanoseconds(4e6)));
         assert_eq!((found.own_max_time, found.energy, found.band), (false, Some(false), 0.02));
     }
 
