@@ -110,8 +110,10 @@ fn a_race_is_wrong_anywhere_in_one_of_a_hundred_at_most() {
             steps += taken;
             is_right(&times, &placings)
         });
-        println!("{noise:?}: right in {:.2} %, {:.1} steps", 100.0 * right, steps as f64 / RACES as f64);
         assert!(right >= 0.99, "{noise:?}: {right}");
+        // Each by its own noise they take 50.
+        let steps = steps as f64 / RACES as f64;
+        assert!(!matches!(noise, Noise::Alike) || steps < 45.0, "{steps} steps");
     }
 }
 
