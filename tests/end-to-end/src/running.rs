@@ -4,18 +4,40 @@
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::time::Duration;
-use std::{env, fs};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use assert_cmd::Command;
 use gpubench_records::record::{Record, Run};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Longer than any test should take; a suite that hangs is a failure, not a wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long a process that was killed may take to end, beside other busy programs.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// Asserts that these processes end. Whoever killed them does not wait for those that another process started. One that lives on is
+/// killed here.
+///
+/// # Panics
+/// If one lives on.
+#[track_caller]
+pub fn are_gone(processes: &[String]) {
+    let begin = Instant::now();
+    while processes.iter().any(|process| is_alive(process)) && begin.elapsed() < ENDING {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let left: Vec<&String> = processes.iter().filter(|process| is_alive(process)).collect();
+    for process in &left {
+        let process = process.parse().ok().and_then(Pid::from_raw).expect("a number");
+        kill_process(process, Signal::KILL).expect("it is ours to end");
+    }
+    assert!(left.is_empty(), "processes {left:?} live on");
+}
+
 /// Returns true if there is a process of this number.
-#[must_use]
-pub fn is_alive(process: &str) -> bool {
+fn is_alive(process: &str) -> bool {
     // One that has ended and that nobody has waited for is not.
     let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use end_to_end::here;
 use end_to_end::reliability::{PARTS, is_written, path, quoted, row};
-use end_to_end::running::{Ended, cases, is_alive, measure, record, run, run_with};
+use end_to_end::running::{Ended, are_gone, cases, measure, record, run, run_with};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
 use gpubench_stats::units::Nanoseconds;
@@ -191,7 +191,7 @@ fn a_child_left_behind_ends_with_its_worker() {
     let (ended, run) = faults(&["leaves_a_child", "good", "--timeout", "3"]);
     let child =
         ended.stderr.lines().find_map(|line| line.strip_prefix("left ")).expect("`left` and a process");
-    assert!(!is_alive(child), "{ended}");
+    are_gone(&[child.to_owned()]);
     let reason = reason(&run, "faults::leaves_a_child hot");
     assert!(reason.contains("SIGABRT"), "{reason}");
     is_measured(&run, "faults::good hot");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
-use end_to_end::running::{Ended, cases, command, copy, is_alive, measure, run_with};
+use end_to_end::running::{Ended, are_gone, cases, command, copy, measure, run_with};
 use gpubench_records::files;
 use gpubench_records::record::Run;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -87,9 +87,7 @@ impl Waiting {
         let (processes, json) = ([self.worker.to_string(), self.child.clone()], self.json.clone());
         let (ended, folder) = self.end();
         let ended = ended.with_code(code);
-        for process in processes {
-            assert!(!is_alive(&process), "process {process} lives on: {ended}");
-        }
+        are_gone(&processes);
         ended.shows("1 case (2 more were planned): 1 valid, 0 suspect, 0 invalid");
         assert!(ended.stderr.contains("error: interrupted (--resume goes on with what is left)"), "{ended}");
         // A part of a run is no baseline.
@@ -265,7 +263,7 @@ fn a_worker_that_is_killed_costs_its_case() {
     let reason = "worker (checked launch): the process was ended by signal SIGKILL";
     ended.shows_against("interrupted::waits hot", &format!("invalid: {reason}"));
     ended.shows("3 cases: 2 valid, 0 suspect, 1 invalid");
-    assert!(!is_alive(&child), "its child lives on");
+    are_gone(&[child]);
     assert_eq!(stored_in(&folder).len(), 3);
     row(here!(), "worker killed from outside, twice", &quoted(reason), "all measured");
 }
@@ -291,22 +289,6 @@ fn a_suite_that_is_killed_leaves_its_records_and_no_process() {
         "no record: it is measured when the run is resumed",
         "in the file of the run; its worker and what that has started end",
     );
-}
-
-#[track_caller]
-fn are_gone(processes: &[String]) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while processes.iter().any(|process| is_alive(process)) && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(10));
-    }
-    for process in processes {
-        let alive = is_alive(process);
-        if alive {
-            let process = process.parse().ok().and_then(Pid::from_raw).expect("a number");
-            kill_process(process, Signal::KILL).expect("it is ours to end");
-        }
-        assert!(!alive, "process {process} lives on");
-    }
 }
 
 /// A reader that closes the pipe ends no run, which also writes files.
