@@ -11,7 +11,7 @@ use super::room::Room;
 use super::rows::{self, Devices, Row};
 use super::spread;
 use super::style::{BOLD, of_state, styled};
-use super::text::{left, plain, shortened, spaces, width, wrapped};
+use super::text::{left, plain, shortened, spaces, split_path, width, wrapped};
 use gpubench_records::id::{Arg, shown_name};
 use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::State;
@@ -361,8 +361,8 @@ fn least_name(page: usize) -> usize {
 
 /// A case's module, and its name within it, both without control characters.
 pub(super) fn split(benchmark: &str, args: &[Arg]) -> (String, String) {
-    let (module, _) = benchmark.rsplit_once("::").unwrap_or(("", benchmark));
     let name = shown_name(benchmark, args);
-    let short = name.strip_prefix(module).unwrap_or(&name).trim_start_matches(':');
-    (plain(module), plain(short))
+    let Some((module, _)) = split_path(benchmark) else { return (String::new(), plain(&name)) };
+    let short = name.strip_prefix(module).and_then(|name| name.strip_prefix("::"));
+    (plain(module), plain(short.unwrap_or(&name)))
 }

@@ -7,6 +7,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::page::Page;
 pub(super) use gpubench_records::text::{printable as plain, printable_lines as plain_lines};
 
+/// Splits the path of a benchmark into its modules and its name; nothing if there are no modules. Separators at its end, which only a
+/// file that was written by others has, belong to the name.
+pub(super) fn split_path(path: &str) -> Option<(&str, &str)> {
+    let at = path[..path.trim_end_matches(':').len()].rfind("::")?;
+    Some((&path[..at], &path[at + 2..]))
+}
+
 /// The number of terminal columns of `text`.
 pub(super) fn width(text: &str) -> usize {
     text.width()

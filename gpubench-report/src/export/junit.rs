@@ -14,6 +14,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::exporter::Exporter;
 use super::names::Names;
+use crate::text::split_path;
 use crate::{gate, remarks};
 use gpubench_records::failure::Stage;
 use gpubench_records::files::time_of_day;
@@ -260,7 +261,7 @@ fn seconds(time: Nanoseconds) -> String {
 /// Splits the `whole` name of a case, which begins with its benchmark, into the module and the rest. A benchmark without a module
 /// stands for its own.
 fn split<'a>(benchmark: &'a str, whole: &'a str) -> (&'a str, &'a str) {
-    match benchmark.rsplit_once("::") {
+    match split_path(benchmark) {
         Some((module, _)) => (module, whole.get(module.len() + 2..).unwrap_or(whole)),
         None => (benchmark, whole),
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::text::plain;
+use crate::text::{plain, split_path};
 use gpubench_records::facts::Facts;
 use gpubench_records::method::Cache;
 use gpubench_records::metrics::Share;
@@ -108,7 +108,7 @@ pub(super) fn roof_share(measured: &Measurement) -> Option<&Share> {
 
 /// The modules that all paths begin with, such as `kernels::cuda::`.
 fn shared_modules<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a str {
-    let modules = |path: &'a str| path.rfind("::").map_or("", |at| &path[..at + 2]);
+    let modules = |path: &'a str| split_path(path).map_or("", |(modules, _)| &path[..modules.len() + 2]);
     let Some(first) = paths.next() else { return "" };
     paths.fold(modules(first), |mut shared, path| {
         while !path.starts_with(shared) {

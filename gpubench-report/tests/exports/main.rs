@@ -19,7 +19,7 @@ use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 
 /// Names that are made of what formats give a meaning to.
-const ODD_NAMES: [&str; 9] = [
+const ODD_NAMES: [&str; 10] = [
     "a,b",
     "say \"hi\"",
     "two\nlines\r\nor three",
@@ -29,6 +29,7 @@ const ODD_NAMES: [&str; 9] = [
     "=1+1",
     "</script><!--",
     "\0\u{7f}\u{85}\u{2028}]]>",
+    "ends::",
 ];
 
 fn exported(format: Format, run: &Run) -> String {

@@ -16,7 +16,7 @@ use crate::units::Nanoseconds;
 /// The periods that are looked for.
 const PERIODS: RangeInclusive<f64> = 25e3..=250e3;
 /// A slow read takes longer than the median by so many standard deviations, and by so many steps of the timer.
-const SLOW_DEVIATIONS: f64 = 3.0;
+const SLOW_DEVIATIONS: f64 = 2.25;
 const SLOW_STEPS: f64 = 4.0;
 /// The fewest slow reads, the largest part of all that they are, and the most that are looked at.
 const FEWEST: usize = 16;
