@@ -79,12 +79,25 @@ impl Samples {
     }
 }
 
+/// The deviation of the times of launches that wait for memory: 200 to 250 ns on most H200s, in reads of 16 MiB as in those of 256 MiB.
+pub(crate) const NOISE: f64 = 220.0;
+
 /// Takes so many groups of samples.
 pub(crate) fn samples(rng: &mut StdRng, launch: &Launch, memory: Memory, groups: usize) -> Samples {
+    noisy_samples(rng, launch, memory, groups, NOISE)
+}
+
+/// The same, of launches that wait for memory with this deviation.
+pub(crate) fn noisy_samples(
+    rng: &mut StdRng,
+    launch: &Launch,
+    memory: Memory,
+    groups: usize,
+    noise: f64,
+) -> Samples {
     let normal = Normal::new(0.0, 1.0).expect("a deviation");
     let late = Exp::new(1.0 / 1500.0).expect("a rate");
-    // What waits for memory differs by more: by 200 to 250 ns on an H200, in reads of 16 MiB as in those of 256 MiB.
-    let deviation = if launch.waits > 0.0 { 220.0 } else { 60.0 + 0.002 * launch.time };
+    let deviation = if launch.waits > 0.0 { noise } else { 60.0 + 0.002 * launch.time };
     let (mut at, mut taken) = (rng.random_range(0.0..memory.period), 0);
     let origin = at;
     let (mut before, mut slow): (f64, bool) = (0.0, false);
