@@ -57,10 +57,11 @@ use gpubench_report::tuning;
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 #[must_use]
 pub fn main(program: Program, bench_target: bool) -> ExitCode {
+    // A worker too: it writes a file in memory, and starts without what this process has set.
+    stopping::outlive_file_limits();
     if let Some(ended) = run_as_child() {
         return conclude(ended).into();
     }
-    stopping::outlive_file_limits();
     children::remember_ends();
     match cli::parse(env::args_os(), &caller(&program, bench_target)) {
         Ok(options) => conclude(run(&options, program)).into(),

@@ -4,7 +4,7 @@ mod one_suite;
 
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
-use end_to_end::running::run_with;
+use end_to_end::running::{Ended, command, run_with};
 use gpubench_records::verdict::State;
 use protocol::fake::{Measured, failed, library, measure};
 
@@ -78,6 +78,18 @@ fn first_reason(measured: &Measured) -> String {
 }
 
 const OTHERS: &str = "all measured";
+
+/// A worker writes a file in memory, which may be larger than files may be. It then does without.
+#[test]
+fn a_limit_on_the_size_of_files_ends_no_worker() {
+    let asked = ["cuda::copy", "--arg", "n=4096", "--cache", "hot", "--quick", "--samples", "20"];
+    let mut limited = command("sh");
+    // Blocks of 512 bytes or of 1024, by the shell.
+    limited.args(["-c", "ulimit -f 32; exec \"$@\"", "sh", KERNELS]).args(asked);
+    limited.env("GPUBENCH_LIBCUDA", library());
+    let ended: Ended = limited.output().expect("sh is everywhere").into();
+    ended.with_code(0).shows("1 case: 1 valid, 0 suspect, 0 invalid");
+}
 
 #[test]
 fn without_a_fault_all_is_well() {
