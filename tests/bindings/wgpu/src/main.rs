@@ -4,6 +4,7 @@ gpubench::main!(wgpu_kernels);
 
 /// Launches that cost their own row, or are told in it. They run on request: `--ignored faults`.
 mod faults {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use gpubench::gpu_bench;
@@ -49,6 +50,16 @@ mod faults {
     fn loses_the_device(_nothing: &(), encoder: &Encoder) {
         encoder.device().destroy();
         encoder.pass(|_| {});
+    }
+
+    /// Destroys the device at its tenth launch: the checked one is sound, and samples are under way.
+    #[gpu_bench(setup = Ok(Saxpy::new(16, encoder)), ignore)]
+    fn loses_the_device_later(state: &Saxpy, encoder: &Encoder) {
+        static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
+        state.launch(16, encoder);
+        if LAUNCHES.fetch_add(1, Ordering::Relaxed) == 9 {
+            encoder.device().destroy();
+        }
     }
 
     /// Launches past the encoder.

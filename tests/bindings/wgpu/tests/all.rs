@@ -103,6 +103,11 @@ fn a_fault_costs_one_row() {
         assert!(failure.message.contains(words), "{name}: {failure}");
         assert_eq!(record.verdict.state, State::Invalid);
     }
+    // Its device was lost in a process of its own, twice.
+    let later = record(&run, "wgpu_suite::faults::loses_the_device_later hot");
+    let failure = later.failure().unwrap_or_else(|| panic!("it did not fail: {ended}"));
+    assert!(failure.message.contains("the device is lost (Destroyed)"), "{failure}");
+    assert_ne!(failure.stage, Stage::Check, "its first launch was sound: {failure}");
     for cache in ["hot", "cold"] {
         let record = record(&run, &format!("wgpu_suite::faults::sound[n=1024] {cache}"));
         assert!(record.measurement.is_some(), "{cache}: {ended}");
@@ -130,6 +135,32 @@ fn what_wgpu_cannot_do_is_told_in_the_row() {
         let ended = run(&[&SHORT[..], &["n=4096"], &arguments].concat()).with_code(1);
         assert!(ended.stdout.contains(why), "no `{why}` in {ended}");
     }
+}
+
+/// A flush that the user asks for is used, and what it leaves behind is told where it is no clean and empty cache.
+#[test]
+fn a_flush_that_is_asked_for_is_used_and_proven() {
+    let (ended, run) =
+        measure(SUITE, &[&SHORT[..], &["n=4096", "--cache", "cold", "--flush", "write"]].concat());
+    ended.shows("flushed by `write`");
+    let record = record(&run, "wgpu_kernels::saxpy[n=4096] cold");
+    let method =
+        &record.measurement.as_ref().unwrap_or_else(|| panic!("not measured: {ended}")).samples.method;
+    let proof = method.flush_proof.expect("cold rows have a proof");
+    assert_eq!(method.flush, Flush::Write);
+    if !(proof.is_empty() && proof.is_clean()) {
+        let doubts = ["not proven that `write`", "`write` does not empty", "`write` leaves the cache dirty"];
+        let told = method.flush_reason.as_deref().unwrap_or_default();
+        assert!(doubts.iter().any(|doubt| told.contains(doubt)), "{told:?} of {proof:?}");
+    }
+}
+
+/// Software is no steady device: its times are never known to a ten-thousandth in so short a time.
+#[test]
+fn a_row_that_is_not_precise_in_its_time_is_suspect() {
+    let asked = ["n=1048576", "--cache", "hot", "--precision", "0.01%", "--max-time", "0.05"];
+    let ended = run(&[&["--color", "never"], &asked[..]].concat());
+    ended.shows("suspect: not converged: the time was spent before ± 0.01 % was reached");
 }
 
 /// A rate above a peak that the user gives is not believed, since the cache is given too and holds less than the launch moves.
