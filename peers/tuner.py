@@ -40,7 +40,7 @@ def main():
     found = {"filter": wanted.filter, "exhaustive": [], "again": [], "races": [], "kernel_tuner": []}
     for step, measure, times in [
         ("exhaustive", lambda wanted: timed([wanted.program, wanted.filter]), wanted.truth),
-        ("again", lambda wanted: timed([wanted.program, "--exact", *near(found, wanted)]), wanted.again),
+        ("again", lambda wanted: timed([wanted.program, "--exact", *near(found)]), wanted.again),
         ("races", raced, wanted.races),
         ("kernel_tuner", by_kernel_tuner, wanted.kernel_tuner),
     ]:
@@ -65,24 +65,30 @@ def timed(rows):
     document, seconds = run([*rows, "--cache", "cold", *timing])
     measured = [record for record in document["records"] if record["measurement"]]
     times = {named(record["args"]): record["measurement"]["time"]["median"] for record in measured}
-    return {"times_ns": times, "seconds": seconds}
+    rows = {named(record["args"]): row(record) for record in measured}
+    return {"times_ns": times, "rows": rows, "seconds": seconds}
+
+
+def row(record):
+    """The name of a record's case, as `--exact` takes it."""
+    args = ", ".join(f"{arg['name']}={arg['value']}" for arg in record["args"])
+    return f"{record['benchmark']}[{args}]"
 
 
 def truth(found):
     """The mean time of each variant over all processes that timed it."""
     times = collections.defaultdict(list)
-    for one in found["exhaustive"] + found.get("again", []):
+    for one in found["exhaustive"] + found["again"]:
         for name, time_ns in one["times_ns"].items():
             times[name].append(time_ns)
     return {name: statistics.mean(several) for name, several in times.items()}
 
 
-def near(found, wanted):
+def near(found):
     """The rows of the variants within 3 % of the best so far."""
-    times = truth({"exhaustive": found["exhaustive"]})
-    benchmark, problem = wanted.filter.split("[")
-    problem = problem.rstrip(", ]")
-    return [f"{benchmark}[{problem}, {name}]" for name, time_ns in times.items() if time_ns <= 1.03 * min(times.values())]
+    times = truth({"exhaustive": found["exhaustive"], "again": []})
+    rows = found["exhaustive"][0]["rows"]
+    return [rows[name] for name, time_ns in times.items() if time_ns <= 1.03 * min(times.values())]
 
 
 def raced(wanted):
@@ -148,7 +154,7 @@ def run(command):
 
 
 def tell(found):
-    exhaustive, again, races = found["exhaustive"], found.get("again", []), found["races"]
+    exhaustive, again, races = found["exhaustive"], found["again"], found["races"]
     times = truth(found)
     best = min(times, key=times.get)
 

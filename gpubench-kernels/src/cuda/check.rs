@@ -1,5 +1,5 @@
 //! The checks of outputs. In: a buffer on the device and the reference for each element; out: the first element that
-//! differs. The buffer is copied in pieces, so that checking a gigabyte takes 32 MiB of the host's memory.
+//! differs. The buffer is copied in pieces, so that checking a gigabyte takes 8 MiB of the host's memory.
 
 use cust::memory::{CopyDestination as _, DeviceBuffer, LockedBuffer};
 use rayon::prelude::*;
@@ -9,8 +9,8 @@ use super::inputs::{Element, Refusal};
 /// The bytes of a piece. On an H200's host a transfer into memory that is not locked takes 15 GB/s, and one into memory that is 55; to
 /// lock memory takes 0.3 ms for each MiB.
 const PIECE: usize = 4 << 20;
-/// Buffers of fewer pieces are not worth locking memory for.
-const WORTH_LOCKING: usize = 4;
+/// Buffers of fewer pieces are not worth locking memory for: 48 MiB take as long as they are and unlocked.
+const WORTH_LOCKING: usize = 12;
 /// The elements that a thread looks through at once: enough to be worth one. Rayon's own search asks for each element whether another
 /// thread has found one, which costs ten times as much as the comparison.
 const SHARE: usize = 1 << 14;

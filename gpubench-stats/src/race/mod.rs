@@ -138,12 +138,16 @@ impl Contender {
         Some((mean_of_rounds(&self.rounds)?, self.rounds.len() / 2))
     }
 
-    /// Computes its ratio to the leader so far. It has the noise of its own rounds, and what is common to all.
-    fn ratio(&self, noise: Option<CommonNoise>, confidence: f64) -> Option<Ratio> {
-        let (mean, pairs) = self.mean()?;
+    /// Computes its ratio to the leader from the mean of its rounds. It has the noise of its own rounds, and what is common to all.
+    fn ratio(
+        &self,
+        (mean, pairs): (TrimmedMean, usize),
+        noise: Option<CommonNoise>,
+        confidence: f64,
+    ) -> Ratio {
         let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
         let resolution = self.unresolved / self.steps.max(1) as f64;
-        Some(Ratio::of_mean(mean, resolution, confidence))
+        Ratio::of_mean(mean, resolution, confidence)
     }
 
     /// Forgets what it was compared with.
@@ -328,12 +332,17 @@ impl Race {
         let number = self.epochs.len() - 1;
         let confidence = error::confidence(self.rules.error, number, epoch.contenders, epoch.look);
         let (least, most) = (1.0 / (1.0 + self.rules.band), 1.0 + self.rules.band);
-        let is_of_epoch = |one: &&Contender| one.races() || one.ratio.is_some_and(|(of, _)| of == number);
-        let means: Vec<_> = self.contenders.iter().filter(is_of_epoch).filter_map(Contender::mean).collect();
-        let noise = CommonNoise::of(&means);
+        let was_compared = |one: &Contender| {
+            one.races() || one.standing != Standing::Failed && one.ratio.is_some_and(|(of, _)| of == number)
+        };
+        let means: Vec<_> =
+            self.contenders.iter().map(|one| one.mean().filter(|_| was_compared(one))).collect();
+        let noise = CommonNoise::of(&means.iter().copied().flatten().collect::<Vec<_>>());
         let mut faster: Option<(usize, Ratio)> = None;
-        for (one, contender) in self.contenders.iter_mut().enumerate().filter(|(_, one)| one.races()) {
-            let Some(ratio) = contender.ratio(noise, confidence) else { continue };
+        let racing = self.contenders.iter_mut().zip(means).enumerate().filter(|(_, (one, _))| one.races());
+        for (one, (contender, mean)) in racing {
+            let Some(mean) = mean else { continue };
+            let ratio = contender.ratio(mean, noise, confidence);
             contender.ratio = Some((number, ratio));
             if ratio.low > most {
                 (contender.standing, contender.decided_at) = (Standing::Slower, Some(self.looks));

@@ -2,6 +2,19 @@
 
 use crate::Failure;
 
+/// Refuses options that are none of `known`, those without a value, and words beside them.
+pub fn check(known: &[&str]) -> Result<(), Failure> {
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let is_known = word.strip_prefix("--").is_some_and(|name| known.contains(&name));
+        if !is_known || words.next().is_none() {
+            let known = known.iter().map(|name| format!(" --{name} VALUE")).collect::<String>();
+            return Err(format!("{word}: the options are{known}").into());
+        }
+    }
+    Ok(())
+}
+
 /// Returns the value of `--name`.
 pub fn text(name: &str) -> Option<String> {
     let wanted = format!("--{name}");

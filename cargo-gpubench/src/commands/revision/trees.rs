@@ -102,7 +102,9 @@ impl Tree {
         let done = match &has {
             None => {
                 let removed = if sources.exists() { fs::remove_dir_all(&sources) } else { Ok(()) };
-                removed.map_err(|error| RevisionError::NoPlace { path: sources.clone(), error })?;
+                let failed = |error| RevisionError::NoPlace { path: sources.clone(), error };
+                removed.map_err(failed)?;
+                let _alone = self.alone().map_err(failed)?;
                 repository.add_tree(&sources, commit)?
             }
             Some(earlier) => {
@@ -123,6 +125,15 @@ impl Tree {
         self.lock
             .set_modified(SystemTime::now())
             .map_err(|error| RevisionError::NoPlace { path: self.folder.clone(), error })
+    }
+
+    /// Waits until no other process adds a tree, and holds the others back: git fails where it reads of a tree that another git is
+    /// about to add.
+    fn alone(&self) -> io::Result<File> {
+        let path = self.folder.with_file_name("lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(path)?;
+        lock.lock()?;
+        Ok(lock)
     }
 
     /// Returns the folder of the commit's files.

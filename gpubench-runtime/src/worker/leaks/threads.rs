@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::system::stat::Stat;
 
-/// The processor time, in the system's ticks of 10 ms, by which a thread has come to rest or works on. A thread of a pool looks for more
-/// work for a moment, and is counted in processor time for it: beside other busy programs that moment takes a hundred times as long.
+/// A thread works on if it has used so much processor time without being seen at rest, in the system's ticks of 10 ms. One of a pool
+/// looks for more work for a moment; beside other busy programs that moment takes a hundred times as long, and no more processor time.
 const REST: u64 = 8;
 /// The longest wait for that. A thread that got less time until then is let be.
 const PATIENCE: Duration = Duration::from_millis(800);
@@ -81,7 +81,7 @@ mod tests {
                 }
             }
         });
-        // On a busy machine it may get no processor within one look.
+        // On a busy machine it may get too little time within one wait.
         let found = (0..50).any(|_| work_on());
         end.store(true, Ordering::Relaxed);
         spins.join().expect("no panic");

@@ -20,9 +20,10 @@ const WARM_UP: usize = 5;
 const NAMES: [&str; 6] = ["none", "clear", "write", "read", "wr+read", "read 4x"];
 
 fn main() -> Result<(), Failure> {
+    options::check(&["adapter", "cache-mib", "sizes-mib", "samples"])?;
     let cache = options::number("cache-mib", 60)? << 20;
     let sizes = options::numbers("sizes-mib", &[16, 40, 256])?;
-    let samples = options::number("samples", 60)? as usize;
+    let samples = options::number("samples", 60)?.max(1) as usize;
     let gpu = Gpu::open()?;
     let flushes = Flushes::new(&gpu, cache)?;
     let mut stamps = Stamps::new(&gpu, 2 * (WARM_UP + samples))?;

@@ -15,8 +15,9 @@ const WARM_UP: usize = 2;
 const WORKS: [Work; 3] = [Work::Fill, Work::Read, Work::Copy];
 
 fn main() -> Result<(), Failure> {
+    options::check(&["adapter", "sizes-mib", "launches", "spv"])?;
     let sizes = options::numbers("sizes-mib", &[256, 1024])?;
-    let launches = options::number("launches", 100)? as usize;
+    let launches = options::number("launches", 100)?.max(1) as usize;
     if let Some(folder) = options::text("spv") {
         write_spirv(Path::new(&folder), sizes[0] << 20)?;
     }

@@ -26,9 +26,10 @@ const WORKS: [(Shape, Work); 4] =
     [(SUITE, Work::Fill), (DIFFER, Work::Fill), (SUITE, Work::Read), (SUITE, Work::Copy)];
 
 fn main() -> Result<(), Failure> {
+    options::check(&["adapter", "sizes-mib", "launches", "dump"])?;
     let number = options::number("adapter", 0)? as usize;
     let sizes = options::numbers("sizes-mib", &[256, 1024])?;
-    let launches = options::number("launches", 100)? as usize;
+    let launches = options::number("launches", 100)?.max(1) as usize;
     let cuda = Cuda::open();
     if let Err(error) = &cuda {
         println!("No CUDA here: {error}");
