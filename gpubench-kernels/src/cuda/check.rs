@@ -9,7 +9,7 @@ use super::inputs::{Element, Refusal};
 /// The bytes of a piece. On an H200's host a transfer into memory that is not locked takes 15 GB/s, and one into memory that is 55; to
 /// lock memory takes 0.3 ms for each MiB.
 const PIECE: usize = 4 << 20;
-/// Buffers of fewer pieces are not worth locking memory for: 48 MiB take as long as they are and unlocked.
+/// Buffers of fewer pieces are not worth locking memory for: by these figures that gains nothing below 48 MiB.
 const WORTH_LOCKING: usize = 12;
 /// The elements that a thread looks through at once: enough to be worth one. Rayon's own search asks for each element whether another
 /// thread has found one, which costs ten times as much as the comparison.

@@ -79,12 +79,16 @@ impl Trees {
     }
 }
 
+/// Opens a file to lock, and leaves what is in it.
+fn lock_file(path: &Path) -> io::Result<File> {
+    File::options().create(true).truncate(false).write(true).open(path)
+}
+
 impl Tree {
     /// Takes the tree in `folder`, with the time of its last use; nothing if another process uses it.
     fn lock(folder: &Path) -> io::Result<Option<(SystemTime, Self)>> {
         fs::create_dir_all(folder)?;
-        let path = folder.join("lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(path)?;
+        let lock = lock_file(&folder.join("lock"))?;
         match lock.try_lock() {
             Ok(()) => {
                 let used = lock.metadata()?.modified()?;
@@ -130,8 +134,7 @@ impl Tree {
     /// Waits until no other process adds a tree, and holds the others back: git fails where it reads of a tree that another git is
     /// about to add.
     fn alone(&self) -> io::Result<File> {
-        let path = self.folder.with_file_name("lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(path)?;
+        let lock = lock_file(&self.folder.with_file_name("lock"))?;
         lock.lock()?;
         Ok(lock)
     }
