@@ -3,6 +3,7 @@
 
     cargo build --example tuning && examples/tuning/compile target/debug/examples/tuning target/tuning
     peers/tuner.py target/debug/examples/tuning 'tuning::sum[n=268435456' --races 20 --kernel-tuner 3 --json tuner.json
+    peers/tuner.py --count tuner.json                                                  # what a call kept that was ended
 
 In: the program, a filter that leaves one problem, and how often each is done. Out: for each way the variants that it names, by how much
 they are slower than the best by exhaustive timing, and how long it took. The truth is the mean of the medians of `--truth` processes that
@@ -13,6 +14,7 @@ cache: it is of use where the array is larger than any.
 
 import argparse
 import collections
+import copy
 import json
 import statistics
 import subprocess
@@ -24,20 +26,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUM = ROOT / "examples/tuning/sum.cu"
 REDUCTION = ROOT / "gpubench-kernels/cuda/reduction.cu"
+NOTHING = {"exhaustive": [], "again": [], "races": [], "kernel_tuner": []}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("filter", help="of one problem, such as 'tuning::sum[n=268435456'")
+    parser.add_argument("program", nargs="?", help="examples/tuning, built")
+    parser.add_argument("filter", nargs="?", help="of one problem, such as 'tuning::sum[n=268435456'")
     parser.add_argument("--races", type=int, default=20, help="processes that race (default 20)")
     parser.add_argument("--truth", type=int, default=3, help="processes that time each variant (default 3)")
     parser.add_argument("--again", type=int, default=8, help="processes that time what is within 3 %% of the best (default 8)")
     parser.add_argument("--kernel-tuner", type=int, default=0, metavar="N", help="so often by Kernel Tuner (default 0)")
     parser.add_argument("--json", help="where to keep what was found")
+    parser.add_argument("--count", metavar="FILE", help="count what a file of --json holds, and time nothing")
     wanted = parser.parse_args()
+    if wanted.count:
+        return tell(NOTHING | json.loads(Path(wanted.count).read_bytes()))
+    if not wanted.filter:
+        parser.error("name a program and a filter, or a file to --count")
 
-    found = {"filter": wanted.filter, "exhaustive": [], "again": [], "races": [], "kernel_tuner": []}
+    found = copy.deepcopy(NOTHING) | {"filter": wanted.filter}
     for step, measure, times in [
         ("exhaustive", lambda wanted: timed([wanted.program, wanted.filter]), wanted.truth),
         ("again", lambda wanted: timed([wanted.program, "--exact", *near(found)]), wanted.again),
