@@ -72,8 +72,8 @@ impl Notes {
         let precision = self.sampling.precision;
         match reason {
             Reason::NotConverged { .. } => format!(
-                "not converged: the time was spent before ± {} was reached (--max-time gives more)",
-                format::percent(precision)
+                "not converged: the time was spent before {} was reached (--max-time gives more)",
+                format::precision(precision)
             ),
             Reason::TooFewSamples { .. } => format!(
                 "too few samples: a 95 % interval of the median needs {SMALLEST_SAMPLE} (--samples gives more)"
@@ -83,8 +83,8 @@ impl Notes {
                     .to_owned()
             }
             Reason::WideInterval { .. } => format!(
-                "wide interval: the median is known to no better than ± {}",
-                format::percent(precision.max(WIDEST))
+                "wide interval: the median is known to no better than {}",
+                format::precision(precision.max(WIDEST))
             ),
             other => other.to_string(),
         }

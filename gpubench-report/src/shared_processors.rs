@@ -30,7 +30,8 @@ impl Shared {
         }
         if samples.kept_waiting().is_some() || interrupted > 0 {
             self.interrupted += interrupted;
-            self.samples += samples.events.len() + interrupted;
+            // A long run keeps the times of its samples on disk alone.
+            self.samples += samples.time.samples + interrupted;
         }
         let reached = samples.time.relative_half_width();
         if is_valid && !samples.converged && reached <= WIDEST {
@@ -61,8 +62,8 @@ impl Shared {
             let rows = format::counted(self.imprecise.len(), "row");
             let reached = range(self.imprecise, |part| format!("± {}", format::percent(part)));
             lines += &format!(
-                "{device}: {rows} known to {reached}, not to ± {} in their time: other programs share processors, caches and memory\n",
-                format::percent(precision)
+                "{device}: {rows} known to {reached}, not to {} in their time: other programs share processors, caches and memory\n",
+                format::precision(precision)
             );
         }
         lines
@@ -117,6 +118,7 @@ mod tests {
             let samples = samples(&mut run, number);
             all += samples.events.len();
             samples.interrupted = vec![samples.time.median; number];
+            samples.events.clear();
         }
         let left_out =
             format!("host: 3 of {all} samples were interrupted by other programs, and are left out\n");

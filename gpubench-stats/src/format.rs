@@ -189,12 +189,25 @@ fn changed(ratio: f64) -> String {
     }
 }
 
+/// A precision that is asked for, such as `± 0.50 %`. One that two digits behind the point would show as nothing has as many as it needs.
+#[must_use]
+pub fn precision(part: f64) -> String {
+    match 100.0 * part {
+        p if p < SHOWN_PERCENT => format!("± {} %", number(p)),
+        p => format!("± {p:.2} %"),
+    }
+}
+
+/// The least percentage that two digits behind the point show.
+const SHOWN_PERCENT: f64 = 0.01;
+
 /// Half of an interval beside the value it belongs to, such as `± 0.42 %`. The digits of one that is ten times the value or
 /// more would mean nothing.
 #[must_use]
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
         p if !p.is_finite() => "± ?".to_owned(),
+        p if p > 0.0 && p < SHOWN_PERCENT => format!("± <{SHOWN_PERCENT} %"),
         p if p < 100.0 => format!("± {p:.2} %"),
         p if p < 999.5 => format!("± {p:.0} %"),
         _ => "± >999 %".to_owned(),
@@ -330,6 +343,14 @@ mod tests {
             ["± 99.99 %", "± 100 %", "± 999 %", "± >999 %"]
         );
         assert_eq!([-0.0042, -20.0].map(plus_minus), ["± 0.42 %", "± >999 %"]);
+        assert_eq!(
+            [0.0, 2e-5, 9.9e-5, 1e-4].map(plus_minus),
+            ["± 0.00 %", "± <0.01 %", "± <0.01 %", "± 0.01 %"]
+        );
+        assert_eq!(
+            [0.05, 0.005, 1e-4, 2.5e-5].map(precision),
+            ["± 5.00 %", "± 0.50 %", "± 0.01 %", "± 0.0025 %"]
+        );
         assert_eq!([f64::NAN, f64::INFINITY].map(percent), ["? %", ">99999 %"]);
         assert_eq!([intensity(13.94), power(Watts(212.4))], ["13.9 flop/byte", "212 W"]);
         assert_eq!([bytes(Bytes(1023)), bytes(Bytes(5 << 50))], ["1023 B", "5120 TiB"]);

@@ -289,9 +289,9 @@ impl Display for Reason {
             Self::ClaimsTooMuch(excess) => f.write_str(&claims_too_much(excess)),
             Self::NotConverged { reached, wanted } => write!(
                 f,
-                "not converged: the median is known to {} (asked for: {:.2} %)",
+                "not converged: the median is known to {} (asked for: {})",
                 format::plus_minus(*reached),
-                100.0 * wanted
+                format::precision(*wanted)
             ),
             Self::TooFewSamples { samples, needed } => write!(
                 f,

@@ -1,6 +1,7 @@
 //! Test mode: launches every job once, checks its outputs and times nothing. In: a plan. Out: the outcome of
 //! each job. A job that crashes or hangs costs itself and no other.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use gpubench_records::failure::{Failure, Stage};
 /// A job in test mode.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    /// Its name.
+    /// Its name, with its device if it is tried on several.
     pub name: String,
     /// Its outcome.
     pub outcome: Outcome,
@@ -71,6 +72,8 @@ pub(super) fn run_by(
     warn: &mut dyn FnMut(&str),
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut trials = Vec::with_capacity(plan.jobs.len());
+    let mut devices: BTreeMap<String, usize> = BTreeMap::new();
+    plan.jobs.iter().for_each(|(job, _)| *devices.entry(job.to_string()).or_default() += 1);
     for (job, fate) in &plan.jobs {
         let outcome = match fate {
             Fate::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
@@ -91,7 +94,12 @@ pub(super) fn run_by(
         };
         supervisor.take_remarks().iter().for_each(|remark| warn(remark));
         match outcome {
-            Ok(outcome) => trials.push(Trial { name: job.to_string(), outcome }),
+            Ok(outcome) => {
+                let name = job.to_string();
+                let is_on_several = devices.get(&name).is_some_and(|number| *number > 1);
+                let name = if is_on_several { format!("{name} on {}", job.device) } else { name };
+                trials.push(Trial { name, outcome });
+            }
             Err(error) => return (trials, Err(error)),
         }
         if fail_fast && trials.last().is_some_and(|trial| matches!(trial.outcome, Outcome::Failed(_))) {

@@ -1,5 +1,5 @@
 //! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP, or what the system has. Out: the signal that came. A run looks
-//! for it between two looks at its worker. A second signal ends the process at once.
+//! for it between two looks at its worker. A second signal ends the process: another one at once, the same one half a second later.
 
 use crate::system::stopping::SignalWatch;
 
@@ -7,7 +7,7 @@ use crate::system::stopping::SignalWatch;
 pub(super) struct Stop(SignalWatch);
 
 impl Stop {
-    /// Makes the first signal end the run rather than the process. The second one ends the process too.
+    /// Makes the first signal end the run rather than the process. A second one ends the process too.
     pub(super) fn on_signals() -> Self {
         Self(SignalWatch::start())
     }

@@ -52,7 +52,7 @@ pub(super) fn test(
     let (mut trials, ended) =
         trial::run(&plan, &config, fail_fast, &mut |job| progress.try_job(job), &mut messages::warn, &stops);
     drop(progress);
-    let left = if fail_fast && ended.is_ok() { plan.jobs.len() - trials.len() } else { 0 };
+    let left = plan.jobs.len() - trials.len();
     let demanded = options.selection.ignored == Ignored::Only;
     trials.extend(trial::absent(&plan, demanded));
     let ended = match ended {

@@ -17,7 +17,7 @@ use gpubench_report::style::{BOLD, of_state};
 pub(super) struct Uncounted {
     /// The number of further benchmarks that are marked `ignore`.
     pub(super) ignored: usize,
-    /// The number that was not launched after a failure.
+    /// The number that was not launched after a failure, or when the run was ended.
     pub(super) left: usize,
     /// The time that all of it took.
     pub(super) elapsed: Duration,
@@ -90,8 +90,12 @@ fn lines(trials: &[Trial], write_one: impl Fn(&mut String, &Trial), counts: &Cou
         _ = writeln!(text, "  {}: {}", printable(name), printable_lines(&failure.to_string()));
     }
     let Counts { passed, failed, skipped, ignored, left } = counts;
-    let (word, style) =
-        if *failed == 0 { ("ok", of_state(State::Valid)) } else { ("FAILED", of_state(State::Invalid)) };
+    let (word, state) = match (failed, left) {
+        (0, 0) => ("ok", State::Valid),
+        (0, _) => ("incomplete", State::Suspect),
+        _ => ("FAILED", State::Invalid),
+    };
+    let style = of_state(state);
     let left = if *left == 0 { String::new() } else { format!("{left} not launched; ") };
     _ = writeln!(
         text,
@@ -169,7 +173,7 @@ fn json(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
     }
     let Counts { passed, failed, skipped, ignored, left } = *counts;
     events.push(Event::Suite {
-        event: if failed == 0 { "ok" } else { "failed" },
+        event: if failed + left == 0 { "ok" } else { "failed" },
         counts: SuiteCounts::Ended {
             passed,
             failed,

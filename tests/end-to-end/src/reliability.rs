@@ -93,6 +93,7 @@ pub const PARTS: [Part; 5] = [
             "SIGTERM",
             "SIGHUP",
             "Ctrl-C in a terminal",
+            "SIGTERM twice at once, as by `timeout`",
             "a second Ctrl-C",
             "supervisor killed",
             "suite or worker killed at any moment, over and over",

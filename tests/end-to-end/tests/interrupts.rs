@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
-use end_to_end::running::{Ended, are_gone, cases, command, copy, measure, run_with};
+use end_to_end::running::{Ended, are_gone, cases, command, copy, measure, run, run_with};
 use gpubench_records::files;
 use gpubench_records::record::Run;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -209,6 +209,18 @@ fn an_interrupted_run_of_several_processes_names_no_way_to_resume_it() {
     assert!(ended.stderr.ends_with("error: interrupted\n"), "{ended}");
 }
 
+/// What was not launched is not tested.
+#[test]
+fn an_interrupted_test_is_no_success() {
+    let arguments = ["first", "tells", "then[n=7]", "--test"];
+    let ended = run(SUITE, &arguments).with_code(143);
+    ended.shows(
+        "test result: incomplete. 2 passed; 0 failed; 0 skipped; 0 ignored; 1 not launched; nothing timed",
+    );
+    let ended = run(SUITE, &[&arguments[..], &["--format", "json"]].concat()).with_code(143);
+    ended.shows(r#"{"type":"suite","event":"failed","passed":2,"failed":0,"ignored":0,"measured":0,"filtered_out":1,"#);
+}
+
 /// Nothing is left to go on with.
 #[test]
 fn an_interrupted_run_whose_file_is_removed_names_no_way_to_resume_it() {
@@ -228,6 +240,21 @@ fn ctrl_c_in_a_terminal_is_one_too() {
     kill_process_group(waiting.pid(), Signal::INT).expect("it runs");
     waiting.ends_in_order(130);
     row(here!(), "Ctrl-C in a terminal", "no record: it is measured when the run is resumed", REPORTED);
+}
+
+/// `timeout` of GNU sends its signal to a process, and then to the group of it.
+#[test]
+fn the_same_signal_twice_at_once_is_one() {
+    let waiting = Waiting::start();
+    waiting.signal(Signal::TERM);
+    waiting.signal(Signal::TERM);
+    waiting.ends_in_order(143);
+    row(
+        here!(),
+        "SIGTERM twice at once, as by `timeout`",
+        "no record: it is measured when the run is resumed",
+        REPORTED,
+    );
 }
 
 /// A second signal ends the run without waiting. The file of the run has all that was measured.

@@ -34,9 +34,9 @@ fn unknown_flags_are_usage_errors() {
 #[test]
 fn arguments_need_not_be_unicode() {
     let mut command = command(SUITE);
-    command.arg(OsStr::from_bytes(b"caf\xe9"));
+    command.arg(OsStr::from_bytes(b"caf\xe9")).env("GPUBENCH_TAG", OsStr::from_bytes(b"\xe9t\xe9"));
     let ended: Ended = command.output().expect("the suite starts").into();
-    ended.with_code(2).says_only("invalid UTF-8");
+    ended.with_code(2).says_only(r#"invalid UTF-8: "caf\xE9", GPUBENCH_TAG="\xE9t\xE9""#);
 }
 
 #[test]

@@ -84,6 +84,9 @@ fn each_device_has_a_worker_of_its_own_that_ends_by_itself() {
     let plan = plan(&["checked", "launched"], &["fake:0", "fake:1"]);
     let done = tried(&plan, &config(1), false, &|| false, by_name);
     assert_eq!((done.workers, done.lives), (vec![1, 1, 2, 2], [2, 2]));
+    let names: Vec<_> = done.outcomes.iter().map(|(name, _)| &**name).collect();
+    let expected = ["checked on fake:0", "launched on fake:0", "checked on fake:1", "launched on fake:1"];
+    assert_eq!(names, expected);
 }
 
 /// Something that an earlier job left behind may be at fault. In this process there is no other to try it in.

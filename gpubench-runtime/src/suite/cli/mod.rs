@@ -114,6 +114,9 @@ impl Settings {
                 let shown = if is_long { command } else { help::short(caller) };
                 return Err(shown.try_get_matches_from(arguments).err().unwrap_or(error));
             }
+            Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+                return Err(command.clone().error(ErrorKind::InvalidUtf8, not_utf8(&command, arguments)));
+            }
             given => given.map_err(|error| of_variable(error, &parser, arguments))?,
         };
         if let Some(misspelt) = variables::misspelt_variable(&command) {
@@ -160,6 +163,17 @@ impl Settings {
     fn refused(&self, error: OptionsError) -> clap::Error {
         self.command.clone().error(ErrorKind::ValueValidation, self.origins().place(error))
     }
+}
+
+/// Names the arguments and the variables that are no UTF-8. One that is a path, which need not be, is named beside them.
+fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
+    let arguments = arguments.iter().filter(|argument| argument.to_str().is_none());
+    let arguments = arguments.map(|argument| format!("{argument:?}"));
+    let variables = command.get_arguments().filter_map(|arg| {
+        let value = env::var_os(arg.get_env()?).filter(|value| value.to_str().is_none())?;
+        Some(format!("{}={value:?}", arg.get_env()?.display()))
+    });
+    format!("invalid UTF-8: {}", arguments.chain(variables).collect::<Vec<_>>().join(", "))
 }
 
 /// Names the environment variable whose value is wrong, in place of the flag that nobody has given.

@@ -1,5 +1,6 @@
 //! Misspelt variables. In: the table of flags and the environment. Out: an error for a variable that is called almost as the twin of a
-//! flag. Its flag would not hold, and a gate that does not hold is worse than a stop. Any other name may be a user's own.
+//! flag, or as one of ours without a flag. It would not hold, and a gate that does not hold is worse than a stop. Any other name may be a
+//! user's own.
 
 use std::env;
 use std::fmt::Display;
@@ -10,7 +11,10 @@ use strsim::osa_distance;
 /// The beginning of all names of ours.
 const PREFIX: &str = "GPUBENCH_";
 
-/// A variable that is not read, though it seems to be meant for a flag.
+/// The variables that have no flag: the libraries of NVIDIA's driver, and the size of a cache that wgpu does not tell.
+const WITHOUT_FLAG: [&str; 4] = ["LIBCUDA", "LIBNVML", "CUPTI", "WGPU_CACHE_MIB"];
+
+/// A variable that is not read, though it seems to be meant for one that is.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{PREFIX}{name} is no variable of this program: write {PREFIX}{similar}, or unset it (one of your own needs a name that is less like it)"
@@ -31,7 +35,7 @@ pub(super) fn misspelt_variable(command: &Command) -> Option<impl Display + use<
 fn misspelt(command: &Command, name: &str) -> Option<MisspeltVariable> {
     let name = name.strip_prefix(PREFIX)?;
     let twins = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str()?.strip_prefix(PREFIX));
-    let distances = twins.map(|twin| (osa_distance(name, twin), twin));
+    let distances = twins.chain(WITHOUT_FLAG).map(|twin| (osa_distance(name, twin), twin));
     let (distance, similar) = distances.min()?;
     let is_similar = (1..=(name.len() / 4).max(1)).contains(&distance);
     is_similar.then(|| MisspeltVariable { name: name.to_owned(), similar: similar.to_owned() })
@@ -52,6 +56,9 @@ mod tests {
             ("BASLEINE", "BASELINE"),
             ("QUIK", "QUICK"),
             ("SAMPLE", "SAMPLES"),
+            ("LIB_CUDA", "LIBCUDA"),
+            ("LIBNVLM", "LIBNVML"),
+            ("WGPU_CACHE_MB", "WGPU_CACHE_MIB"),
         ] {
             assert_eq!(similar(&format!("{PREFIX}{name}")).as_deref(), Some(twin));
         }

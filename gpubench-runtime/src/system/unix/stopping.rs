@@ -2,15 +2,26 @@
 
 use std::ffi::c_int;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
+use gpubench_records::threads;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
+use signal_hook::low_level::pipe;
 
 /// The signals that ask this process to end.
 const ASKING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// The same signal again within this time is the same request: `timeout` of GNU sends its signal to a process and to its group.
+const SAME_REQUEST: Duration = Duration::from_millis(500);
+
+/// The signals that are heeded, each with a flag that is true once it ends the process.
+type Heeded = Vec<(c_int, Arc<AtomicBool>)>;
 
 /// Looks for a signal that asks this process to end.
 pub(crate) struct SignalWatch {
@@ -21,18 +32,10 @@ pub(crate) struct SignalWatch {
 }
 
 impl SignalWatch {
-    /// Begins to look. A second signal ends the process.
+    /// Begins to look. A second signal ends the process: another one at once, the same again after half a second.
     pub(crate) fn start() -> Self {
         let seen = Arc::new(AtomicUsize::new(0));
-        let again = Arc::new(AtomicBool::new(false));
-        // `nohup` ignores the end of the terminal, and its child processes inherit that.
-        for signal in ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP)) {
-            // Registration fails only for signals that cannot be caught, and these can. The handler that
-            // notes a signal is registered last, so that the first signal finds no earlier one.
-            _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
-            _ = register(signal, Arc::clone(&again));
-            _ = register_usize(signal, Arc::clone(&seen), signal as usize);
-        }
+        heed(&seen);
         Self { seen, some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
     }
 
@@ -44,6 +47,44 @@ impl SignalWatch {
             seen => seen,
         }
     }
+}
+
+/// Notes the first signal in `seen`, and has a second one end the process.
+fn heed(seen: &Arc<AtomicUsize>) -> Heeded {
+    // `nohup` ignores the end of the terminal, and its child processes inherit that.
+    let asking = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+    let heeded: Heeded = asking.map(|signal| (signal, Arc::default())).collect();
+    for (signal, ends) in &heeded {
+        // Registration fails only for signals that cannot be caught, and these can. The handler that ends the process is registered
+        // first, so that it finds what earlier signals did, and not this one.
+        _ = register_conditional_shutdown(*signal, 128 + signal, Arc::clone(ends));
+        for (_, ends) in heeded.iter().filter(|(other, _)| other != signal) {
+            _ = register(*signal, Arc::clone(ends));
+        }
+        _ = register_usize(*signal, Arc::clone(seen), *signal as usize);
+    }
+    if end_by_the_same(heeded.clone()).is_err() {
+        // Without a thread that waits, nobody knows how late it is.
+        for (signal, ends) in &heeded {
+            _ = register(*signal, Arc::clone(ends));
+        }
+    }
+    heeded
+}
+
+/// Has all of these signals end the process, some time after the first that comes.
+fn end_by_the_same(heeded: Heeded) -> io::Result<()> {
+    let (mut first, teller) = UnixStream::pair()?;
+    for (signal, _) in &heeded {
+        pipe::register(*signal, teller.try_clone()?)?;
+    }
+    threads::start("signals", move || {
+        if first.read_exact(&mut [0]).is_ok() {
+            thread::sleep(SAME_REQUEST);
+            heeded.iter().for_each(|(_, ends)| ends.store(true, Ordering::SeqCst));
+        }
+    })?;
+    Ok(())
 }
 
 /// Returns a signal that waits for this process to unblock it.
@@ -84,7 +125,29 @@ fn mask_has(status: &str, name: &str, signal: c_int) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use signal_hook::low_level::raise;
+
     use super::*;
+
+    /// Behind a first signal, another one ends the process, and the same one after a while.
+    #[test]
+    fn the_same_signal_again_ends_a_process_later_than_another() {
+        let seen = Arc::new(AtomicUsize::new(0));
+        let heeded = heed(&seen);
+        let ends = |signal| heeded.iter().any(|(it, ends)| *it == signal && ends.load(Ordering::SeqCst));
+        assert!(!ends(SIGINT) && !ends(SIGTERM));
+        let begin = Instant::now();
+        raise(SIGTERM).expect("it is heeded");
+        raise(SIGTERM).expect("it is heeded");
+        assert!(ends(SIGINT));
+        assert_eq!(seen.load(Ordering::SeqCst), SIGTERM as usize);
+        while !ends(SIGTERM) && begin.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(ends(SIGTERM) && begin.elapsed() >= SAME_REQUEST, "{:?}", begin.elapsed());
+    }
 
     #[test]
     fn ignored_signals_are_bits_of_a_mask() {
