@@ -25,38 +25,34 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Compiles `entry` of `wgsl`. Binding 0 is read and written, binding 1 too, binding 2 read, whether the shader uses them or not: what
-    /// is bound is what wgpu puts barriers for.
+    /// Compiles `entry` of `wgsl`. The first `written` bindings are read and written, the others read, whether the shader uses them or not:
+    /// what is bound is what wgpu puts barriers for.
     pub fn new(
         gpu: &Gpu,
         (wgsl, entry): (&str, &str),
         checks: Checks,
-        buffers: &[BindingResource<'_>],
+        (buffers, written): (&[BindingResource<'_>], usize),
         grid: [u32; 2],
     ) -> Self {
         let source = ShaderModuleDescriptor { label: None, source: ShaderSource::Wgsl(wgsl.into()) };
         let module = match checks {
             Checks::On => gpu.device.create_shader_module(source),
-            // SAFETY: every shader here compares its index with the array's length, and its loops end.
+            // SAFETY: no index of a shader here is beyond its array, and its loops end.
             Checks::Off => unsafe {
                 gpu.device.create_shader_module_trusted(source, ShaderRuntimeChecks::unchecked())
             },
         };
-        let entries = [false, false, true].map(|read_only| BindGroupLayoutEntry {
-            binding: 0,
+        let entry_of = |binding: usize| BindGroupLayoutEntry {
+            binding: binding as u32,
             visibility: ShaderStages::COMPUTE,
             ty: BindingType::Buffer {
-                ty: BufferBindingType::Storage { read_only },
+                ty: BufferBindingType::Storage { read_only: binding >= written },
                 has_dynamic_offset: false,
                 min_binding_size: None,
             },
             count: None,
-        });
-        let entries: Vec<_> = (0..)
-            .zip(entries)
-            .take(buffers.len())
-            .map(|(binding, entry)| BindGroupLayoutEntry { binding, ..entry })
-            .collect();
+        };
+        let entries: Vec<_> = (0..buffers.len()).map(entry_of).collect();
         let layout = gpu
             .device
             .create_bind_group_layout(&BindGroupLayoutDescriptor { label: None, entries: &entries });

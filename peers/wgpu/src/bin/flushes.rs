@@ -91,7 +91,7 @@ impl<'a> Flushes<'a> {
                 gpu,
                 (SHADERS, "fence"),
                 Checks::On,
-                &[result.as_entire_binding(), written.as_entire_binding()],
+                (&[result.as_entire_binding(), written.as_entire_binding()], 2),
                 [1, 1],
             ),
             gpu,
@@ -177,5 +177,5 @@ impl Arrays {
 fn kernel(gpu: &Gpu, entry: &str, buffers: &[&Buffer]) -> Kernel {
     let size = buffers.last().map_or(0, |last| last.size());
     let bound: Vec<_> = buffers.iter().map(|buffer| buffer.as_entire_binding()).collect();
-    Kernel::new(gpu, (SHADERS, entry), Checks::On, &bound, grid(size / OF_WORKGROUP, MOST_IN_X))
+    Kernel::new(gpu, (SHADERS, entry), Checks::On, (&bound, 2), grid(size / OF_WORKGROUP, MOST_IN_X))
 }

@@ -136,7 +136,8 @@ impl Table<'_> {
         let differing = Shape { values_differ: true, ..SUITE };
         let source = differing.wgsl(Work::Fill, self.size);
         let fill_x = [result.clone(), x.clone()];
-        let kernel = Kernel::new(self.gpu, (&source, "main"), Checks::On, &fill_x, differing.grid(self.size));
+        let kernel =
+            Kernel::new(self.gpu, (&source, "main"), Checks::On, (&fill_x, 2), differing.grid(self.size));
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         kernel.encode(&mut encoder, None);
         self.gpu.queue.submit([encoder.finish()]);
@@ -146,7 +147,7 @@ impl Table<'_> {
             let source = shape.wgsl(work, self.size);
             let bound = [result.clone(), y.clone(), x.clone()];
             let bound = if work == Work::Fill { &bound[..2] } else { &bound[..] };
-            let kernel = Kernel::new(self.gpu, (&source, "main"), checks, bound, shape.grid(self.size));
+            let kernel = Kernel::new(self.gpu, (&source, "main"), checks, (bound, 2), shape.grid(self.size));
             for _ in 0..WARM_UP + self.launches {
                 let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
                 kernel.encode(&mut encoder, Some(stamps.of_pass()));
