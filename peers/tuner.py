@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUM = ROOT / "examples/tuning/sum.cu"
 REDUCTION = ROOT / "gpubench-kernels/cuda/reduction.cu"
-NOTHING = {"exhaustive": [], "again": [], "races": [], "kernel_tuner": []}
+EMPTY = {"exhaustive": [], "again": [], "races": [], "kernel_tuner": []}
 
 
 def main():
@@ -38,14 +38,16 @@ def main():
     parser.add_argument("--again", type=int, default=8, help="processes that time what is within 3 %% of the best (default 8)")
     parser.add_argument("--kernel-tuner", type=int, default=0, metavar="N", help="so often by Kernel Tuner (default 0)")
     parser.add_argument("--json", help="where to keep what was found")
-    parser.add_argument("--count", metavar="FILE", help="count what a file of --json holds, and time nothing")
+    parser.add_argument("--count", metavar="FILE", help="count what a file written by --json holds; time nothing")
     wanted = parser.parse_args()
+    if wanted.count and wanted.program:
+        parser.error("--count times nothing: leave out the program and the filter")
     if wanted.count:
-        return tell(NOTHING | json.loads(Path(wanted.count).read_bytes()))
+        return tell(EMPTY | json.loads(Path(wanted.count).read_bytes()))
     if not wanted.filter:
         parser.error("name a program and a filter, or a file to --count")
 
-    found = copy.deepcopy(NOTHING) | {"filter": wanted.filter}
+    found = copy.deepcopy(EMPTY) | {"filter": wanted.filter}
     for step, measure, times in [
         ("exhaustive", lambda wanted: timed([wanted.program, wanted.filter]), wanted.truth),
         ("again", lambda wanted: timed([wanted.program, "--exact", *near(found)]), wanted.again),
@@ -60,7 +62,10 @@ def main():
 
 def keep(found, path):
     if path:
-        Path(path).write_text(json.dumps(found, separators=(",", ":")) + "\n")
+        # A limit may end this program at any time.
+        new = Path(f"{path}.new")
+        new.write_text(json.dumps(found, separators=(",", ":")) + "\n")
+        new.replace(path)
 
 
 def named(args):
@@ -163,6 +168,8 @@ def run(command):
 
 def tell(found):
     exhaustive, again, races = found["exhaustive"], found["again"], found["races"]
+    if not exhaustive:
+        return print(f"{found['filter']}: nothing was timed")
     times = truth(found)
     best = min(times, key=times.get)
 
@@ -170,10 +177,12 @@ def tell(found):
         return 100 * (times[name] / times[best] - 1)
 
     ties = sorted((name for name in times if loss(name) <= 0.5), key=times.get)
-    print(f"{found['filter']}: {len(times)} variants, each timed alone to ± 0.1 %, in {statistics.median(one['seconds'] for one in exhaustive):.1f} s")
+    print(f"{found['filter']}: {len(times)} variants, each timed alone to ± 0.1 %, or for a second, in {statistics.median(one['seconds'] for one in exhaustive):.1f} s")
     if again:
         print(f"  {len(again[0]['times_ns'])} of them in {len(again)} processes more")
     print(f"  best: {best}, {times[best] / 1e3:.2f} µs; within 0.5 %: {'; '.join(ties[1:]) or 'none'}")
+    if not races:
+        return print("no race was kept")
     winners = collections.Counter(race["best"] for race in races)
     first = winners.most_common(1)[0][0]
     holding = sum(first == race["best"] or first in race["ties"] for race in races)

@@ -189,7 +189,7 @@ fn changed(ratio: f64) -> String {
     }
 }
 
-/// A precision that is asked for, such as `± 0.50 %`. One that two digits behind the point would show as nothing has as many as it needs.
+/// A precision that is asked for, such as `± 0.50 %`. Below 0.01 % it has four significant digits.
 #[must_use]
 pub fn precision(part: f64) -> String {
     match 100.0 * part {

@@ -34,6 +34,9 @@ CODE = """
     4779fc00fcffffffffff830300c00f00
 """
 
+# R0 to R7, and the attribute of a function that counts registers, CU_FUNC_ATTRIBUTE_NUM_REGS.
+USED_REGISTERS, REGISTERS = 8, 4
+
 # The place of a constant is in byte 5 of an instruction, in words: what Vulkan has there, and CUDA.
 PLACES = {
     0x010: (0x12, 0x86),  # the bytes of the array: the second argument of a kernel
@@ -42,7 +45,7 @@ PLACES = {
     0x130: (0x10, 0x84),  # the address of the array: the first argument
 }
 
-# `vulkan` needs enough code to be replaced, and as many registers; what it says is never run.
+# `vulkan` needs enough code to be replaced, and as many registers; its own instructions never run.
 KERNELS = r"""
 extern "C" __global__ void __launch_bounds__(256) vulkan(float4* y, unsigned bytes) {
     unsigned i = (blockIdx.y * gridDim.x + blockIdx.x) * 256 + threadIdx.x;
@@ -134,6 +137,9 @@ class Cuda:
         self.call("cuMemAlloc_v2", ctypes.byref(array), ctypes.c_size_t(size))
         self.call("cuMemsetD32_v2", array, 0, ctypes.c_size_t(size // 4))
         self.call("cuModuleGetFunction", ctypes.byref(function), self.module, kernel.encode())
+        registers = ctypes.c_int()
+        self.call("cuFuncGetAttribute", ctypes.byref(registers), REGISTERS, function)
+        assert registers.value >= USED_REGISTERS, f"{registers.value} registers"
         blocks, row = size // 4096, 32768
         length = ctypes.c_uint(size)
         arguments = (ctypes.c_void_p * 2)(ctypes.addressof(array), ctypes.addressof(length))
@@ -146,11 +152,11 @@ class Cuda:
             milliseconds = ctypes.c_float()
             self.call("cuEventElapsedTime", ctypes.byref(milliseconds), *self.events)
             times.append(1e3 * milliseconds.value)
-        last = (ctypes.c_float * 4)()
-        self.call("cuMemcpyDtoH_v2", last, ctypes.c_uint64(array.value + size - 16), ctypes.c_size_t(16))
+        filled = (ctypes.c_uint32 * (size // 4))()
+        self.call("cuMemcpyDtoH_v2", filled, array, ctypes.c_size_t(size))
         self.call("cuMemFree_v2", array)
-        if list(last) != [1.5] * 4:
-            sys.exit(f"{kernel} left {list(last)} at the end of {size} bytes")
+        if bytes(filled) != struct.pack("<f", 1.5) * (size // 4):
+            sys.exit(f"{kernel} does not fill {size} bytes")
         return statistics.median(times[5:])
 
 

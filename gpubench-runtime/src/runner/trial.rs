@@ -72,8 +72,8 @@ pub(super) fn run_by(
     warn: &mut dyn FnMut(&str),
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut trials = Vec::with_capacity(plan.jobs.len());
-    let mut devices: BTreeMap<String, usize> = BTreeMap::new();
-    plan.jobs.iter().for_each(|(job, _)| *devices.entry(job.to_string()).or_default() += 1);
+    let mut jobs_by_name: BTreeMap<String, usize> = BTreeMap::new();
+    plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
     for (job, fate) in &plan.jobs {
         let outcome = match fate {
             Fate::Skipped(why) => Ok(Outcome::Skipped(why.clone())),
@@ -96,7 +96,7 @@ pub(super) fn run_by(
         match outcome {
             Ok(outcome) => {
                 let name = job.to_string();
-                let is_on_several = devices.get(&name).is_some_and(|number| *number > 1);
+                let is_on_several = jobs_by_name.get(&name).is_some_and(|number| *number > 1);
                 let name = if is_on_several { format!("{name} on {}", job.device) } else { name };
                 trials.push(Trial { name, outcome });
             }

@@ -1,5 +1,6 @@
 //! The signals that ask a run to end. In: Ctrl-C, SIGTERM and SIGHUP, or what the system has. Out: the signal that came. A run looks
-//! for it between two looks at its worker. A second signal ends the process: another one at once, the same one half a second later.
+//! for it between two looks at its worker. A second signal ends the process at once; on Unix, the same one within
+//! half a second counts as one with the first.
 
 use crate::system::stopping::SignalWatch;
 

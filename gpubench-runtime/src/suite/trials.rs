@@ -17,7 +17,7 @@ use gpubench_report::style::{BOLD, of_state};
 pub(super) struct Uncounted {
     /// The number of further benchmarks that are marked `ignore`.
     pub(super) ignored: usize,
-    /// The number that was not launched after a failure, or when the run was ended.
+    /// The number that has no outcome, since an earlier one failed or a signal came.
     pub(super) left: usize,
     /// The time that all of it took.
     pub(super) elapsed: Duration,
@@ -96,7 +96,7 @@ fn lines(trials: &[Trial], write_one: impl Fn(&mut String, &Trial), counts: &Cou
         _ => ("FAILED", State::Invalid),
     };
     let style = of_state(state);
-    let left = if *left == 0 { String::new() } else { format!("{left} not launched; ") };
+    let left = if *left == 0 { String::new() } else { format!("{left} not tested; ") };
     _ = writeln!(
         text,
         "\ntest result: {style}{word}{style:#}. {passed} passed; {failed} failed; {skipped} skipped; {ignored} ignored; \

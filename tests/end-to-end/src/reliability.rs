@@ -94,7 +94,7 @@ pub const PARTS: [Part; 5] = [
             "SIGHUP",
             "Ctrl-C in a terminal",
             "SIGTERM twice at once, as by `timeout`",
-            "a second Ctrl-C",
+            "SIGTERM behind Ctrl-C",
             "supervisor killed",
             "suite or worker killed at any moment, over and over",
             "suite built anew while it runs",

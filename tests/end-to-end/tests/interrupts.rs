@@ -215,7 +215,7 @@ fn an_interrupted_test_is_no_success() {
     let arguments = ["first", "tells", "then[n=7]", "--test"];
     let ended = run(SUITE, &arguments).with_code(143);
     ended.shows(
-        "test result: incomplete. 2 passed; 0 failed; 0 skipped; 0 ignored; 1 not launched; nothing timed",
+        "test result: incomplete. 2 passed; 0 failed; 0 skipped; 0 ignored; 1 not tested; nothing timed",
     );
     let ended = run(SUITE, &[&arguments[..], &["--format", "json"]].concat()).with_code(143);
     ended.shows(r#"{"type":"suite","event":"failed","passed":2,"failed":0,"ignored":0,"measured":0,"filtered_out":1,"#);
@@ -273,7 +273,7 @@ fn a_second_signal_ends_a_run_at_once() {
     assert_eq!(stored_in(&folder), [FIRST]);
     row(
         here!(),
-        "a second Ctrl-C",
+        "SIGTERM behind Ctrl-C",
         "no record: it is measured when the run is resumed",
         "in the file of the run",
     );

@@ -180,7 +180,7 @@ fn fail_fast_launches_nothing_after_a_failure() {
     ended.shows("test result: FAILED. 1 passed; 1 failed");
     let ended =
         run_with(SUITE, &["--fail-fast", "ticks", "--arg", "n=0,1,2"], &[("GPUBENCH_DEVICE", "clockwork")]);
-    ended.with_code(1).shows("0 passed; 1 failed; 0 skipped; 0 ignored; 2 not launched; nothing timed");
+    ended.with_code(1).shows("0 passed; 1 failed; 0 skipped; 0 ignored; 2 not tested; nothing timed");
 }
 
 #[test]

@@ -165,9 +165,10 @@ impl Settings {
     }
 }
 
-/// Names the arguments and the variables that are no UTF-8. One that is a path, which need not be, is named beside them.
+/// Names the arguments and the variables that are no UTF-8, paths among them, though those need not be: clap does not tell which one it
+/// refused.
 fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
-    let arguments = arguments.iter().filter(|argument| argument.to_str().is_none());
+    let arguments = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
     let arguments = arguments.map(|argument| format!("{argument:?}"));
     let variables = command.get_arguments().filter_map(|arg| {
         let value = env::var_os(arg.get_env()?).filter(|value| value.to_str().is_none())?;

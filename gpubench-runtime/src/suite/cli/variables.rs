@@ -1,6 +1,5 @@
-//! Misspelt variables. In: the table of flags and the environment. Out: an error for a variable that is called almost as the twin of a
-//! flag, or as one of ours without a flag. It would not hold, and a gate that does not hold is worse than a stop. Any other name may be a
-//! user's own.
+//! Misspelt variables. In: the table of flags and the environment. Out: an error for a variable whose name is nearly that of one
+//! that is read. It would have no effect, and a gate without effect is worse than a stop. Any other name may be a user's own.
 
 use std::env;
 use std::fmt::Display;

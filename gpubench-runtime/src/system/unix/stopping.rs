@@ -2,46 +2,49 @@
 
 use std::ffi::c_int;
 use std::fs;
-use std::io::{self, Read as _};
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use gpubench_records::threads;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::flag::{register, register_conditional_shutdown, register_usize};
-use signal_hook::low_level::pipe;
+use signal_hook::flag::{register, register_usize};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::exit;
 
 /// The signals that ask this process to end.
 const ASKING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
-
 /// The same signal again within this time is the same request: `timeout` of GNU sends its signal to a process and to its group.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
 
-/// The signals that are heeded, each with a flag that is true once it ends the process.
-type Heeded = Vec<(c_int, Arc<AtomicBool>)>;
+/// The number of a signal that came since the last watch began, 0 before.
+static SEEN: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+/// The first of them, and when it came, for whoever decides on a second.
+static FIRST: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
 /// Looks for a signal that asks this process to end.
 pub(crate) struct SignalWatch {
-    /// The number of the signal that came, 0 before.
-    seen: Arc<AtomicUsize>,
     /// True if the process was started with some of them blocked.
     some_blocked: bool,
 }
 
 impl SignalWatch {
-    /// Begins to look. A second signal ends the process: another one at once, the same again after half a second.
+    /// Begins to look; what came before is forgotten. A second signal ends the process at once, unless it is the same one within half a
+    /// second.
     pub(crate) fn start() -> Self {
-        let seen = Arc::new(AtomicUsize::new(0));
-        heed(&seen);
-        Self { seen, some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
+        static LISTENING: Once = Once::new();
+
+        *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        SEEN.store(0, Ordering::SeqCst);
+        LISTENING.call_once(listen);
+        Self { some_blocked: ASKING.iter().any(|signal| is_in("SigBlk:", *signal)) }
     }
 
-    /// Returns the number of the first signal that came, 0 before.
+    /// Returns the number of the signal that came, 0 before.
     pub(crate) fn signal(&self) -> usize {
-        match self.seen.load(Ordering::SeqCst) {
+        match SEEN.load(Ordering::SeqCst) {
             // A blocked signal reaches no handler, and waits.
             0 if self.some_blocked => waiting().unwrap_or(0) as usize,
             seen => seen,
@@ -49,42 +52,40 @@ impl SignalWatch {
     }
 }
 
-/// Notes the first signal in `seen`, and has a second one end the process.
-fn heed(seen: &Arc<AtomicUsize>) -> Heeded {
-    // `nohup` ignores the end of the terminal, and its child processes inherit that.
-    let asking = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
-    let heeded: Heeded = asking.map(|signal| (signal, Arc::default())).collect();
-    for (signal, ends) in &heeded {
-        // Registration fails only for signals that cannot be caught, and these can. The handler that ends the process is registered
-        // first, so that it finds what earlier signals did, and not this one.
-        _ = register_conditional_shutdown(*signal, 128 + signal, Arc::clone(ends));
-        for (_, ends) in heeded.iter().filter(|(other, _)| other != signal) {
-            _ = register(*signal, Arc::clone(ends));
+/// Has these signals noted at once, and a thread look at them, one after the other. Without a thread, the first one ends the process, as
+/// it does in any program.
+fn listen() {
+    let (ready, is_ready) = channel::<()>();
+    let thread = threads::start("signals", move || {
+        // `nohup` ignores the end of the terminal, and its child processes inherit that.
+        let heeded = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        // Fails only for signals that cannot be caught, and these can.
+        let signals = Signals::new(heeded.clone());
+        heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&SEEN), signal as usize));
+        drop(ready);
+        if let Ok(mut signals) = signals {
+            signals.forever().for_each(look_at);
         }
-        _ = register_usize(*signal, Arc::clone(seen), *signal as usize);
+    });
+    if thread.is_ok() {
+        // Nothing is ever sent: the channel closes once signals are heeded.
+        _ = is_ready.recv();
     }
-    if end_by_the_same(heeded.clone()).is_err() {
-        // Without a thread that waits, nobody knows how late it is.
-        for (signal, ends) in &heeded {
-            _ = register(*signal, Arc::clone(ends));
-        }
-    }
-    heeded
 }
 
-/// Has all of these signals end the process, some time after the first that comes.
-fn end_by_the_same(heeded: Heeded) -> io::Result<()> {
-    let (mut first, teller) = UnixStream::pair()?;
-    for (signal, _) in &heeded {
-        pipe::register(*signal, teller.try_clone()?)?;
+/// Ends the process by a second signal.
+fn look_at(signal: c_int) {
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *first {
+        None => *first = Some((signal, Instant::now())),
+        Some(first) if is_same_request(first, signal, Instant::now()) => {}
+        Some(_) => exit(128 + signal),
     }
-    threads::start("signals", move || {
-        if first.read_exact(&mut [0]).is_ok() {
-            thread::sleep(SAME_REQUEST);
-            heeded.iter().for_each(|(_, ends)| ends.store(true, Ordering::SeqCst));
-        }
-    })?;
-    Ok(())
+}
+
+/// Returns true if a signal that comes `now` asks for no more than the first one.
+fn is_same_request((first, came): (c_int, Instant), signal: c_int, now: Instant) -> bool {
+    signal == first && now.duration_since(came) < SAME_REQUEST
 }
 
 /// Returns a signal that waits for this process to unblock it.
@@ -125,28 +126,15 @@ fn mask_has(status: &str, name: &str, signal: c_int) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
-    use signal_hook::low_level::raise;
-
     use super::*;
 
-    /// Behind a first signal, another one ends the process, and the same one after a while.
     #[test]
-    fn the_same_signal_again_ends_a_process_later_than_another() {
-        let seen = Arc::new(AtomicUsize::new(0));
-        let heeded = heed(&seen);
-        let ends = |signal| heeded.iter().any(|(it, ends)| *it == signal && ends.load(Ordering::SeqCst));
-        assert!(!ends(SIGINT) && !ends(SIGTERM));
-        let begin = Instant::now();
-        raise(SIGTERM).expect("it is heeded");
-        raise(SIGTERM).expect("it is heeded");
-        assert!(ends(SIGINT));
-        assert_eq!(seen.load(Ordering::SeqCst), SIGTERM as usize);
-        while !ends(SIGTERM) && begin.elapsed() < Duration::from_secs(60) {
-            thread::sleep(Duration::from_millis(10));
-        }
-        assert!(ends(SIGTERM) && begin.elapsed() >= SAME_REQUEST, "{:?}", begin.elapsed());
+    fn the_same_signal_within_half_a_second_is_the_same_request() {
+        let came = Instant::now();
+        let is_same =
+            |signal, after| is_same_request((SIGTERM, came), signal, came + Duration::from_millis(after));
+        assert!(is_same(SIGTERM, 0) && is_same(SIGTERM, 499));
+        assert!(!is_same(SIGTERM, 500) && !is_same(SIGINT, 0));
     }
 
     #[test]
