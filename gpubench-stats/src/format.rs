@@ -207,7 +207,6 @@ const SHOWN_PERCENT: f64 = 0.01;
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
         p if !p.is_finite() => "± ?".to_owned(),
-        p if p > 0.0 && p < SHOWN_PERCENT / 2.0 => format!("± <{SHOWN_PERCENT} %"),
         p if p < 100.0 => format!("± {p:.2} %"),
         p if p < 999.5 => format!("± {p:.0} %"),
         _ => "± >999 %".to_owned(),
@@ -343,10 +342,6 @@ mod tests {
             ["± 99.99 %", "± 100 %", "± 999 %", "± >999 %"]
         );
         assert_eq!([-0.0042, -20.0].map(plus_minus), ["± 0.42 %", "± >999 %"]);
-        assert_eq!(
-            [0.0, 2e-5, 9.9e-5, 1e-4].map(plus_minus),
-            ["± 0.00 %", "± <0.01 %", "± 0.01 %", "± 0.01 %"]
-        );
         assert_eq!(
             [0.05, 0.005, 1e-4, 2.5e-5].map(precision),
             ["± 5.00 %", "± 0.50 %", "± 0.01 %", "± 0.0025 %"]
