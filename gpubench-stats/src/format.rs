@@ -194,7 +194,7 @@ fn changed(ratio: f64) -> String {
 pub fn precision(part: f64) -> String {
     match 100.0 * part {
         p if p < SHOWN_PERCENT => format!("± {} %", number(p)),
-        p => format!("± {p:.2} %"),
+        _ => plus_minus(part),
     }
 }
 

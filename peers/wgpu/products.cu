@@ -9,14 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#define CHECK(call)                                                                                        \
-    do {                                                                                                   \
-        cudaError_t error = (call);                                                                        \
-        if (error != cudaSuccess) {                                                                        \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                                 \
-            exit(1);                                                                                       \
-        }                                                                                                  \
-    } while (0)
+#include "check.cuh"
 
 static const int LAUNCHES = 30, WARM_UP = 2;
 

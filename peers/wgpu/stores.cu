@@ -11,14 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                                        \
-    do {                                                                                                   \
-        cudaError_t error = (call);                                                                        \
-        if (error != cudaSuccess) {                                                                        \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                                 \
-            exit(1);                                                                                       \
-        }                                                                                                  \
-    } while (0)
+#include "check.cuh"
 
 // One vector of 16 bytes a thread, as the suite's fill.
 #define FILL(name, store)                                                                                  \

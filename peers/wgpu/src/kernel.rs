@@ -7,7 +7,8 @@ use wgpu::{
     PipelineLayoutDescriptor, ShaderModuleDescriptor, ShaderRuntimeChecks, ShaderSource, ShaderStages,
 };
 
-use crate::Gpu;
+use crate::stamps::Stamps;
+use crate::{Failure, Gpu};
 
 /// The checks of a shader by naga.
 #[derive(Clone, Copy, PartialEq)]
@@ -74,6 +75,14 @@ impl Kernel {
             .collect();
         let descriptor = BindGroupDescriptor { label: None, layout: &layout, entries: &entries };
         Self { pipeline, buffers: gpu.device.create_bind_group(&descriptor), grid }
+    }
+
+    /// Launches alone in a submission, between timestamps if there are some, and waits.
+    pub fn launch(&self, gpu: &Gpu, stamps: Option<&mut Stamps<'_>>) -> Result<(), Failure> {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.encode(&mut encoder, stamps.map(Stamps::of_pass));
+        gpu.queue.submit([encoder.finish()]);
+        gpu.wait()
     }
 
     /// Encodes a pass with a launch.

@@ -1,4 +1,5 @@
-//! The signals that ask a process to end.
+//! The signals that ask a process to end. In: SIGINT, SIGTERM and SIGHUP. Out: the one that came, for whoever looks; a second one ends the
+//! process.
 
 use std::ffi::c_int;
 use std::fs;

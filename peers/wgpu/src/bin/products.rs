@@ -73,7 +73,7 @@ impl<'a> Products<'a> {
         for input in [&a, &b] {
             let bound = [input.as_entire_binding()];
             let grid = grid((n * n).div_ceil(WIDTH), ROW);
-            submit(gpu, &Kernel::new(gpu, (INPUT, "main"), Checks::On, (&bound, 1), grid), None)?;
+            Kernel::new(gpu, (INPUT, "main"), Checks::On, (&bound, 1), grid).launch(gpu, None)?;
         }
         Ok(Self { gpu, n, launches, c, a, b })
     }
@@ -95,7 +95,7 @@ impl<'a> Products<'a> {
         encoder.clear_buffer(&self.c, 0, None);
         self.gpu.queue.submit([encoder.finish()]);
         for _ in 0..WARM_UP + self.launches {
-            submit(self.gpu, &kernel, Some(stamps))?;
+            kernel.launch(self.gpu, Some(stamps))?;
         }
         let time = median(stamps.take()?.split_off(WARM_UP));
         let found = self.result()?;
@@ -117,12 +117,4 @@ impl<'a> Products<'a> {
         self.gpu.wait()?;
         Ok(read.slice(..).get_mapped_range()?.to_vec())
     }
-}
-
-/// Launches a kernel alone in its submission, between timestamps if there are some, and waits.
-fn submit(gpu: &Gpu, kernel: &Kernel, stamps: Option<&mut Stamps<'_>>) -> Result<(), Failure> {
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    kernel.encode(&mut encoder, stamps.map(Stamps::of_pass));
-    gpu.queue.submit([encoder.finish()]);
-    gpu.wait()
 }

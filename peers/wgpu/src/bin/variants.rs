@@ -138,10 +138,7 @@ impl Table<'_> {
         let fill_x = [result.clone(), x.clone()];
         let kernel =
             Kernel::new(self.gpu, (&source, "main"), Checks::On, (&fill_x, 2), differing.grid(self.size));
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        kernel.encode(&mut encoder, None);
-        self.gpu.queue.submit([encoder.finish()]);
-        self.gpu.wait()?;
+        kernel.launch(self.gpu, None)?;
         let mut medians = [f64::NAN; 3];
         for (work, median_of) in WORKS.into_iter().zip(&mut medians) {
             let source = shape.wgsl(work, self.size);
@@ -149,10 +146,7 @@ impl Table<'_> {
             let bound = if work == Work::Fill { &bound[..2] } else { &bound[..] };
             let kernel = Kernel::new(self.gpu, (&source, "main"), checks, (bound, 2), shape.grid(self.size));
             for _ in 0..WARM_UP + self.launches {
-                let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-                kernel.encode(&mut encoder, Some(stamps.of_pass()));
-                self.gpu.queue.submit([encoder.finish()]);
-                self.gpu.wait()?;
+                kernel.launch(self.gpu, Some(&mut *stamps))?;
             }
             *median_of = median(stamps.take()?.split_off(WARM_UP));
         }
