@@ -29,6 +29,9 @@ pub struct Samples {
     pub clock_faults: Option<ClockFaults>,
     /// The number of groups that they were taken in.
     pub groups: usize,
+    /// How often the inputs were made anew between these groups, each time at another place in memory: where inputs lie moves a time.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub moves: usize,
     /// True if another launch took turns with this one. Each group then had inputs at other addresses, so that times move
     /// from group to group on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -306,8 +306,12 @@ fn samples(measured: &Measurement) -> String {
         0 => String::new(),
         number => format!("; {number} more, which other programs interrupted, are left out"),
     };
+    let moves = match measured.samples.moves {
+        0 => String::new(),
+        moves => format!(", with inputs at {} places", moves + 1),
+    };
     format!(
-        "{count}{worth} in {}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
+        "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
         format::counted(measured.samples.groups, "group"),
         format::time(measured.samples.elapsed),
         format::time(measured.samples.wall),

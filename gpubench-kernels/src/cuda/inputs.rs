@@ -1,9 +1,13 @@
 //! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel with the numbers of
 //! [`crate::inputs`], or with values that no kernel writes. So nothing large is copied.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::error::Error;
 use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
 
+use cust::context::CurrentContext;
 use cust::error::CudaResult;
 use cust::launch;
 use cust::memory::bytemuck::Pod;
@@ -51,17 +55,17 @@ impl Random for u16 {
 
 /// Makes inputs on a stream's device.
 pub struct Inputs<'a> {
-    module: Module,
+    module: &'static Module,
     stream: &'a Stream,
 }
 
 impl<'a> Inputs<'a> {
-    /// Loads the kernels that make them.
+    /// Loads the kernels that make them, if they are not.
     ///
     /// # Errors
     /// The driver refuses them.
     pub fn on(stream: &'a Stream) -> CudaResult<Self> {
-        Ok(Self { module: Module::from_ptx(PTX, &[])?, stream })
+        Ok(Self { module: kernels()?, stream })
     }
 
     /// The first `n` elements of the input `seed`.
@@ -121,6 +125,19 @@ impl<'a> Inputs<'a> {
         unsafe { buffer.set_8_async(0xff, self.stream)? };
         self.stream.synchronize()?;
         Ok(buffer)
+    }
+}
+
+/// Returns the kernels that fill arrays. They are loaded once for each device, and stay as long as the process: inputs are made hundreds of
+/// times in some cases, and loading takes half of that time.
+fn kernels() -> CudaResult<&'static Module> {
+    static LOADED: Mutex<BTreeMap<i32, &Module>> = Mutex::new(BTreeMap::new());
+    let device = CurrentContext::get_device()?.as_raw();
+    // What a panic left is whole: there is one insertion.
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    match loaded.entry(device) {
+        Entry::Occupied(known) => Ok(known.get()),
+        Entry::Vacant(place) => Ok(place.insert(Box::leak(Box::new(Module::from_ptx(PTX, &[])?)))),
     }
 }
 

@@ -218,6 +218,7 @@ fn samples(median: f64) -> Samples {
         device_clock: None,
         clock_faults: None,
         groups: 1,
+        moves: 0,
         in_turns: false,
         waited: None,
         elapsed: Nanoseconds(1e6),

@@ -267,8 +267,8 @@ pub trait Device: Any {
     }
 
     /// Moves the inputs that are made next to addresses of the device's memory that depend on `place` alone, a random number, as
-    /// far as the device can: inputs of the same sizes that are made in the same order at the same place have the same addresses.
-    /// Called while no inputs exist.
+    /// far as the device can: inputs of the same sizes that are made in the same order at the same place have the same addresses,
+    /// if no others exist.
     fn displace(&mut self, place: u64) {
         _ = place;
     }
@@ -285,6 +285,8 @@ pub struct TraceOptions {
     pub flush: Flush,
     /// The time of a launch by its samples, from which the number of launches follows.
     pub time: Nanoseconds,
+    /// The random numbers of places at which the inputs are made anew, if they were moved between the samples.
+    pub places: Option<[u64; 7]>,
 }
 
 /// The options for taking samples.
@@ -300,6 +302,8 @@ pub struct SampleOptions {
     /// True if the host's part belongs to the launch: a sample then begins when the launch function is called, on a device
     /// without work.
     pub host_work: bool,
+    /// True if inputs may be made anew between groups.
+    pub moves: bool,
 }
 
 impl SampleOptions {
@@ -307,7 +311,7 @@ impl SampleOptions {
     /// chooses.
     #[must_use]
     pub fn new(cache: Cache) -> Self {
-        Self { cache, flush: None, path: None, host_work: false }
+        Self { cache, flush: None, path: None, host_work: false, moves: false }
     }
 
     /// Asks for this flush, if it is one.
@@ -320,6 +324,12 @@ impl SampleOptions {
     #[must_use]
     pub fn with_host_work(self, host_work: bool) -> Self {
         Self { host_work, ..self }
+    }
+
+    /// Lets inputs be made anew between groups, at other places.
+    #[must_use]
+    pub fn with_moves(self, moves: bool) -> Self {
+        Self { moves, ..self }
     }
 
     /// Asks for this path, if it is one.
@@ -371,6 +381,16 @@ pub trait Work {
     /// # Errors
     /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
+
+    /// Makes inputs anew behind a call of `displace`, beside the first ones, which are kept, and drops any others. Returns false if it
+    /// cannot; then the launches have the first ones.
+    fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
+        _ = displace;
+        false
+    }
+
+    /// Puts the first inputs in the place of all that were made anew.
+    fn take_back(&mut self) {}
 }
 
 /// Work that launches nothing.
@@ -391,6 +411,16 @@ pub trait Sampler {
     /// # Errors
     /// Returns an error if a launch or the device fails.
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure>;
+
+    /// Makes the inputs of the launches anew, at addresses that depend on `place`, as [`Device::displace`] has it. Returns false if they
+    /// stay where they are, which is the default. Called between groups of samples.
+    ///
+    /// # Errors
+    /// Returns an error if a launch on them or the device fails.
+    fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+        _ = place;
+        Ok(false)
+    }
 
     /// Measures the timer on the path of these samples: its overhead and its resolution.
     ///

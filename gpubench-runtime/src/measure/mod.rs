@@ -7,6 +7,7 @@ mod clock;
 mod energy;
 mod groups;
 mod interrupted;
+mod places;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -31,6 +32,7 @@ use gpubench_records::verdict::WIDEST;
 
 pub(crate) use self::energy::energy;
 use self::groups::GroupSize;
+use self::places::Places;
 pub use self::turns::{Placement, Rounds, compare};
 use self::warm_up::LastGroup;
 use self::watch::Watch;
@@ -112,7 +114,8 @@ pub fn measure(
             warming.extend(&taken.clocks);
         },
     };
-    let TakenSamples { begin, end, events, starts, overheads, groups, elapsed, clocks, converged } = taken;
+    let TakenSamples { begin, end, events, starts, overheads, groups, moves, elapsed, clocks, converged } =
+        taken;
     // Threads that wait now are known to have waited behind this.
     let waited = sampler.waited();
     let marks = sampler.interrupted();
@@ -136,6 +139,7 @@ pub fn measure(
         device_clock: clocks.after(&warming),
         clock_faults: checked.faults(),
         groups,
+        moves,
         in_turns: false,
         waited,
         elapsed,
@@ -170,6 +174,8 @@ struct TakenSamples {
     starts: Vec<Nanoseconds>,
     overheads: Vec<GroupOverhead>,
     groups: usize,
+    /// How often the inputs were moved.
+    moves: usize,
     elapsed: Nanoseconds,
     clocks: ClockReadings,
     converged: bool,
@@ -196,12 +202,16 @@ impl TakenSamples {
         let (mut read, mut groups, mut elapsed) = (0, 0, Nanoseconds::default());
         let (mut next_look, mut converged) = (MIN_SAMPLES, sampling.samples.is_some());
         let mut budget = Budget::of(limit, timer);
+        let mut places = Places::of(timer);
         let begin = Instant::now();
         loop {
             progress.step_reached(Step::Samples(read));
             let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
             let fitting =
                 if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
+            if groups > 0 {
+                places.next(sampler, budget.spent())?;
+            }
             let before = events.len();
             let group = checked.take(sampler, fitting.min(left), &mut events)?;
             for start in checked.starts() {
@@ -246,7 +256,8 @@ impl TakenSamples {
                 break;
             }
         }
-        Ok(Self { begin, end: Instant::now(), events, starts, overheads, groups, elapsed, clocks, converged })
+        let (end, moves) = (Instant::now(), places.moves());
+        Ok(Self { begin, end, events, starts, overheads, groups, moves, elapsed, clocks, converged })
     }
 
     /// Returns the time that they took, by the device's clock or by this machine's, whichever is more.
@@ -273,6 +284,7 @@ impl TakenSamples {
             starts,
             overheads,
             groups: 1,
+            moves: 0,
             elapsed: group.device,
             clocks,
             converged: false,

@@ -144,6 +144,7 @@ pub fn compare(
             device_clock: turns.clocks.after(&turns.warming),
             clock_faults: turns.checked.faults(),
             groups: turns.rounds.len(),
+            moves: 0,
             in_turns: true,
             waited: None,
             elapsed: turns.elapsed,

@@ -31,6 +31,7 @@ pub struct Bound<'a, S: ?Sized, T> {
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order, because inputs may need their stream's device.
     inputs: Option<T>,
+    laid_aside: Option<T>,
     stream: Option<KeptStream<S>>,
 }
 
@@ -48,6 +49,7 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
             check: None,
             skip_if: None,
             inputs: None,
+            laid_aside: None,
             stream: None,
         }
     }
@@ -132,12 +134,24 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
 
     fn clear(&mut self) {
         self.inputs = None;
+        self.laid_aside = None;
+    }
+
+    fn lay_aside(&mut self) {
+        let inputs = self.inputs.take();
+        self.laid_aside = self.laid_aside.take().or(inputs);
+    }
+
+    fn take_back(&mut self) {
+        if let Some(first) = self.laid_aside.take() {
+            self.inputs = Some(first);
+        }
     }
 
     fn setup(&mut self) -> Result<(), Failure> {
         let stream = self.stream.clone().ok_or_else(|| Failure::new(Stage::Setup, "there is no stream"))?;
-        // Earlier inputs are dropped first, so that two sets never need to fit.
-        self.clear();
+        // Earlier inputs are dropped first, so that no two sets need to fit that way.
+        self.inputs = None;
         self.inputs = Some(guarded(Stage::Setup, || (self.setup)((*stream).borrow()))?);
         Ok(())
     }

@@ -139,7 +139,11 @@ pub trait Case {
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure>;
     /// Drops the inputs.
     fn clear(&mut self);
-    /// Makes fresh inputs, which replace any earlier ones.
+    /// Keeps the first inputs aside. Drops the inputs if that was done before.
+    fn lay_aside(&mut self);
+    /// Puts inputs that were laid aside in the place of all others.
+    fn take_back(&mut self);
+    /// Makes fresh inputs, which replace any earlier ones but those that were laid aside.
     ///
     /// # Errors
     /// Returns an error if the user's `setup` fails.

@@ -7,6 +7,7 @@ use gpubench_driver::nvtx;
 
 use super::Reply;
 use super::measurement::MeasurementContext;
+use super::places::{marginal, may_move, take_back, trace_options};
 use super::prepared::{Launches, PreparedCase, relaunched, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
@@ -123,11 +124,6 @@ impl Visitor for JobVisitor<'_> {
     }
 }
 
-/// Returns the options by which the launches of a case are traced as they were sampled.
-fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
-    TraceOptions { cache, flush: measured.samples.method.flush, time: measured.median() }
-}
-
 impl JobVisitor<'_> {
     /// Traces launches of a case whose samples are taken.
     fn trace(&mut self, case: &mut dyn Case, wanted: &TraceOptions) {
@@ -135,6 +131,7 @@ impl JobVisitor<'_> {
             true => Ok(Err("it does not see the host's part, which belongs to this launch".to_owned())),
             false => catch(Stage::Launch, || self.device.traced(&mut Launches(case), wanted)).map(Ok),
         };
+        take_back(&mut Launches(case), self.device);
         let pass = match traced {
             Ok(Ok(Some(times))) => CuptiPass::Traced(Box::new(times)),
             Ok(Ok(None)) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
@@ -174,18 +171,20 @@ impl JobVisitor<'_> {
         // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let sampling = Sampling { max_time: self.budget(), ..self.sampling };
+        let moves = may_move(cache, prepared, self.options.accumulates, self.task.facts);
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
             let Sampling { flush, path, .. } = self.sampling;
             let wanted = SampleOptions::new(cache).with_flush(flush).with_path(path);
-            let wanted = wanted.with_host_work(self.options.host_work);
+            let wanted = wanted.with_host_work(self.options.host_work).with_moves(moves);
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
             let samples = measure::measure(sampler.as_mut(), &sampling, monitor.ok(), &mut progress)?;
             let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
             Ok((samples, energy))
         });
+        take_back(&mut Launches(case), self.device);
         let (samples, energy) = match sampled.map_err(|failure| failure.at(progress.step)) {
             Ok(sampled) => sampled,
             // The sampler's own failures already contain the driver's words.
@@ -214,8 +213,10 @@ impl JobVisitor<'_> {
         }
         if measurement.samples.method.path == Path::Graph && verdict.state != State::Invalid {
             // What failed here is no failure of the launch, whose samples are taken.
-            let flush = measurement.samples.method.flush;
-            let marginal = catch(Stage::Launch, || self.device.marginal(&mut Launches(case), cache, flush));
+            let mut launches = Launches(case);
+            let marginal =
+                catch(Stage::Launch, || marginal(&mut launches, self.device, cache, &measurement.samples));
+            take_back(&mut launches, self.device);
             measurement.samples.marginal = marginal.ok().flatten();
             // A launch that moved while it was sampled moves on.
             let moves =

@@ -11,6 +11,7 @@ mod message;
 mod mirrored;
 mod numbered;
 mod pipe;
+mod places;
 mod planning;
 mod prepared;
 mod process;

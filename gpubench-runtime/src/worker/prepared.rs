@@ -1,6 +1,8 @@
 //! The untimed steps of a case: set-up, reset, counts, one checked launch. In: the user's code and an open device; out: the
 //! facts that all samples share, or the failure of the step, with the device's words.
 
+use std::time::{Duration, Instant};
+
 use super::{Reply, copies};
 use crate::catch::catch;
 use crate::device::{Device, Work, not_left};
@@ -29,6 +31,8 @@ pub(super) struct PreparedCase {
     pub(super) counts: Counts,
     pub(super) checked: bool,
     pub(super) seen: LaunchFacts,
+    /// The time that making the inputs took; zero for those of another that shares them.
+    pub(super) set_up: Duration,
 }
 
 impl PreparedCase {
@@ -41,9 +45,8 @@ impl PreparedCase {
     ) -> Result<Self, Failure> {
         let mut report_step = |step| reply(Reply::Step(step));
         report_step(Step::Setup);
-        case.open(device)?;
-        set_up(case, device)?;
-        Self::launched(case, options, device, &mut report_step)
+        let set_up = opened(case, device)?;
+        Ok(Self { set_up, ..Self::launched(case, options, device, &mut report_step)? })
     }
 
     /// Makes the inputs, and launches once on them.
@@ -54,9 +57,8 @@ impl PreparedCase {
     ) -> Result<Self, Failure> {
         let mut report_step = |step| reply(Reply::Step(step));
         report_step(Step::Setup);
-        case.open(device)?;
-        set_up(case, device)?;
-        Self::unchecked(case, device, &mut report_step)
+        let set_up = opened(case, device)?;
+        Ok(Self { set_up, ..Self::unchecked(case, device, &mut report_step)? })
     }
 
     /// Launches once on inputs that are there, and looks at nothing.
@@ -71,7 +73,7 @@ impl PreparedCase {
         let counts = on(device, Stage::Counts, || case.counts())?;
         report_step(Step::CheckedLaunch);
         launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
-        Ok(Self { counts, checked: false, seen: LaunchFacts::default() })
+        Ok(Self { counts, checked: false, seen: LaunchFacts::default(), set_up: Duration::ZERO })
     }
 
     /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch does what no time can stand for.
@@ -106,7 +108,7 @@ impl PreparedCase {
         }
         match observed::refused(&seen, options.host_work) {
             Some(_) => Err(refusal(&seen, options)),
-            None => Ok(Self { counts, checked, seen }),
+            None => Ok(Self { counts, checked, seen, set_up: Duration::ZERO }),
         }
     }
 }
@@ -144,6 +146,14 @@ fn on<T>(
 ) -> Result<T, Failure> {
     let done = step();
     not_left(stage, done, device.make_current())
+}
+
+/// Makes the stream and the inputs. Returns the time that the inputs took.
+fn opened(case: &mut dyn Case, device: &mut dyn Device) -> Result<Duration, Failure> {
+    case.open(device)?;
+    let begin = Instant::now();
+    set_up(case, device)?;
+    Ok(begin.elapsed())
 }
 
 /// Makes the inputs.
@@ -216,5 +226,19 @@ impl Work for Launches<'_> {
         let launched = self.0.launch();
         copies::end_marked();
         launched
+    }
+
+    fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
+        self.0.lay_aside();
+        displace();
+        let moved = self.0.setup().is_ok();
+        if !moved {
+            self.0.take_back();
+        }
+        moved
+    }
+
+    fn take_back(&mut self) {
+        self.0.take_back();
     }
 }

@@ -215,6 +215,7 @@ impl Config {
             drift: number(value, "DRIFT", 0.0),
             delays: Delays {
                 places: number(value, "PLACES", 0.0),
+                memory: number(value, "MEMORY", 0.0),
                 cold_node: number(value, "COLD_NODE", 0.0),
                 second_stream: number(value, "SECOND_STREAM", 0.0),
             },

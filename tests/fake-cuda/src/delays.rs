@@ -11,11 +11,13 @@ use crate::work::Work;
 /// So many kernels on a second stream make all later ones begin later.
 const KERNELS_OF_A_SECOND_STREAM: usize = 100;
 
-/// The delays that a test asks for, in nanoseconds.
+/// The delays that a test asks for, in nanoseconds but for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Delays {
     /// The standard deviation of what two events of a graph read, over places.
     pub(crate) places: f64,
+    /// The most by which a kernel takes longer for the place of its memory, as a part of its time.
+    pub(crate) memory: f64,
     /// By how much later a kernel of a graph begins behind a flush.
     pub(crate) cold_node: f64,
     /// By how much later each kernel begins once two streams have had kernels.
@@ -31,6 +33,13 @@ impl Delays {
             _ => 0.0,
         };
         nodes.iter().map(&mut error).collect()
+    }
+
+    /// Returns the factor by which a kernel takes longer whose memory begins at this address.
+    pub(crate) fn of_memory(self, address: u64) -> f64 {
+        // The lines of 512 bytes are spread as Knuth's multiplicative hash spreads them.
+        let spread = (address >> 9).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        1.0 + self.memory * spread as f64 / f64::from(1 << 24)
     }
 
     /// Returns true if this work leaves nothing of a graph's launch data in the L2.

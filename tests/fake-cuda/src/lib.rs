@@ -17,6 +17,7 @@
 //! | `DRIFT` | `0.1` | Kernels get slower by this fraction in a second of the device's time. |
 //! | `STALL` | `1400@100190` | The memory is held up for so many nanoseconds, once in so many. A kernel that waits for memory meanwhile waits longer. |
 //! | `PLACES` | `130` | What two events of a graph read has an error of their places, which comes again in each replay, with this standard deviation in nanoseconds. |
+//! | `MEMORY` | `0.04` | Kernels of a suite take longer by a part of up to this, which depends on where the memory lies that they touch first. |
 //! | `COLD_NODE` | `300` | Behind a flush in its graph a kernel begins so many nanoseconds later. |
 //! | `SECOND_STREAM` | `350` | Once a second stream has had a hundred kernels, each kernel begins so many nanoseconds later. |
 //! | `SEED` | `7` | Where noise and places begin; usually 1. |

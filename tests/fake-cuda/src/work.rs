@@ -186,7 +186,12 @@ impl Driver {
             Lasts::AndMemory(duration) => duration + model::moving(&traffic),
             Lasts::Model => model::kernel(launch.blocks, &traffic).max(crossing),
         };
-        let duration = if launch.is_ours() { duration } else { self.unrest.apply(duration, begin) };
+        let duration = if launch.is_ours() {
+            duration
+        } else {
+            let place = doing.touched.first().map_or(0, |(range, _)| range.start);
+            self.unrest.apply(duration * self.config.delays.of_memory(place), begin)
+        };
         let waiting = model::waiting(&traffic);
         duration + self.config.stall.map_or(0.0, |stall| stall.delay(begin, waiting))
     }

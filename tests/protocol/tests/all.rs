@@ -16,6 +16,7 @@ mod killed;
 mod launches;
 mod limits;
 mod log;
+mod moving;
 mod ncu;
 mod no_gpu;
 mod nvtx;

@@ -84,7 +84,7 @@ fn a_flush_that_is_asked_for_is_used_whatever_it_does() {
 #[test]
 fn lines_that_are_kept_are_let_go_for_cold_samples() {
     let calls = |keep| {
-        let arguments = ["--quick", "persists[", "--arg", keep];
+        let arguments = ["--quick", "--cache", "cold", "persists[", "--arg", keep];
         let measured = measure(PERSISTS, &arguments, &[("LOG", "")]);
         _ = measured.ended.with_code(0);
         let calls =

@@ -79,6 +79,18 @@ impl Work for Guarded<'_> {
         self.step(Stage::Reset, |work| work.reset())
     }
 
+    fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
+        let moved = self.work.move_inputs(displace);
+        // Whatever context `setup` left current, the next call finds the GPU's own, or fails.
+        _ = self.own.restore();
+        moved
+    }
+
+    fn take_back(&mut self) {
+        self.work.take_back();
+        _ = self.own.restore();
+    }
+
     fn launch(&mut self) -> Result<(), Failure> {
         let Some(checked) = &self.checked else { return self.step(Stage::Launch, |work| work.launch()) };
         let checked = checked.clone();

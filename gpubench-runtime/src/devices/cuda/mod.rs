@@ -10,6 +10,7 @@ mod flush;
 mod guarded;
 mod kernels;
 pub(crate) mod limits;
+mod places;
 mod sampling;
 mod stream;
 mod trace;
@@ -289,6 +290,7 @@ impl Cuda {
     /// Begins a case that launches on this stream.
     fn open_case(&mut self, stream: CUstream) {
         self.stream = stream;
+        self.spacers.clear();
         self.checked.clear();
         self.outputs = None;
     }

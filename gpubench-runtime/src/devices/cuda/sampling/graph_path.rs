@@ -63,6 +63,14 @@ impl<'a> GraphPath<'a> {
         Ok(time)
     }
 
+    /// Makes the inputs anew at another place. Returns false if they stay where they are.
+    pub(crate) fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+        // These graphs have the addresses of the inputs until now.
+        self.next = None;
+        self.row = None;
+        self.samples.move_inputs(place)
+    }
+
     /// Returns the places of the next group if it has so many samples. Launches that take turns have theirs exchanged in every other
     /// graph.
     fn places(&self, samples: usize) -> Range<usize> {

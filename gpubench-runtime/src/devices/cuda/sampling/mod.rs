@@ -53,7 +53,8 @@ pub(crate) fn sampler<'a>(
     let empty = Empty { kernel: device.kernels.empty, stream: device.stream };
     let samples = SamplingState::new(device, Works::Beside(work, empty), wanted, flush.flush)?;
     Ok(if chosen.is_ok() {
-        Box::new(OnGraph { path: GraphPath::new(samples), method, _suspended: suspended })
+        let path = GraphPath::new(samples);
+        Box::new(OnGraph { path, method, moves: wanted.moves, _suspended: suspended })
     } else {
         Box::new(OnStream { samples, path: StreamPath::default(), method, _suspended: suspended })
     })
@@ -192,12 +193,17 @@ fn inspect_launch(
 struct OnGraph<'a> {
     path: GraphPath<'a>,
     method: Method,
+    moves: bool,
     _suspended: Option<Suspended>,
 }
 
 impl Sampler for OnGraph<'_> {
     fn group(&mut self, samples: usize, events: &mut Vec<Nanoseconds>) -> Result<Nanoseconds, Failure> {
         self.path.group(samples, events)
+    }
+
+    fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+        if self.moves { self.path.move_inputs(place) } else { Ok(false) }
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {

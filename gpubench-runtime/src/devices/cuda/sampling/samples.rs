@@ -11,6 +11,7 @@ use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::event::{Event, EventPair};
 use crate::devices::cuda::driver::{CallError, check};
 use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::places;
 use crate::devices::cuda::sampling::empty::Empty;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::{Cache, Flush};
@@ -157,6 +158,11 @@ impl<'a> SamplingState<'a> {
             record(&pair.stop, stream)?;
         }
         Ok(())
+    }
+
+    /// Makes the inputs anew at another place, and launches on them. Returns false if they stay where they are.
+    pub(crate) fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+        places::move_inputs(self.device, self.works.first(), place)
     }
 
     /// Begins a group: its first event.

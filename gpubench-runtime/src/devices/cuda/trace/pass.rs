@@ -11,6 +11,7 @@ use crate::device::{TraceOptions, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::flush::persisting::Suspended;
 use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::places::move_inputs;
 use gpubench_records::certificate::{CuptiTimes, TracedPiece};
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::method::Flush;
@@ -21,6 +22,8 @@ use gpubench_stats::{Interval, Summary, interval_of_mean};
 const MOST: usize = 64;
 const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
 const LEAST: usize = 3;
+/// The places of inputs that were moved between the samples: the first, and those that are given.
+const PLACES: usize = 8;
 /// The launches before those: tracing makes a kernel's first launch longer.
 const UNCOUNTED: usize = 2;
 /// The time that a launch takes beside its own, for its flush and for what tracing costs.
@@ -29,23 +32,34 @@ const BESIDE: Nanoseconds = Nanoseconds(40e3);
 const NAMED: usize = 32;
 
 /// Traces launches of `work`.
-pub(crate) fn pass(device: &Cuda, work: &mut dyn Work, wanted: &TraceOptions) -> Result<CuptiTimes, Failure> {
+pub(crate) fn pass(
+    device: &mut Cuda,
+    work: &mut dyn Work,
+    wanted: &TraceOptions,
+) -> Result<CuptiTimes, Failure> {
     let began = Instant::now();
     let mut work = Guarded::held_against(work, device.own, device.stream, &device.checked);
     let suspended = if wanted.flush == Flush::None { None } else { Suspended::begin()? };
     let how = (wanted.cache, wanted.flush);
-    let by_events = ByEvents::new(device, how)?;
-    let untraced = by_events.times(&mut work)?;
+    let untraced = ByEvents::new(device, how)?.times(&mut work)?;
     let tracing = begin()?;
     let known = super::pieces(device);
     group(device, &mut work, how, (UNCOUNTED, known), (&tracing, &[]))?;
     let count = ((BUDGET / (wanted.time + BESIDE)) as usize).clamp(LEAST, MOST);
     let mut launches = Vec::with_capacity(count);
+    let mut places = wanted.places.iter().flatten();
+    let longest = if wanted.places.is_some() { count.div_ceil(PLACES).min(LONGEST) } else { LONGEST };
     while launches.len() < count {
-        let next = (count - launches.len()).min(LONGEST);
+        let next = (count - launches.len()).min(longest);
         launches.extend(group(device, &mut work, how, (next, known), (&tracing, &[]))?);
+        if let Some(place) = places.next() {
+            move_inputs(device, &mut work, *place)?;
+            // What was launched there is none of the next group.
+            drop(tracing.take());
+        }
     }
-    let slowed = difference(&untraced, &by_events.times(&mut work)?);
+    work.take_back();
+    let slowed = difference(&untraced, &ByEvents::new(device, how)?.times(&mut work)?);
     // The records of those launches are no other pass's.
     drop(tracing.take());
     drop((tracing, suspended));

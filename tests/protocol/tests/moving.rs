@@ -1,0 +1,72 @@
+//! Inputs that move between the groups of hot samples: a time is that of many places, and where inputs stay, nothing is lost.
+
+use gpubench_records::record::Measurement;
+use gpubench_records::verdict::State;
+use protocol::fake::{Measured, library, measure};
+use protocol::log::Line;
+
+const MOVING: &str = env!("CARGO_BIN_EXE_moving");
+
+fn found<'a>(measured: &'a Measured, name: &str) -> &'a Measurement {
+    let record =
+        measured.run.records.iter().find(|record| {
+            format!("{} {}", record.case.name(), record.case.cache) == format!("moving::{name}")
+        });
+    let record = record.unwrap_or_else(|| panic!("no {name}: {}", measured.ended));
+    assert_eq!(record.verdict.state, State::Valid, "{name}: {}", measured.ended);
+    record.measurement.as_ref().expect("a valid case is measured")
+}
+
+/// Kernels take up to 30 % longer for where their memory lies, and 15 % at the median place.
+#[test]
+fn a_hot_time_is_that_of_many_places() {
+    let time = |asked: &[(&str, &str)]| {
+        let measured = measure(MOVING, &["moves", "--precision", "1%"], asked);
+        let [hot, cold] = ["moves hot", "moves cold"].map(|name| found(&measured, name).samples.clone());
+        assert_eq!((cold.moves, hot.moves), (0, hot.groups - 1));
+        hot
+    };
+    let (still, moved) = (time(&[]), time(&[("MEMORY", "0.3")]));
+    assert!(moved.groups > still.groups, "{} groups, {}", moved.groups, still.groups);
+    let longer = moved.time.median / still.time.median - 1.0;
+    assert!((longer - 0.15).abs() <= 0.03, "{longer}");
+    let half_width = moved.time.relative_half_width();
+    assert!((0.01..=0.03).contains(&half_width), "the interval is that of places: {half_width}");
+}
+
+#[test]
+fn inputs_that_cannot_be_made_again_stay() {
+    let measured = measure(MOVING, &["--quick", "--explain", "moving::"], &[]);
+    for stays in ["refuses hot", "refuses cold", "accumulates hot", "large hot"] {
+        assert_eq!(found(&measured, stays).samples.moves, 0, "{stays}");
+    }
+    let moves = found(&measured, "moves hot").samples.moves;
+    assert!(moves >= 7, "{moves}");
+    measured.ended.with_code(0).shows(&format!(" groups, with inputs at {} places; ", moves + 1));
+}
+
+/// The launches after the samples, and the cold case, have the inputs of the checked launch, which are still there.
+#[test]
+fn the_first_inputs_are_kept() {
+    let measured = measure(MOVING, &["--quick", "moves"], &[]);
+    for case in ["moves hot", "moves cold"] {
+        let relaunch = found(&measured, case).relaunch.as_ref().expect("it was launched again");
+        assert_eq!(relaunch.differs.0, 0, "{case}");
+    }
+}
+
+/// The second method has four places, and CUPTI eight.
+#[test]
+fn what_holds_a_time_has_several_places_too() {
+    let library = library().to_str().expect("UTF-8");
+    let sets = |case: &str, verify: &[&str]| {
+        let arguments = [&["--quick", case, "--cache", "hot", "--samples", "64"], verify].concat();
+        let measured = measure(MOVING, &arguments, &[("LOG", "")]);
+        let moves = found(&measured, &format!("{case} hot")).samples.moves;
+        let loads = |line: &&Line| line.what == "call" && line.words[0] == "cuModuleLoadDataEx";
+        (measured.log.iter().filter(loads).count(), moves)
+    };
+    let ((once, none), (often, moves)) = (sets("accumulates", &[]), sets("moves", &[]));
+    assert_eq!((none, often), (0, once + moves + 3));
+    assert_eq!(sets("moves", &["--verify", "cupti", "--cupti", library]), (often + 7, moves));
+}
