@@ -1,7 +1,9 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
 use gpubench_stats::units::{Joules, Nanoseconds, Watts};
-use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median};
+use std::f64::consts::FRAC_PI_2;
+
+use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median, standard_error};
 use serde::{Deserialize, Serialize};
 
 use crate::clock_faults::ClockFaults;
@@ -86,6 +88,10 @@ pub struct Samples {
     pub since_last: Vec<Nanoseconds>,
 }
 
+/// The number of places of inputs at which the second method times a launch whose inputs were moved.
+#[doc(hidden)]
+pub const MARGINAL_PLACES: usize = 4;
+
 /// The overhead of a group, from empty launches that took turns with its samples: so it contains the error of the group's graph
 /// and of its places in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,6 +141,46 @@ impl Samples {
     #[must_use]
     pub fn gap(&self) -> Option<Nanoseconds> {
         self.marginal.map(|marginal| (marginal - self.time.median).abs())
+    }
+
+    /// Two standard errors of what the places of inputs move the distance from the second method by: the samples had one for each group, and
+    /// the second method [`MARGINAL_PLACES`]. Zero if the inputs stayed where they were.
+    pub(crate) fn gap_of_places(&self) -> Nanoseconds {
+        if self.moves == 0 {
+            return Nanoseconds::ZERO;
+        }
+        let places: Vec<Nanoseconds> = self.medians_of_groups(&self.evened());
+        let each = standard_error(&places) * (places.len() as f64).sqrt();
+        // A median deviates by √(π/2) times as much as a mean.
+        let both = (FRAC_PI_2 * (1.0 / places.len() as f64 + 1.0 / MARGINAL_PLACES as f64)).sqrt();
+        2.0 * each * both
+    }
+
+    /// Returns the median of each group of these times, which are those of all samples.
+    fn medians_of_groups(&self, times: &[Nanoseconds]) -> Vec<Nanoseconds> {
+        let mut left = times;
+        let groups = self.overheads.iter().filter_map(|group| {
+            let (these, rest) = left.split_at_checked(group.samples)?;
+            left = rest;
+            median(these)
+        });
+        groups.collect()
+    }
+
+    /// Returns these times less what the place of each group's inputs adds to them, if inputs were moved: two kinds of place are not two
+    /// kinds of launches.
+    fn without_places(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
+        if self.moves == 0 {
+            return times;
+        }
+        let medians = self.medians_of_groups(&times);
+        let mut left = &mut times[..];
+        for (group, median) in self.overheads.iter().zip(medians) {
+            let (these, rest) = left.split_at_mut(group.samples);
+            these.iter_mut().for_each(|time| *time += self.time.median - median);
+            left = rest;
+        }
+        times
     }
 
     /// The bound on the error of the time: the distance from the second method, half of the 95 % interval, and two steps of the timer,
@@ -198,7 +244,7 @@ impl Samples {
         if self.in_turns {
             return None;
         }
-        let modes = Modes::of(&self.evened(), self.timer.step)?;
+        let modes = Modes::of(&self.without_places(self.evened()), self.timer.step)?;
         (modes.high - modes.low > self.timer.spread).then_some(modes)
     }
 }

@@ -306,10 +306,7 @@ fn samples(measured: &Measurement) -> String {
         0 => String::new(),
         number => format!("; {number} more, which other programs interrupted, are left out"),
     };
-    let moves = match measured.samples.moves {
-        0 => String::new(),
-        moves => format!(", with inputs at {} places", moves + 1),
-    };
+    let moves = if measured.samples.moves == 0 { "" } else { ", each with its inputs at another place" };
     format!(
         "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
         format::counted(measured.samples.groups, "group"),

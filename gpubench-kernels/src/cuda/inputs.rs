@@ -7,13 +7,13 @@ use std::error::Error;
 use std::fmt::Display;
 use std::sync::{Mutex, PoisonError};
 
-use cust::context::CurrentContext;
 use cust::error::CudaResult;
 use cust::launch;
 use cust::memory::bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::module::Module;
 use cust::stream::Stream;
+use cust::sys;
 
 use super::geometry::Grid;
 
@@ -128,14 +128,16 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Returns the kernels that fill arrays. They are loaded once for each device, and stay as long as the process: inputs are made hundreds of
+/// Returns the kernels that fill arrays. They are loaded once for each context, and stay as long as the process: inputs are made hundreds of
 /// times in some cases, and loading takes half of that time.
 fn kernels() -> CudaResult<&'static Module> {
-    static LOADED: Mutex<BTreeMap<i32, &Module>> = Mutex::new(BTreeMap::new());
-    let device = CurrentContext::get_device()?.as_raw();
+    static LOADED: Mutex<BTreeMap<usize, &Module>> = Mutex::new(BTreeMap::new());
+    let mut context = std::ptr::null_mut();
+    // SAFETY: there is a place for the handle. Without a context loading fails.
+    _ = unsafe { sys::cuCtxGetCurrent(&raw mut context) };
     // What a panic left is whole: there is one insertion.
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    match loaded.entry(device) {
+    match loaded.entry(context.addr()) {
         Entry::Occupied(known) => Ok(known.get()),
         Entry::Vacant(place) => Ok(place.insert(Box::leak(Box::new(Module::from_ptx(PTX, &[])?)))),
     }

@@ -164,7 +164,7 @@ pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let Method { kernels, pieces, .. } = &samples.method;
     let further = pieces.or(*kernels).unwrap_or_default().saturating_sub(1);
     let agreed = (AGREED + AGREED_PER_PIECE * further as f64).max(AGREED_SHARE * time);
-    (samples.gap()? > agreed).then_some(Reason::MethodsDisagree { time, marginal })
+    (samples.gap()? > agreed + samples.gap_of_places()).then_some(Reason::MethodsDisagree { time, marginal })
 }
 
 /// A clock that moves by less than this, as a fraction of its highest, has not fallen.

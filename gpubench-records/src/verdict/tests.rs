@@ -9,7 +9,7 @@ use crate::method::{Cache, Flush, FlushProof, Method, Path, Timer};
 use crate::metrics::Metrics;
 use crate::record::Measurement;
 use crate::record::Record;
-use crate::samples::{WarmUp, summary};
+use crate::samples::{GroupOverhead, WarmUp, summary};
 use crate::work::Counts;
 use gpubench_stats::Summary;
 use gpubench_stats::units::{Bytes, Nanoseconds, Rate};
@@ -441,6 +441,40 @@ fn a_second_method_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim
     let reason = disagrees(4_840.0, 400.0).expect("it is off by 0.4 µs");
     assert!(reason.is_about_precision());
     assert!(!Reason::GpuIdle { share: 0.5, held: Nanoseconds(1.0) }.is_about_precision());
+}
+
+/// Sixteen groups of 10 µs, of which every other one has inputs at a place where launches take 0.4 µs longer.
+fn at_two_kinds_of_place(moves: usize) -> Samples {
+    let overhead = Nanoseconds(0.0);
+    let overheads = vec![GroupOverhead { samples: 32, overhead }; 16];
+    let time = |number: usize| 1e4 + 400.0 * (number / 32 % 2) as f64 + (number * 61 % 32) as f64;
+    let events: Vec<_> = (0..512).map(|number| Nanoseconds(time(number))).collect();
+    let timer = Timer { overhead, ..samples(1e4).timer };
+    let time = summary(&events, &[], &overheads, timer).expect("there are some").0;
+    Samples { events, overheads, timer, time, groups: 16, moves, ..samples(1e4) }
+}
+
+/// Times of two kinds are told where launches on the same inputs have them.
+#[test]
+fn two_kinds_of_place_are_not_two_kinds_of_launches() {
+    assert!(at_two_kinds_of_place(0).modes().is_some());
+    assert_eq!(at_two_kinds_of_place(16).modes(), None);
+    let mut of_launches = at_two_kinds_of_place(16);
+    for event in of_launches.events.iter_mut().step_by(5) {
+        *event += Nanoseconds(900.0);
+    }
+    assert!(of_launches.modes().is_some());
+}
+
+/// Places are 0.2 µs around their mean, so that the median of four is as far from that of sixteen in a case of twenty.
+#[test]
+fn methods_may_differ_by_what_places_do() {
+    let disagrees = |moves, by| {
+        let samples = at_two_kinds_of_place(moves);
+        methods_disagree(&Samples { marginal: Some(samples.time.median + Nanoseconds(by)), ..samples })
+    };
+    assert_eq!([disagrees(0, 299.0), disagrees(16, 299.0), disagrees(16, 550.0)], [None, None, None]);
+    assert!(disagrees(0, 310.0).is_some() && disagrees(16, 650.0).is_some());
 }
 
 #[test]

@@ -274,6 +274,10 @@ pub trait Device: Any {
     }
 }
 
+/// How often inputs are made anew while launches are traced, if they were moved between the samples.
+#[doc(hidden)]
+pub const MOVES_OF_A_TRACE: usize = 7;
+
 /// The options for tracing launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -286,7 +290,7 @@ pub struct TraceOptions {
     /// The time of a launch by its samples, from which the number of launches follows.
     pub time: Nanoseconds,
     /// The random numbers of places at which the inputs are made anew, if they were moved between the samples.
-    pub places: Option<[u64; 7]>,
+    pub places: Option<[u64; MOVES_OF_A_TRACE]>,
 }
 
 /// The options for taking samples.
@@ -421,6 +425,9 @@ pub trait Sampler {
         _ = place;
         Ok(false)
     }
+
+    /// Puts the first inputs in the place of all that were made anew.
+    fn take_back(&mut self) {}
 
     /// Measures the timer on the path of these samples: its overhead and its resolution.
     ///

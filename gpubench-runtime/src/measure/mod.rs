@@ -206,12 +206,10 @@ impl TakenSamples {
         let begin = Instant::now();
         loop {
             progress.step_reached(Step::Samples(read));
+            places.next(sampler)?;
             let left = sampling.samples.unwrap_or(MAX_SAMPLES) - read;
             let fitting =
                 if sampling.samples.is_some() { size.next() } else { size.within(budget.left()).max(1) };
-            if groups > 0 {
-                places.next(sampler, budget.spent())?;
-            }
             let before = events.len();
             let group = checked.take(sampler, fitting.min(left), &mut events)?;
             for start in checked.starts() {

@@ -1,6 +1,7 @@
-//! The places of a case's inputs. In: the time that groups take; out: inputs that lie elsewhere before the next group, where making
-//! them is quick enough. Where inputs lie moves a time, by up to 4 % on an H200, and a process whose inputs stay where they are is as precise
-//! about its own place as it is wrong about all others.
+//! The places of a case's inputs. In: a sampler that can make inputs anew; out: inputs that lie elsewhere before each group, where making
+//! them is quick. Where inputs lie moves a time, by up to 4 % on an H200, and a process whose inputs stay where they are is as precise
+//! about its own place as it is wrong about all others. Each group has a place of its own, or all have the first: groups are the units of the
+//! interval.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
@@ -11,17 +12,15 @@ use gpubench_records::failure::Failure;
 use gpubench_records::method::Timer;
 use gpubench_stats::units::Nanoseconds;
 
-/// Moving inputs may take this part of the time that the groups themselves take.
-const PART: f64 = 0.5;
+/// Inputs that take longer to make again stay where they are: eight groups, the fewest, would take a tenth of a second more.
+const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
-/// Moves a case's inputs between its groups.
+/// Moves a case's inputs before its groups.
 #[derive(Debug)]
 pub(super) struct Places {
     seed: u64,
-    /// The time that moving took so far.
-    taken: Nanoseconds,
     moves: usize,
-    /// False once the sampler has said that they stay where they are.
+    /// False once it is known that they stay where they are.
     may_move: bool,
     /// True if the device's time has nothing to do with this machine's, whose clock then decides nothing.
     simulated: bool,
@@ -32,21 +31,23 @@ impl Places {
     pub(super) fn of(timer: Timer) -> Self {
         // What is simulated is the same in each process.
         let seed = if timer.simulated { 0 } else { RandomState::new().hash_one(0) };
-        Self { seed, taken: Nanoseconds::ZERO, moves: 0, may_move: true, simulated: timer.simulated }
+        Self { seed, moves: 0, may_move: true, simulated: timer.simulated }
     }
 
-    /// Moves the inputs, unless that took too much of the time so far, which is `spent`.
-    pub(super) fn next(&mut self, sampler: &mut dyn Sampler, spent: Nanoseconds) -> Result<(), Failure> {
-        let is_affordable = self.simulated || self.taken <= PART * (spent - self.taken);
-        if !self.may_move || !is_affordable {
+    /// Moves the inputs before a group. The first move tells if that is quick.
+    pub(super) fn next(&mut self, sampler: &mut dyn Sampler) -> Result<(), Failure> {
+        if !self.may_move {
             return Ok(());
         }
         let begin = Instant::now();
-        // Each pair of rounds has a place of its own.
-        let place = Placement::of(2 * self.moves, self.seed).place;
-        self.may_move = sampler.move_inputs(place)?;
+        let moved = sampler.move_inputs(Placement::place(self.moves, self.seed))?;
+        let is_first = self.moves == 0;
+        let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > QUICK;
+        if moved && is_first && slow {
+            sampler.take_back();
+        }
+        self.may_move = moved && !(is_first && slow);
         self.moves += usize::from(self.may_move);
-        self.taken += begin.elapsed().into();
         Ok(())
     }
 
@@ -58,19 +59,23 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
     use super::*;
     use gpubench_records::method::{Method, Path};
 
-    /// Moves inputs so many times, and remembers the places.
+    /// Moves inputs so many times, each time as slowly, and remembers the places.
     struct Moving {
         left: usize,
+        slowly: Duration,
         places: Vec<u64>,
-        timer: Timer,
+        taken_back: bool,
     }
 
     impl Moving {
-        fn of(moves: usize) -> Self {
-            Self { left: moves, places: Vec::new(), timer: timer(true) }
+        fn of(moves: usize, slowly: Duration) -> Self {
+            Self { left: moves, slowly, places: Vec::new(), taken_back: false }
         }
     }
 
@@ -86,7 +91,7 @@ mod tests {
         }
 
         fn timer(&mut self) -> Result<Timer, Failure> {
-            Ok(self.timer)
+            Ok(timer(true))
         }
 
         fn method(&self) -> Method {
@@ -94,6 +99,7 @@ mod tests {
         }
 
         fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
+            std::thread::sleep(self.slowly);
             let moves = self.left > 0;
             self.left -= usize::from(moves);
             if moves {
@@ -101,44 +107,48 @@ mod tests {
             }
             Ok(moves)
         }
+
+        fn take_back(&mut self) {
+            self.taken_back = true;
+        }
     }
 
     #[test]
     fn each_move_is_to_another_place_and_each_process_has_its_own() {
         let places = || {
-            let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(100));
+            let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(100, Duration::ZERO));
             for _ in 0..20 {
-                places.next(&mut sampler, Nanoseconds::from_seconds(1.0)).expect("it moves");
+                places.next(&mut sampler).expect("it moves");
             }
             assert_eq!((places.moves(), sampler.places.len()), (20, 20));
             sampler.places
         };
-        let all: std::collections::BTreeSet<u64> = [places(), places()].concat().into_iter().collect();
+        let all: BTreeSet<u64> = [places(), places()].concat().into_iter().collect();
         assert_eq!(all.len(), 40);
     }
 
     #[test]
     fn what_cannot_move_is_not_asked_again() {
-        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(3));
+        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(3, Duration::ZERO));
         for _ in 0..5 {
-            places.next(&mut sampler, Nanoseconds::ZERO).expect("it moves, or stays");
+            places.next(&mut sampler).expect("it moves, or stays");
         }
         sampler.left = 1;
-        places.next(&mut sampler, Nanoseconds::ZERO).expect("it stays");
-        assert_eq!((places.moves(), sampler.left), (3, 1));
+        places.next(&mut sampler).expect("it stays");
+        assert_eq!((places.moves(), sampler.left, sampler.taken_back), (3, 1, false));
     }
 
+    /// On a simulated device this machine's clock decides nothing.
     #[test]
-    fn moving_takes_half_as_long_as_the_groups_at_most() {
-        let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(9));
-        let mut next = |taken, spent| {
-            places.taken = Nanoseconds(taken);
-            let before = places.moves();
-            places.next(&mut sampler, Nanoseconds(spent)).expect("it moves, or stays");
-            places.moves() > before
-        };
-        assert!(next(0.0, 1e9), "the first costs nothing yet");
-        assert!(next(1e9, 3.1e9));
-        assert!(!next(1e9, 2.9e9));
+    fn inputs_that_take_long_to_make_stay() {
+        let slowly = Duration::from_millis(13);
+        let (mut places, mut sampler) = (Places::of(timer(false)), Moving::of(9, slowly));
+        for _ in 0..3 {
+            places.next(&mut sampler).expect("it stays");
+        }
+        assert_eq!((places.moves(), sampler.places.len(), sampler.taken_back), (0, 1, true));
+        let (mut places, mut sampler) = (Places::of(timer(true)), Moving::of(9, slowly));
+        places.next(&mut sampler).expect("it moves");
+        assert_eq!((places.moves(), sampler.taken_back), (1, false));
     }
 }

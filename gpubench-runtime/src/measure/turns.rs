@@ -56,7 +56,13 @@ impl Placement {
     /// Returns the place of a round, counted from zero, in a comparison with this seed.
     #[must_use]
     pub fn of(round: usize, seed: u64) -> Self {
-        Self { place: mixed(seed.wrapping_add(mixed(round as u64 / 2))), swapped: round % 2 == 1 }
+        Self { place: Self::place(round / 2, seed), swapped: round % 2 == 1 }
+    }
+
+    /// Returns the random number of a place, of those that follow from a seed.
+    #[must_use]
+    pub(crate) fn place(number: usize, seed: u64) -> u64 {
+        mixed(seed.wrapping_add(mixed(number as u64)))
     }
 }
 

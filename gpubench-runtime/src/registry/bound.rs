@@ -31,7 +31,9 @@ pub struct Bound<'a, S: ?Sized, T> {
     skip_if: Option<(Condition<'a>, &'static str)>,
     // Dropped in this order, because inputs may need their stream's device.
     inputs: Option<T>,
-    laid_aside: Option<T>,
+    /// The first inputs while others are in their place; then the last of those.
+    others: Option<T>,
+    first_are_aside: bool,
     stream: Option<KeptStream<S>>,
 }
 
@@ -49,7 +51,8 @@ impl<'a, S: LaunchStream, T> Bound<'a, S, T> {
             check: None,
             skip_if: None,
             inputs: None,
-            laid_aside: None,
+            others: None,
+            first_are_aside: false,
             stream: None,
         }
     }
@@ -134,17 +137,22 @@ impl<S: LaunchStream, T> registry::Case for Bound<'_, S, T> {
 
     fn clear(&mut self) {
         self.inputs = None;
-        self.laid_aside = None;
+        self.others = None;
+        self.first_are_aside = false;
     }
 
     fn lay_aside(&mut self) {
         let inputs = self.inputs.take();
-        self.laid_aside = self.laid_aside.take().or(inputs);
+        if !self.first_are_aside {
+            self.first_are_aside = true;
+            // What is replaced is dropped last, since that may panic.
+            drop(std::mem::replace(&mut self.others, inputs));
+        }
     }
 
     fn take_back(&mut self) {
-        if let Some(first) = self.laid_aside.take() {
-            self.inputs = Some(first);
+        if std::mem::take(&mut self.first_are_aside) {
+            std::mem::swap(&mut self.inputs, &mut self.others);
         }
     }
 

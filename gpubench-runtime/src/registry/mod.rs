@@ -141,7 +141,8 @@ pub trait Case {
     fn clear(&mut self);
     /// Keeps the first inputs aside. Drops the inputs if that was done before.
     fn lay_aside(&mut self);
-    /// Puts inputs that were laid aside in the place of all others.
+    /// Puts the first inputs, if they were laid aside, in the place of the others. The last of these are kept, since `setup` may have left
+    /// their addresses elsewhere, as in a constant of a module.
     fn take_back(&mut self);
     /// Makes fresh inputs, which replace any earlier ones but those that were laid aside.
     ///

@@ -7,7 +7,7 @@ use gpubench_driver::nvtx;
 
 use super::Reply;
 use super::measurement::MeasurementContext;
-use super::places::{marginal, may_move, take_back, trace_options};
+use super::places::{marginal_over_places, may_move, take_back, trace_options};
 use super::prepared::{Launches, PreparedCase, relaunched, remarked, report_lost_device, select};
 use super::progress::StepReporter;
 use crate::catch::catch;
@@ -171,13 +171,13 @@ impl JobVisitor<'_> {
         // Back-to-back launches are hot, so energy is measured for hot cases only.
         let asked = self.sampling.energy.unwrap_or(self.options.energy) && cache == Cache::Hot;
         let sampling = Sampling { max_time: self.budget(), ..self.sampling };
-        let moves = may_move(cache, prepared, self.options.accumulates, self.task.facts);
+        let may_move = may_move(cache, prepared, self.options.accumulates, self.task.facts);
         let mut progress = StepReporter::new(self.reply);
         let sampled = catch(Stage::Launch, || {
             let mut launches = Launches(case);
             let Sampling { flush, path, .. } = self.sampling;
             let wanted = SampleOptions::new(cache).with_flush(flush).with_path(path);
-            let wanted = wanted.with_host_work(self.options.host_work).with_moves(moves);
+            let wanted = wanted.with_host_work(self.options.host_work).with_moves(may_move);
             let (monitor, meter) = (self.device.monitor(), asked.then(|| self.device.monitor()));
             let mut sampler = self.device.sampler(&mut launches, &wanted)?;
             let samples = measure::measure(sampler.as_mut(), &sampling, monitor.ok(), &mut progress)?;
@@ -208,25 +208,33 @@ impl JobVisitor<'_> {
             }
             Err(failure) => {
                 let failure = failure.at(Step::Afterwards(measurement.samples.events.len()));
-                verdict = verdict.and(Reason::FailedAfterwards(remarked(failure, self.device)));
+                let mut failure = remarked(failure, self.device);
+                if measurement.samples.moves > 0 {
+                    failure.message.push_str(KEPT_OUTSIDE);
+                }
+                verdict = verdict.and(Reason::FailedAfterwards(failure));
             }
         }
         if measurement.samples.method.path == Path::Graph && verdict.state != State::Invalid {
             // What failed here is no failure of the launch, whose samples are taken.
             let mut launches = Launches(case);
-            let marginal =
-                catch(Stage::Launch, || marginal(&mut launches, self.device, cache, &measurement.samples));
+            let marginal = catch(Stage::Launch, || {
+                marginal_over_places(&mut launches, self.device, cache, &measurement.samples)
+            });
             take_back(&mut launches, self.device);
             measurement.samples.marginal = marginal.ok().flatten();
             // A launch that moved while it was sampled moves on.
-            let moves =
+            let drifts =
                 verdict.reasons.iter().any(|reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_)));
-            let disagree = methods_disagree(&measurement.samples).filter(|_| !moves);
+            let disagree = methods_disagree(&measurement.samples).filter(|_| !drifts);
             verdict = disagree.into_iter().fold(verdict, Verdict::and);
         }
         Record::new(self.task.job.case(cache), Some(measurement), verdict)
     }
 }
+
+/// The likely reason that the first inputs are of no use behind others.
+const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
 
 /// A case may take so long beyond the budget of its samples for its warm-up and its energy.
 const BEYOND: Nanoseconds = Nanoseconds::from_seconds(1.0);

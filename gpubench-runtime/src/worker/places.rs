@@ -1,4 +1,4 @@
-//! The places of a case's inputs, once its samples are taken. In: a case whose inputs may lie elsewhere; out: what else is measured of it,
+//! The places of a case's inputs, beside its samples. In: a case whose inputs may lie elsewhere; out: what else is measured of it,
 //! over several places too, since where inputs lie moves a time.
 
 use std::hash::{BuildHasher, RandomState};
@@ -11,20 +11,18 @@ use gpubench_records::facts::Facts;
 use gpubench_records::failure::Failure;
 use gpubench_records::method::Cache;
 use gpubench_records::record::Measurement;
-use gpubench_records::samples::Samples;
+use gpubench_records::samples::{MARGINAL_PLACES, Samples};
 use gpubench_stats::median;
 use gpubench_stats::units::{Bytes, Nanoseconds};
 
-/// Inputs that take longer to make stay where they are.
+/// Inputs that took longer to make are not made again to see how long that takes. The first time contains compiling and loading.
 const QUICK: Duration = Duration::from_millis(50);
-/// So do inputs in more memory than this. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches of a gigabyte
+/// Inputs in more memory than this stay. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches of a gigabyte
 /// take 12 % longer meanwhile.
 const MOST: Bytes = Bytes(320 << 20);
-/// The places at which the second method times a launch whose inputs were moved.
-const PLACES: usize = 4;
 
-/// Returns true if the inputs of a case may be made anew between its groups. Those of a launch that builds on what the one before left
-/// would be others each time.
+/// Returns true if the inputs of a case may be made anew before its groups. Those of a launch that builds on what the one before left
+/// would be others each time, and of a launch that was not looked at, such as one that races, nobody knows how much memory it has.
 pub(super) fn may_move(cache: Cache, prepared: &PreparedCase, accumulates: bool, facts: &Facts) -> bool {
     // A simulated device is the same on a slow machine.
     let quick = facts.fake || prepared.set_up <= QUICK;
@@ -44,36 +42,34 @@ pub(super) fn take_back(launches: &mut Launches<'_>, device: &mut dyn Device) {
 ///
 /// # Errors
 /// Returns the launch's own error, or the error that occurred on the device.
-pub(super) fn marginal(
+pub(super) fn marginal_over_places(
     launches: &mut Launches<'_>,
     device: &mut dyn Device,
     cache: Cache,
     samples: &Samples,
 ) -> Result<Option<Nanoseconds>, Failure> {
-    let mut times = Vec::new();
-    let mut places = drawn::<{ PLACES - 1 }>().into_iter();
-    while let Some(time) = device.marginal(launches, cache, samples.method.flush)? {
-        times.push(time);
-        let next = places.next().filter(|_| samples.moves > 0);
-        if !next.is_some_and(|place| launches.move_inputs(&mut || device.displace(place))) {
+    let Some(first) = device.marginal(launches, cache, samples.method.flush)? else { return Ok(None) };
+    let mut times = vec![first];
+    for place in drawn::<{ MARGINAL_PLACES - 1 }>(samples) {
+        let moved = samples.moves > 0 && launches.move_inputs(&mut || device.displace(place));
+        // What fails at another place costs that place alone.
+        if !moved || device.make_current().is_err() || launch(launches.0, device).is_err() {
             break;
         }
-        device.make_current()?;
-        launch(launches.0, device)?;
+        times.extend(device.marginal(launches, cache, samples.method.flush)?);
     }
     Ok(median(&times))
 }
 
 /// Returns the options by which the launches of a case are traced as they were sampled.
 pub(super) fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
-    let Samples { method, moves, .. } = &measured.samples;
-    let places = (*moves > 0).then(drawn);
-    TraceOptions { cache, flush: method.flush, time: measured.median(), places }
+    let samples = &measured.samples;
+    let places = (samples.moves > 0).then(|| drawn(samples));
+    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), places }
 }
 
-/// Draws places at random.
-fn drawn<const N: usize>() -> [u64; N] {
-    let seed = RandomState::new().hash_one(0);
-    // Each pair of rounds has a place of its own.
-    std::array::from_fn(|number| Placement::of(2 * number, seed).place)
+/// Draws places at random; of a simulated device the same in each process.
+fn drawn<const N: usize>(samples: &Samples) -> [u64; N] {
+    let seed = if samples.timer.simulated { 1 } else { RandomState::new().hash_one(0) };
+    std::array::from_fn(|number| Placement::place(number, seed))
 }

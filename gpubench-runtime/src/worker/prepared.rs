@@ -229,16 +229,26 @@ impl Work for Launches<'_> {
     }
 
     fn move_inputs(&mut self, displace: &mut dyn FnMut()) -> bool {
-        self.0.lay_aside();
-        displace();
-        let moved = self.0.setup().is_ok();
+        let moved = catch(Stage::Setup, || {
+            let counts = self.0.counts()?;
+            self.0.lay_aside();
+            displace();
+            self.0.setup()?;
+            Ok(self.0.counts()? == counts)
+        });
+        // Inputs of another size are those of another case.
+        let moved = moved.unwrap_or(false);
         if !moved {
-            self.0.take_back();
+            self.take_back();
         }
         moved
     }
 
     fn take_back(&mut self) {
-        self.0.take_back();
+        // Of inputs whose `drop` panics nothing is left to be done.
+        _ = catch(Stage::Setup, || {
+            self.0.take_back();
+            Ok(())
+        });
     }
 }

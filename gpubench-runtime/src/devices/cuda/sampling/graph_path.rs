@@ -32,11 +32,13 @@ pub(crate) struct GraphPath<'a> {
     before: Option<Executable>,
     /// A graph of back-to-back launches, and their number.
     row: Option<(Executable, usize)>,
+    /// True once the inputs were made anew, or tried to be.
+    has_moved: bool,
 }
 
 impl<'a> GraphPath<'a> {
     pub(crate) fn new(samples: SamplingState<'a>) -> Self {
-        Self { samples, groups: 0, asked: 0, next: None, before: None, row: None }
+        Self { samples, groups: 0, asked: 0, next: None, before: None, row: None, has_moved: false }
     }
 
     /// Takes a group of this many samples, or of as many as a graph holds.
@@ -68,7 +70,17 @@ impl<'a> GraphPath<'a> {
         // These graphs have the addresses of the inputs until now.
         self.next = None;
         self.row = None;
+        if !std::mem::replace(&mut self.has_moved, true) && !self.samples.can_move(place)? {
+            return Ok(false);
+        }
         self.samples.move_inputs(place)
+    }
+
+    /// Puts the first inputs in the place of all that were made anew.
+    pub(crate) fn take_back(&mut self) {
+        self.next = None;
+        self.row = None;
+        self.samples.works.first().take_back();
     }
 
     /// Returns the places of the next group if it has so many samples. Launches that take turns have theirs exchanged in every other

@@ -160,6 +160,11 @@ impl<'a> SamplingState<'a> {
         Ok(())
     }
 
+    /// Returns true if inputs can be made anew, and the first ones taken back.
+    pub(crate) fn can_move(&mut self, place: u64) -> Result<bool, Failure> {
+        places::can_move(self.device, self.works.first(), place)
+    }
+
     /// Makes the inputs anew at another place, and launches on them. Returns false if they stay where they are.
     pub(crate) fn move_inputs(&mut self, place: u64) -> Result<bool, Failure> {
         places::move_inputs(self.device, self.works.first(), place)

@@ -7,7 +7,7 @@ use gpubench_driver::cupti::{self, Cupti};
 use super::launches::{TracedLaunch, kind_in_words, step_of_stamps};
 use super::slowdown::ByEvents;
 use super::{LONGEST, begin, group};
-use crate::device::{TraceOptions, Work};
+use crate::device::{MOVES_OF_A_TRACE, TraceOptions, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::flush::persisting::Suspended;
 use crate::devices::cuda::guarded::Guarded;
@@ -23,7 +23,7 @@ const MOST: usize = 64;
 const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
 const LEAST: usize = 3;
 /// The places of inputs that were moved between the samples: the first, and those that are given.
-const PLACES: usize = 8;
+const PLACES: usize = MOVES_OF_A_TRACE + 1;
 /// The launches before those: tracing makes a kernel's first launch longer.
 const UNCOUNTED: usize = 2;
 /// The time that a launch takes beside its own, for its flush and for what tracing costs.
@@ -52,7 +52,7 @@ pub(crate) fn pass(
     while launches.len() < count {
         let next = (count - launches.len()).min(longest);
         launches.extend(group(device, &mut work, how, (next, known), (&tracing, &[]))?);
-        if let Some(place) = places.next() {
+        if let Some(place) = places.next().filter(|_| launches.len() < count) {
             move_inputs(device, &mut work, *place)?;
             // What was launched there is none of the next group.
             drop(tracing.take());
