@@ -156,6 +156,21 @@ impl Samples {
         2.0 * each * both
     }
 
+    /// Three standard errors of the difference between the last and the first third of the groups, where each has errors of its own: of its graph, and
+    /// of the place of its inputs. Zero for less than two groups in a third. Groups deviate by what each differs from the next by (von Neumann,
+    /// *Distribution of the ratio of the mean square successive difference to the variance*, The Annals of Mathematical Statistics 12, 1941), of which
+    /// a drift is a small part.
+    pub(crate) fn drift_by_chance(&self) -> Nanoseconds {
+        let medians = self.medians_of_groups(&self.evened());
+        let third = medians.len() / 3;
+        if third < 2 {
+            return Nanoseconds::ZERO;
+        }
+        let squares: f64 = medians.windows(2).map(|pair| (pair[1] - pair[0]).as_f64().powi(2)).sum();
+        let variance = squares / (2 * (medians.len() - 1)) as f64;
+        Nanoseconds(3.0 * (2.0 * variance / third as f64).sqrt())
+    }
+
     /// Returns the median of each group of these times, which are those of all samples.
     fn medians_of_groups(&self, times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let mut left = times;
@@ -213,14 +228,15 @@ impl Samples {
         self.method.path == Path::Host || self.kept_waiting().is_some()
     }
 
-    /// The drift of the times, if it is more than the timer's own. Nothing for launches that took turns.
+    /// The drift of the times, if it is more than the timer's own and than groups make by chance. Nothing for launches that took turns.
     #[must_use]
     pub fn drift(&self) -> Option<Drift> {
         if self.in_turns {
             return None;
         }
         let drift = Drift::of(&self.evened(), self.timer.step)?;
-        ((drift.change * self.time.median).abs() > self.timer.group_spread).then_some(drift)
+        let least = self.timer.group_spread.max(self.drift_by_chance());
+        ((drift.change * self.time.median).abs() > least).then_some(drift)
     }
 
     /// The part of a launch's time in which the device waits for the host, and the time of its own work: where samples may contain such

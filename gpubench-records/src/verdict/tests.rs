@@ -466,6 +466,30 @@ fn two_kinds_of_place_are_not_two_kinds_of_launches() {
     assert!(of_launches.modes().is_some());
 }
 
+/// Groups differ by their graphs and places. The thirds of the first list, which is of the fake driver with graphs that differ by 30 ns, are 48 ns
+/// apart by chance; those of the others drift.
+#[test]
+fn a_drift_is_more_than_groups_make_by_chance() {
+    let by_chance = |groups: [f64; 9]| {
+        let mut samples = at_two_kinds_of_place(0);
+        samples.events.truncate(288);
+        samples.overheads.truncate(9);
+        for (number, event) in samples.events.iter_mut().enumerate() {
+            *event = Nanoseconds(groups[number / 32] + (number * 61 % 32) as f64);
+        }
+        samples.drift_by_chance().0
+    };
+    let none = by_chance([3366.0, 3326.0, 3322.0, 3332.0, 3358.0, 3332.0, 3276.0, 3302.0, 3281.0]);
+    assert!((none - 52.3).abs() < 0.5, "{none}");
+    let steadily = by_chance(std::array::from_fn(|group| 3366.0 - 10.0 * group as f64));
+    assert!(steadily < 30.0, "of 60: {steadily}");
+    let at_once = by_chance(std::array::from_fn(|group| if group < 4 { 3366.0 } else { 3300.0 }));
+    assert!(at_once < 45.0, "of 66: {at_once}");
+    let mut few = at_two_kinds_of_place(0);
+    few.overheads.truncate(5);
+    assert_eq!(few.drift_by_chance(), Nanoseconds::ZERO);
+}
+
 /// Places are 0.2 µs around their mean, so that the median of four is as far from that of sixteen in a case of twenty.
 #[test]
 fn methods_may_differ_by_what_places_do() {
