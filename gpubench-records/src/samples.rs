@@ -1,8 +1,8 @@
 //! The outcome of measuring a case: its samples, the way they were taken, and the energy of a launch.
 
-use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 use std::f64::consts::FRAC_PI_2;
 
+use gpubench_stats::units::{Joules, Nanoseconds, Watts};
 use gpubench_stats::{Drift, Groups, Interval, Median, MemoryStall, Modes, Summary, median, standard_error};
 use serde::{Deserialize, Serialize};
 

@@ -306,7 +306,11 @@ fn samples(measured: &Measurement) -> String {
         0 => String::new(),
         number => format!("; {number} more, which other programs interrupted, are left out"),
     };
-    let moves = if measured.samples.moves == 0 { "" } else { ", each with its inputs at another place" };
+    let moves = match (measured.samples.moves, measured.samples.groups) {
+        (0, _) => String::new(),
+        (moves, groups) if moves == groups => ", each with its inputs at another place".to_owned(),
+        (moves, _) => format!(", with inputs at {} places", moves + 1),
+    };
     format!(
         "{count}{worth} in {}{moves}; {} on the device, flushes included, of {} wall time ({}){waited}{left_out}",
         format::counted(measured.samples.groups, "group"),

@@ -5,7 +5,8 @@
 //! graph differ by a standard deviation of 0.13 µs, and graphs of the same work by 0.05 µs. So each group is captured anew, and
 //! empty launches between its samples have the same errors. Graphs are short, since long ones read up to 0.1 µs more.
 //!
-//! While a group runs, the next one is captured, as if it will have as many samples: otherwise an H200 waits for half of the time.
+//! While a group runs, the next one is captured, as if it will have as many samples and the same inputs: otherwise an H200 waits for half of the
+//! time.
 
 use std::ops::Range;
 
@@ -32,13 +33,23 @@ pub(crate) struct GraphPath<'a> {
     before: Option<Executable>,
     /// A graph of back-to-back launches, and their number.
     row: Option<(Executable, usize)>,
-    /// True once the inputs were made anew, or tried to be.
-    has_moved: bool,
+    /// True once it was tried to make the inputs anew, and true if the next group's will be.
+    tried_to_move: bool,
+    moves: bool,
 }
 
 impl<'a> GraphPath<'a> {
     pub(crate) fn new(samples: SamplingState<'a>) -> Self {
-        Self { samples, groups: 0, asked: 0, next: None, before: None, row: None, has_moved: false }
+        Self {
+            samples,
+            groups: 0,
+            asked: 0,
+            next: None,
+            before: None,
+            row: None,
+            tried_to_move: false,
+            moves: false,
+        }
     }
 
     /// Takes a group of this many samples, or of as many as a graph holds.
@@ -55,7 +66,8 @@ impl<'a> GraphPath<'a> {
         };
         self.start(&graph)?;
         let grows = std::mem::replace(&mut self.asked, samples) != samples;
-        if !grows {
+        // A graph has the addresses of its inputs.
+        if !grows && !self.moves {
             let places = self.places(samples);
             self.next = Some((places.clone(), self.capture(places)));
         }
@@ -70,16 +82,16 @@ impl<'a> GraphPath<'a> {
         // These graphs have the addresses of the inputs until now.
         self.next = None;
         self.row = None;
-        if !std::mem::replace(&mut self.has_moved, true) && !self.samples.can_move(place)? {
-            return Ok(false);
-        }
-        self.samples.move_inputs(place)
+        let can_move = std::mem::replace(&mut self.tried_to_move, true) || self.samples.can_move(place)?;
+        self.moves = can_move && self.samples.move_inputs(place)?;
+        Ok(self.moves)
     }
 
     /// Puts the first inputs in the place of all that were made anew.
     pub(crate) fn take_back(&mut self) {
         self.next = None;
         self.row = None;
+        self.moves = false;
         self.samples.works.first().take_back();
     }
 
